@@ -1,7 +1,6 @@
 """Part of `make bench`: programs on Spark beside what Spark has for the same, as tables in Markdown.
 
     python -m benchmarks.spark --scale 0.1
-    python -m benchmarks.spark --only soak --minutes 10
 
 Every side runs in a process and a session of its own, one after the other, and every result is compared with what
 Polars gives on all of the data. Before it is measured, each runs the same on a tenth of the data, so that Java is warm,
@@ -24,7 +23,6 @@ from typing import Any, TypeVar
 
 from benchmarks import spark_data
 from benchmarks.spark_data import SETTLED, WARM
-from benchmarks.spark_soak import soak
 
 Measured = dict[str, Any]
 T = TypeVar("T")
@@ -202,20 +200,16 @@ PARTS: dict[str, Callable[[Bench], None]] = {
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spark", description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="the share of the full size, such as 0.1")
-    parser.add_argument("--minutes", type=float, default=3.0, help="of the soak")
     parser.add_argument("--cold", action="store_true", help="nothing runs before what is measured")
-    parser.add_argument("--only", choices=[*PARTS, "soak"], action="append", help="one part; may be given again")
+    parser.add_argument("--only", choices=[*PARTS], action="append", help="one part; may be given again")
     given = parser.parse_args(arguments)
-    wanted = given.only or [*PARTS, "soak"]
+    wanted = given.only or [*PARTS]
     print(f"{os.cpu_count()} cores, {os.getloadavg()[0]:.1f} processes at work before, scale {given.scale}")
     with tempfile.TemporaryDirectory(prefix="flo-bench-") as temporary:
         bench = Bench(given.scale, Path(temporary), given.cold)
         for name, part in PARTS.items():
             if name in wanted:
                 part(bench)
-        if "soak" in wanted:
-            columns, rows = soak(given.scale, given.minutes, Path(temporary))
-            table(f"A soak of {given.minutes:g} minutes", columns, rows)
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ class Store:
     def put(self, *batches: list[tuple[Any, ...]]) -> None:
         for rows in batches:
             self.feed.put(*rows)
-        self.views.start(checkpoint=self.checkpoint, trigger={"availableNow": True}, shards=2, keep_versions=10).wait()
+        self.views.start(checkpoint=self.checkpoint, trigger={"availableNow": True}, shards=2, keep=10).wait()
 
 
 @pytest.fixture(scope="module")
@@ -261,7 +261,7 @@ def test_errors_say_what_there_is(tmp_path: Path) -> None:
         request(tmp_path, view="profit").schema()
     with pytest.raises(flo.CheckpointError, match=r"version 7 of `sums` is not committed yet(.|\n)*kept +2 to 3"):
         request(tmp_path, version=7).schema()
-    with pytest.raises(flo.CheckpointError, match=r"version 1 of `sums` is no longer kept(.|\n)*keep_versions"):
+    with pytest.raises(flo.CheckpointError, match=r"version 1 of `sums` is no longer kept(.|\n)*keep=100"):
         request(tmp_path, version=1).schema()
     with pytest.raises(flo.UnknownNameError, match="needs the option `view`"):
         Request.of({"path": str(tmp_path)})

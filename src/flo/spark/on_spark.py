@@ -34,6 +34,7 @@ from flo.core.typing import initial
 from flo.spark.checkpoint.commits import committed_versions
 from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.program_changes import describe_program, resolve_shards, update_description
+from flo.spark.checkpoint.retention import Retention
 from flo.spark.checkpoint.spark_logs import SPARK, expect_sound_logs
 from flo.spark.driver.inputs import BoundInput, NativePrefix, bind_input, describe_source, has_weights
 from flo.spark.driver.micro_batches import MicroBatches
@@ -100,7 +101,7 @@ class OnSpark:
         trigger: Mapping[str, Any] | None = None,
         spark_checkpoint: str | Path | None = None,
         on_error: OnError = "raise",
-        keep_versions: int = READABLE,
+        keep: int | str = READABLE,
     ) -> Query:
         """Starts a query on these DataFrames, at least one of them streaming. It runs until it is stopped.
 
@@ -112,14 +113,14 @@ class OnSpark:
         - `spark_checkpoint`: where Spark keeps its offsets; by default in the folder `spark` of the checkpoint.
         - `on_error="divert"`: diverts rows that do not fit, or on which a function raises before a shuffle. Those of
           the input `orders` go to `query.diverted("orders")`, or to the sink of the output `orders diverted`.
-        - `keep_versions`: how many committed versions readers can read.
+        - `keep`: how many committed versions readers can read, such as 10, or for how long, such as `"1 day"`.
         """
         here, lease = Origin.here(), None
         try:
             frames = self._check_frames(inputs)
             _expect_shards(shards)
             _expect_trigger(trigger or {})
-            _expect_versions(keep_versions)
+            retention = Retention.of(keep)
             divert = expect_one_of("on_error", on_error, OnError) == "divert"
             sinks = self._sinks(outputs or {}, self._diverted_outputs if divert else [])
             folder = str(checkpoint) if "://" in str(checkpoint) else str(Path(checkpoint).absolute())
@@ -151,7 +152,7 @@ class OnSpark:
             count = resolve_shards(folder, ours, shards)
             offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{SPARK}"
             expect_sound_logs(offsets, max(committed_versions(folder), default=None))
-            batches = MicroBatches(self._spark, self._plan, planned_outputs, folder, count, ours["id"], keep_versions)
+            batches = MicroBatches(self._spark, self._plan, planned_outputs, folder, count, ours["id"], retention)
             blobs = {name: batches.add_input(name, each, divert) for name, each in bound.items()}
             update_description(folder, ours)
             static = [blobs[name] for name in frames if name not in streaming]
@@ -340,11 +341,6 @@ def _session_id(spark: SparkSession) -> str:
 def _expect_shards(shards: Any) -> None:
     if shards is not None and (not isinstance(shards, int) or not 1 <= shards <= MOST_SHARDS):
         raise ElementError(f"`shards` must be an integer from 1 to {MOST_SHARDS:,}; got {brief(shards)}")
-
-
-def _expect_versions(versions: Any) -> None:
-    if not isinstance(versions, int) or versions < READABLE:
-        raise ElementError(f"`keep_versions` must be an integer ≥ {READABLE}; got {brief(versions)}")
 
 
 def _expect_trigger(trigger: Mapping[str, Any]) -> None:

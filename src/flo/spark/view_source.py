@@ -1,6 +1,6 @@
-"""The data source `flo` of Spark: reads the views of a checkpoint, of a query that runs or has stopped.
+"""The data source `flo` of Spark: reads views of a checkpoint, or a folder of changes, while a query runs or later.
 
-A version of a view never changes, so a stream of changes has versions as its offsets: what lies between two of them is
+A version never changes, so a stream of changes has versions as its offsets: what lies between two of them is
 the same whenever it is read.
 """
 
@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 from flo.core.errors import CheckpointError, ElementError, FloError, UnknownNameError
 from flo.spark.checkpoint.commits import committed_versions
 from flo.spark.tasks.view_filters import Condition, condition_of, filter_rows
-from flo.spark.tasks.view_parts import ROWS, change_schema, repeat_rows
+from flo.spark.tasks.view_parts import ROWS, repeat_rows
 from flo.tables.checkpoint.folders import folder
 from flo.tables.io.files import WEIGHTS
 
@@ -43,8 +43,10 @@ PROVIDER, OPTIONS = "provider", "flo"
 class Request:
     """What the options of a reader ask for."""
 
-    checkpoint: str
+    path: str
+    """A checkpoint, or a folder of changes."""
     view: str
+    """The view of a checkpoint; empty for a folder of changes."""
     version: int | None
     """The version to read; None is the newest."""
     changes: bool
@@ -61,7 +63,7 @@ class Request:
         kept = schema.fields[0].metadata.get(OPTIONS, {}) if schema is not None and schema.fields else {}
         given = {**kept, **{name.lower(): value for name, value in options.items()}}
         for name, example in (("path", 'load("checkpoint")'), ("view", 'option("view", "revenue")')):
-            if name not in given:
+            if name not in given and not (name == "view" and has_changes(given["path"])):
                 raise UnknownNameError(f"the data source `flo` needs the option `{name}`", instead=((example, ""),))
         changes = given.get("changes", "false").lower()
         if changes not in ("true", "false"):
@@ -70,13 +72,11 @@ class Request:
         if start is not None and changes != "true":
             raise ElementError("the option `startingVersion` is for changes", instead=(_CHANGES,))
         where = str(folder(given["path"]))  # tasks may have another working directory
-        return cls(where, given["view"], version, changes == "true", start, PROVIDER in given)
+        return cls(where, given.get("view", ""), version, changes == "true", start, PROVIDER in given)
 
     def schema(self) -> StructType:
-        """The columns of the view, and `_weight` if changes are read."""
-        from flo.spark.checkpoint.stored_views import StoredViews
-
-        shown = change_schema(StoredViews(self.checkpoint).view(self.view, self.version).schema)
+        """The columns, and `_weight` if changes are read."""
+        shown = self.stored().schema(self.view, self.version)
         if not self.changes:
             shown = shown.remove(len(shown) - 1)
         found = from_arrow_schema(shown, prefer_timestamp_ntz=True)
@@ -85,9 +85,20 @@ class Request:
         return found
 
     def _options(self) -> dict[str, str]:
-        given = {"path": self.checkpoint, "view": self.view, "changes": str(self.changes).lower()}
+        given = {"path": self.path, "view": self.view, "changes": str(self.changes).lower()}
         versions = {"version": self.version, "startingversion": self.starting_version}
         return given | {name: str(version) for name, version in versions.items() if version is not None}
+
+    def stored(self) -> Any:
+        """What is stored at the path: views or changes."""
+        from flo.spark.checkpoint.change_folders import StoredChanges
+        from flo.spark.checkpoint.stored_views import StoredViews
+
+        return StoredViews(self.path) if self.view else StoredChanges(self.path)
+
+    def versions(self) -> list[int]:
+        """The versions that can be read now, in order."""
+        return committed_versions(self.path) if self.view else self.stored().versions()
 
     def first_offset(self) -> int:
         """The version that changes are read after."""
@@ -95,18 +106,19 @@ class Request:
 
     def partitions(self, start: int, end: int | None) -> list[InputPartition]:
         """The changes after one version up to another, by default the newest, as parts with the versions they need."""
-        from flo.spark.checkpoint.stored_views import StoredViews
-
-        views = StoredViews(self.checkpoint)
-        wanted = views.view(self.view, end)
-        if start > wanted.version:
-            raise ElementError(f"the changes after version {start} are later than version {wanted.version}")
-        before = views.view(self.view, start) if start != NOTHING else None
-        versions = {each.version for each in (wanted, before) if each is not None}
-        return [InputPartition((part, versions)) for part in wanted.parts(before)]
+        parts, versions = self.stored().parts(self.view, start, end)
+        if start > min(versions):
+            raise ElementError(f"the changes after version {start} are later than version {min(versions)}")
+        return [InputPartition((part, versions)) for part in parts]
 
 
 _CHANGES = ('option("changes", "true")', f"reads every row once, with its `{WEIGHTS}`")
+
+
+def has_changes(path: str) -> bool:
+    from flo.spark.checkpoint.change_folders import has_changes
+
+    return has_changes(path)
 
 
 def _version(name: str, text: str | None) -> int | None:
@@ -128,7 +140,7 @@ def read_part(
     try:
         table = part.changes() if request.changes else part.rows()
     except CheckpointError:
-        gone = set(versions) - set(committed_versions(request.checkpoint))
+        gone = set(versions) - set(request.versions())
         if gone:
             raise _removed(request, min(gone)) from None
         raise
@@ -139,14 +151,17 @@ def read_part(
 
 def _removed(request: Request, version: int) -> CheckpointError:
     return CheckpointError(
-        f"version {version} of `{request.view}` was removed while it was read",
-        facts=(("checkpoint", request.checkpoint),),
-        instead=(("start(…, keep_versions=100)", "keeps more versions"),),
+        f"version {version} of `{request.view or request.path}` was removed while it was read",
+        facts=(("path", request.path),),
+        instead=(
+            ("start(…, keep=100)", "keeps more versions"),
+            ('start(…, keep="1 day")', "keeps them longer"),
+        ),
     )
 
 
 class ViewReader(DataSourceReader):
-    """Reads a view at a version."""
+    """Reads rows at a version."""
 
     def __init__(self, request: Request, schema: StructType) -> None:
         self.request, self.schema = request, schema
@@ -183,7 +198,7 @@ class _PushFilters:
 
 
 class ChangesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads the changes of a view as a stream. An offset is the version up to which changes were read."""
+    """Reads changes as a stream. An offset is the version up to which changes were read."""
 
     def __init__(self, request: Request, schema: StructType) -> None:
         if not request.changes:
@@ -198,7 +213,7 @@ class ChangesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The version to stop at, of a query that reads what is there now."""
 
     def prepareForTriggerAvailableNow(self) -> None:
-        self.last = max(committed_versions(self.request.checkpoint), default=NOTHING)
+        self.last = max(self.request.versions(), default=NOTHING)
 
     def initialOffset(self) -> Offset:
         """The version before the first changes. Raises if they cannot be read."""
@@ -211,23 +226,21 @@ class ChangesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The newest version. Spark before 4.2 calls it without arguments."""
         newest = self.last
         if newest is None:
-            newest = max(committed_versions(self.request.checkpoint), default=NOTHING)
+            newest = max(self.request.versions(), default=NOTHING)
         return {VERSION: newest, CHECKPOINT: self._checkpoint()}
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         if start[CHECKPOINT] != end[CHECKPOINT] or end[CHECKPOINT] != self._checkpoint():
             raise CheckpointError(
                 "the checkpoint was replaced by another one since its changes were read",
-                facts=(("checkpoint", self.request.checkpoint),),
+                facts=(("path", self.request.path),),
                 instead=(("another checkpointLocation", "reads all rows of the new one"),),
             )
         return self.request.partitions(int(start[VERSION]), int(end[VERSION])) if start != end else []
 
     def _checkpoint(self) -> str:
         """The id of the checkpoint. Versions of different checkpoints have equal numbers."""
-        from flo.spark.checkpoint.stored_views import StoredViews
-
-        return StoredViews(self.request.checkpoint).id
+        return str(self.request.stored().id)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read_part(self.request, self.schema, partition)

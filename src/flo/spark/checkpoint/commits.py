@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flo.core.errors import CheckpointError
-from flo.spark.tasks.state import READABLE, StateVersions
+from flo.spark.tasks.state import StateVersions
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import (
     MENDING,
@@ -34,9 +34,8 @@ def commit_version(
     shards: int,
     versions: Mapping[int, StateVersions],
     epoch: int = 0,
-    readable: int = READABLE,
 ) -> None:
-    """Makes a version visible to readers, and keeps so many. Raises if a query with a later epoch has committed it."""
+    """Makes a version visible to readers. Raises if a query with a later epoch has committed it."""
     files, content = folder(where), {"version": version, "epoch": epoch, STATE_VERSIONS: _as_json(shards, versions)}
     try:
         create_sealed(files, _name(version), content)
@@ -48,8 +47,17 @@ def commit_version(
                 facts=(("checkpoint", where), ("epoch", f"{newer}; this query has {epoch}")),
             ) from None
         write_sealed(files, _name(version), content)
-    for old in committed_versions(where)[:-readable]:
-        folder(where).remove(_name(old))
+
+
+def commit_ages(where: str) -> dict[int, float]:
+    """The committed versions, and the age of each commit in seconds."""
+    ages = {name: age for name, (_, age) in folder(where).files(COMMITS).items()}
+    return {version: ages.get(f"{version:08}.json", 0.0) for version in committed_versions(where)}
+
+
+def remove_commit(where: str, version: int) -> None:
+    """Hides a version from readers."""
+    folder(where).remove(_name(version))
 
 
 def expect_next_version(where: str, version: int) -> None:

@@ -139,9 +139,21 @@ def _measure(none: StateSize, term: Term, initial: Term, store: Store, sizes: di
     if term == initial:
         return none
     runs = list(runs_in(term))
-    rows = sum(store.get(columns, name).rows for columns, name in runs)
+    rows = sum(store.get(columns, name).rows for columns, name in runs_in(without_merges(term)))
     size = len(encode(term)) + sum(sizes.get(f"{name}.arrow", 0) for _, name in set(runs))
     return replace(none, rows=rows, bytes=size)
+
+
+def without_merges(term: Any) -> Any:
+    """A term without the parts of merges that have begun, whose rows are in the runs as well."""
+    match term:
+        case Call("merge"):
+            return ()
+        case Call(name, parts):
+            return Call(name, tuple(map(without_merges, parts)))
+        case tuple(parts):
+            return tuple(map(without_merges, parts))
+    return term
 
 
 def read_state(stage: Any, store: Store, version: int) -> tuple[Term, tuple[tuple[str, Term], ...]]:

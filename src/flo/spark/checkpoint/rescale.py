@@ -21,7 +21,7 @@ from flo.core.operator import Operator
 from flo.core.structural import Wire
 from flo.core.term import Call, Term
 from flo.spark.checkpoint.commits import add_state_versions
-from flo.spark.checkpoint.inspect import Checkpoint, nodes_in, read_state, runs_in
+from flo.spark.checkpoint.inspect import Checkpoint, nodes_in, read_state, runs_in, without_merges
 from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.program_changes import write_description
 from flo.spark.plan.spread import PANE
@@ -68,7 +68,7 @@ def _rescale(where: str, shards: int, lease: Lease) -> list[int]:
     for version in versions:
         standing = checkpoint.state_versions(version)
         for stage in checkpoint.description["stages"]:
-            _Cutting(checkpoint, stage, shards, version, len(versions)).cut()
+            _Cutting(checkpoint, stage, shards, version).cut()
         every = dict.fromkeys(range(shards), version)
         cut = {level: StateVersions(every, ended=each.ended) for level, each in standing.items()}
         add_state_versions(where, version, shards, cut)
@@ -87,8 +87,6 @@ class _Cutting:
     stage: Any
     shards: int
     version: int
-    keep: int
-    """How many versions are kept: all that are cut."""
     old: list[Store] = field(default_factory=list)
     """The stores of the old states. The last may be the state that all shards share which have received nothing yet."""
     new: list[Storing] = field(default_factory=list)
@@ -111,7 +109,7 @@ class _Cutting:
         for shard, (store, storing) in enumerate(zip(stores, self.new, strict=True)):
             graph = _with_nodes(graphs[0], iter([each[shard] for each in found]))
             noted = self._record(shard, more, dict(kept[shard]))
-            store.write(self.version, encode((graph, kept[shard])), storing, noted, self.keep)
+            store.write(self.version, encode((graph, kept[shard])), storing, noted, 0)
 
     def _node(self, described: Any, initial: Call, old: list[Any]) -> list[Call]:
         """Returns the operator of every new shard, with its input buffers."""
@@ -260,6 +258,8 @@ class _Cutting:
 
     def _run(self, shard: int, term: Any) -> Run:
         """Reads a run of an old shard."""
+        if term.name == "parts":
+            return merge_runs([self._run(shard, part) for part in term.args])
         return self.old[shard].get(*_stored(term))
 
     def _slice(self, shard: int, run: Run, key: tuple[str, ...]) -> Run:
@@ -325,7 +325,7 @@ class _Cutting:
         for delivery, last in ((number, last) for each in old for number, last in each["reached"].items()):
             reached[delivery] = max(last, reached.get(delivery, last))
         views = {
-            name: {**view, "runs": [run for _, run in runs_in(kept.get(name))]}
+            name: {**view, "runs": [run for _, run in runs_in(without_merges(kept.get(name)))]}
             for name, view in old[0]["views"].items()
         }
         return {**old[0], "reached": reached, "views": views, "counts": old[0]["counts"] if shard == 0 else {}}

@@ -13,7 +13,7 @@ from flo.spark.checkpoint.commits import committed_versions, read_state_versions
 from flo.spark.checkpoint.program_changes import DESCRIPTION, read_description
 from flo.spark.tasks.output_files import VIEW
 from flo.spark.tasks.state import shard_path, state_folder
-from flo.spark.tasks.view_parts import ALL, StoredRun, ViewPart, with_nullable_parts
+from flo.spark.tasks.view_parts import ALL, StoredRun, ViewPart, change_schema, with_nullable_parts
 from flo.tables.checkpoint.folders import Folder
 from flo.tables.checkpoint.store import PARTS, Store, run_file
 
@@ -82,7 +82,7 @@ class StoredView:
 
 
 class StoredViews:
-    """The views of a checkpoint."""
+    """The views of a checkpoint, as readers see them."""
 
     def __init__(self, where: str) -> None:
         description = read_description(where)
@@ -120,6 +120,16 @@ class StoredViews:
             )
         return found
 
+    def schema(self, view: str, version: int | None) -> pa.Schema:
+        """The columns of a view, and `_weight`."""
+        return change_schema(self.view(view, version).schema)
+
+    def parts(self, view: str, after: int, upto: int | None) -> tuple[list[ViewPart], set[int]]:
+        """The parts with the changes after a version up to another, by default the newest; and the versions needed."""
+        wanted = self.view(view, upto)
+        before = self.view(view, after) if after >= 0 else None
+        return wanted.parts(before), {each.version for each in (wanted, before) if each is not None}
+
 
 def version_error(where: str, name: str, version: int, versions: list[int]) -> CheckpointError:
     """The error for a version that cannot be read: it is removed, or not committed yet."""
@@ -127,5 +137,8 @@ def version_error(where: str, name: str, version: int, versions: list[int]) -> C
     return CheckpointError(
         f"version {version} of `{name}` {why}",
         facts=(("kept", f"{versions[0]} to {versions[-1]}"), ("checkpoint", where)),
-        instead=(("start(…, keep_versions=100)", "keeps more versions"),),
+        instead=(
+            ("start(…, keep=100)", "keeps more versions"),
+            ('start(…, keep="1 day")', "keeps them longer"),
+        ),
     )

@@ -23,13 +23,14 @@ from pyspark.sql.types import StructType
 from flo.core.collection import Collection, Value
 from flo.core.errors import EngineError, FloError
 from flo.core.stream_type import StreamType
-from flo.spark.checkpoint.commits import commit_version, read_state_versions
+from flo.spark.checkpoint.commits import commit_version, committed_versions, read_state_versions
+from flo.spark.checkpoint.retention import Retention
 from flo.spark.driver.inputs import BoundInput, counter_name
 from flo.spark.driver.python_errors import python_error
 from flo.spark.plan.stages import POSITION, Native, Plan, Stage
 from flo.spark.session import is_narrow
 from flo.spark.tasks.blobs import REPORT, SCHEMA, SPARK, Blob, unpickle
-from flo.spark.tasks.context import STATE_VERSIONS, VERSION, Code, MicroBatch, state_versions_property
+from flo.spark.tasks.context import OLDEST, STATE_VERSIONS, VERSION, Code, MicroBatch, state_versions_property
 from flo.spark.tasks.input_task import InputTask, run_entry
 from flo.spark.tasks.native_task import PackTask, UnpackTask
 from flo.spark.tasks.output_files import Output
@@ -80,7 +81,7 @@ class MicroBatches:
         folder: str,
         shards: int,
         checkpoint: str = "",
-        readable: int = READABLE,
+        retention: Retention | None = None,
     ) -> None:
         self.spark = spark
         self.plan = plan
@@ -89,8 +90,9 @@ class MicroBatches:
         self.shards = shards
         self.checkpoint = checkpoint
         """The id of the checkpoint; empty for a batch job, which keeps none."""
-        self.readable = readable
-        """How many committed versions are kept for readers."""
+        self.retention = retention or Retention()
+        self._oldest = min(committed_versions(folder), default=0)
+        """The oldest version that readers may read."""
         self.tasks = min(shards, most_tasks(spark))
         self.run = uuid.uuid4().hex
         """Identifies this start of the query."""
@@ -140,7 +142,9 @@ class MicroBatches:
         ended = ended | set(self.plan.literals)
         done = frozenset(stream for stream, inputs in self.plan.sources.items() if inputs <= ended)
         versions = self.state_versions(version - 1)
-        return MicroBatch(version, self.run, self.folder, self.shards, self.tasks, done, versions, self.readable)
+        return MicroBatch(
+            version, self.run, self.folder, self.shards, self.tasks, done, versions, self._oldest_for(version)
+        )
 
     def run_first_micro_batch(self, frames: list[DataFrame], ended: set[int]) -> Outcome:
         """Runs the first micro-batch, with the rows of batch inputs and the literals of the program."""
@@ -176,6 +180,7 @@ class MicroBatches:
         versions = state_versions_property(self.state_versions(version - 1))
         self.spark.sparkContext.setLocalProperty(VERSION, str(version))
         self.spark.sparkContext.setLocalProperty(STATE_VERSIONS, versions)
+        self.spark.sparkContext.setLocalProperty(OLDEST, str(self._oldest_for(version)))
         try:
             if level < len(self.stages):
                 batch = self.micro_batch(version, ended)
@@ -221,6 +226,10 @@ class MicroBatches:
         if version < 0:
             return {}
         return found if last == version else read_state_versions(self.folder, version, self.shards)
+
+    def _oldest_for(self, version: int) -> int:
+        """The oldest version that readers may read during a micro-batch; the same if it runs again after its commit."""
+        return max(0, min(self._oldest, version - READABLE))
 
     def _outcome(self, frame: DataFrame, version: int, started: float) -> Outcome:
         """The outcome of a micro-batch whose task reports the frame gives. Raises the error that one of them holds."""
@@ -284,7 +293,8 @@ class MicroBatches:
     def commit_micro_batch(self, outcome: Outcome, epoch: int = 0) -> None:
         """Commits a micro-batch: from now on readers see its version."""
         versions = self.state_versions(outcome.version)
-        commit_version(self.folder, outcome.version, self.shards, versions, epoch, self.readable)
+        commit_version(self.folder, outcome.version, self.shards, versions, epoch)
+        self._oldest = self.retention.apply(self.folder, outcome.version) or self._oldest
 
     def read_records(self, output: Output, version: int) -> Iterator[tuple[int, ShardRecord]]:
         """The record of every shard of the stage that has this output."""

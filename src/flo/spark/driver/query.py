@@ -95,23 +95,28 @@ class Query:
             else:
                 outcome = batches.run_micro_batch(batch, version, self._ended)
             self._lease.expect_held()
-            for output in batches.outputs:
-                given = OutputChanges.of(
+            given = [
+                OutputChanges.of(
                     batch.sparkSession, batches.folder, output, outcome, batches.shards, batches.checkpoint
                 )
-                _give_to_sink(self._sinks[output.name], given)
-            self._give_diverted(batch.sparkSession, outcome)
+                for output in batches.outputs
+            ]
+            for each in given:
+                _give_to_sink(self._sinks[each.output], each)
+            given += self._give_diverted(batch.sparkSession, outcome)
             self._lease.expect_held()
             batches.commit_micro_batch(outcome, self._lease.epoch)
+            for each in given:
+                self._sinks[each.output].commit(each)
             forget_parts(batches.folder, batches.outputs, version)
             self.progress.append(outcome)
         except Exception as error:
             self._failure = self._translate(error, in_micro_batch=True)
             raise error_for_spark(self._failure) from None
 
-    def _give_diverted(self, spark: SparkSession, outcome: Outcome) -> None:
-        """Gives diverted rows to their sinks. Without a sink they stay in the checkpoint."""
-        batches = self._batches
+    def _give_diverted(self, spark: SparkSession, outcome: Outcome) -> list[OutputChanges]:
+        """Gives diverted rows to their sinks, and returns them. Without a sink they stay in the checkpoint."""
+        batches, every = self._batches, []
         for name in outcome.diverted_files:
             given = OutputChanges.of_diverted(spark, batches.folder, name, outcome, batches.shards, batches.checkpoint)
             sink = self._sinks.get(given.output, ViewSink())
@@ -119,6 +124,8 @@ class Query:
             _give_to_sink(sink, given)
             if sink.how != VIEW:
                 remove_diverted(batches.folder, name, outcome.version)
+                every.append(given)
+        return every
 
     def _translate(self, error: Exception, in_micro_batch: bool = False) -> Exception:
         """The error to show to the user.

@@ -17,6 +17,8 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as sf
 
 from flo.core.errors import FloError, Origin, TypeMismatch, brief
+from flo.spark.checkpoint.change_folders import ChangeLog, commit_changes, version_folder
+from flo.spark.checkpoint.retention import Retention
 from flo.spark.driver.micro_batches import Outcome
 from flo.spark.plan.retractions import Cause
 from flo.spark.session import read_frame
@@ -140,6 +142,9 @@ class Sink:
         """
         raise NotImplementedError
 
+    def commit(self, changes: OutputChanges) -> None:
+        """Called after the micro-batch is committed: it cannot change any more, though it may still come again."""
+
     def write_result(self, name: str, result: Any) -> bool:
         """Writes the result of a run on bounded inputs. Returns False if it does not write: the result is printed."""
         return False
@@ -227,9 +232,13 @@ class Changes(Sink):
 
     Tasks write to a staging folder, and the driver renames it: on a disk, readers see all of a micro-batch or nothing.
     An object store cannot rename: there readers may see some files of a running micro-batch.
+
+    With `keep`, a number of versions or an age such as `"1 day"`, older versions are folded into a base: the sum of
+    their changes. `spark.read.format("flo").load(path)` reads the base and the changes since.
     """
 
     path: str
+    keep: int | str | None = None
 
     word = "changes"
     about = ("flo.spark.Changes(path)", "Parquet files of changes")
@@ -237,6 +246,7 @@ class Changes(Sink):
 
     def __post_init__(self) -> None:
         self.folder = folder(self.path)
+        self.retention = None if self.keep is None else Retention.of(self.keep)
 
     @classmethod
     def of_text(cls, rest: str) -> Changes:
@@ -246,7 +256,7 @@ class Changes(Sink):
         return f"{self.folder}/{STAGED}/" if isinstance(self.folder, Local) else f"{self.folder}/version="
 
     def take(self, changes: OutputChanges) -> None:
-        staged, target = f"{STAGED}/{changes.version:08}", f"version={changes.version:08}"
+        staged, target = f"{STAGED}/{changes.version:08}", version_folder(changes.version)
         written = self.folder.within(staged if isinstance(self.folder, Local) else target)
         if not changes.staged:  # no shard has written files
             data = pa.BufferOutputStream()
@@ -260,6 +270,10 @@ class Changes(Sink):
         if isinstance(self.folder, Local) and self.folder.exists(staged):
             self.folder.remove(target)
             (self.folder.path / staged).rename(self.folder.path / target)
+
+    def commit(self, changes: OutputChanges) -> None:
+        schema = changes.schema.serialize().to_pybytes().hex()
+        commit_changes(self.folder, ChangeLog(changes.checkpoint, changes.version, schema), self.retention)
 
     def write_result(self, name: str, result: Any) -> bool:
         _frame(name, result).write.parquet(self.path)

@@ -12,9 +12,9 @@ from typing import Any
 
 from pyspark import TaskContext, cloudpickle
 
-from flo.spark.tasks.state import READABLE, StateVersions
+from flo.spark.tasks.state import StateVersions
 
-VERSION, STATE_VERSIONS = "flo.version", "flo.state_versions"
+VERSION, STATE_VERSIONS, OLDEST = "flo.version", "flo.state_versions", "flo.oldest"
 """Local properties of Spark that give a task its micro-batch id and the versions of the states it starts from."""
 
 
@@ -67,8 +67,8 @@ class MicroBatch:
     """The streams of level 0 that have ended."""
     state_versions: Mapping[int, StateVersions] = field(default_factory=dict)
     """The state versions that it starts from, by level of the stage."""
-    readable: int = READABLE
-    """How many committed versions are kept for readers."""
+    oldest: int = 0
+    """The oldest version that readers may read."""
 
     @property
     def is_first(self) -> bool:
@@ -92,6 +92,11 @@ def current_state_versions() -> dict[int, StateVersions]:
     """The state versions that the current micro-batch starts from."""
     content = json.loads(_read_property(STATE_VERSIONS))
     return {int(level): StateVersions.from_json(each) for level, each in content.items()}
+
+
+def current_oldest() -> int:
+    """The oldest version that readers may read."""
+    return int(_read_property(OLDEST))
 
 
 def state_versions_property(versions: Mapping[int, StateVersions]) -> str:

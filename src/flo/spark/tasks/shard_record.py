@@ -129,7 +129,7 @@ def describe_view(of: ElementCollection[Any], trace: Trace | None) -> Any:
     if is_ordered(of):
         schema = schema.append(pa.field(PLACE, pa.int64()))
     schema = schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
-    runs = [run.name for run in trace.runs] if trace is not None else []
+    runs = [part.name for run in trace.runs for part in run.files] if trace is not None else []
     return {"kind": of.name, "columns": columns, "schema": schema.serialize().to_pybytes().hex(), "runs": runs}
 
 

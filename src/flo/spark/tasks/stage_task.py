@@ -51,7 +51,7 @@ class StreamingStageTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         version, versions = context.current_version(), context.current_state_versions()
-        batch = replace(self.batch, version=version, state_versions=versions)
+        batch = replace(self.batch, version=version, state_versions=versions, oldest=context.current_oldest())
         return iter(batches) if batch.is_first and self.skips_first else StageTask(self.code, batch)(batches)
 
 
@@ -165,9 +165,7 @@ class StageTask:
         if number == 0:
             report.ended_deliveries = sorted(record.ended)
         if number in report.shards:
-            saved = shard.save(
-                self.batch.version, loop.graph, record.parts(here), record.more(here), self.batch.readable
-            )
+            saved = shard.save(self.batch.version, loop.graph, record.parts(here), record.more(here), self.batch.oldest)
             report.written += saved.bytes
         _shards[self._key(stage, number)] = (self.batch.run, shard, self.batch.version, (loop.graph, record))
         yield from sender.blobs()

@@ -25,7 +25,7 @@ from flo.tables.checkpoint.store import Loading, Saved, Store, Storing, collecti
 from flo.tables.state.run import Run
 
 READABLE = 2
-"""How many committed versions are kept for readers, unless the user asks for more."""
+"""How many committed versions are kept at least. The newest may run again, from the one before it."""
 STATE = "state"
 BLANK = -1
 """The number of the state that all shards share which have received nothing yet."""
@@ -107,11 +107,11 @@ class Shard:
         graph, views = Loading(self.names, self.store, self.known)(decode(state))
         return with_origins(graph, self.graph), views, more
 
-    def save(self, version: int, graph: Graph, views: Any, more: Any, readable: int = READABLE) -> Saved:
-        """Writes a version, and keeps those for readers. During a micro-batch some shards already have its version."""
+    def save(self, version: int, graph: Graph, views: Any, more: Any, oldest: int = 0) -> Saved:
+        """Writes a version, and removes what no version from `oldest` on needs."""
         storing = Storing(self.store, self.known).naming(self.lowering)
         state = encode(storing((graph, views)))
-        return self.store.write(version, state, storing, more, readable + 1)
+        return self.store.write(version, state, storing, more, oldest)
 
     def initial(self) -> bytes:
         """The state before the first micro-batch. Rescaling needs it, since it does not have the program."""
@@ -127,6 +127,9 @@ class _NoStore:
     def get(self, columns: tuple[str, ...], name: str) -> Run:
         raise NotImplementedError("an initial state has no runs to read")
 
+    def get_parts(self, columns: tuple[str, ...], names: tuple[str, ...]) -> Run:
+        raise NotImplementedError("an initial state has no runs to read")
+
 
 class CachedStore(Store):
     """A store that keeps the runs of the last version in memory, with their search indexes."""
@@ -134,7 +137,13 @@ class CachedStore(Store):
     def __init__(self, where: Folder) -> None:
         super().__init__(where)
         self.runs: dict[str, Run] = {}
+        self.joined: dict[tuple[str, ...], Run] = {}
+        """Runs by the names of the parts in which they are stored."""
         self._manifests: dict[int, Any] = {}
+        self._newest = 0
+        """The version that was written last."""
+        self._swept: int | None = None
+        """The oldest version at the last sweep of this process."""
         self.trusts_files = False
         """Whether files are read without verifying their checksums: this start of the query has written them."""
 
@@ -150,6 +159,17 @@ class CachedStore(Store):
             self.runs[name] = super().get(columns, name)
         return self.runs[name]
 
+    def get_parts(self, columns: tuple[str, ...], names: tuple[str, ...]) -> Run:
+        if names not in self.joined:
+            self.joined[names] = super().get_parts(columns, names)
+            self.runs.update(zip(names, self.joined[names].files, strict=True))
+        return self.joined[names]
+
+    def _forget_runs(self, held: set[str]) -> None:
+        """Drops the runs that a version does not hold."""
+        self.runs = {name: run for name, run in self.runs.items() if name in held}
+        self.joined = {names: run for names, run in self.joined.items() if held.issuperset(names)}
+
     def content(self, columns: tuple[str, ...], name: str) -> pa.Buffer:
         """The file of a run. Files that another process of this start has just written are not verified."""
         if self.trusts_files and isinstance(self.folder, Local):
@@ -159,8 +179,7 @@ class CachedStore(Store):
     def read(self, number: int) -> tuple[bytes, Any]:
         """Reads a version, and drops cached runs that it does not name: another process may have removed them."""
         self._manifests.clear()
-        held = set(self.manifest(number)["runs"])
-        self.runs = {name: run for name, run in self.runs.items() if name in held}
+        self._forget_runs(set(self.manifest(number)["runs"]))
         return super().read(number)
 
     def manifest(self, number: int) -> Any:
@@ -168,10 +187,25 @@ class CachedStore(Store):
             self._manifests[number] = super().manifest(number)
         return self._manifests[number]
 
-    def write(self, number: int, state: bytes, storing: Storing, more: Any, keep: int) -> Saved:
+    def write(self, number: int, state: bytes, storing: Storing, more: Any, oldest: int) -> Saved:
         self._manifests.pop(number, None)
-        saved = super().write(number, state, storing, more, keep)
+        self._newest = number
+        saved = super().write(number, state, storing, more, oldest)
         self.trusts_files = True
-        self.runs = {name: run for name, run in self.runs.items() if name in storing.held}
-        self._manifests = {version: each for version, each in self._manifests.items() if version > number - keep}
+        self._forget_runs(storing.held)
         return saved
+
+    def sweep(self, oldest: int) -> None:
+        """Removes what no version from `oldest` on needs. If many versions are kept, it removes many at once."""
+        step = removal_step(self._newest - oldest)
+        if self._swept is None and step > 1:
+            self._swept = oldest
+        if self._swept is None or oldest - self._swept >= step:
+            super().sweep(oldest)
+            self._swept = oldest
+            self._manifests = {number: each for number, each in self._manifests.items() if number >= oldest}
+
+
+def removal_step(kept: int) -> int:
+    """How many versions are removed at once, if so many are kept: to find what others need takes as long as that."""
+    return max(1, kept // 8)

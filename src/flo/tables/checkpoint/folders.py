@@ -145,6 +145,11 @@ class Local(Folder):
                 continue
         return found
 
+    def names(self, under: str) -> list[str]:
+        """The names alone, without a look at each file."""
+        entries = self._entries(under)
+        return sorted(entry.name for entry in entries if not entry.name.startswith(TEMPORARY) and entry.is_file())
+
     def folders(self, under: str = "") -> list[str]:
         return sorted(entry.name for entry in self._entries(under) if entry.is_dir())
 

@@ -26,7 +26,7 @@ from flo.core.typing import program
 from flo.tables.checkpoint.folders import TEMPORARY, Folder, folder
 from flo.tables.keyed import KeyedColumns, KeyedRows
 from flo.tables.state.keys import Keys
-from flo.tables.state.run import Content, Run, read_ipc, write_ipc
+from flo.tables.state.run import Content, Run, join_parts, read_ipc, write_ipc
 from flo.tables.values import Columns, Rows
 from flo.values.keyed import Keyed
 
@@ -38,6 +38,9 @@ class Runs(Protocol):
         """Stores a run; returns the number of bytes written."""
 
     def get(self, columns: tuple[str, ...], name: str) -> Run: ...
+
+    def get_parts(self, columns: tuple[str, ...], names: tuple[str, ...]) -> Run:
+        """A run that is stored in parts."""
 
 
 class Storing(Lowering):
@@ -58,7 +61,8 @@ class Storing(Lowering):
 
     def __call__(self, item: Any) -> Term:
         if isinstance(item, Run):
-            return Call("stored", (item.columns, self.put(item)))
+            stored = tuple(Call("stored", (item.columns, self.put(part))) for part in item.files)
+            return stored[0] if len(stored) == 1 else Call("parts", stored)
         if isinstance(item, Rows):
             return Call("stored_rows", (self._type(item.of), self._rows(item.table), item.end.lower(self)))
         if isinstance(item, KeyedRows):
@@ -101,6 +105,8 @@ class Loading(Lifting):
         match term:
             case Call("stored", (tuple(columns), str(name))):
                 return self.store.get(tuple(map(str, columns)), name)
+            case Call("parts", (Call(_, (tuple(columns), _)), *_) as parts):
+                return self.store.get_parts(tuple(map(str, columns)), tuple(part.args[1] for part in parts))
             case Call("stored_rows", (of, name, end)):
                 rows = Columns(self(of)).bottom().with_end(End.lift(self(end)))
                 return replace(rows, table=self._table(name, rows.table))
@@ -260,15 +266,19 @@ class Store:
         state = save(whole, inputs, ends, running, storing.naming)
         for run in beside:
             storing.put(run)
-        return self.write(max(self.numbers(), default=0) + 1, state, storing, more, keep)
+        numbers = [0, *self.numbers()]
+        return self.write(numbers[-1] + 1, state, storing, more, [*numbers, numbers[-1] + 1][-keep:][0])
 
-    def write(self, number: int, state: bytes, storing: Storing, more: Any, keep: int) -> Saved:
-        """Writes a state, then the manifest that names it and its runs. Keeps the newest `keep` manifests."""
+    def write(self, number: int, state: bytes, storing: Storing, more: Any, oldest: int) -> Saved:
+        """Writes a state, then the manifest that names it and its runs. Removes what no number from `oldest` on needs.
+
+        A number without a manifest of its own has the state of the one before.
+        """
         name = hashlib.blake2b(state, digest_size=16).hexdigest()
         written = storing.bytes + self.folder.write(f"{STATES}/{name}", state)
         manifest = {"number": number, "state": name, "runs": sorted(storing.held), "more": more}
         written += write_sealed(self.folder, _manifest(number), manifest)
-        self._sweep(keep)
+        self.sweep(oldest)
         return Saved(number, written, len(storing.held), storing.written)
 
     def load(self, whole: Graph, inputs: StreamTypes, ends: tuple[str, ...]) -> tuple[Running, Any]:
@@ -316,6 +326,10 @@ class Store:
         run.__dict__["name"] = name
         return run
 
+    def get_parts(self, columns: tuple[str, ...], names: tuple[str, ...]) -> Run:
+        """A run that is stored in parts, in memory."""
+        return join_parts([self.get(columns, name) for name in names])
+
     def content(self, columns: tuple[str, ...], name: str) -> pa.Buffer:
         """The file of a run, with its checksum verified."""
         data: pa.Buffer | None = self.folder.map_file(run_file(name))
@@ -325,14 +339,15 @@ class Store:
                 raise damaged_file_error(self.folder, run_file(name))
         return data
 
-    def _sweep(self, keep: int) -> None:
-        """Removes all but the newest manifests, and the files that only those have named."""
+    def sweep(self, oldest: int) -> None:
+        """Removes the manifests before the one that the oldest number has, and the files that only those have named."""
         numbers = self.numbers()
-        gone = list(self._existing(numbers[:-keep]))
+        first = max((place for place, number in enumerate(numbers) if number <= oldest), default=0)
+        gone = list(self._existing(numbers[:first]))
         if not gone:
             return
-        held = _held(self._existing(numbers[-keep:]))
-        for number in numbers[:-keep]:
+        held = _held(self._existing(numbers[first:]))
+        for number in numbers[:first]:
             self.folder.remove(_manifest(number))
         for name in _held(gone) - held:
             self.folder.remove(name)

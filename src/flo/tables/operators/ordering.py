@@ -185,7 +185,7 @@ class Arranged(Trace):
 
     term = "arranged"
 
-    def joined(self, runs: list[Run], fully: bool = False) -> Run:
+    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
         return runs[0] if len(runs) == 1 else self.run(pa.concat_tables([run.table for run in runs]), in_parts=True)
 
     def run(self, table: pa.Table, in_parts: bool = False) -> Run:

@@ -33,15 +33,12 @@ class Current(Latest):
 
     term = "current"
 
-    def extended(self, delta: Run) -> Current:
-        grown = super().extended(delta)
-        if len(grown.runs) != 1:
-            return grown
-        there = np.flatnonzero(np.asarray(one_chunk(grown.runs[0].table[REST]).is_valid()))
-        if len(there) == grown.rows:
-            return grown
-        whole = _chosen(grown.runs[0], there).resting()
-        return replace(grown, runs=(whole,) if whole.rows else ())
+    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+        whole = super().joined(runs, fully=fully)
+        if not oldest:
+            return whole
+        there = np.flatnonzero(np.asarray(one_chunk(whole.table[REST]).is_valid()))
+        return whole if len(there) == whole.rows else _chosen(whole, there)
 
     def _content(self) -> dict[str, Any]:
         table = self.table()

@@ -176,6 +176,10 @@ class Panes(Trace):
     def lower(self, lower: Lowering) -> Term:
         return Call(self.term, (self.columns, tuple(lower(run) for run in self.runs), self.left))
 
+    @classmethod
+    def lift(cls, columns: Any = (), runs: Any = (), left: Any = ()) -> Self:
+        return cls(tuple(columns), tuple(runs), tuple(left))
+
 
 def _none_gone(keys: Run) -> tuple[Any, Any]:
     """All rows that a run holds, where it is not known which are gone."""

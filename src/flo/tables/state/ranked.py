@@ -32,7 +32,7 @@ class Ranked(Trace):
 
     term = "ranked"
 
-    def joined(self, runs: list[Run], fully: bool = False) -> Run:
+    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
         if len(runs) == 1:
             return runs[0]
         assert self.order is not None
@@ -130,9 +130,9 @@ class Heads(Latest):
 
     term = "heads"
 
-    def joined(self, runs: list[Run], fully: bool = False) -> Run:
-        whole = super().joined(runs, fully)
-        if self.runs and runs[0] is not self.runs[0]:  # older runs may have the groups that are no more
+    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+        whole = super().joined(runs, fully=fully)
+        if not (oldest or fully):  # older runs may have the groups that are no more
             return whole
         there = np.flatnonzero(numbers_in(whole.table, WEIGHT))
         if len(there) == whole.rows:

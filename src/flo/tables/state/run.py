@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -88,6 +89,33 @@ class Run(Lowerable):
 
     def implied(self) -> Implied | None:
         return implied(self.keys, [one_chunk(self.table[name]) for name in self.columns])
+
+    @property
+    def files(self) -> tuple[Run, ...]:
+        """The parts that it was made of one by one, each a file of its own where it is stored; else itself."""
+        found: tuple[Run, ...] = self.__dict__.get("parts", (self,))
+        return found
+
+    def below(self, number: int) -> int:
+        """How many rows have a smaller key number."""
+        if number >= 1 << 64:
+            return self.rows
+        if type(self.keys) is Keys:
+            return int(np.searchsorted(self.keys.numbers, np.uint64(number)))
+        ends = self.index[number >> (64 - self._bits) :][:2]
+        low, high = ends[:1], ends[1:]
+        return int(bisect_ranges(low, high, lambda rows, _: self.keys.at(rows) < np.uint64(number))[0])
+
+    def between(self, low: int, high: int) -> Run:
+        """The rows with key numbers from one number on, and below another."""
+        return self.part(self.below(low), self.below(high))
+
+    def part(self, start: int, end: int) -> Run:
+        """The rows from one index up to another, without a copy."""
+        if start == 0 and end == self.rows:
+            return self
+        numbers = self.keys.at(np.arange(start, end))
+        return Run(self.columns, Keys(numbers, self.keys.exact), self.table.slice(start, end - start))
 
     @cached_property
     def name(self) -> str:
@@ -208,6 +236,28 @@ def merge_runs(runs: list[Run]) -> Run:
         return runs[0]
     table, order, keys = interleaved(runs)
     return Run(runs[0].columns, keys, take_rows(table, order))
+
+
+def join_parts(parts: Sequence[Run]) -> Run:
+    """The run whose parts these are, one after the other. Columns of sums that a part lacks are zero in it."""
+    names = list(dict.fromkeys(name for part in parts for name in part.table.column_names))
+    table = pa.concat_tables([_with_columns(part.table, names) for part in parts]).combine_chunks()
+    numbers = np.concatenate([part.keys.numbers for part in parts])
+    whole = Run(parts[0].columns, Keys(numbers, all(part.keys.exact for part in parts)), table).resting()
+    ends = np.cumsum([part.rows for part in parts]).tolist()
+    own = []
+    for part, end in zip(parts, ends, strict=True):
+        own.append(whole.part(end - part.rows, end))
+        own[-1].__dict__.update({name: part.__dict__[name] for name in ("name", "once") if name in part.__dict__})
+    whole.__dict__["parts"] = tuple(own)
+    return whole
+
+
+def _with_columns(table: pa.Table, names: list[str]) -> pa.Table:
+    for name in names:
+        if name not in table.column_names:
+            table = table.append_column(name, pa.array(np.zeros(table.num_rows, np.int64)))
+    return table.select(names)
 
 
 def interleaved(runs: list[Run]) -> tuple[pa.Table, Indices, Keys]:

@@ -37,7 +37,7 @@ class Totals(Trace):
 
     term = "totals"
 
-    def joined(self, runs: list[Run], fully: bool = False) -> Run:
+    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
         if len(runs) == 1:  # which has every key once
             return drop_zeros(runs[0])
         if all(have_same_keys(runs[0], run) for run in runs[1:]):

@@ -1,13 +1,13 @@
 """Traces: a trace is state as sorted runs, which are merged in levels as they grow, like an LSM tree.
 
-`++` appends a run and merges it with earlier runs of up to twice its size. So the cost of a delta follows its size,
-every row is copied a logarithmic number of times, and old runs are rarely touched. Versions share their common runs.
+`++` appends a run, and merges some rows of earlier ones (merging.py). So the cost of a delta follows its size, every
+row is copied a logarithmic number of times, and old runs are rarely touched. Versions share their common runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,12 +28,9 @@ from flo.core.data import canonical_text
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Keys, find_equal, has_fixed_width, keys_of
+from flo.tables.state.merging import Merge, advance_merges, fuel_of, group_runs
 from flo.tables.state.run import Run, interleaved, match_keys, merge_runs, starts_of
-from flo.tables.state.sharing import Sharing
 from flo.tables.values import WEIGHT
-
-MERGED = Sharing()
-"""Runs that were merged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +39,8 @@ class Trace(Lowerable):
 
     columns: tuple[str, ...]
     runs: tuple[Run, ...] = ()
+    merges: tuple[Merge, ...] = field(default=(), kw_only=True)
+    """The merges of some of the runs that have begun."""
 
     term: ClassVar[str] = "trace"
     """The name of the class in a stored state."""
@@ -60,27 +59,25 @@ class Trace(Lowerable):
 
     @property
     def bytes(self) -> int:
-        """The memory that the runs take."""
-        return sum(run.bytes for run in self.runs)
+        """The memory that the runs take, with what is merged of them."""
+        return sum(run.bytes for run in (*self.runs, *(part for merge in self.merges for part in merge.parts)))
 
     def extended(self, delta: Run) -> Self:
         """The trace with the rows of a delta."""
         if not delta.rows:
             return self
-        runs, tail, size = list(self.runs), [delta], delta.rows
-        while runs and runs[-1].rows <= 2 * size:
-            tail.append(runs.pop())
-            size += tail[-1].rows
-        parts = tuple(tail[::-1])
-        if len(parts) == 1:
-            whole = self.joined([delta])
-        else:  # prepared for storage now, so that the next delta does not have to
-            how = (type(self), self.columns, not runs)
-            whole = MERGED.get(how, parts, lambda: self.joined(list(parts)).resting())
-        return replace(self, runs=(*runs, whole) if whole.rows else tuple(runs))
+        new = self.joined([delta], oldest=not self.runs)
+        merges = [*group_runs(self.runs, self.merges), *([Merge((new,))] if new.rows else [])]
+        how = (type(self), self.columns)
+        merges = advance_merges(merges, fuel_of(delta.rows, self.rows), self.joined, how)
+        runs = tuple(run for merge in merges for run in merge.runs)
+        return replace(self, runs=runs, merges=tuple(merge for merge in merges if len(merge.runs) > 1))
 
-    def joined(self, runs: list[Run], fully: bool = False) -> Run:
-        """Merges runs into one, and combines the rows that belong together."""
+    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+        """Merges runs into one, and combines the rows that belong together.
+
+        `oldest` says that no earlier run has the keys of these.
+        """
         return consolidate_runs(*runs, fully=fully)
 
     def consolidated(self) -> Self:
@@ -111,14 +108,22 @@ class Trace(Lowerable):
         return {text_of({n: v for n, v in row.items() if n != WEIGHT}): row[WEIGHT] for row in rows}
 
     def lower(self, lower: Lowering) -> Term:
-        return Call(self.term, (self.columns, tuple(lower(run) for run in self.runs)))
+        runs, merges, place = tuple(lower(run) for run in self.runs), [], 0
+        for merge in group_runs(self.runs, self.merges):
+            if len(merge.runs) > 1:
+                parts = tuple(lower(part) for part in merge.parts)
+                merges.append(Call("merge", (place, len(merge.runs), merge.upto, parts)))
+            place += len(merge.runs)
+        return Call(self.term, (self.columns, runs, *([tuple(merges)] if merges else [])))
 
     @classmethod
-    def lift(cls, columns: Any = (), *parts: Any) -> Self:
-        return cls(tuple(columns), *map(tuple, parts))
+    def lift(cls, columns: Any = (), runs: Any = (), merges: Any = ()) -> Self:
+        begun = [Merge(tuple(runs[place : place + count]), parts, upto) for place, count, upto, parts in merges]
+        return cls(tuple(columns), tuple(runs), merges=tuple(begun))
 
 
 register(Trace.term, Trace.lift)
+register("merge", lambda place, count, upto, parts: (place, count, upto, tuple(parts)))
 
 
 def _identical(one: Run, other: Run) -> bool:
@@ -370,7 +375,7 @@ class Latest(Trace):
 
     term = "latest"
 
-    def joined(self, runs: list[Run], fully: bool = False) -> Run:
+    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
         whole = merge_runs(runs)
         order, firsts = group_equal_rows(whole.table.select(list(self.columns)), whole.keys)
         if len(firsts) == whole.rows:

@@ -1,0 +1,58 @@
+"""Retention: which committed versions readers can still read, by number or by age.
+
+The driver removes the commit of a version that is no longer kept. From then on readers reject it. With the next
+micro-batch, each shard that changes removes what only such versions need. So whatever a commit names exists, and a
+removal that is interrupted leaves files that nothing names.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
+
+from flo.core.errors import ElementError, brief
+from flo.spark.checkpoint.commits import commit_ages, remove_commit
+from flo.spark.tasks.state import READABLE, removal_step
+
+SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 7 * 86400}
+
+
+@dataclass
+class Retention:
+    """How many versions are kept at least, and for how many seconds after they were replaced by the next one."""
+
+    versions: int = READABLE
+    seconds: float = 0.0
+    _next: int = field(default=0, repr=False)
+    """The version at whose commit to look next: to look at all commits takes time."""
+
+    @classmethod
+    def of(cls, keep: Any) -> Retention:
+        """What the user asks for: a number of versions, or an age such as "1 day"."""
+        if isinstance(keep, int) and not isinstance(keep, bool) and keep >= READABLE:
+            return cls(keep)
+        age = re.fullmatch(r"(\d+(?:\.\d+)?) +([a-z]+?)s?", keep) if isinstance(keep, str) else None
+        if age is None or age[2] not in SECONDS:
+            raise ElementError(
+                f"`keep` must be an integer ≥ {READABLE} or an age; got {brief(keep)}",
+                instead=(("keep=100", "the last 100 versions"), ('keep="1 day"', f"ages in {', '.join(SECONDS)}s")),
+            )
+        return cls(READABLE, float(age[1]) * SECONDS[age[2]])
+
+    def apply(self, where: str, version: int) -> int | None:
+        """Removes the commits of versions that are no longer kept. Returns the oldest that is; None if it did not look.
+
+        A version is kept as long as it was the newest one at some time within the age.
+        """
+        if version < self._next:
+            return None
+        ages = sorted(commit_ages(where).items())
+        replaced = takewhile(lambda age: age > self.seconds, (age for _, age in ages[1:]))
+        count = max(0, min(sum(1 for _ in replaced), len(ages) - self.versions))
+        for number, _ in ages[:count]:
+            remove_commit(where, number)
+        oldest = ages[count][0]
+        self._next = version + removal_step(version - oldest)
+        return oldest

@@ -1,0 +1,127 @@
+"""Merging: each delta pays for a part, what a trace holds does not change by it, and runs do not pile up."""
+
+from __future__ import annotations
+
+from math import log2
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import flo
+from flo.core.checkpoint import decode, encode
+from flo.core.term import Lifting, Lowering
+from flo.tables.state import merging
+from flo.tables.state.ranked import Heads
+from flo.tables.state.run import run_of
+from flo.tables.state.totals import Totals, run_of_sums
+from flo.tables.state.trace import Latest, Trace
+from flo.tables.values import WEIGHT
+from tests.quick import tried
+from tests.tables.patches import colliding
+
+KEY = ("key",)
+SCHEMA = pa.schema([("key", pa.int64()), ("value", pa.int64()), pa.field(WEIGHT, pa.int64(), nullable=False)])
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    monkeypatch.setattr(merging, "SMALLEST_PART", 1)
+
+
+def delta_of(keys, values, weights):
+    return run_of(pa.table([pa.array(each, pa.int64()) for each in (keys, values, weights)], schema=SCHEMA), KEY)
+
+
+def of_sums(keys, values, weights):
+    run = delta_of(keys, values, weights)
+    whole = Latest(KEY).joined([run])
+    digits = {f"0:{0 if number % 2 else 2}": whole.table["value"].to_numpy() for number in (whole.rows,)}
+    sums = {WEIGHT: whole.table[WEIGHT].to_numpy(), **digits}
+    return run_of_sums(whole.table.select(KEY), whole.keys, sums)
+
+
+def stored(trace):
+    """The trace as it comes from a checkpoint."""
+    return Lifting({})(decode(encode(Lowering()(trace))))
+
+
+deltas = st.lists(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3), st.sampled_from([1, 1, -1])), min_size=1, max_size=8),
+    min_size=1,
+    max_size=25,
+)
+
+
+@pytest.mark.parametrize("kind", [Trace, Latest, Totals, Heads])
+@given(deltas, st.booleans(), st.booleans())
+@tried(8)
+def test_parts_hold_what_a_merge_at_once_holds(kind, deltas, collide, restored):
+    make = of_sums if kind is Totals else delta_of
+    with pytest.MonkeyPatch.context() as patch:
+        if collide:
+            colliding(patch)
+        trace, at_once = kind(KEY), kind(KEY)
+        for delta in deltas:
+            of_each = {key: (key, value, max(0, weight) if kind is Heads else weight) for key, value, weight in delta}
+            run = make(*zip(*of_each.values(), strict=True))
+            trace = trace.extended(run)
+            with pytest.MonkeyPatch.context() as whole:
+                whole.setattr(merging, "SMALLEST_PART", 1 << 40)
+                at_once = at_once.extended(run)
+            trace = stored(trace) if restored else trace
+            assert trace == at_once
+        assert len(at_once.runs) <= len(trace.runs)
+
+
+def test_a_delta_pays_in_proportion_to_its_rows():
+    trace, known, written, runs = Trace(KEY), set(), [], []
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        trace = trace.extended(delta_of(rng.integers(0, 1 << 40, 50), np.zeros(50, int), np.ones(50, int)))
+        files = {id(file): file for run in trace.runs for file in run.files}
+        files |= {id(part): part for merge in trace.merges for part in merge.parts}
+        kept = {name: file.rows for file in files.values() if (name := file.name)}
+        written.append(sum(rows for name, rows in kept.items() if name not in known))
+        known |= kept.keys()
+        runs.append(len(trace.runs))
+    assert trace.rows == 10_000
+    assert max(written) <= 50 * (2 + log2(200))
+    assert max(runs) <= 2 * log2(200)
+    assert any(len(run.files) > 1 for run in trace.runs)
+
+
+def test_a_merge_of_runs_that_are_gone_is_dropped():
+    trace = Trace(KEY)
+    for number in range(40):
+        trace = trace.extended(delta_of(np.arange(8) + 8 * number, np.zeros(8, int), np.ones(8, int)))
+    assert trace.merges
+    whole = trace.consolidated().extended(delta_of([999], [0], [1]))
+    assert not whole.merges
+    assert whole.rows == 321
+
+
+def test_two_traces_of_the_same_rows_share_what_is_merged():
+    one, other = Trace(KEY), Trace(KEY)
+    for number in range(40):
+        delta = delta_of(np.arange(8) + 8 * number, np.zeros(8, int), np.ones(8, int))
+        one, other = one.extended(delta), other.extended(delta)
+        assert all(map(lambda mine, theirs: mine is theirs, one.runs[:-1], other.runs[:-1]))
+
+
+def test_a_checkpoint_has_runs_in_parts(tmp_path):
+    flow = flo.Flow("distinct")
+    flow.output("distinct", flow.input("rows", flo.ZSet[tuple[int, int]]).distinct())
+    loop, runs = flow.on(flo.here).loop(), []
+    for number in range(30):
+        loop.push(rows=[(number * 50 + place, place) for place in range(50)])
+        assert loop.pull("distinct").num_rows == 50
+        runs.append(loop.checkpoint(tmp_path).runs)
+        if number % 7 == 6:
+            loop = flow.on(flo.here).loop()
+            loop.restore(tmp_path)
+    assert max(runs) > 6
+    loop.push(rows=[(number, number % 50) for number in range(1501)])
+    assert loop.pull("distinct").num_rows == 1
