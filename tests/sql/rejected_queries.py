@@ -42,7 +42,6 @@ QUERIES = {
     "aggregate_that_is_not_maintained": "SELECT shop, kurtosis(price) AS k FROM sales GROUP BY shop",
     "variance_of_distinct_values": "SELECT shop, variance(DISTINCT price) AS v FROM sales GROUP BY shop",
     "sum_of_intervals": "SELECT sum(at - TIMESTAMP_NTZ '2024-01-01') AS t FROM sales",
-    "pivot": "SELECT * FROM (SELECT shop, price FROM sales) PIVOT (sum(price) FOR shop IN ('a', 'b'))",
     # windows
     "lag_without_nulls": "SELECT lag(price) IGNORE NULLS OVER (ORDER BY at) AS p FROM sales",
     "distinct_values_in_a_window": "SELECT count(DISTINCT price) OVER (PARTITION BY shop) AS n FROM sales",

@@ -189,7 +189,7 @@ def test_envelopes_that_are_structs(spark: Any) -> None:
         (envelope("c", None, {**ANN, "id": "one"}), "it is not JSON with the columns of the schema"),
         (envelope("t"), "its operation is t"),
         (envelope(None, None, ANN), "its operation is missing"),
-        (envelope("u", None, ANN), "`before` of the operation u is null: .* flo.spark.Upserts"),
+        (envelope("u", None, ANN), "`before` of the operation u is null: .* upserts_of_debezium"),
         (envelope("c", ANN, None), "`after` of the operation c is null"),
         (envelope("c", None, {**ANN, "at": 1767225600000000}), "`at` is not a time with a zone"),
     ],

@@ -53,6 +53,7 @@ QUERIES = {
     "several distinct": "SELECT k, count(DISTINCT s) AS a, count(DISTINCT id, ok) AS b, sum(DISTINCT d) AS c, max(id) AS e FROM t GROUP BY k",
     "several distinct of nothing": "SELECT sum(DISTINCT x) FILTER (WHERE d > 5) AS a, every(ok) AS b, sum(k) AS c FROM t",
     "filtered": "SELECT k, sum(d) FILTER (WHERE ok) AS a, count(*) FILTER (WHERE s = 'b') AS b FROM t GROUP BY k",
+    "pivot": "SELECT * FROM (SELECT k, s, id, d FROM t) PIVOT (sum(id) AS n, max(d) AS m FOR s IN ('a', 'b', 'ab'))",
     "grouping sets": "SELECT k, s, grouping(k) AS g, grouping_id(k, s) AS i, count(*) AS n FROM t GROUP BY GROUPING SETS ((k, s), (k), ())",
     "rollup": "SELECT k, ok, sum(d) AS d FROM t GROUP BY ROLLUP (k, ok) HAVING count(*) > 1",
     "cube": "SELECT k, ok, max(id) AS m FROM t GROUP BY CUBE (k, ok)",

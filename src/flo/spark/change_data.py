@@ -105,18 +105,15 @@ def changes_of_debezium(frame: DataFrame, schema: StructType | str, column: str 
     """
     envelopes = _Envelopes.of(frame, schema, column, Origin.here())
     given, rows, shown = envelopes.parts, envelopes.rows, envelopes.shown
-
-    def weighed(row: Column, weight: int) -> Column:
-        return sf.struct(row.alias("row"), sf.lit(weight).cast("long").alias(WEIGHTS))
-
-    removed, added = (weighed(given.before, -1), "before"), (weighed(given.after, 1), "after")
+    removed, added = (BEFORE, given.before, -1), (AFTER, given.after, 1)
     absent = "`{}` of the operation {} is null: the database must log whole rows, or use upserts_of_debezium"
     changes = sf.when(given.problem.isNotNull(), _raise(given.problem, shown))
     for name, sides in {"c": [added], "r": [added], "u": [removed, added], "d": [removed]}.items():
-        for _, side in sides:
-            missing = (given.operation == name) & getattr(given, side).isNull()
-            changes = changes.when(missing, _raise(sf.lit(absent.format(side, name)), shown))
-        changes = changes.when(given.operation == name, sf.array(*(row for row, _ in sides)))
+        is_this = given.operation == name
+        for side, row, _ in sides:
+            changes = changes.when(is_this & row.isNull(), _raise(sf.lit(absent.format(side, name)), shown))
+        weighed = (sf.struct(row.alias("row"), sf.lit(weight).cast("long").alias(WEIGHTS)) for _, row, weight in sides)
+        changes = changes.when(is_this, sf.array(*weighed))
     exploded = envelopes.frame.select(sf.explode(changes.otherwise(given.unknown(shown))).alias("change"))
     return exploded.select(*(f"change.row.{quoted(name)}" for name in rows.names), f"change.{WEIGHTS}")
 
@@ -136,8 +133,15 @@ def upserts_of_debezium(
     - `order_by`: the column of the frame that orders the changes of a key, such as Kafka's `offset`. It becomes a
       column of the rows. Without it, two different changes of a key in one micro-batch are an error.
     """
-    envelopes = _Envelopes.of(frame, schema, column, Origin.here())
+    here = Origin.here()
+    envelopes = _Envelopes.of(frame, schema, column, here)
     given, shown = envelopes.parts, envelopes.shown
+    if order_by is not None and order_by not in frame.columns:
+        columns = ", ".join(frame.columns)
+        raise UnknownNameError(f"the frame has no column `{order_by}`", facts=(("columns", columns),), where=here)
+    if order_by in envelopes.rows.names:
+        raise NameTakenError(f"`{order_by}` is a column of the frame and of the rows", where=here)
+    order = [] if order_by is None else [quoted(order_by)]
     change = sf.when(given.problem.isNotNull(), _raise(given.problem, shown))
     for names, row, side in ((("c", "r", "u"), given.after, AFTER), (("d",), given.before, BEFORE)):
         asked = given.operation.isin(*names)
@@ -146,10 +150,9 @@ def upserts_of_debezium(
     found = envelopes.frame.select(
         change.otherwise(given.unknown(shown)).alias("row"),
         (given.operation == "d").alias(DELETED),
-        *([] if order_by is None else [sf.col(quoted(order_by))]),
+        *order,
     )
-    more = [] if order_by is None else [quoted(order_by)]
-    return Upserts(found.select("row.*", *more, DELETED), key, order_by)
+    return Upserts(found.select("row.*", *order, DELETED), key, order_by)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ MOMENTS = {
 REWRITES = {
     "HyperLogLogPlusPlus": ("count(DISTINCT x)", "the exact number"),
     "ApproximatePercentile": ("percentile(x, 0.5)", "the exact percentile"),
-    "PivotFirst": ("max(x) FILTER (WHERE key = 'a') AS a", "for each column of a PIVOT"),
     "PercentileDisc": ("percentile(x, 0.5)", "between two values, it is on the line that joins them"),
     "Mode": ("mode(x)", "of several values, the least"),
 }
@@ -128,6 +127,8 @@ class Aggregates(Computed):
                 return self._add("mode", (self._argument(function.children[0]),), where, function.type, nullable=True)
             case "Percentile" if not distinct:
                 return self._percentile(function, where)
+            case "PivotFirst":
+                return self._pivot(function)
             case _ if function.name in MOMENTS and not distinct:
                 names = tuple(map(self._argument, function.children))
                 return self._add(MOMENTS[function.name], names, where, pa.float64(), nullable=True)
@@ -163,6 +164,16 @@ class Aggregates(Computed):
         number = cast(of, pa.float64())
         options = (at.option("value"), function.option("reverse"))
         return self._add("percentile", (self._argument(number),), where, function.type, options, nullable=True)
+
+    def _pivot(self, function: Node) -> Node:
+        """PIVOT: an array with the value of each key. Spark has made one row for each key before."""
+        key, value = function.children
+        found = []
+        for each in function.option("values"):
+            is_this = Node("EqualNullSafe", pa.bool_(), False, (key, literal(each, key.type)))
+            name = self._argument(is_this)
+            found.append(self._add("max", (self._argument(value),), name, value.type, nullable=True))
+        return Node("CreateArray", function.type, False, tuple(found))
 
     def _count(self, function: Node, where: str | None, distinct: bool) -> Node:
         asked = list(function.children) if distinct else counted(function)

@@ -304,6 +304,9 @@ class ExpressionReader(ABC):
                 return [("frame", _frame(given.windowSpec().frameSpecification()))]
             case "Lag" | "Lead" | "NthValue":
                 return [("ignore_nulls", given.ignoreNulls())]
+            case "PivotFirst":
+                kind = given.pivotColumn().dataType()
+                return [("values", tuple(plain_value(each, kind) for each in items_of(given.pivotColumnValues())))]
             case "Percentile":
                 return [("reverse", given.reverse())]
             case "Mode":
