@@ -41,11 +41,13 @@ QUERIES = {
     "several_percentiles": "SELECT percentile(price, array(0.1, 0.9)) AS price FROM sales",
     "aggregate_that_is_not_maintained": "SELECT shop, kurtosis(price) AS k FROM sales GROUP BY shop",
     "variance_of_distinct_values": "SELECT shop, variance(DISTINCT price) AS v FROM sales GROUP BY shop",
-    "pivot": "SELECT * FROM (SELECT shop, price FROM sales) PIVOT (sum(price) FOR shop IN ('a', 'b'))",
+    "sum_of_intervals": "SELECT sum(at - TIMESTAMP_NTZ '2024-01-01') AS t FROM sales",
     # windows
     "lag_without_nulls": "SELECT lag(price) IGNORE NULLS OVER (ORDER BY at) AS p FROM sales",
     "distinct_values_in_a_window": "SELECT count(DISTINCT price) OVER (PARTITION BY shop) AS n FROM sales",
     "variance_in_a_window": "SELECT stddev(price) OVER (PARTITION BY shop) AS v FROM sales",
+    "frame_of_months": "SELECT count(*) OVER (ORDER BY at RANGE INTERVAL 1 MONTH PRECEDING) AS n FROM sales",
+    "default_that_is_a_column": "SELECT lag(price, 1, price) OVER (ORDER BY at) AS p FROM sales",
     "session_windows": "SELECT count(*) AS n FROM sales GROUP BY session_window(at, '5 minutes')",
     # rows
     "sample": "SELECT * FROM sales TABLESAMPLE (10 PERCENT)",
@@ -59,6 +61,8 @@ QUERIES = {
     # columns
     "two_columns_of_one_name": "SELECT shop, price AS shop FROM sales",
     "collation": "SELECT shop COLLATE UTF8_LCASE AS shop, count(*) AS n FROM sales GROUP BY 1",
+    "months_column": "SELECT INTERVAL 1 YEAR * price AS years FROM sales",
+    "variant_column": "SELECT parse_json(shop) AS v FROM sales",
     "map_column": "SELECT map(shop, price) AS m FROM sales",
     # what Spark rejects
     "unknown_column": "SELECT shop, prize FROM sales",
@@ -130,7 +134,19 @@ def function_that_is_not_deterministic(spark: Any) -> None:
     _views(spark, rows.select(luck("price").alias("luck")), inputs)
 
 
+def frame_with_a_subquery(spark: Any) -> None:
+    rows, inputs = _frames(spark)
+    rows.createOrReplaceTempView("prices")
+    _views(spark, spark.sql("SELECT shop FROM prices WHERE price = (SELECT max(price) FROM prices)"), inputs)
+
+
 FRAMES = {
     each.__name__: each
-    for each in (duplicates_by_some_columns, watermark, frame_that_is_not_an_input, function_that_is_not_deterministic)
+    for each in (
+        frame_with_a_subquery,
+        duplicates_by_some_columns,
+        watermark,
+        frame_that_is_not_an_input,
+        function_that_is_not_deterministic,
+    )
 }

@@ -84,6 +84,30 @@ def feed(spark: Any, *changes: tuple[Any, ...]) -> Any:
     return spark.createDataFrame([(*change, 3, datetime.datetime(2026, 1, 1)) for change in changes], FEED)
 
 
+def test_debezium_without_old_rows(spark: Any) -> None:
+    """An update has no `before`, and that of a deletion has the key alone."""
+
+    def change(offset: int, op: str, before: Any = None, after: Any = None) -> tuple[int, str]:
+        return offset, json.dumps({"payload": {"op": op, "before": before, "after": after}})
+
+    changes = [
+        change(1, "r", None, {"id": 1, "name": "Ann"}),
+        change(3, "u", None, {"id": 2, "name": "Bobby"}),
+        change(2, "c", None, {"id": 2, "name": "Bob"}),
+        change(4, "d", {"id": 1}),
+        (5, None),
+    ]
+    frame = spark.createDataFrame(changes, "offset long, value string")
+    users = flo.spark.upserts_of_debezium(frame, "id long, name string", key="id", order_by="offset")
+    found = flo.spark.views(spark, {"users": "SELECT id, name FROM users"}, {"users": users}).run(shards=1)
+    assert total(found["users"]) == {(2, "Bobby"): 1}
+    for wrong, reason in ((change(0, "u"), "`after` of the operation u is null"), (change(0, "t"), "operation is t")):
+        frame = spark.createDataFrame([wrong], "offset long, value string")
+        users = flo.spark.upserts_of_debezium(frame, "id long, name string", key="id")
+        with pytest.raises(PySparkException, match=reason):
+            users.frame.collect()
+
+
 def test_delta_s_change_data_feed(spark: Any) -> None:
     changes = [
         (1, "Ann", "insert"), (2, "Bob", "insert"), (1, "Ann", "update_preimage"), (1, "Anne", "update_postimage"),
@@ -165,7 +189,7 @@ def test_envelopes_that_are_structs(spark: Any) -> None:
         (envelope("c", None, {**ANN, "id": "one"}), "it is not JSON with the columns of the schema"),
         (envelope("t"), "its operation is t"),
         (envelope(None, None, ANN), "its operation is missing"),
-        (envelope("u", None, ANN), "`before` of the operation u is null: .* flo.spark.Upserts"),
+        (envelope("u", None, ANN), "`before` of the operation u is null: .* upserts_of_debezium"),
         (envelope("c", ANN, None), "`after` of the operation c is null"),
         (envelope("c", None, {**ANN, "at": 1767225600000000}), "`at` is not a time with a zone"),
     ],

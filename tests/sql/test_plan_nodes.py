@@ -53,6 +53,7 @@ QUERIES = {
     "several distinct": "SELECT k, count(DISTINCT s) AS a, count(DISTINCT id, ok) AS b, sum(DISTINCT d) AS c, max(id) AS e FROM t GROUP BY k",
     "several distinct of nothing": "SELECT sum(DISTINCT x) FILTER (WHERE d > 5) AS a, every(ok) AS b, sum(k) AS c FROM t",
     "filtered": "SELECT k, sum(d) FILTER (WHERE ok) AS a, count(*) FILTER (WHERE s = 'b') AS b FROM t GROUP BY k",
+    "pivot": "SELECT * FROM (SELECT k, s, id, d FROM t) PIVOT (sum(id) AS n, max(d) AS m FOR s IN ('a', 'b', 'ab'))",
     "grouping sets": "SELECT k, s, grouping(k) AS g, grouping_id(k, s) AS i, count(*) AS n FROM t GROUP BY GROUPING SETS ((k, s), (k), ())",
     "rollup": "SELECT k, ok, sum(d) AS d FROM t GROUP BY ROLLUP (k, ok) HAVING count(*) > 1",
     "cube": "SELECT k, ok, max(id) AS m FROM t GROUP BY CUBE (k, ok)",
@@ -89,6 +90,11 @@ QUERIES = {
     "explode_outer": "SELECT s, i FROM (SELECT s, collect_list(k) AS ks FROM t GROUP BY s) LATERAL VIEW OUTER explode(ks) AS i",
     "posexplode": "SELECT n, pos, col FROM (SELECT count(*) AS n, max(k) AS m FROM t GROUP BY s) LATERAL VIEW posexplode(array(n, m)) AS pos, col",
     "inline": "SELECT n, a, b FROM (SELECT count(*) AS n, max(s) AS m FROM t GROUP BY k) LATERAL VIEW inline(array(struct(n, m), named_struct('n', n + 1, 'm', 'x'))) AS a, b",
+    "inline behind a group": "SELECT s, a, b FROM (SELECT s, collect_list(struct(id, k)) AS l FROM t GROUP BY s) LATERAL VIEW OUTER inline(filter(l, i -> i.k > 1)) AS a, b",
+    "places of items": "SELECT s, pos, i FROM (SELECT s, array_sort(collect_list(id)) AS a FROM t GROUP BY s) LATERAL VIEW inline(transform(a, (x, i) -> struct(i, x))) AS pos, i",
+    "subquery with lesser partners": "SELECT id, (SELECT count(*) FROM u WHERE u.k < t.k AND u.s = t.s) AS n FROM t",
+    "lateral subquery": "SELECT t.id, l.m FROM t LEFT JOIN LATERAL (SELECT max(d) AS m FROM v WHERE v.k >= t.k) AS l",
+    "default that is a column": "SELECT id, coalesce(lag(struct(s AS v)) OVER (ORDER BY id, k, s, d, x, day, ok), struct('none' AS v)).v AS a FROM t",
     "stack": "SELECT s, what, value FROM (SELECT s, count(*) AS n, max(id) AS m FROM t GROUP BY s) LATERAL VIEW stack(2, 'n', n, 'm', CAST(m AS BIGINT)) AS what, value",
 }  # fmt: skip
 

@@ -115,6 +115,7 @@ def test_what_is_asked_before_spark_starts(folder: Path, capsys: Any) -> None:
         ([str(folder / "none.sql"), "--input", f"sales={folder / 'sales'}"], "there is no file"),
         ([str(folder / "views.sql")], "the views have no input"),
         ([str(folder / "views.sql"), "--input", "sales=nowhere"], "there is no file or folder `nowhere`"),
+        ([str(folder / "views.sql"), "--input", "a=x", "--input", "a=y"], "`a` is given twice"),
         ([str(folder / "views.sql"), "--once", "--every", "1 second"], "--once ends"),
     ):
         assert main(["sql", *arguments]) == 2

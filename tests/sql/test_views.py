@@ -111,7 +111,7 @@ def test_a_batch_input_beside_a_stream(spark, tmp_path):
 
 def test_weights_are_checked(spark):
     rows = spark.createDataFrame([(1, "a", 2, 1)], f"{SCHEMA}, _weight int")
-    with pytest.raises(flo.TypeMismatch, match="`_weight` of the input `sales` must be bigint; got int"):
+    with pytest.raises(flo.TypeMismatch, match="of the input `sales` must be bigint; got `_weight` of type int"):
         flo.spark.views(spark, {"all": "SELECT shop FROM sales"}, {"sales": rows})
     rows = spark.createDataFrame([(1, "a", 2, 0), (2, "b", 2, 3), (2, "b", 2, -1)], f"{SCHEMA}, _weight long")
     found = flo.spark.views(spark, {"all": "SELECT shop FROM sales"}, {"sales": rows}).run()

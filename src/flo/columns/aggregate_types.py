@@ -162,6 +162,11 @@ def _quantile(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tup
     return Found(on_values.QuantileOf((), at, True, places), or_none(mean_type(plain), nullable))
 
 
+def _percentile(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+    _expect("floats", kinds[:1], float)
+    return Found(on_values.PercentileOf((), *options), or_none(float, kinds[0].nullable))
+
+
 def _mode(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
     return Found(on_values.ModeOf(), or_none(kinds[0].plain, kinds[0].nullable))
 
@@ -235,5 +240,6 @@ AGGREGATES: dict[str, Make] = {
     "string_agg": _string_agg,
     "quantile": _quantile,
     "median": _quantile,
+    "percentile": _percentile,
     "mode": _mode,
 }

@@ -1,7 +1,8 @@
-"""`explode` as a function of rows: one row for each item of a list column."""
+"""Functions from a row to any number of rows, as `flat_map` takes them, such as `explode`."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from types import UnionType
 from typing import Annotated, Any, Optional, Union, get_args, get_origin
 
@@ -10,11 +11,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
-from flo.columns.flattening import Flattening
 from flo.columns.indices import Indices, one_chunk
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type
 from flo.values.canonical import instant_element
+
+
+class Flattening(ABC):
+    """A function from a row to rows. `returns` is its type, which `returned_type` reads."""
+
+    takes = 1
+    returns: Any
+
+    @abstractmethod
+    def __call__(self, element: Any) -> list[Any]:
+        """Return the rows for one row."""
+
+    @abstractmethod
+    def flattened(self, table: pa.Table) -> tuple[pa.Table, Indices]:
+        """Return the rows for every row of a table, and the index of the row that each is from."""
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        """Return these columns as columns of the results; None if they are not there unchanged."""
+        return None
 
 
 class Exploding(Flattening):

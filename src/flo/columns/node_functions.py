@@ -34,7 +34,9 @@ class Value:
 
 def broadcast(data: Data, count: int) -> pa.Array:
     """Return a column with `count` rows."""
-    return pa.repeat(data, count) if isinstance(data, pa.Scalar) else data
+    if not isinstance(data, pa.Scalar):
+        return data
+    return pa.repeat(data, count) if count else pa.nulls(0, data.type)  # Arrow cannot repeat a list zero times
 
 
 @lru_cache(maxsize=256)

@@ -125,7 +125,7 @@ def _of_spark(field: Any) -> pa.Field:
 
 
 def _type_of_spark(kind: Any) -> pa.DataType:
-    name = kind.typeName().partition(" ")[0] if not hasattr(kind, "startField") else "daytimeinterval"
+    name = "daytimeinterval" if type(kind).__name__ == "DayTimeIntervalType" else kind.typeName().partition(" ")[0]
     if name in _OF_SPARK:
         return _OF_SPARK[name]
     if name.startswith("decimal"):

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from flo.spark.change_data import Upserts, changes_of_debezium, changes_of_delta
+    from flo.spark.change_data import Upserts, changes_of_debezium, changes_of_delta, upserts_of_debezium
     from flo.spark.driver.sinks import Changes, Memory, OutputChanges, Sink, SparkSink
     from flo.spark.driver.views import View
     from flo.spark.sql_views import Views, views
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 _HOMES = {
     **dict.fromkeys(("Changes", "Memory", "OutputChanges", "Sink", "SparkSink"), "flo.spark.driver.sinks"),
     "View": "flo.spark.driver.views",
-    **dict.fromkeys(("Upserts", "changes_of_debezium", "changes_of_delta"), "flo.spark.change_data"),
+    **dict.fromkeys(
+        ("Upserts", "changes_of_debezium", "changes_of_delta", "upserts_of_debezium"), "flo.spark.change_data"
+    ),
     **dict.fromkeys(("Views", "views"), "flo.spark.sql_views"),
 }
 
@@ -39,5 +41,6 @@ __all__ = [
     "Views",
     "changes_of_debezium",
     "changes_of_delta",
+    "upserts_of_debezium",
     "views",
 ]

@@ -29,6 +29,7 @@ from pyspark.sql.types import (
 
 from flo.core.errors import ElementError, NameTakenError, Origin, TypeMismatch, UnknownNameError
 from flo.spark.driver.python_errors import BAD_CHANGE, ROW
+from flo.sql.catalyst import quoted
 from flo.tables.io.files import WEIGHTS
 from flo.values.changes import DELETED
 
@@ -102,34 +103,97 @@ def changes_of_debezium(frame: DataFrame, schema: StructType | str, column: str 
     The operations `c` and `r` add the row `after`, `d` removes `before`, and `u` does both. A null envelope, which
     follows a deletion in Kafka, is skipped.
     """
+    envelopes = _Envelopes.of(frame, schema, column, Origin.here())
+    given, rows, shown = envelopes.parts, envelopes.rows, envelopes.shown
+    removed, added = (BEFORE, given.before, -1), (AFTER, given.after, 1)
+    absent = "`{}` of the operation {} is null: the database must log whole rows, or use upserts_of_debezium"
+    changes = sf.when(given.problem.isNotNull(), _raise(given.problem, shown))
+    for name, sides in {"c": [added], "r": [added], "u": [removed, added], "d": [removed]}.items():
+        is_this = given.operation == name
+        for side, row, _ in sides:
+            changes = changes.when(is_this & row.isNull(), _raise(sf.lit(absent.format(side, name)), shown))
+        weighed = (sf.struct(row.alias("row"), sf.lit(weight).cast("long").alias(WEIGHTS)) for _, row, weight in sides)
+        changes = changes.when(is_this, sf.array(*weighed))
+    exploded = envelopes.frame.select(sf.explode(changes.otherwise(given.unknown(shown))).alias("change"))
+    return exploded.select(*(f"change.row.{quoted(name)}" for name in rows.names), f"change.{WEIGHTS}")
+
+
+def upserts_of_debezium(
+    frame: DataFrame,
+    schema: StructType | str,
+    key: str | Sequence[str],
+    column: str | None = "value",
+    order_by: str | None = None,
+) -> Upserts:
+    """Return Debezium's envelopes as upserts, for a database that does not log old rows: the row `after` replaces the
+    one with its key, and `d` deletes the key in `before`.
+
+    - `schema`, `column`: as in `changes_of_debezium`.
+    - `key`: the column, or the columns, of the primary key.
+    - `order_by`: the column of the frame that orders the changes of a key, such as Kafka's `offset`. It becomes a
+      column of the rows. Without it, two different changes of a key in one micro-batch are an error.
+    """
     here = Origin.here()
-    rows = schema if isinstance(schema, StructType) else _parsed(schema, here)
-    _expect_no_weights(rows.names, here)
-    if column is not None and column not in frame.columns:
-        raise UnknownNameError(
-            f"the frame has no column `{column}`, which shall have the envelopes",
-            facts=(("columns", ", ".join(frame.columns)),),
-            instead=(("column=…", "names another one; None if `before`, `after` and `op` are columns"),),
+    envelopes = _Envelopes.of(frame, schema, column, here)
+    given, shown = envelopes.parts, envelopes.shown
+    if order_by is not None and order_by not in frame.columns:
+        columns = ", ".join(frame.columns)
+        raise UnknownNameError(f"the frame has no column `{order_by}`", facts=(("columns", columns),), where=here)
+    if order_by in envelopes.rows.names:
+        raise NameTakenError(f"`{order_by}` is a column of the frame and of the rows", where=here)
+    order = [] if order_by is None else [quoted(order_by)]
+    change = sf.when(given.problem.isNotNull(), _raise(given.problem, shown))
+    for names, row, side in ((("c", "r", "u"), given.after, AFTER), (("d",), given.before, BEFORE)):
+        asked = given.operation.isin(*names)
+        absent = sf.concat(sf.lit(f"`{side}` of the operation "), given.operation, sf.lit(" is null"))
+        change = change.when(asked & row.isNull(), _raise(absent, shown)).when(asked, row)
+    found = envelopes.frame.select(
+        change.otherwise(given.unknown(shown)).alias("row"),
+        (given.operation == "d").alias(DELETED),
+        *order,
+    )
+    return Upserts(found.select("row.*", *order, DELETED), key, order_by)
+
+
+@dataclass(frozen=True)
+class _Envelopes:
+    """The envelopes of a frame: the columns of their rows, their parts, and the text that errors show."""
+
+    frame: DataFrame
+    rows: StructType
+    parts: _Envelope
+    shown: Column
+
+    @classmethod
+    def of(cls, frame: DataFrame, schema: StructType | str, column: str | None, here: Origin | None) -> _Envelopes:
+        rows = schema if isinstance(schema, StructType) else _parsed(schema, here)
+        _expect_no_weights(rows.names, here)
+        if column is not None and column not in frame.columns:
+            raise UnknownNameError(
+                f"the frame has no column `{column}`, which shall have the envelopes",
+                facts=(("columns", ", ".join(frame.columns)),),
+                instead=(("column=…", "names another one; None if `before`, `after` and `op` are columns"),),
+                where=here,
+            )
+        if column is None:
+            missing = [name for name in (BEFORE, AFTER, OPERATION) if name not in frame.columns]
+            if missing:
+                raise UnknownNameError(f"the frame has no column `{missing[0]}` of an envelope", where=here)
+            given, kind = sf.struct(BEFORE, AFTER, OPERATION), frame.select(BEFORE, AFTER, OPERATION).schema
+            return cls(frame, rows, _Envelope.of_struct(given, kind, rows, here), sf.to_json(given))
+        found = frame.schema[column].dataType
+        given = sf.col(quoted(column))
+        frame = frame.where(given.isNotNull())
+        if isinstance(found, StructType):
+            return cls(frame, rows, _Envelope.of_struct(given, found, rows, here), sf.to_json(given))
+        if isinstance(found, (StringType, BinaryType)):
+            text = given.cast("string")
+            return cls(frame, rows, _Envelope.of_json(text, rows, here), text)
+        raise TypeMismatch(
+            f"the column `{column}` is {found.simpleString()}; "
+            "expected JSON, or a struct with `before`, `after` and `op`",
             where=here,
         )
-    if column is None:
-        missing = [name for name in (BEFORE, AFTER, OPERATION) if name not in frame.columns]
-        if missing:
-            raise UnknownNameError(f"the frame has no column `{missing[0]}` of an envelope", where=here)
-        given, kind = sf.struct(BEFORE, AFTER, OPERATION), frame.select(BEFORE, AFTER, OPERATION).schema
-        return _exploded(frame, rows, _Envelope.of_struct(given, kind, rows, here), sf.to_json(given))
-    found = frame.schema[column].dataType
-    given = sf.col(f"`{column}`")
-    frame = frame.where(given.isNotNull())
-    if isinstance(found, StructType):
-        return _exploded(frame, rows, _Envelope.of_struct(given, found, rows, here), sf.to_json(given))
-    if isinstance(found, (StringType, BinaryType)):
-        text = given.cast("string")
-        return _exploded(frame, rows, _Envelope.of_json(text, rows, here), text)
-    raise TypeMismatch(
-        f"the column `{column}` is {found.simpleString()}; expected JSON, or a struct with `before`, `after` and `op`",
-        where=here,
-    )
 
 
 @dataclass(frozen=True)
@@ -140,6 +204,10 @@ class _Envelope:
     after: Column
     operation: Column
     problem: Column
+
+    def unknown(self, shown: Column) -> Column:
+        """Ends the query: the operation is none of Debezium's."""
+        return _raise(sf.concat(sf.lit("its operation is "), sf.coalesce(self.operation, sf.lit("missing"))), shown)
 
     @classmethod
     def of_json(cls, text: Column, rows: StructType, here: Origin | None) -> _Envelope:
@@ -195,28 +263,6 @@ def _row(given: Column, rows: StructType) -> Column:
 
 def _converted(given: Column, kind: DataType) -> Column:
     return given.try_cast("timestamp") if isinstance(kind, TimestampType) else given
-
-
-def _exploded(frame: DataFrame, rows: StructType, envelope: _Envelope, shown: Column) -> DataFrame:
-    """A row for each side of an envelope that counts."""
-
-    def weighed(row: Column, weight: int) -> Column:
-        return sf.struct(row.alias("row"), sf.lit(weight).cast("long").alias(WEIGHTS))
-
-    before, after, operation = envelope.before, envelope.after, envelope.operation
-    absent = "`{}` of the operation {} is null: the database must log whole rows, or use flo.spark.Upserts"
-    changes = sf.when(envelope.problem.isNotNull(), _raise(envelope.problem, shown))
-    for name, sides in {"c": (AFTER,), "r": (AFTER,), "u": (BEFORE, AFTER), "d": (BEFORE,)}.items():
-        given = {BEFORE: weighed(before, -1), AFTER: weighed(after, 1)}
-        is_this = operation == name
-        for side in sides:
-            row = before if side == BEFORE else after
-            changes = changes.when(is_this & row.isNull(), _raise(sf.lit(absent.format(side, name)), shown))
-        changes = changes.when(is_this, sf.array(*(given[side] for side in sides)))
-    unknown = sf.concat(sf.lit("its operation is "), sf.coalesce(operation, sf.lit("missing")))
-    change = frame.select(sf.explode(changes.otherwise(_raise(unknown, shown))).alias("change"))
-    names = [f"change.row.`{name}`" for name in rows.names]
-    return change.select(*names, f"change.{WEIGHTS}")
 
 
 def _expect_no_weights(columns: list[str], here: Origin | None) -> None:

@@ -227,8 +227,8 @@ class OnSpark:
         _expect_session(self._spark)
         for name, frame in inputs.items():
             stream = self._inputs[expect_known(name, self._inputs, "input")]
-            if _is_connect(frame):
-                raise _connect_error(f"the input `{name}` was given a DataFrame of Spark Connect")
+            if is_connect(frame):
+                raise connect_error(f"the input `{name}` was given a DataFrame of Spark Connect")
             if not isinstance(frame, DataFrame):
                 raise TypeMismatch(f"the input `{name}` needs a DataFrame; got {type(frame).__name__}")
             _expect_same_session(name, frame, self._spark)
@@ -288,12 +288,12 @@ class OnSpark:
         return [NativePrefix.of(entry) for entry in self._plan.entries]
 
 
-def _is_connect(item: Any) -> bool:
+def is_connect(item: Any) -> bool:
     """Whether a session or a DataFrame belongs to Spark Connect, whose driver is in another process."""
     return type(item).__module__.startswith("pyspark.sql.connect")
 
 
-def _connect_error(what: str) -> TypeMismatch:
+def connect_error(what: str) -> TypeMismatch:
     return TypeMismatch(
         f"{what}, which is not supported yet: Flo runs in the driver of a classic session",
         instead=(
@@ -305,8 +305,8 @@ def _connect_error(what: str) -> TypeMismatch:
 
 def _expect_session(spark: Any) -> None:
     """Raises unless this is a classic session that is running."""
-    if _is_connect(spark):
-        raise _connect_error("`on` was given a session of Spark Connect").located(Origin.here())
+    if is_connect(spark):
+        raise connect_error("`on` was given a session of Spark Connect").located(Origin.here())
     if type(spark).__module__.startswith("pyspark.") and not isinstance(spark, SparkSession):
         raise TypeMismatch(
             f"`on` needs a Spark session; got {type(spark).__name__}",

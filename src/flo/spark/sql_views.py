@@ -15,18 +15,18 @@ from pyspark.sql.types import LongType, StructType
 
 from flo.api.flow import Flow
 from flo.columns.row_types import _type_of_spark, row_type_of
-from flo.core.errors import FloError, Origin, TypeMismatch
+from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch, brief
 from flo.spark.change_data import Upserts
 from flo.spark.driver.query import Query
-from flo.spark.on_spark import OnSpark
+from flo.spark.on_spark import OnSpark, connect_error, is_connect
 from flo.sql import plan
-from flo.sql.catalyst import expect_columns, items_of, leaves_of, number_of, stand_in
+from flo.sql.catalyst import UnsupportedQueryError, expect_columns, items_of, leaves_of, number_of, quoted, stand_in
 from flo.sql.compiler import Compiler
 from flo.sql.native import Catalyst, Chain, Generated, Kept, Projected, Step, describe_steps, shown_steps
 from flo.sql.nodes import column
 from flo.sql.plan import Relation
 from flo.sql.plan_reader import read_frame
-from flo.sql.query import expect_distinct, planned, planning_session
+from flo.sql.query import expect_distinct, expect_names, planned, planning_session
 from flo.sql.rejections import reject
 from flo.tables.io.files import WEIGHTS
 from flo.values.weighted import ZSet
@@ -54,10 +54,7 @@ class Views:
     def __init__(
         self, spark: SparkSession, queries: Mapping[str, str | DataFrame], inputs: Mapping[str, DataFrame | Upserts]
     ) -> None:
-        if not queries or not inputs:
-            raise TypeMismatch("`views` must get at least one query and one input")
-        for name, frame in inputs.items():
-            _expect_weights(name, frame)
+        _expect_arguments(spark, queries, inputs)
         self.spark = spark
         self.flow = Flow("views")
         self._inputs = inputs
@@ -82,14 +79,19 @@ class Views:
                 except FloError as error:
                     error.facts = (("view", name), *error.facts)
                     raise
-                if name.isidentifier() and name not in inputs:
-                    frame.createOrReplaceTempView(name)  # for those that follow
+                if name.lower() not in {each.lower() for each in inputs}:
+                    frame.createOrReplaceTempView(quoted(name))  # for those that follow
         self._on_spark = OnSpark(self.flow, spark, self._described)
 
     def _add_view(self, name: str, frame: DataFrame, relation: Relation) -> None:
         """Make a query an output."""
         names = tuple(frame.columns)
         expect_distinct(names)
+        if WEIGHTS in names:
+            raise NameTakenError(
+                f"the view returns a column `{WEIGHTS}`, which is for how often a row is there",
+                instead=(("SELECT … AS weight", "another name"),),
+            )
         _expect_no_weights(name, relation)
         for segment in _segments(relation):
             (source,) = plan.scans(segment)
@@ -148,14 +150,32 @@ def _row_schema(given: DataFrame | Upserts) -> StructType:
     return StructType([field for field in given.schema if field.name != WEIGHTS])
 
 
+def _expect_arguments(spark: Any, queries: Mapping[str, Any], inputs: Mapping[str, Any]) -> None:
+    if is_connect(spark):
+        raise connect_error("`views` was given a session of Spark Connect")
+    if not queries or not inputs:
+        raise TypeMismatch("`views` must get at least one query and one input")
+    expect_names("input", inputs)
+    expect_names("view", queries)
+    for name, query in queries.items():
+        if not isinstance(query, (str, DataFrame)):
+            raise TypeMismatch(f"the view `{name}` must be a query as text or a DataFrame; got {brief(query)}")
+    for name, given in inputs.items():
+        if not isinstance(given, (DataFrame, Upserts)):
+            raise TypeMismatch(f"the input `{name}` must be a DataFrame or `flo.spark.Upserts`; got {brief(given)}")
+        expect_distinct(tuple(given.schema.names), f"the input `{name}` has")
+        _expect_weights(name, given)
+
+
 def _expect_weights(name: str, frame: DataFrame | Upserts) -> None:
-    """Raise if the weights of an input have another type than Flo's."""
-    kind = next((field.dataType for field in frame.schema if field.name == WEIGHTS), None)
-    if kind is not None and not isinstance(kind, LongType):
-        raise TypeMismatch(
-            f"the column `{WEIGHTS}` of the input `{name}` must be bigint; got {kind.simpleString()}",
-            instead=((f'frame.withColumn("{WEIGHTS}", col("{WEIGHTS}").cast("long"))', ""),),
-        )
+    """Raise if the weights of an input have another type than Flo's, or a name that Spark takes for theirs."""
+    for field in frame.schema:
+        if field.name.lower() == WEIGHTS and not (field.name == WEIGHTS and isinstance(field.dataType, LongType)):
+            raise TypeMismatch(
+                f"the column `{WEIGHTS}` of the input `{name}` must be bigint; "
+                f"got `{field.name}` of type {field.dataType.simpleString()}",
+                instead=((f'frame.withColumn("{WEIGHTS}", col("{field.name}").cast("long"))', ""),),
+            )
 
 
 def _expect_no_weights(view: str, relation: Relation) -> None:
@@ -228,11 +248,19 @@ def _over_stand_ins(
                 (leaf,) = leaves_of(stands[name]._jdf.queryExecution().analyzed())
                 fresh = leaf.newInstance()
                 names = stands[name].columns  # those of upserts lack the column that says what is deleted
-                output = [each for each in items_of(node.output()) if each.name() in names]
+                pairs = zip(items_of(analyzed.output()), items_of(node.output()), strict=True)  # it may rename them
+                output = [new for old, new in pairs if old.name() in names]
                 columns = zip(items_of(fresh.output()), output, strict=True)
                 renamed = [catalyst.alias(column, like) for column, like in columns]
                 return catalyst.logical.Project(catalyst.list(renamed), fresh)
         below = items_of(node.children())
+        if node.subqueries().size():
+            raise UnsupportedQueryError(
+                node.nodeName(),
+                "a DataFrame must not have subqueries; a text may",
+                node.simpleString(80),
+                ('{"name": "SELECT … WHERE x > (SELECT …)"}', "the query as a text"),
+            )
         if node.nodeName() == "EventTimeWatermark":
             raise reject("EventTimeWatermark")  # Spark drops it, as the stand-ins are not streaming
         if not below:

@@ -6,14 +6,15 @@ count, as Spark does it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from flo.api import aggregates as flo
+from flo.api.aggregates import AggregateSpec
 from flo.sql.catalyst import UnsupportedQueryError
-from flo.sql.nodes import Node, column, literal
+from flo.sql.nodes import Node, cast, column, literal
 
 MOMENTS = {
     "StddevSamp": "stddev_samp",
@@ -29,7 +30,6 @@ MOMENTS = {
 REWRITES = {
     "HyperLogLogPlusPlus": ("count(DISTINCT x)", "the exact number"),
     "ApproximatePercentile": ("percentile(x, 0.5)", "the exact percentile"),
-    "PivotFirst": ("max(x) FILTER (WHERE key = 'a') AS a", "for each column of a PIVOT"),
     "PercentileDisc": ("percentile(x, 0.5)", "between two values, it is on the line that joins them"),
     "Mode": ("mode(x)", "of several values, the least"),
 }
@@ -51,24 +51,52 @@ def rejected_aggregate(function: Node, distinct: bool = False) -> UnsupportedQue
     return UnsupportedQueryError(function.name, reason, function.described, REWRITES.get(function.name, own))
 
 
-class Aggregates:
-    """The aggregates of one node: `specs` by name, and their arguments as columns."""
+class Computed(ABC):
+    """The aggregates or the window functions of one node: `specs` by name, and their arguments as columns."""
 
-    def __init__(self, groups: int) -> None:
-        self.groups = groups
+    replaces: ClassVar[str]
+    """The class of the expressions that become columns."""
+    word: ClassVar[str]
+    """How the names of their columns begin."""
+
+    def __init__(self) -> None:
         self.arguments: dict[str, Node] = {}
         self.specs: dict[str, Any] = {}
-        self._made: dict[Any, str] = {}
+        self._names: dict[Any, str] = {}
         self._columns: dict[Node, str] = {}
 
     def result(self, given: Node) -> Node:
-        """Return an expression with its aggregates replaced by columns."""
-        if given.name == "AggregateExpression":
-            return self._aggregate(given)
+        """Return an expression with its aggregates or window functions replaced by columns."""
+        if given.name == self.replaces:
+            return self._computed(given)
         children = tuple(self.result(child) for child in given.children)
         return given if children == given.children else replace(given, children=children)
 
-    def _aggregate(self, given: Node) -> Node:
+    @abstractmethod
+    def _computed(self, given: Node) -> Node:
+        """Return what an expression becomes."""
+
+    def _argument(self, given: Node) -> str:
+        """Return the column of an argument; equal arguments share one."""
+        if given not in self._columns:
+            name = self._columns[given] = f"==argument{len(self._columns)}"
+            self.arguments[name] = given
+        return self._columns[given]
+
+    def _column(self, spec: Any, result: pa.DataType, *, nullable: bool = True) -> Node:
+        """Return the column of an aggregate or a window function; equal ones share one."""
+        if spec not in self._names:
+            name = self._names[spec] = f"=={self.word}{len(self._names)}"
+            self.specs[name] = spec
+        return column(self._names[spec], result, nullable)
+
+
+class Aggregates(Computed):
+    """The aggregates of one node."""
+
+    replaces, word = "AggregateExpression", "aggregate"
+
+    def _computed(self, given: Node) -> Node:
         function, *condition = given.children
         where = self._argument(condition[0]) if condition else None
         distinct = given.option("distinct")
@@ -99,6 +127,8 @@ class Aggregates:
                 return self._add("mode", (self._argument(function.children[0]),), where, function.type, nullable=True)
             case "Percentile" if not distinct:
                 return self._percentile(function, where)
+            case "PivotFirst":
+                return self._pivot(function)
             case _ if function.name in MOMENTS and not distinct:
                 names = tuple(map(self._argument, function.children))
                 return self._add(MOMENTS[function.name], names, where, pa.float64(), nullable=True)
@@ -131,10 +161,19 @@ class Aggregates:
                 function.described,
                 ("percentile(x, 0.5), percentile(x, 0.9)", "one column for each percentage"),
             )
-        number = of if of.type == pa.float64() else Node("Cast", pa.float64(), of.nullable, (of,), (("mode", "ANSI"),))
-        share = 1 - at.option("value") if function.option("reverse") else at.option("value")
-        options = (share, "linear")
-        return self._add("quantile", (self._argument(number),), where, function.type, options, nullable=True)
+        number = cast(of, pa.float64())
+        options = (at.option("value"), function.option("reverse"))
+        return self._add("percentile", (self._argument(number),), where, function.type, options, nullable=True)
+
+    def _pivot(self, function: Node) -> Node:
+        """PIVOT: an array with the value of each key. Spark has made one row for each key before."""
+        key, value = function.children
+        found = []
+        for each in function.option("values"):
+            is_this = Node("EqualNullSafe", pa.bool_(), False, (key, literal(each, key.type)))
+            name = self._argument(is_this)
+            found.append(self._add("max", (self._argument(value),), name, value.type, nullable=True))
+        return Node("CreateArray", function.type, False, tuple(found))
 
     def _count(self, function: Node, where: str | None, distinct: bool) -> Node:
         asked = list(function.children) if distinct else counted(function)
@@ -148,13 +187,6 @@ class Aggregates:
         count = self._add("count_distinct" if distinct else "count", (name,), where, pa.int64(), nullable=False)
         return Node("AverageResult", function.type, True, (total, count), function.options)
 
-    def _argument(self, given: Node) -> str:
-        """Return the column of an argument; equal arguments share one."""
-        if given not in self._columns:
-            name = self._columns[given] = f"==argument{len(self._columns)}"
-            self.arguments[name] = given
-        return self._columns[given]
-
     def _add(
         self,
         kind: str,
@@ -165,12 +197,7 @@ class Aggregates:
         *,
         nullable: bool,
     ) -> Node:
-        """Return the column of an aggregate; equal aggregates share one."""
-        asked = (kind, arguments, where, options)
-        if asked not in self._made:
-            name = self._made[asked] = f"==aggregate{len(self._made)}"
-            self.specs[name] = flo.AggregateSpec(kind, arguments, where, options)
-        return column(self._made[asked], result, nullable)
+        return self._column(AggregateSpec(kind, arguments, where, options), result, nullable=nullable)
 
 
 def counted(function: Node) -> list[Node]:
@@ -185,6 +212,14 @@ def counted(function: Node) -> list[Node]:
 
 
 def sum_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of exact sums. Raises if Flo has none."""
+    if pa.types.is_duration(kind) or pa.types.is_interval(kind):
+        raise UnsupportedQueryError(
+            "Sum",
+            "Flo adds up numbers, and not intervals",
+            f"an interval: {kind}",
+            ("sum(timestampdiff(SECOND, started, ended))", "the number of seconds"),
+        )
     if pa.types.is_floating(kind):
         return pa.float64()
     return pa.decimal128(38, kind.scale if pa.types.is_decimal(kind) else 0)

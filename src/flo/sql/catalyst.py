@@ -40,7 +40,13 @@ WITHOUT_PARAMETERS = ("CaseWhen", "In", "Coalesce", "Concat", "Count", "WindowSp
 """Classes that have nothing besides operands, though in lists."""
 _NUMBERS, _ADDRESSES = re.compile(r"#\d+L?"), re.compile(r"@[0-9a-f]+\b")
 """The numbers of columns, and the addresses of objects: both differ from one run to the next."""
-STRUCTS = ("array(struct(key, value))", "columns have numbers, strings, times, arrays and structs")
+INSTEAD_OF_TYPES = {
+    "variant": ("variant_get(v, '$.a', 'string')", "extract what is needed"),
+    "time": ("CAST(t AS STRING)", "the time as a text"),
+    "interval": ("INTERVAL '1' DAY", "columns have intervals of days to seconds"),
+    "": ("array(struct(key, value))", "columns have numbers, strings, times, arrays and structs"),
+}
+"""What to write instead of a column of a type, by how its name begins."""
 MODES = ("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod", "Cast")
 """Classes that have an evaluation mode: ANSI, LEGACY or TRY."""
 CHECKED = ("UnaryMinus", "Abs", "Ceil", "Floor", "GetArrayItem", "ElementAt", "MakeDate")
@@ -62,6 +68,10 @@ ZONED = (
 """Classes that depend on the time zone of the session, as some casts do."""
 
 
+VISIBLE, EOF = 0, -1
+"""Of ANTLR: the channel of tokens that are not comments or blanks, and the type of the token at the end."""
+
+
 class UnsupportedQueryError(FloError):
     """A query that cannot be maintained: the node of its plan, the expression, the reason, and how to rewrite it."""
 
@@ -77,8 +87,13 @@ class UnsupportedQueryError(FloError):
 def stand_in(spark: Any, name: str, schema: Any) -> int:
     """Register a relation without rows under a name, and return its number."""
     frame = spark.createDataFrame(spark.sparkContext.emptyRDD(), schema)
-    frame.createOrReplaceTempView(name)
+    frame.createOrReplaceTempView(quoted(name))
     return number_of(frame)
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL has it."""
+    return f"`{name.replace('`', '``')}`"
 
 
 def number_of(frame: Any) -> int:
@@ -94,6 +109,16 @@ def items_of(scala: Any) -> list[Any]:
 def leaves_of(node: Any) -> list[Any]:
     below = items_of(node.children())
     return [leaf for each in below for leaf in leaves_of(each)] if below else [node]
+
+
+def tokens_of(spark: Any, text: str) -> Iterator[Any]:
+    """Yield the tokens of a text in SQL, without blanks and comments."""
+    antlr, parser = spark._jvm.org.antlr.v4.runtime, spark._jvm.org.apache.spark.sql.catalyst.parser
+    lexer = parser.SqlBaseLexer(parser.UpperCaseCharStream(antlr.CharStreams.fromString(text)))
+    lexer.removeErrorListeners()
+    while (token := lexer.nextToken()).getType() != EOF:
+        if token.getChannel() == VISIBLE:
+            yield token
 
 
 @lru_cache(maxsize=4096)
@@ -119,8 +144,8 @@ def _type(jvm_type: Any) -> pa.DataType:
 def expect_columns(columns: tuple[Node, ...]) -> None:
     """Raise if a column has a type that Flo has no column for."""
     for each in columns:
-        if is_opaque(each.type):
-            name = each.type.type_name
+        if is_opaque(each.type) or each.type == MONTHS:
+            name = each.type.type_name if is_opaque(each.type) else "interval year to month"
             if COLLATED in f" {name} ":
                 raise UnsupportedQueryError(
                     "type",
@@ -128,7 +153,8 @@ def expect_columns(columns: tuple[Node, ...]) -> None:
                     name,
                     ("lower(name)", "to compare without case"),
                 )
-            raise UnsupportedQueryError("type", "columns do not have this type", name, STRUCTS)
+            instead = next(rewrite for start, rewrite in INSTEAD_OF_TYPES.items() if name.startswith(start))
+            raise UnsupportedQueryError("type", "columns do not have this type", name, instead)
 
 
 @dataclass(frozen=True)
@@ -278,6 +304,9 @@ class ExpressionReader(ABC):
                 return [("frame", _frame(given.windowSpec().frameSpecification()))]
             case "Lag" | "Lead" | "NthValue":
                 return [("ignore_nulls", given.ignoreNulls())]
+            case "PivotFirst":
+                kind = given.pivotColumn().dataType()
+                return [("values", tuple(plain_value(each, kind) for each in items_of(given.pivotColumnValues())))]
             case "Percentile":
                 return [("reverse", given.reverse())]
             case "Mode":

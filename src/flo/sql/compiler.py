@@ -20,12 +20,13 @@ from flo.columns.row_types import row_type_of
 from flo.core.structural import Source
 from flo.sql import plan
 from flo.sql.aggregates import Aggregates
-from flo.sql.catalyst import UnsupportedQueryError
+from flo.sql.catalyst import UnsupportedQueryError, expect_columns
+from flo.sql.joins import join_relations, united
 from flo.sql.native import Kept, Projected, Segment, Step, can_run_natively
-from flo.sql.nodes import Node, column, literal, one_row, replace_nodes
-from flo.sql.plan import Named, Relation
+from flo.sql.nodes import ZERO, Node, column, literal, one_row, replace_nodes
+from flo.sql.plan import Relation
 from flo.sql.registry import is_computed, not_computed, types_text
-from flo.sql.windows import add_windows
+from flo.sql.windows import add_windows, order_keys
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.zsets import MapWeights
 from flo.values.weighted import ZSet
@@ -75,21 +76,20 @@ class Compiler:
 
     def project(self, stream: Any, given: Mapping[str, Node]) -> Any:
         """Return the rows with these columns; rows without columns have one that nobody reads."""
-        given = given or {f"{HIDDEN}row": _ZERO}
+        given = given or {f"{HIDDEN}row": ZERO}
         stream, given = self._with_subqueries(stream, dict(given))
-        layout = Layout.of(kind_of(stream))
-        assert layout is not None
-        if tuple(given) == layout.names and all(node.is_column and node.column == name for name, node in given.items()):
+        if tuple(given) == _layout(stream).names and all(
+            node.is_column and node.column == name for name, node in given.items()
+        ):
             return stream
         stream, given = self._with_native(stream, given)
         if self._runs_natively(stream, given.values()):
             return self._native(stream, Projected(tuple(given.items())))
         for node in given.values():
             expect_computable(node)
-        layout = Layout.of(kind_of(stream))
-        assert layout is not None
+        expect_columns(tuple(given.values()))
         columns = {name: node.column if node.is_column else node for name, node in given.items()}
-        return stream._then_named("sql", Map(Expression(columns, (layout,))))
+        return stream._then_named("sql", Map(Expression(columns, (_layout(stream),))))
 
     def extended(self, stream: Any, more: Mapping[str, Node]) -> Any:
         """Return the rows with more columns."""
@@ -110,9 +110,7 @@ class Compiler:
         if self._runs_natively(stream, [given[name]]):
             return self._native(stream, Kept(given[name]))
         expect_computable(given[name])
-        layout = Layout.of(kind_of(stream))
-        assert layout is not None
-        return stream._then_named("sql", Filter(Expression(given[name], (layout,))))
+        return stream._then_named("sql", Filter(Expression(given[name], (_layout(stream),))))
 
     def condition(self, stream: Any, condition: Node) -> tuple[Any, Node]:
         """Return the rows with the values of subqueries as columns, and the condition that reads them."""
@@ -131,9 +129,7 @@ class Compiler:
         """Return the rows after a step in Spark. What follows a segment directly belongs to it."""
         below, segment = self._segments.get(stream, (stream, None))
         if segment is None:
-            layout = Layout.of(kind_of(stream))
-            assert layout is not None
-            segment = Segment(self.spark, layout, (step,))
+            segment = Segment(self.spark, _layout(stream), (step,))
         else:
             segment = segment.then(step)
         found = below._then_named("sql", FlatMap(segment))
@@ -175,8 +171,8 @@ class Compiler:
             self._subqueries += 1
             name, relation = f"{HIDDEN}subquery{self._subqueries}", node.option("relation")
             key = f"{name}_key"
-            rows = self.project(self._only_row(relation, name), {name: column(name, node.type, True), key: _ZERO})
-            stream = self.extended(stream, {f"{HIDDEN}key": _ZERO})
+            rows = self.project(self._only_row(relation, name), {name: column(name, node.type, True), key: ZERO})
+            stream = self.extended(stream, {f"{HIDDEN}key": ZERO})
             stream = join_rows(stream, rows, f"{HIDDEN}key", key, "inner", None, RIGHT, False)
             found[node] = column(name, node.type, True)
         return stream, {name: replace_nodes(node, found) for name, node in given.items()}
@@ -217,36 +213,30 @@ class Compiler:
         parts = [
             self.project(self.stream(part), dict(zip(names, part.columns, strict=True))) for part in relation.parts
         ]
-        return _united(parts)
+        return united(parts)
 
     def _expand(self, relation: plan.Expand) -> Any:
         below, names = self.stream(relation.below), [each.column for each in relation.columns]
-        return _united([self.project(below, dict(zip(names, each, strict=True))) for each in relation.projections])
+        return united([self.project(below, dict(zip(names, each, strict=True))) for each in relation.projections])
 
     def _limit(self, relation: plan.Limit) -> Any:
-        from flo.api.ordering import asc, desc
-
         below = self.stream(relation.below)
         if relation.count is None and not relation.offset:
             return below
-        keys = {f"{HIDDEN}order{place}": each.by for place, each in enumerate(relation.order)}
+        keys, order = order_keys(relation.order)
         rows = self.extended(below, keys)
-        order = [
-            (desc if each.descending else asc)(name, nulls_last=each.nulls_last)
-            for name, each in zip(keys, relation.order, strict=True)
-        ]
         if relation.count is None:
-            skipped = rows.limit(relation.offset, order_by=order or None)
-            return self.project(rows.minus(skipped), _by_name(relation.columns))
-        found = rows.limit(relation.count, offset=relation.offset, order_by=order or None)
-        return self.project(found, _by_name(relation.columns))
+            found = rows.minus(rows.limit(relation.offset, order_by=order))
+        else:
+            found = rows.limit(relation.count, offset=relation.offset, order_by=order)
+        return self.project(found, relation.by_name)
 
     def _aggregate(self, relation: plan.Aggregate) -> Any:
         groups = {
             each.column if each.is_column else f"{HIDDEN}group{place}": each
             for place, each in enumerate(dict.fromkeys(relation.groups))
         }
-        aggregates = Aggregates(len(groups))
+        aggregates = Aggregates()
         results = {each.column.column: aggregates.result(each.given) for each in relation.given}
         rows = self.project(self.stream(relation.below), {**groups, **aggregates.arguments})
         found: Any
@@ -268,35 +258,40 @@ class Compiler:
             count, *columns = generator.children
             names = [each.column for each in relation.made]
             rows = self.project(below, {"==count": count, **dict(zip(names, columns, strict=True))})
-            layout = Layout.of(kind_of(rows))
-            assert layout is not None
-            times = Expression(
-                Node("Times", pa.int64(), False, (column("==count", pa.int64(), True), WEIGHT)), (layout, WEIGHTS)
-            )
-            return self.project(rows._then_named("sql", MapWeights(times)), _by_name(relation.columns))
+            product = Node("Times", pa.int64(), False, (column("==count", pa.int64(), True), WEIGHT))
+            times = Expression(product, (_layout(rows), WEIGHTS))
+            return self.project(rows._then_named("sql", MapWeights(times)), relation.by_name)
         written = _written_rows(generator)
         if written is not None:
             names = [each.column for each in relation.made]
             own = {each.column: each for each in relation.columns if each.column not in names}
             parts = [self.project(below, own | dict(zip(names, row, strict=True))) for row in written]
-            return self.project(_united(parts), _by_name(relation.columns))
+            return self.project(united(parts), relation.by_name)
         if generator.name == "Explode" and pa.types.is_list(generator.children[0].type):
             (made,) = relation.made
             rows = self.extended(below, {made.column: generator.children[0]})
-            return self.project(rows.explode(made.column, keep_empty=relation.outer), _by_name(relation.columns))
+            return self.project(rows.explode(made.column, keep_empty=relation.outer), relation.by_name)
+        if generator.name == "Inline" and pa.types.is_list(generator.children[0].type):
+            items = generator.children[0]
+            rows = self.extended(below, {f"{HIDDEN}item": items})
+            item = column(f"{HIDDEN}item", items.type.value_type, True)
+            fields = {
+                made.column: Node("GetStructField", made.type, True, (item,), (("ordinal", place),))
+                for place, made in enumerate(relation.made)
+            }
+            found = rows.explode(item.column, keep_empty=relation.outer)
+            return self.project(found, {name: fields.get(name, node) for name, node in relation.by_name.items()})
         raise UnsupportedQueryError(
             "Generate",
-            f"Flo maintains explode of an array, and not {generator.name}",
+            f"Flo maintains explode and inline of an array, and not {generator.name}",
             generator.described,
-            ("flo.spark.views(…)", "Spark generates the rows of an input, before the first join or aggregate"),
+            ("inline(transform(a, (x, i) -> struct(i, x)))", "the items of an array, with their places"),
         )
 
     def _window(self, relation: plan.Window) -> Any:
         return add_windows(self, self.stream(relation.below), relation)
 
     def _join(self, relation: plan.Join) -> Any:
-        from flo.sql.joins import join_relations
-
         return join_relations(self, relation)
 
 
@@ -322,28 +317,21 @@ def _written_rows(generator: Node) -> list[tuple[Node, ...]] | None:
     return None
 
 
-_ZERO = literal(0, pa.int32())
 WEIGHT = column("weight", pa.int64(), False)
 
 
 def own_columns(stream: Any) -> dict[str, Node]:
     """Return the columns of a stream's rows."""
-    layout = Layout.of(kind_of(stream))
-    assert layout is not None
+    layout = _layout(stream)
     return {
         name: column(name, cell.arrow, cell.nullable) for name, cell in zip(layout.names, layout.cells, strict=True)
     }
 
 
-def _by_name(columns: tuple[Node, ...]) -> dict[str, Node]:
-    return {each.column: each for each in columns}
-
-
-def _united(parts: list[Any]) -> Any:
-    found = parts[0]
-    for part in parts[1:]:
-        found = found.union(part)
-    return found
+def _layout(stream: Any) -> Layout:
+    layout = Layout.of(kind_of(stream))
+    assert layout is not None
+    return layout
 
 
 def _split_at_subquery(condition: Node) -> tuple[Node | None, Node | None]:
@@ -391,6 +379,3 @@ def _parts_of_spark(node: Node) -> Iterator[Node]:
     else:
         for child in node.children:
             yield from _parts_of_spark(child)
-
-
-__all__ = ["Compiler", "Named", "compile_query", "own_columns"]

@@ -15,10 +15,8 @@ from flo.api.aggregates import AggregateSpec
 from flo.api.joins import RIGHT, join_rows
 from flo.sql import plan
 from flo.sql.catalyst import UnsupportedQueryError
-from flo.sql.nodes import Node, column, literal, one_row
+from flo.sql.nodes import ZERO, Node, column, literal, one_row
 from flo.sql.registry import is_computed
-
-ZERO = literal(0, pa.int32())
 
 
 def join_relations(compiler: Any, relation: plan.Join) -> Any:
@@ -32,7 +30,7 @@ def join_relations(compiler: Any, relation: plan.Join) -> Any:
     if relation.how == "single":
         return _single(compiler, relation, left, right)
     found = _joined(compiler, relation, left, right, relation.how)
-    return compiler.project(found, {each.column: each for each in relation.columns})
+    return compiler.project(found, relation.by_name)
 
 
 def _joined(compiler: Any, relation: plan.Join, left: Any, right: Any, how: str) -> Any:
@@ -50,7 +48,7 @@ def _filtered(compiler: Any, relation: plan.Join, left: Any, right: Any, how: st
     Rows without a partner are those that are equal to no row of a pair."""
     pairs, _ = _split(relation)
     matched = compiler.filtered(_joined_on(compiler, left, right, "inner", pairs, None), condition)
-    mine, theirs = ({each.column: each for each in side.columns} for side in (relation.left, relation.right))
+    mine, theirs = relation.left.by_name, relation.right.by_name
     if how in ("semi", "anti"):
         return _by_rows(compiler, left, matched, mine, how)
     parts = [compiler.project(matched, {**mine, **theirs})]
@@ -59,10 +57,7 @@ def _filtered(compiler: Any, relation: plan.Join, left: Any, right: Any, how: st
             alone = _by_rows(compiler, rows, matched, own, "anti")
             nulls = {name: literal(None, node.type) for name, node in other.items()}
             parts.append(compiler.project(alone, {name: {**own, **nulls}[name] for name in {**mine, **theirs}}))
-    found = parts[0]
-    for part in parts[1:]:
-        found = found.union(part)
-    return found
+    return united(parts)
 
 
 def _by_rows(compiler: Any, rows: Any, matched: Any, own: dict[str, Node], how: str) -> Any:
@@ -111,9 +106,9 @@ def _single(compiler: Any, relation: plan.Join, left: Any, right: Any) -> Any:
     specs = {name: AggregateSpec("min", (each.column,)) for name, each in values.items()}
     grouped = compiler.extended(right, other).group_by(*other).agg(**{"==count": AggregateSpec("count")}, **specs)
     found = join_rows(compiler.extended(left, one), grouped, list(one), list(other), "left", None, RIGHT, nulls_equal)
-    own = {each.column: each for each in relation.left.columns}
     return compiler.project(
-        found, own | {each.column: one_row(name, "==count", each.type) for name, each in values.items()}
+        found,
+        relation.left.by_name | {each.column: one_row(name, "==count", each.type) for name, each in values.items()},
     )
 
 
@@ -123,6 +118,14 @@ def _side(keys: list[Node], side: int) -> Node:
     for key in keys[1:]:
         null = Node("Or", pa.bool_(), False, (null, Node("IsNull", pa.bool_(), False, (key,))))
     return Node("If", pa.int32(), False, (null, literal(side, pa.int32()), ZERO))
+
+
+def united(parts: list[Any]) -> Any:
+    """Return the rows of several streams."""
+    found = parts[0]
+    for part in parts[1:]:
+        found = found.union(part)
+    return found
 
 
 def conjuncts(condition: Node | None) -> Iterator[Node]:
@@ -138,7 +141,7 @@ def conjuncts(condition: Node | None) -> Iterator[Node]:
 
 def _split(relation: plan.Join) -> tuple[list[tuple[Node, Node, str]], Node | None]:
     """Return the pairs of keys that must be equal, and the rest of the condition."""
-    left, right = (frozenset(each.column for each in side.columns) for side in (relation.left, relation.right))
+    left, right = frozenset(relation.left.by_name), frozenset(relation.right.by_name)
     pairs: list[tuple[Node, Node, str]] = []
     rest: Node | None = None
     for part in conjuncts(relation.condition):
@@ -169,7 +172,7 @@ def _null_aware_key(relation: plan.Join) -> tuple[Node, Node] | None:
     equal, null = condition.children
     if null.name != "IsNull" or null.children[0] != equal:
         return None
-    left, right = (frozenset(each.column for each in side.columns) for side in (relation.left, relation.right))
+    left, right = frozenset(relation.left.by_name), frozenset(relation.right.by_name)
     return _keys(equal, left, right)
 
 
@@ -183,15 +186,15 @@ def _not_in(compiler: Any, relation: plan.Join, key: Node, other: Node) -> Any:
     found = join_rows(found, nulls, "==all", "==every", "anti", None, RIGHT, False)
     unknown = compiler.filtered(left, Node("IsNull", pa.bool_(), False, (mine,)))
     alone = join_rows(unknown, right, "==all", "==every", "anti", None, RIGHT, False)
-    return compiler.project(found.union(alone), {each.column: each for each in relation.columns})
+    return compiler.project(found.union(alone), relation.by_name)
 
 
 def _existence(compiler: Any, relation: plan.Join) -> Any:
     """Return the rows of the left with a column that says whether there is a partner."""
     left, right = compiler.stream(relation.left), compiler.stream(relation.right)
-    own, exists = {each.column: each for each in relation.left.columns}, relation.columns[-1].column
+    own, exists = relation.left.by_name, relation.columns[-1].column
     parts = []
     for how, value in (("semi", True), ("anti", False)):
         found = _joined(compiler, relation, left, right, how)
         parts.append(compiler.project(found, {**own, exists: literal(value, pa.bool_())}))
-    return parts[0].union(parts[1])
+    return united(parts)

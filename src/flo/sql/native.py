@@ -7,6 +7,7 @@ micro-batch. In process it runs through the session that planned the query.
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,13 +17,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.flattening import Flattening
+from flo.columns.exploding import Flattening
 from flo.columns.indices import Indices
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type_of
 from flo.core.errors import FloError
 from flo.sql.catalyst import expect_columns, items_of, without_addresses
-from flo.sql.nodes import Node, column
+from flo.sql.nodes import Node, SqlError, column
 
 BESIDE = "==beside"
 """The column that travels beside those of the rows: a weight, or the index of a row."""
@@ -232,7 +233,7 @@ class Segment(Flattening):
         self._expect_session()
         rows = table.select(self.input.names).append_column(BESIDE, pa.array(np.arange(table.num_rows)))
         given = self.spark.createDataFrame(rows, spark_schema(rows.schema))
-        found = self.chain.over(given, BESIDE).toArrow()
+        found = _collected(self.chain.over(given, BESIDE))
         places = found[BESIDE].to_numpy()
         return self.output.fitted(found.drop_columns([BESIDE])), places
 
@@ -249,6 +250,24 @@ class Segment(Flattening):
 
     def __repr__(self) -> str:
         return self.__name__
+
+
+def _collected(frame: Any) -> pa.Table:
+    """Return the rows of a DataFrame. An error that Spark raises for a row is one of the query."""
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    try:
+        return frame.toArrow()
+    except (PySparkException, Py4JJavaError) as error:
+        found = _CONDITION.search(str(error))
+        if found is None:
+            raise
+        raise SqlError(found[1], found[2].strip()) from error
+
+
+_CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ([^\n]*)")
+"""The name that Spark gives an error, and its message."""
 
 
 def spark_schema(schema: pa.Schema) -> Any:

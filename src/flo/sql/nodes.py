@@ -100,6 +100,14 @@ def literal(value: Any, kind: pa.DataType) -> Node:
     return Node("Literal", kind, value is None, (), (("value", value),))
 
 
+ZERO = literal(0, pa.int32())
+
+
+def cast(given: Node, kind: pa.DataType) -> Node:
+    """Return an expression in another type. A value that does not fit is an error."""
+    return given if given.type == kind else Node("Cast", kind, given.nullable, (given,), (("mode", "ANSI"),))
+
+
 def one_row(value: str, count: str, kind: pa.DataType) -> Node:
     """Return the value of the only row, of these columns. It is an error if there are several."""
     return Node("OneRow", kind, True, (column(value, kind, True), column(count, pa.int64(), True)))

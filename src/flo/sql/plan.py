@@ -38,6 +38,11 @@ class Relation:
 
     columns: Columns
 
+    @property
+    def by_name(self) -> dict[str, Node]:
+        """The columns by their names."""
+        return {each.column: each for each in self.columns}
+
 
 @dataclass(frozen=True)
 class Scan(Relation):
@@ -150,14 +155,6 @@ def _nodes_in(part: object) -> list[Node]:
         case tuple():
             return [node for each in part for node in _nodes_in(each)]
     return []
-
-
-def expressions_in(relation: Relation) -> list[Node]:
-    """Return the expressions of a relation; of a generator its arguments."""
-    if isinstance(relation, Generate):
-        return list(relation.generator.children)
-    parts = {name: part for name, part in vars(relation).items() if name != "columns"}
-    return _nodes_in(tuple(parts.values()))
 
 
 def is_stateless(relation: Relation) -> bool:

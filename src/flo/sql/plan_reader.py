@@ -109,7 +109,11 @@ class _Reader(ExpressionReader):
         return plan.Filter(below.columns, below, self.expression(node.condition()))
 
     def _join(self, node: Any) -> Relation:
-        left, right = (self.relation(each) for each in items_of(node.children()))
+        left = self._below(node)
+        known = {each.column for each in left.columns}
+        own = {number: each for number, each in self.names.items() if each.column in known}
+        right = self.relation(node.children().apply(1))
+        self.names |= own  # a subquery that was decorrelated reads the left side again, with the same numbers
         kind = node.joinType().toString()
         if kind.startswith("ExistenceJoin"):
             condition = self.expression(node.condition().get()) if node.condition().isDefined() else None

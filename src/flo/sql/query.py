@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from flo.api.arguments import expect_kind
 from flo.api.columns import row_layout
-from flo.core.errors import FloError, Origin, TypeMismatch
+from flo.api.scope import StreamBase
+from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch, brief
 from flo.sql.catalyst import EXCLUDED, RULES, items_of, stand_in
 from flo.sql.compiler import compile_query
 from flo.sql.plan import scans
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
 COMMANDS = ("Command", "ParsedStatement", "CompoundBody")
 """Classes of what is executed, not planned."""
+IMMEDIATE = "ExecuteImmediate"
+"""A part of the name of a node whose text is executed when it is analysed."""
 SETTING = "spark.sql.optimizer.excludedRules"
 
 
@@ -35,10 +38,7 @@ def sql_stream(text: str, streams: Mapping[str, Any]) -> Any:
     """Return the rows of a query over these streams, which it calls by their names."""
     here = Origin.here()
     try:
-        if not streams:
-            raise TypeMismatch(
-                "`sql` must get the streams that the query reads", instead=(("sql(…, sales=sales)", ""),)
-            )
+        _expect_arguments(text, streams)
         active = active_session()
         with planning_session(active) as planner:
             inputs = {stand_in(planner, name, _schema(name, stream)): name for name, stream in streams.items()}
@@ -52,6 +52,25 @@ def sql_stream(text: str, streams: Mapping[str, Any]) -> Any:
             return compile_query(relation, given, active, names, scope=scope)
     except FloError as error:
         raise error.located(here) from error.__cause__
+
+
+def _expect_arguments(text: Any, streams: Mapping[str, Any]) -> None:
+    """Raise unless these are a query and the streams that it reads, and Spark can plan it."""
+    if not isinstance(text, str):
+        raise TypeMismatch(f"`sql` must get a query as text; got {brief(text)}")
+    if not streams:
+        raise TypeMismatch("`sql` must get the streams that the query reads", instead=(("sql(…, sales=sales)", ""),))
+    for name, stream in streams.items():
+        if not isinstance(stream, StreamBase):
+            raise TypeMismatch(f"`{name}` of `sql` must be a stream; got {brief(stream)}")
+    expect_names("stream", streams)
+    try:
+        import pyspark  # noqa: F401
+    except ImportError:
+        raise FloError(
+            "`sql` needs Spark, which plans the query, and pyspark is not installed",
+            instead=(("pip install 'flo-streams[spark]'", ""),),
+        ) from None
 
 
 def active_session() -> Any:
@@ -93,7 +112,7 @@ def planned(spark: Any, text: str) -> Any:
     """Return the DataFrame of a query. Raises if Spark rejects it."""
     from pyspark.errors import PySparkException, QueryContextType
 
-    expect_no_special_times(text)
+    expect_no_special_times(spark, text)
     try:
         _expect_query(spark, text)
         frame = spark.sql(text)
@@ -114,7 +133,8 @@ def _expect_query(spark: Any, text: str) -> None:
     parsed = spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
     below = items_of(parsed.children()) if parsed.nodeName() == "UnresolvedWith" else []
     for node in (parsed, *below):
-        if any(is_instance_of(spark.sparkContext._gateway, node, LOGICAL + each) for each in COMMANDS):
+        is_command = any(is_instance_of(spark.sparkContext._gateway, node, LOGICAL + each) for each in COMMANDS)
+        if is_command or IMMEDIATE in node.nodeName():
             raise QueryError(
                 "`sql` must get a query; got a command",
                 facts=(("command", node.nodeName()),),
@@ -134,10 +154,19 @@ def _schema(name: str, stream: Any) -> Any:
         raise TypeMismatch(f"the rows of `{name}` have a column that Spark SQL has no type for: {error}") from None
 
 
-def expect_distinct(names: tuple[str, ...]) -> None:
-    """Raise if two columns of a query have the same name."""
+def expect_names(what: str, names: Iterable[str]) -> None:
+    """Raise if SQL cannot tell two names apart."""
+    known: dict[str, str] = {}
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeMismatch(f"the name of the {what} must be a text; got {brief(name)}")
+        other = known.setdefault(name.lower(), name)
+        if other != name:
+            raise NameTakenError(f"SQL does not tell the {what} `{name}` from `{other}`: letters have no case in names")
+
+
+def expect_distinct(names: tuple[str, ...], what: str = "the query returns") -> None:
+    """Raise if two columns have the same name."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise TypeMismatch(
-            f"the query returns two columns `{twice}`", instead=((f"SELECT … AS {twice}_2", "another name"),)
-        )
+        raise TypeMismatch(f"{what} two columns `{twice}`", instead=((f"SELECT … AS {twice}_2", "another name"),))

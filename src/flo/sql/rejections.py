@@ -10,9 +10,10 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
-from flo.sql.catalyst import UnsupportedQueryError, items_of
+from flo.sql.catalyst import UnsupportedQueryError, items_of, tokens_of
 
 Rewrite = tuple[str, str]
 PASS_THE_TIME: Rewrite = ("flow.sql(…, clock=clock)", "pass the time as an input, and join with it")
@@ -25,12 +26,13 @@ CLOCKS = {
 }
 """Functions of the time at which a query runs."""
 SPECIAL_TIMES = ("now", "today", "tomorrow", "yesterday")
-_SPECIAL_LITERAL = re.compile(rf"\b(date|timestamp\w*)\s*(['\"])\s*({'|'.join(SPECIAL_TIMES)})\b", re.IGNORECASE)
+_SPECIAL = re.compile(rf"r?['\"]\s*({'|'.join(SPECIAL_TIMES)})\b", re.IGNORECASE)
+"""A text that begins with a special time, as a token of SQL."""
 ANY_ROW = ("First", "Last", "AnyValue")
 """Aggregates that take the value of whichever row comes first."""
 SESSIONS = "spark.sessionWindow"
 """What marks a column of session windows: they are merged when the plan is executed."""
-REWRITES: dict[str, tuple[str, Rewrite | None]] = {
+REWRITES: dict[str, tuple[str, Rewrite]] = {
     "Sample": (
         "which rows are sampled depends on how they are stored",
         ("WHERE pmod(xxhash64(id), 100) < 10", "a sample by key"),
@@ -46,6 +48,21 @@ REWRITES: dict[str, tuple[str, Rewrite | None]] = {
     "Deduplicate": (
         "`dropDuplicates` of some columns keeps an arbitrary row",
         ("row_number() OVER (PARTITION BY key ORDER BY at) = 1", "says which row is kept"),
+    ),
+    "UnionLoop": (
+        "Flo's SQL has no recursion",
+        ("several joins, or a `nest` with a `defer` in a flow", "a fixed number of steps, or all of them"),
+    ),
+    "CollectMetrics": (
+        "metrics that are observed are not a part of a view",
+        ("frame without observe(…)", "or a view that counts"),
+    ),
+    **dict.fromkeys(
+        ("MapInPandas", "MapInArrow", "FlatMapGroupsInPandas", "FlatMapGroupsInArrow", "FlatMapCoGroupsInPandas"),
+        (
+            "a function in Python of many rows needs all of them each time one changes",
+            ("flow.on(spark)", "a program whose functions take a row, or Flo's aggregates"),
+        ),
     ),
     "session_window": (
         "session windows are not a part of Flo's SQL",
@@ -93,11 +110,14 @@ def expect_maintainable(analysed: Any) -> None:
 _WRITTEN = {"First": "first", "Last": "last", "AnyValue": "any_value"}
 
 
-def expect_no_special_times(text: str) -> None:
+def expect_no_special_times(spark: Any, text: str) -> None:
     """Raise if a query has a constant such as `DATE 'today'`, which is read as the time when it is planned."""
-    found = _SPECIAL_LITERAL.search(text)
-    if found:
-        raise _clock_error("Literal", f"{found[1].upper()} '{found[3]}'")
+    if not _SPECIAL.search(text):
+        return  # tokens take their time
+    for kind, value in pairwise(token.getText() for token in tokens_of(spark, text)):
+        found = _SPECIAL.match(value)
+        if found and kind.upper() in ("DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"):
+            raise _clock_error("Literal", f"{kind.upper()} '{found[1]}'")
 
 
 def _expect_no_clock(part: _Part) -> None:

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch
-from flo.sql.catalyst import items_of
+from flo.sql.catalyst import items_of, quoted, tokens_of
 
 END = ";"
-VISIBLE, EOF = 0, -1
-"""Of ANTLR: the channel of tokens that are not comments or blanks, and the type of the token at the end."""
 
 
 class StatementError(FloError):
@@ -37,8 +35,7 @@ def read_statements(spark: Any, file: str) -> list[ViewStatement]:
         text = source.read()
     found: list[ViewStatement] = []
     for start, end, line in _split(spark, text):
-        blank = "".join(each if each == "\n" else " " for each in text[:start])
-        statement = _read(spark, blank + text[start:end], Origin(file, line))
+        statement = _read(spark, _blank(text[:start]) + text[start:end], Origin(file, line))
         first = next((each for each in found if each.name.lower() == statement.name.lower()), None)
         if first is not None:
             raise NameTakenError(
@@ -54,13 +51,8 @@ def read_statements(spark: Any, file: str) -> list[ViewStatement]:
 
 def _split(spark: Any, text: str) -> Iterator[tuple[int, int, int]]:
     """Yield where each statement starts and ends, and its line. Comments and texts may have semicolons."""
-    antlr, parser = spark._jvm.org.antlr.v4.runtime, spark._jvm.org.apache.spark.sql.catalyst.parser
-    lexer = parser.SqlBaseLexer(parser.UpperCaseCharStream(antlr.CharStreams.fromString(text)))
-    lexer.removeErrorListeners()
     start: tuple[int, int] | None = None
-    while (token := lexer.nextToken()).getType() != EOF:
-        if token.getChannel() != VISIBLE:
-            continue
+    for token in tokens_of(spark, text):
         if token.getText() == END:
             if start is not None:
                 yield (start[0], token.getStartIndex(), start[1])
@@ -101,11 +93,16 @@ def _read(spark: Any, text: str, where: Origin) -> ViewStatement:
     if len(names) > 1:
         raise TypeMismatch(f"the view `{'.'.join(names)}` must have a name without a schema", where=where)
     start = text.rindex(query)
-    blank = "".join(each if each == "\n" else " " for each in text[:start])
+    blank = _blank(text[:start])
     if columns:
-        named = ", ".join(f"`{each.replace('`', '``')}`" for each in columns)
+        named = ", ".join(map(quoted, columns))
         return ViewStatement(names[0], f"SELECT * FROM ({blank}{query}\n) AS `view`({named})", where)
     return ViewStatement(names[0], blank + query, where)
+
+
+def _blank(text: str) -> str:
+    """Return blanks with the line ends of a text."""
+    return "".join(each if each == "\n" else " " for each in text)
 
 
 def _line(error: Any, where: Origin) -> Origin:

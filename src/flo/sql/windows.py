@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -12,9 +11,9 @@ from flo.api.aggregates import AggregateSpec
 from flo.api.ordering import asc, desc
 from flo.api.window_functions import WindowSpec
 from flo.sql import plan
-from flo.sql.aggregates import counted, sum_type
+from flo.sql.aggregates import Computed, counted, sum_type
 from flo.sql.catalyst import UnsupportedQueryError
-from flo.sql.nodes import Node, column
+from flo.sql.nodes import Node, cast
 
 RANKS = {
     "RowNumber": "row_number",
@@ -27,48 +26,44 @@ RANKS = {
 
 def add_windows(compiler: Any, stream: Any, relation: plan.Window) -> Any:
     """Return the rows with the results of window functions."""
-    windows = _Windows(relation.order)
+    windows = _Windows(relation)
     results = {each.column.column: windows.result(each.given) for each in relation.given}
     parts = {f"==part{place}": each for place, each in enumerate(relation.partition)}
-    keys = {f"==order{place}": each.by for place, each in enumerate(relation.order)}
+    keys, order = order_keys(relation.order)
     rows = compiler.extended(stream, {**windows.arguments, **parts, **keys})
-    order = [
-        (desc if each.descending else asc)(name, nulls_last=each.nulls_last)
-        for name, each in zip(keys, relation.order, strict=True)
-    ]
-    found = rows.over(partition_by=list(parts) or None, order_by=order or None).with_columns(**windows.specs)
-    own = {each.column: each for each in relation.below.columns}
-    return compiler.project(found, {**own, **results})
+    found = rows.over(partition_by=list(parts) or None, order_by=order).with_columns(**windows.specs)
+    return compiler.project(found, {**relation.below.by_name, **results})
 
 
-class _Windows:
-    """The window functions of one node, and their arguments as columns."""
+def order_keys(order: tuple[plan.Order, ...]) -> tuple[dict[str, Node], list[Any] | None]:
+    """Return the keys of an order as columns, and the order by these; None if there are no keys."""
+    keys = {f"==order{place}": each.by for place, each in enumerate(order)}
+    named = zip(keys, order, strict=True)
+    return keys, [(desc if each.descending else asc)(name, nulls_last=each.nulls_last) for name, each in named] or None
 
-    def __init__(self, order: tuple[plan.Order, ...]) -> None:
-        self.order = order
-        self.arguments: dict[str, Node] = {}
-        self.specs: dict[str, Any] = {}
-        self._columns: dict[Node, str] = {}
 
-    def result(self, given: Node) -> Node:
-        """Return an expression with its window functions replaced by columns."""
-        if given.name == "WindowExpression":
-            return self._window(given.children[0], given.option("frame"))
-        children = tuple(self.result(child) for child in given.children)
-        return given if children == given.children else replace(given, children=children)
+class _Windows(Computed):
+    """The window functions of one node."""
 
-    def _window(self, function: Node, frame: tuple[str, Any, Any]) -> Node:
-        where = None
+    replaces, word = "WindowExpression", "window"
+
+    def __init__(self, relation: plan.Window) -> None:
+        super().__init__()
+        self.order = relation.order
+
+    def _computed(self, given: Node) -> Node:
+        function, frame, where = given.children[0], given.option("frame"), None
         if function.name == "AggregateExpression":
             function, *condition = function.children
             where = self._argument(condition[0]) if condition else None
         if function.name in RANKS:
             kind = pa.float64() if function.name in ("PercentRank", "CumeDist") else pa.int64()
-            return _as(function.type, self._add(WindowSpec(RANKS[function.name]), kind, nullable=False))
+            return cast(self._column(WindowSpec(RANKS[function.name]), kind, nullable=False), function.type)
         match function.name:
             case "NTile":
                 buckets = _constant(function.children[0])
-                return _as(function.type, self._add(WindowSpec("ntile", None, (buckets,)), pa.int64(), nullable=False))
+                number = self._column(WindowSpec("ntile", None, (buckets,)), pa.int64(), nullable=False)
+                return cast(number, function.type)
             case "Lag" | "Lead" if not function.option("ignore_nulls"):
                 return self._neighbour(function)
             case "Count":
@@ -87,13 +82,13 @@ class _Windows:
             case "NthValue" if not function.option("ignore_nulls"):
                 of, nth = function.children
                 spec = WindowSpec("nth_value", self._argument(of), (_constant(nth),), **self._frame(frame))
-                return self._add(spec, function.type)
+                return self._column(spec, function.type)
             case "First" | "Last":
                 of, name = function.children[0], function.name.lower()
                 if function.option("ignore_nulls"):
                     return self._framed(name, [of], where, frame, function.type)
                 spec = WindowSpec(f"{name}_value", self._argument(of), (), **self._frame(frame))
-                return self._add(spec, function.type)
+                return self._column(spec, function.type)
         instead = ("JOIN (SELECT key, … FROM … GROUP BY key)", "an aggregate of each partition")
         if function.option("ignore_nulls"):
             instead = (
@@ -107,18 +102,33 @@ class _Windows:
     def _frame(self, frame: tuple[str, Any, Any]) -> dict[str, tuple[Any, Any]]:
         """Return a frame by its mode. The offsets of a range of dates are days."""
         mode, *bounds = frame
+        if any(isinstance(each, pa.MonthDayNano) for each in bounds):
+            raise UnsupportedQueryError(
+                "WindowExpression",
+                "months differ in length, and Flo maintains frames of a fixed length",
+                "RANGE BETWEEN INTERVAL … MONTH …",
+                ("RANGE BETWEEN INTERVAL '30' DAY PRECEDING AND CURRENT ROW", "a frame of days"),
+            )
         if mode == "range" and self.order and pa.types.is_date(self.order[0].by.type):
             bounds = [datetime.timedelta(days=each) if isinstance(each, int) and each else each for each in bounds]
         return {mode: (bounds[0], bounds[1])}
 
     def _neighbour(self, function: Node) -> Node:
         of, distance, default = function.children
+        if default.name != "Literal":
+            name = function.name.lower()
+            raise UnsupportedQueryError(
+                function.name,
+                "its default value must be a constant",
+                default.described,
+                (f"coalesce({name}(struct(x AS v)) OVER w, struct(y AS v)).v", "a default that is a column"),
+            )
         steps = _constant(distance)
         kind = function.name.lower()
         if steps < 0:
             kind, steps = "lead" if kind == "lag" else "lag", -steps
         spec = WindowSpec(kind, self._argument(of), (steps, _constant(default)))
-        return self._add(spec, function.type)
+        return self._column(spec, function.type)
 
     def _framed(
         self,
@@ -131,27 +141,7 @@ class _Windows:
         nullable: bool = True,
     ) -> Node:
         names = tuple(map(self._argument, arguments))
-        return self._add(AggregateSpec(kind, names, where, **self._frame(frame)), result, nullable=nullable)
-
-    def _argument(self, given: Node) -> str:
-        if given not in self._columns:
-            name = self._columns[given] = f"==argument{len(self._columns)}"
-            self.arguments[name] = given
-        return self._columns[given]
-
-    def _add(self, spec: Any, result: pa.DataType, *, nullable: bool = True) -> Node:
-        """Return the column of a window function; equal ones share one."""
-        name = next((name for name, known in self.specs.items() if known == spec), None)
-        if name is None:
-            name = f"==window{len(self.specs)}"
-            self.specs[name] = spec
-        return column(name, result, nullable)
-
-
-def _as(kind: pa.DataType, given: Node) -> Node:
-    if given.type == kind:
-        return given
-    return Node("Cast", kind, given.nullable, (given,), (("mode", "ANSI"),))
+        return self._column(AggregateSpec(kind, names, where, **self._frame(frame)), result, nullable=nullable)
 
 
 def _constant(given: Node) -> Any:

@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +19,7 @@ from rich.table import Table
 import flo
 from flo.api.flow import Flow
 from flo.api.running import expect_known
-from flo.core.errors import FloError, UnknownNameError, is_users
+from flo.core.errors import FloError, NameTakenError, UnknownNameError, is_users
 from flo.tools.load import find_target, isolated, load
 from flo.tools.subjects import Subject, find_subjects
 
@@ -69,7 +69,7 @@ def run(given: argparse.Namespace) -> int:
     with isolated(where):
         before = set(sys.modules)
         flow = find_flow(load(where), name)
-        inputs: dict[str, Any] = dict(map(split_pair, given.input))
+        inputs: dict[str, Any] = dict(split_pairs(given.input))
         if given.here:
             print_results(output, flow.on(flo.here).run(**inputs))
         else:
@@ -91,11 +91,17 @@ def find_flow(module: Any, name: str) -> Flow:
     return flow
 
 
-def split_pair(text: str) -> tuple[str, str]:
-    name, equals, rest = text.partition("=")
-    if not equals or not name or not rest:
-        raise FloError(f"expected NAME=VALUE; got `{text}`")
-    return name, rest
+def split_pairs(texts: list[str]) -> dict[str, str]:
+    """Return the values of texts NAME=VALUE by their names."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, rest = text.partition("=")
+        if not equals or not name or not rest:
+            raise FloError(f"expected NAME=VALUE; got `{text}`")
+        if name in found:
+            raise NameTakenError(f"`{name}` is given twice: `{found[name]}` and `{rest}`")
+        found[name] = rest
+    return found
 
 
 def _on_spark(
@@ -110,7 +116,7 @@ def _on_spark(
         if is_users(module.__dict__.get("__file__")):
             pickle_by_value(module)
     bounded = {stream.name: stream.bounded for stream in flow._scope.inputs}
-    order, sinks = dict(map(split_pair, given.order)), _sinks(given.output)
+    order, sinks = split_pairs(given.order), _sinks(given.output)
     _expect_names(flow, inputs, order, sinks)
     at_once = all(bounded.values())
     if at_once and given.checkpoint:
@@ -147,7 +153,7 @@ def _on_spark(
 
 
 def _sinks(given: list[str]) -> dict[str, Any]:
-    return {name: sink_of_text(text) for name, text in map(split_pair, given)}
+    return {name: sink_of_text(text) for name, text in split_pairs(given).items()}
 
 
 def _expect_names(flow: Flow, inputs: Mapping[str, str], order: Mapping[str, str], sinks: Mapping[str, Any]) -> None:
@@ -179,7 +185,7 @@ class Source:
                 a_name = path.suffix not in FORMATS and "/" not in text
                 instead = ((f"{text}:", "if it is a format of Spark"),) if a_name else ()
                 raise FloError(f"there is no file or folder `{text}`", instead=instead)
-            return cls(kind, dict(_options(rest)))
+            return cls(kind, _options(rest))
         files = sorted(path.rglob("*.*")) if path.is_dir() else [path]
         kinds = {FORMATS[file.suffix] for file in files if file.suffix in FORMATS}
         if len(kinds) != 1:
@@ -201,8 +207,8 @@ class Source:
         return stream.load(str(folder))
 
 
-def _options(text: str) -> Iterator[tuple[str, str]]:
-    return (split_pair(each) for each in text.split(",") if each)
+def _options(text: str) -> dict[str, str]:
+    return split_pairs([each for each in text.split(",") if each])
 
 
 def sink_of_text(text: str) -> Any:
@@ -214,7 +220,7 @@ def sink_of_text(text: str) -> Any:
         return text
     if not colon and "/" in text:
         return Changes(text)
-    return SparkSink(kind, dict(_options(rest))) if colon else text
+    return SparkSink(kind, _options(rest)) if colon else text
 
 
 def _write_result(name: str, result: Any, sink: Any) -> bool:

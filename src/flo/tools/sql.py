@@ -14,7 +14,7 @@ from rich.live import Live
 
 from flo.api.running import expect_known
 from flo.core.errors import FloError, NameTakenError, Origin, UnknownNameError
-from flo.tools.run import Source, micro_batch_table, print_results, result_table, sink_of_text, split_pair
+from flo.tools.run import Source, micro_batch_table, print_results, result_table, sink_of_text, split_pairs
 
 ABOUT = """\
 Maintains the views of a file, which has statements CREATE VIEW name AS SELECT …; of Spark SQL. A view may read the
@@ -55,7 +55,7 @@ def run(given: argparse.Namespace) -> int:
         raise UnknownNameError(f"there is no file `{given.file}`")
     if given.once and given.every:
         raise FloError("--once ends when all data is processed, so it takes no --every")
-    sources = {name: Source.of(text) for name, text in map(split_pair, given.input)}
+    sources = {name: Source.of(text) for name, text in split_pairs(given.input).items()}
     if not sources:
         raise UnknownNameError("the views have no input", instead=(("--input NAME=PATH", ""),))
     try:
@@ -70,7 +70,7 @@ def run(given: argparse.Namespace) -> int:
             spark = embedded(f"flo sql {file.name}", master=given.spark)
         stack.callback(spark.stop)
         statements = {each.name: each for each in read_statements(spark, str(file.absolute()))}
-        sinks = {name: sink_of_text(text) for name, text in map(split_pair, given.output)}
+        sinks = {name: sink_of_text(text) for name, text in split_pairs(given.output).items()}
         for name, statement in statements.items():
             if name in sources:
                 raise NameTakenError(f"`{name}` is an input and a view", where=statement.where)

@@ -26,6 +26,7 @@ from flo.spark.driver.pushdown import are_distinct_names, runs_in_catalyst
 from flo.spark.driver.python_errors import MISFIT
 from flo.spark.plan.stages import Entry
 from flo.spark.tasks.input_task import OFFSET, PARTITION, row_collection
+from flo.sql.catalyst import quoted
 from flo.tables.io.files import WEIGHTS, Piece
 from flo.tables.io.fitting import Unfit, fit_rows
 from flo.tables.operators.elementwise import FilterTables, MapTables
@@ -94,13 +95,13 @@ def bind_input(
         frame, position = frame.withColumnRenamed(position, plain), plain
     beside = [each for each in (position, WEIGHTS, partition) if each is not None and each in frame.columns]
     names = [each for each in given_schema(of.element).names if each in frame.columns]
-    frame = frame.select(*(sf.col(f"`{each}`") for each in dict.fromkeys([*(names or frame.columns), *beside])))
+    frame = frame.select(*(sf.col(quoted(each)) for each in dict.fromkeys([*(names or frame.columns), *beside])))
     if native is None or not native.operators or not _has_row_types(frame, of):
         return BoundInput(frame, entry, position)
     frame = _with_checks(name, frame, of)
     if position is not None:  # a map may replace the column
         beside[0] = f"{position} as it came"
-        frame, position = frame.withColumn(beside[0], sf.col(f"`{position}`")), beside[0]
+        frame, position = frame.withColumn(beside[0], sf.col(quoted(position))), beside[0]
     counted = any(isinstance(operator, FilterTables) for operator in native.operators)
     if counted:
         frame = frame.observe(counter_name(name), sf.count(sf.lit(1)))
@@ -193,7 +194,7 @@ def _with_checks(name: str, frame: DataFrame, of: Any) -> DataFrame:
     never_null = [
         field.name for field in layout_of(of).schema if not field.nullable and frame.schema[field.name].nullable
     ]
-    checks = [(sf.col(column).isNull(), f"`{column}` is null") for column in never_null]
+    checks = [(sf.col(quoted(column)).isNull(), f"`{column}` is null") for column in never_null]
     if has_weights(frame, of):
         checks.append((sf.col(WEIGHTS).isNull(), f"`{WEIGHTS}` is null"))
     if has_weights(frame, of) and isinstance(of, Bag):

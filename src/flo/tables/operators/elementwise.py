@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flo.columns.exploding import Flattening
 from flo.columns.expression import Expression
-from flo.columns.flattening import Flattening
 from flo.columns.layout import Layout
 from flo.columns.projection import Projection
 from flo.core.errors import ElementError

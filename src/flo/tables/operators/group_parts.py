@@ -318,7 +318,7 @@ class InOrder(NamedTuple):
 @final
 @dataclass(frozen=True)
 class ValuesPart(Part):
-    """collect, string_agg, quantile, median and mode: all values, of which those of a changed group are read again."""
+    """Aggregates of all values, such as collect, quantile and mode. Those of a changed group are read again."""
 
     def fits(self) -> bool:
         return comparisons(self._layout) is not None and all(cell.hashable for cell in self.cells)
@@ -371,6 +371,8 @@ class ValuesPart(Part):
                 return scattered(values.take(pa.array(first)), present, count)
             case on_values.QuantileOf():
                 return self._quantiles(aggregator, values, times, starts, present, count)
+            case on_values.PercentileOf():
+                return scattered(_percentiles(aggregator, values, times, starts), present, count)
             case _:
                 return self._lists(aggregator, values, times, owners, count)
 
@@ -379,10 +381,8 @@ class ValuesPart(Part):
     ) -> pa.Array:
         if times.sum(dtype=np.float64) * of.at.denominator >= 2**62:
             raise weight_overflow()
-        until = np.cumsum(times)
-        before = until[starts] - times[starts]
-        ends = np.append(starts[1:], len(times)) - 1
-        lows, parts = np.divmod((until[ends] - before - 1) * of.at.numerator, of.at.denominator)
+        until, before, lasts = _ranks(times, starts)
+        lows, parts = np.divmod(lasts * of.at.numerator, of.at.denominator)
         low, high = (
             values.take(pa.array(np.searchsorted(until, before + each, side="right")))
             for each in (lows, lows + (parts > 0))
@@ -398,6 +398,28 @@ class ValuesPart(Part):
         if isinstance(of, on_values.CollectOf):
             return lists.cast(self.cell.arrow)
         return or_null(pc.binary_join(lists, of.separator), np.diff(offsets) > 0)
+
+
+def _ranks(times: Indices, starts: Indices) -> tuple[Indices, Indices, Indices]:
+    """How many values there are up to each one, how many before each group, and the rank of the last in each group."""
+    until = np.cumsum(times)
+    before = until[starts] - times[starts]
+    ends = np.append(starts[1:], len(times)) - 1
+    return until, before, until[ends] - before - 1
+
+
+def _percentiles(of: on_values.PercentileOf, values: pa.Array, times: Indices, starts: Indices) -> pa.Array:
+    """The percentile of each group, with the arithmetic of floats."""
+    until, before, lasts = _ranks(times, starts)
+    places = lasts * of.at
+    low, high = np.floor(places), np.ceil(places)
+    one, other = (
+        np.asarray(values)[np.searchsorted(until, before + (lasts - each if of.downwards else each), side="right")]
+        for each in (low, high)
+    )
+    with np.errstate(invalid="ignore", over="ignore"):
+        between_them = one + (places - low) * (other - one)
+    return pa.array(np.where((low == high) | (one == other), one, between_them))
 
 
 def between(
@@ -437,6 +459,7 @@ PARTS: dict[type[on_values.Aggregator], type[Part]] = {
     on_values.CollectOf: ValuesPart,
     on_values.StringAggOf: ValuesPart,
     on_values.QuantileOf: ValuesPart,
+    on_values.PercentileOf: ValuesPart,
     on_values.ModeOf: ValuesPart,
 }
 

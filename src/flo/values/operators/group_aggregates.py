@@ -417,6 +417,25 @@ class QuantileOf(InOrder):
         return between(low, _value_at(values, math.ceil(place)), place - math.floor(place), self.places)
 
 
+@final
+@dataclass(frozen=True)
+class PercentileOf(InOrder):
+    """percentile(x, q) of Spark SQL: the value at q · (n - 1) in the sorted floats, computed with floats as Spark does.
+    If `downwards`, the largest value is the first."""
+
+    at: float = 0.5
+    downwards: bool = False
+
+    name = "percentile_of"
+
+    def of_ordered(self, values: Values) -> Any:
+        last = sum(weight for _, weight in values) - 1
+        place = last * self.at
+        low, high = math.floor(place), math.ceil(place)
+        one, other = (_value_at(values, last - each if self.downwards else each) for each in (low, high))
+        return one if low == high or one == other else one + (place - low) * (other - one)
+
+
 def _value_at(values: Values, place: int) -> Any:
     for value, weight in values:
         if place < weight:
