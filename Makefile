@@ -29,7 +29,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: $(READY) java ## run the demo
 	@$(BIN)/python -m examples.demo
@@ -56,6 +56,9 @@ bench: $(READY) java ## run the benchmarks
 
 chaos: $(READY) java ## crash trials on Spark: make chaos TRIALS=50
 	@$(BIN)/python -m tests.spark.chaos --trials $(TRIALS)
+
+connectors: $(READY) java ## Kafka, Delta, Iceberg and databases, real ones on loopback
+	$(BIN)/python -m pytest --connectors tests/connectors -rs $(PYTEST_ARGS)
 
 laws: $(READY) ## check all that is shipped, and write docs/laws.md
 	@$(BIN)/python -m tests.verify.laws_table

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from flo.spark.change_data import Upserts, changes_of_debezium, changes_of_delta
     from flo.spark.driver.sinks import Changes, Memory, OutputChanges, Sink, SparkSink
+    from flo.spark.driver.upserts import Upsert
     from flo.spark.driver.views import View
     from flo.spark.sql_views import Views, views
 
 _HOMES = {
     **dict.fromkeys(("Changes", "Memory", "OutputChanges", "Sink", "SparkSink"), "flo.spark.driver.sinks"),
+    "Upsert": "flo.spark.driver.upserts",
     "View": "flo.spark.driver.views",
     **dict.fromkeys(("Upserts", "changes_of_debezium", "changes_of_delta"), "flo.spark.change_data"),
     **dict.fromkeys(("Views", "views"), "flo.spark.sql_views"),
@@ -34,6 +36,7 @@ __all__ = [
     "OutputChanges",
     "Sink",
     "SparkSink",
+    "Upsert",
     "Upserts",
     "View",
     "Views",
