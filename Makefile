@@ -2,7 +2,7 @@
 # To choose the Python that makes it: make test PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check thorough bench chaos laws format clean java
+.PHONY: help demo test check thorough bench chaos connectors laws format clean java
 
 BIN   := .venv/bin
 READY := .venv/.ready

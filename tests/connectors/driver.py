@@ -1,7 +1,7 @@
 """A driver that tests kill: orders from a topic of Kafka, summed by shop, upserted to every kind of sink.
 
-`python -m tests.connectors.driver FILE` reads its settings from a file of JSON, and writes what all sinks have at the end
-to the file `found`. With `kill` it ends at once, with status 9, after that output has taken that version.
+`python -m tests.connectors.driver FILE` reads its settings from a file of JSON, and writes what all sinks have in
+the end to the file `found`. With `kill` it ends at once, with status 9, after that output has taken that version.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from flo.spark.driver.sinks import Changes, Memory, OutputChanges, Sink, SparkSink
     from flo.spark.driver.upserts import Upsert
     from flo.spark.driver.views import View
+    from flo.spark.messages import rows_of_kafka
     from flo.spark.sql_views import Views, views
 
 _HOMES = {
@@ -20,6 +21,7 @@ _HOMES = {
     "Upsert": "flo.spark.driver.upserts",
     "View": "flo.spark.driver.views",
     **dict.fromkeys(("Upserts", "changes_of_debezium", "changes_of_delta"), "flo.spark.change_data"),
+    "rows_of_kafka": "flo.spark.messages",
     **dict.fromkeys(("Views", "views"), "flo.spark.sql_views"),
 }
 
@@ -42,5 +44,6 @@ __all__ = [
     "Views",
     "changes_of_debezium",
     "changes_of_delta",
+    "rows_of_kafka",
     "views",
 ]

@@ -25,7 +25,7 @@ from flo.spark.arrow_types import arrow_schema, arrow_type
 from flo.spark.driver.pushdown import are_distinct_names, runs_in_catalyst
 from flo.spark.driver.python_errors import MISFIT
 from flo.spark.plan.stages import Entry
-from flo.spark.tasks.input_task import OFFSET, PARTITION, row_collection
+from flo.spark.tasks.input_task import MALFORMED, OFFSET, PARTITION, row_collection
 from flo.tables.io.files import WEIGHTS, Piece
 from flo.tables.io.fitting import Unfit, fit_rows
 from flo.tables.operators.elementwise import FilterTables, MapTables
@@ -92,10 +92,10 @@ def bind_input(
     if position is not None and "." in position:  # PySpark would read it as a field of a column
         plain = position.replace(".", " ")
         frame, position = frame.withColumnRenamed(position, plain), plain
-    beside = [each for each in (position, WEIGHTS, partition) if each is not None and each in frame.columns]
+    beside = [each for each in (position, WEIGHTS, partition, MALFORMED) if each is not None and each in frame.columns]
     names = [each for each in given_schema(of.element).names if each in frame.columns]
     frame = frame.select(*(sf.col(f"`{each}`") for each in dict.fromkeys([*(names or frame.columns), *beside])))
-    if native is None or not native.operators or not _has_row_types(frame, of):
+    if native is None or not native.operators or MALFORMED in beside or not _has_row_types(frame, of):
         return BoundInput(frame, entry, position)
     frame = _with_checks(name, frame, of)
     if position is not None:  # a map may replace the column
