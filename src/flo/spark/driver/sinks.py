@@ -36,8 +36,8 @@ WITH_COLUMNS = frozenset(
     {"avro", "console", "csv", "delta", "hudi", "iceberg", "jdbc", "json", "noop", "orc", "parquet", "xml"}
 )
 """Formats of Spark that write every column."""
-OF_COLUMNS = {"kafka": ("key", "value", "headers", "topic", "partition"), "text": ("value",)}
-"""Formats of Spark that write some columns only, and leave the others out."""
+OF_COLUMNS = {"kafka": ("key", "value", "headers", "topic", "partition")}
+"""Formats of Spark that write some columns only, and leave the others out. `text` fails if there is more than one."""
 
 
 @dataclass(frozen=True)
@@ -338,7 +338,7 @@ class SparkSink(Sink):
         return True
 
     def suggest_weights(self) -> tuple[tuple[str, str], ...]:
-        if self.format.lower() in OF_COLUMNS:
+        if self.format.lower() in (*OF_COLUMNS, "text"):
             return ()
         return ((f'SparkSink("{self.format}", …, keeps_weight=True)', "if it writes all columns, `_weight` too"),)
 
