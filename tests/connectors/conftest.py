@@ -1,4 +1,4 @@
-"""Services that all tests of connectors share. What this machine cannot have skips them, with the reason."""
+"""Services for the tests of connectors. What this machine cannot have skips them, with the reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.connectors import services
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     try:
         with services.kafka(tmp_path_factory.mktemp("kafka") / "broker") as found:
@@ -19,7 +19,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         pytest.skip(str(error))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     try:
         with services.postgresql(tmp_path_factory.mktemp("postgresql") / "server") as found:

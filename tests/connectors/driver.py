@@ -16,16 +16,24 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 import flo
-from flo.spark import OutputChanges, Upsert
+from flo.spark import OutputChanges, Upsert, rows_of_kafka
+from flo.spark.driver.query import Query
 
 STATUS = 9
 ORDERS, TOTALS = "orders", "totals"
-SCHEMA = "shop int, price long, _weight long"
+MALFORMED = 5
+"""How many messages are no orders."""
 
 
 class Order(NamedTuple):
     shop: int
     price: int
+
+
+class Message(NamedTuple):
+    shop: int
+    price: int
+    weight: int
 
 
 def session(jars: list[str], folder: Path) -> SparkSession:
@@ -59,21 +67,24 @@ def expected(orders: int, shops: int) -> dict[int, list[int]]:
     return found
 
 
-def produce(spark: SparkSession, servers: str, orders: int, shops: int) -> None:
-    """Sends the orders, in three partitions. The orders of every fifth shop are cancelled later."""
+def produce(spark: SparkSession, servers: str, orders: int, shops: int, malformed: int = 0) -> None:
+    """Sends the orders, in three partitions. The orders of every fifth shop are cancelled later; some are malformed."""
     number = sf.col("id")
     made = spark.range(orders).select(number, (number % shops).cast("int").alias("shop"), (number % 100).alias("price"))
     for weight, rows in ((1, made), (-1, made.where(sf.col("shop") % 5 == 0))):
-        value = sf.to_json(sf.struct("shop", "price", sf.lit(weight).alias("_weight")))
-        partition = (sf.col("shop") % 3).cast("int")
-        sent = rows.select(value.alias("value"), partition.alias("partition"))
-        sent.write.format("kafka").option("kafka.bootstrap.servers", servers).option("topic", ORDERS).save()
+        value = sf.to_json(sf.struct("shop", "price", sf.lit(weight).alias("weight")))
+        send(rows.select(value.alias("value"), (sf.col("shop") % 3).cast("int").alias("partition")), servers)
+    send(spark.range(malformed).select(sf.lit("?").alias("value"), sf.lit(0).alias("partition")), servers)
+
+
+def send(messages: DataFrame, servers: str) -> None:
+    messages.write.format("kafka").option("kafka.bootstrap.servers", servers).option("topic", ORDERS).save()
 
 
 def orders_of(spark: SparkSession, servers: str, each: int) -> DataFrame:
     stream = spark.readStream.format("kafka").option("kafka.bootstrap.servers", servers).option("subscribe", ORDERS)
     stream = stream.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", str(each))
-    return stream.load().select(sf.from_json(sf.col("value").cast("string"), SCHEMA).alias("row")).select("row.*")
+    return rows_of_kafka(stream.load(), Message).withColumnRenamed("weight", "_weight")
 
 
 def sinks_of(given: dict[str, Any]) -> dict[str, Upsert]:
@@ -111,7 +122,7 @@ def program(names: list[str]) -> flo.Flow:
     return flow
 
 
-def run(spark: SparkSession, given: dict[str, Any]) -> None:
+def run(spark: SparkSession, given: dict[str, Any]) -> Query:
     sinks = sinks_of(given)
     source = orders_of(spark, given["servers"], given["each"])
     query = (
@@ -123,9 +134,11 @@ def run(spark: SparkSession, given: dict[str, Any]) -> None:
             checkpoint=Path(given["folder"]) / "checkpoint",
             shards=2,
             trigger={"availableNow": True},
+            on_error="divert",
         )
     )
     query.wait()
+    return query
 
 
 def read_all(spark: SparkSession, given: dict[str, Any]) -> dict[str, Any]:
@@ -167,11 +180,14 @@ def main() -> None:
     given = json.loads(Path(sys.argv[1]).read_text())
     spark = session(given["jars"], Path(given["folder"]))
     if given["produce"]:
-        produce(spark, given["servers"], given["orders"], given["shops"])
+        produce(spark, given["servers"], given["orders"], given["shops"], MALFORMED)
     for output, version in given["kill"]:
         kill_after(output, version)
-    run(spark, given)
-    Path(given["folder"], "found").write_text(json.dumps(read_all(spark, given)))
+    query = run(spark, given)
+    diverted = sorted(
+        map(list, zip(*query.diverted("orders").select(["row", "file"]).to_pydict().values(), strict=True))
+    )
+    Path(given["folder"], "found").write_text(json.dumps({**read_all(spark, given), "diverted": diverted}))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.connectors.driver import STATUS, expected
+from tests.connectors.driver import MALFORMED, ORDERS, STATUS, expected
 
 pytestmark = [pytest.mark.connectors, pytest.mark.slow]
 SINKS = ("delta", "iceberg", "postgresql", "sqlite", "duckdb", "kafka")
@@ -54,6 +54,7 @@ def test_no_row_is_lost_or_stale(
         )
         assert done.returncode == (STATUS if kill else 0), done.stderr[-5000:]
     found = json.loads((tmp_path / "found").read_text())
+    assert found.pop("diverted") == [["?", f"{ORDERS}, partition 0"]] * MALFORMED
     wanted = sorted([shop, *total] for shop, total in expected(orders, shops).items())
     assert set(found) == set(SINKS)
     for name, rows in found.items():
