@@ -2,7 +2,7 @@
 # To choose the Python that makes it: make test PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check thorough bench chaos laws format clean java
+.PHONY: help demo test check thorough bench chaos versions connectors laws format clean java
 
 BIN   := .venv/bin
 READY := .venv/.ready
@@ -22,6 +22,9 @@ SCALE ?= 1
 # `make chaos TRIALS=200` disturbs more runs.
 TRIALS ?= 50
 
+# The versions of PySpark that `make versions` tries.
+VERSIONS ?= 4.1.0 4.3.0
+
 # Byte code is kept, also where the environment says otherwise: to compile the tests anew takes each process 8 s.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -29,7 +32,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: $(READY) java ## run the demo
 	@$(BIN)/python -m examples.demo
@@ -56,6 +59,18 @@ bench: $(READY) java ## run the benchmarks
 
 chaos: $(READY) java ## crash trials on Spark: make chaos TRIALS=50
 	@$(BIN)/python -m tests.spark.chaos --trials $(TRIALS)
+
+versions: $(READY) java ## a smoke test on the oldest and the newest PySpark
+	@mkdir -p build; for version in $(VERSIONS); do \
+	  there=build/pyspark-$$version; \
+	  sed "s/^pyspark==.*/pyspark==$$version/" constraints.txt > build/constraints.txt && \
+	  $(BIN)/python -m venv $$there && \
+	  $$there/bin/python -m pip install --quiet --disable-pip-version-check -e '.[spark]' -c build/constraints.txt && \
+	  $$there/bin/python -m tests.spark.smoke || exit 1; \
+	done
+
+connectors: $(READY) java ## Kafka, Delta, Iceberg and databases, real ones on loopback
+	$(BIN)/python -m pytest --connectors tests/connectors -rs $(PYTEST_ARGS)
 
 laws: $(READY) ## check all that is shipped, and write docs/laws.md
 	@$(BIN)/python -m tests.verify.laws_table

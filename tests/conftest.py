@@ -28,6 +28,9 @@ _SELECTING = ("keyword", "markexpr", "deselect", "lf", "stepwise", "collectonly"
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew")
     parser.addoption("--thorough", action="store_true", help="also run the tests that take too long for every commit")
+    parser.addoption(
+        "--connectors", action="store_true", help="run the tests of connectors, with brokers and databases"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -55,6 +58,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         _mark(item)
     _leave_out(items, "test", "thorough")
     _leave_out(items, "check", "slow")
+    left_out = [item for item in items if bool(item.get_closest_marker("connectors")) != config.option.connectors]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
     if not config.option.thorough:  # `make test` runs a sample of each
         left_out = [item for item in items if item.get_closest_marker("thorough")]
         config.hook.pytest_deselected(items=left_out)

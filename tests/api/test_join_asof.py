@@ -192,7 +192,7 @@ def test_the_columns_of_the_result() -> None:
 def test_it_keeps_the_key() -> None:
     flow = flo.Flow("exchange")
     bids, rates = flow.table("bids", Bid, key="at"), flow.input("rates", flo.ZSet[Rate])
-    assert bids.map({"at": "at"}).key is None
+    assert bids.map({"at": "at"}).key == ("at",)
     kept = flow.table("kept", Rate, key=["at", "unit"]).join_asof(rates, on="at")
     assert kept.key == ("at", "unit")
     flow.output("kept", kept)

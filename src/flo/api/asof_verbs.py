@@ -69,7 +69,6 @@ class AsofVerbs(StreamBase[C_co, B_co]):
         into = _side_by_side(self, other, keys[1] or (), suffix, inner=how == "inner")
         operator = AsOfJoin(at, other_at, key, other_key, into, direction == "forward", how == "inner")
         joined: Stream[ZSet[Any], B | B2] = self._then(operator, other)
-        joined.key = self.key  # a row has one match
         return joined
 
 

@@ -78,9 +78,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
                 instead=(('filter((nw.col("a") > 1) & (nw.col("b") == 2))', "several in one"),),
                 where=Origin.here(),
             )
-        kept = self._then(Filter(expect_function("filter", "keep", keep, self, gives=bool)))
-        kept.key = self.key
-        return kept
+        return self._then(Filter(expect_function("filter", "keep", keep, self, gives=bool)))
 
     @overload
     def flat_map(self: ElementVerbs[Sequence[T], B], f: Callable[[T], Iterable[U]]) -> Stream[Sequence[U], B]: ...
@@ -227,7 +225,4 @@ def first_of_each(stream: Any, on: Any, order_by: Any) -> Any:
     expect_kind("distinct", stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
     by = expect_function("distinct", "on", one_or_tuple(on), stream)
     total = bind_total_order("distinct", order_by, stream)
-    first = stream._then_named("distinct", TopK(1, total.key, by, total.directions))
-    columns = tuple(on) if isinstance(on, (list, tuple)) else (on,)
-    first.key = columns if all(isinstance(each, str) for each in columns) else None
-    return first
+    return stream._then_named("distinct", TopK(1, total.key, by, total.directions))

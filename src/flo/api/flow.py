@@ -127,12 +127,12 @@ class Flow:
 
         here = Origin.here()
         try:
-            changes, columns = changes_of(name, row, key, order_by)
+            changes = changes_of(name, row, key, order_by)
         except FloError as error:
             raise error.located(here) from None
         given = self._scope.add_input(name, StreamType(changes, bounded), here)
         (stream,) = self._scope.apply(Upsert(), given, verb="table")
-        stream.name, stream.assigned, stream.key = name, True, columns
+        stream.name, stream.assigned = name, True
         return stream
 
     def constant(self, collection: type[C] | C, data: Any) -> Stream[C, Bounded]:

@@ -167,7 +167,6 @@ def aggregated(
     result = rows._then_named("agg", GroupBy(len(plan.keys), tuple(columns), row_type(fields)))
     if sets is not None:
         return _without_set(result, keys, aggregates, sets)
-    result.key = tuple(keys)
     return result
 
 

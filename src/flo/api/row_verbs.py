@@ -192,11 +192,4 @@ class RowVerbs(StreamBase[C_co, B_co]):
 def _project(stream: StreamBase[Any, B], verb: str, given: dict[str, Any]) -> Stream[Any, B]:
     columns_of(stream, verb)
     projected: Stream[Any, B] = stream._then_named(verb, Map(bind_rows(verb, given, stream)))
-    projected.key = _passed_key(stream.key, given)
     return projected
-
-
-def _passed_key(key: tuple[str, ...] | None, given: dict[str, Any]) -> tuple[str, ...] | None:
-    """Return the key of projected rows: that of the rows, if all its columns are passed on."""
-    named = {each: name for name, each in given.items() if isinstance(each, str)}
-    return tuple(named[name] for name in key) if key is not None and set(key) <= named.keys() else None

@@ -258,8 +258,13 @@ class StreamBase(Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # type: ignore[
         self.source = source
         self.assigned = True
         """Whether the name is the user's; otherwise it is the verb that made the stream."""
-        self.key: tuple[str, ...] | None = None
-        """The columns of which no two rows have the same values, if they are known: the primary key."""
+
+    @property
+    def key(self) -> tuple[str, ...] | None:
+        """The columns of which no two rows have the same values, if the program says so: the primary key."""
+        from flo.api.keys import key_of
+
+        return key_of(self)
 
     @property
     def described_name(self) -> str:

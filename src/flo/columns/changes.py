@@ -29,8 +29,8 @@ REST = "§rest"
 """The column of a change with the rest of its row; null if the row is deleted."""
 
 
-def changes_of(name: str, row: Any, key: Any, order_by: Any) -> tuple[Collection, tuple[str, ...]]:
-    """Return the collection of the changes of a table, and the columns of its key. Raises if a column is wrong."""
+def changes_of(name: str, row: Any, key: Any, order_by: Any) -> Collection:
+    """Return the collection of the changes of a table. Raises if a column is wrong."""
     row = rows(row) if not isinstance(row, type) or is_typeddict(row) else row
     columns = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, (list, tuple)) else ()
     if not columns or not all(isinstance(column, str) for column in columns):
@@ -58,7 +58,7 @@ def changes_of(name: str, row: Any, key: Any, order_by: Any) -> tuple[Collection
             facts=(("key", brief(key)),),
         )
     made = change_type(name, row, columns, order_by)
-    return (Sequence if order_by is None else Bag)(made), columns
+    return (Sequence if order_by is None else Bag)(made)
 
 
 @lru_cache(maxsize=256)

@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from flo.spark.change_data import Upserts, changes_of_debezium, changes_of_delta, upserts_of_debezium
     from flo.spark.driver.sinks import Changes, Memory, OutputChanges, Sink, SparkSink
+    from flo.spark.driver.upserts import Upsert
     from flo.spark.driver.views import View
+    from flo.spark.messages import rows_of_kafka
     from flo.spark.sql_views import Views, views
 
 _HOMES = {
     **dict.fromkeys(("Changes", "Memory", "OutputChanges", "Sink", "SparkSink"), "flo.spark.driver.sinks"),
+    "Upsert": "flo.spark.driver.upserts",
     "View": "flo.spark.driver.views",
     **dict.fromkeys(
         ("Upserts", "changes_of_debezium", "changes_of_delta", "upserts_of_debezium"), "flo.spark.change_data"
     ),
+    "rows_of_kafka": "flo.spark.messages",
     **dict.fromkeys(("Views", "views"), "flo.spark.sql_views"),
 }
 
@@ -36,11 +40,13 @@ __all__ = [
     "OutputChanges",
     "Sink",
     "SparkSink",
+    "Upsert",
     "Upserts",
     "View",
     "Views",
     "changes_of_debezium",
     "changes_of_delta",
+    "rows_of_kafka",
     "upserts_of_debezium",
     "views",
 ]

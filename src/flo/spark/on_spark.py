@@ -40,7 +40,9 @@ from flo.spark.driver.inputs import BoundInput, NativePrefix, bind_input, descri
 from flo.spark.driver.micro_batches import MicroBatches
 from flo.spark.driver.query import Query
 from flo.spark.driver.shipping import resolve_annotations, ship
-from flo.spark.driver.sinks import DIVERTED, OutputChanges, Sink, expect_columns, expect_weights, sink_of
+from flo.spark.driver.sink_choice import expect_columns, expect_weights, sink_of
+from flo.spark.driver.sinks import DIVERTED, OutputChanges, Sink
+from flo.spark.driver.upserts import Upsert
 from flo.spark.driver.views import View
 from flo.spark.plan.explain import explain_plan
 from flo.spark.plan.planning import plan_stages, segment_of
@@ -134,6 +136,7 @@ class OnSpark:
             for output in planned_outputs:
                 expect_columns(output)
             self._expect_weights(frames, sinks)
+            sinks |= self._bound_sinks(sinks, planned_outputs)
             streaming = [name for name, frame in frames.items() if frame.isStreaming]
             if not streaming:
                 raise BoundednessError(
@@ -265,6 +268,18 @@ class OnSpark:
         for name, cause in zip(self._output_types, find_retractions(self._flow.graph(), types, given), strict=True):
             if cause is not None:
                 expect_weights(name, sinks[name], cause)
+
+    def _bound_sinks(self, sinks: Mapping[str, Sink], outputs: list[Output]) -> dict[str, Sink]:
+        """The sinks of outputs with rows, which know the rows and their key. Raises if one cannot take them."""
+        streams = self._flow._outputs | self._flow._late()
+        for name, sink in sinks.items():
+            if isinstance(sink, Upsert) and name not in streams:
+                raise TypeMismatch(f"the rows of `{name}` have no key, which {sink.label} needs")
+        return {
+            each.name: sinks[each.name].bound(self._spark, each, streams[each.name].key)
+            for each in outputs
+            if each.how == PARTS
+        }
 
     def _planned_outputs(self, how: Mapping[str, str], to: Mapping[str, str | None] | None = None) -> list[Output]:
         streams = zip(self._output_types.items(), self._plan.outputs, strict=True)

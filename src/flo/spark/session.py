@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import (
     BooleanType,
     DataType,
@@ -27,6 +27,7 @@ from pyspark.sql.types import (
 )
 
 from flo.core.errors import FloError
+from flo.spark.arrow_types import arrow_schema
 from flo.spark.tasks.blobs import ROWS
 
 LOGGING = Path(__file__).absolute().with_name("log4j2.properties")
@@ -172,7 +173,7 @@ class ReadTask:
 def read_frame(spark: SparkSession, schema: pa.Schema, read: Reader, pieces: Sequence[Any]) -> DataFrame:
     """A DataFrame of all pieces, which executors read: one partition for each, in order."""
     of = from_arrow_schema(schema, prefer_timestamp_ntz=True)
-    sent = to_arrow_schema(of, timezone="UTC")
+    sent = arrow_schema(of)
     count = max(1, len(pieces))
     numbers = spark.range(0, len(pieces), 1, count)
     return numbers.mapInArrow(ReadTask(read, tuple(pieces), sent), of)

@@ -12,10 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, Filter, InputPartition
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from flo.core.errors import CheckpointError, ElementError, FloError, UnknownNameError
+from flo.spark.arrow_types import arrow_schema
 from flo.spark.checkpoint.commits import committed_versions
 from flo.spark.tasks.view_filters import Condition, condition_of, filter_rows
 from flo.spark.tasks.view_parts import ROWS, repeat_rows
@@ -136,7 +137,7 @@ def read_part(
     if partition.value is None:  # of a view without rows
         return
     part, versions = partition.value
-    wanted = to_arrow_schema(schema, timezone="UTC")
+    wanted = arrow_schema(schema)
     try:
         table = part.changes() if request.changes else part.rows()
     except CheckpointError:
@@ -191,7 +192,7 @@ class _PushFilters:
         self.__func__ = DataSourceReader.pushFilters
 
     def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
-        kinds = to_arrow_schema(self.reader.schema, timezone="UTC")
+        kinds = arrow_schema(self.reader.schema)
         found = [(each, condition_of(each, kinds)) for each in filters]
         self.reader.conditions = tuple(condition for _, condition in found if condition is not None)
         return [each for each, condition in found if condition is None]

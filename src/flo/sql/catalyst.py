@@ -269,7 +269,10 @@ class ExpressionReader(ABC):
             case _ if name in CHECKED:
                 default = given.defaultValueOutOfBound() if name == "ElementAt" else None
                 outside = [] if default is None or default.isEmpty() else [("default", _value(default.get()))]
-                return [("mode", "ANSI" if given.failOnError() else "LEGACY"), *outside]
+                checks = (
+                    given.productArity() > 1 and given.failOnError()
+                )  # Spark 4.1: Ceil and Floor have no such field
+                return [("mode", "ANSI" if checks else "LEGACY"), *outside]
             case _ if name in ZONED:
                 return _zone(given)
             case "Upper" | "Lower" | "InitCap" if not self.uses_icu:

@@ -13,7 +13,6 @@ import narwhals as nw
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 from pyspark.sql.types import StringType
 
 from flo.columns.changes import given_schema
@@ -22,10 +21,11 @@ from flo.core.errors import ElementError, OrderError, TypeMismatch
 from flo.core.graph import Graph, Node, Sequential, sequence
 from flo.core.operator import Operator
 from flo.core.structural import identity
+from flo.spark.arrow_types import arrow_schema, arrow_type
 from flo.spark.driver.pushdown import are_distinct_names, runs_in_catalyst
 from flo.spark.driver.python_errors import MISFIT
 from flo.spark.plan.stages import Entry
-from flo.spark.tasks.input_task import OFFSET, PARTITION, row_collection
+from flo.spark.tasks.input_task import MALFORMED, OFFSET, PARTITION, row_collection
 from flo.sql.catalyst import quoted
 from flo.tables.io.files import WEIGHTS, Piece
 from flo.tables.io.fitting import Unfit, fit_rows
@@ -83,7 +83,7 @@ def bind_input(
         )
     named, position = position, _position_column(name, of, frame, position)
     try:
-        fit_rows(Piece(to_arrow_schema(frame.schema, timezone="UTC").empty_table()), of)
+        fit_rows(Piece(arrow_schema(frame.schema).empty_table()), of)
     except Unfit as error:
         instead = ZONES if "timestamp[" in str(error) else ()  # the type, not a column of that name
         rejected = ElementError(f"{{input}} does not fit: {error}", facts=(("{input}", str(of)),), instead=instead)
@@ -93,10 +93,10 @@ def bind_input(
     if position is not None and "." in position:  # PySpark would read it as a field of a column
         plain = position.replace(".", " ")
         frame, position = frame.withColumnRenamed(position, plain), plain
-    beside = [each for each in (position, WEIGHTS, partition) if each is not None and each in frame.columns]
+    beside = [each for each in (position, WEIGHTS, partition, MALFORMED) if each is not None and each in frame.columns]
     names = [each for each in given_schema(of.element).names if each in frame.columns]
     frame = frame.select(*(sf.col(quoted(each)) for each in dict.fromkeys([*(names or frame.columns), *beside])))
-    if native is None or not native.operators or not _has_row_types(frame, of):
+    if native is None or not native.operators or MALFORMED in beside or not _has_row_types(frame, of):
         return BoundInput(frame, entry, position)
     frame = _with_checks(name, frame, of)
     if position is not None:  # a map may replace the column
@@ -140,7 +140,7 @@ def _position_column(name: str, of: Any, frame: DataFrame, position: str | None)
         )
     if position is not None and position not in frame.columns:
         raise ElementError(f"the input `{name}` has no column `{position}`, which `order` names")
-    if position is not None and not _is_orderable(to_arrow_type(frame.schema[position].dataType, timezone="UTC")):
+    if position is not None and not _is_orderable(arrow_type(frame.schema[position].dataType)):
         raise ElementError(
             f"the column `{position}` of the input `{name}` is {frame.schema[position].dataType.simpleString()}, "
             "which cannot order its rows; expected numbers, dates, times or strings"
@@ -175,7 +175,7 @@ def _expression(operator: Any) -> Any:
 
 def _has_row_types(frame: DataFrame, of: Any) -> bool:
     """Whether the columns have exactly the types of the rows. Then only nulls and weights may not fit."""
-    layout, found = layout_of(of), to_arrow_schema(frame.schema, timezone="UTC")
+    layout, found = layout_of(of), arrow_schema(frame.schema)
     wanted = list(layout.schema)
     if has_weights(frame, of):
         wanted.append(pa.field(WEIGHTS, pa.int64()))

@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import col
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from flo.core.collection import Collection, Value
 from flo.core.errors import EngineError, FloError
 from flo.core.stream_type import StreamType
+from flo.spark.arrow_types import arrow_schema
 from flo.spark.checkpoint.commits import commit_version, committed_versions, read_state_versions
 from flo.spark.checkpoint.retention import Retention
 from flo.spark.driver.inputs import BoundInput, counter_name
@@ -218,7 +218,7 @@ class MicroBatches:
         fields = [*native.segment.input.schema, pa.field(BESIDE, pa.int64(), False)]
         schema = spark_schema(pa.schema(fields))
         code = Code.of((native.output, _elements(native.type), self._deliveries([native.output])))
-        return schema, UnpackTask(to_arrow_schema(schema, timezone="UTC")), PackTask(code, self.shards)
+        return schema, UnpackTask(arrow_schema(schema)), PackTask(code, self.shards)
 
     def state_versions(self, version: int) -> dict[int, StateVersions]:
         """The state versions of a version, by level: from memory, or from its commit."""

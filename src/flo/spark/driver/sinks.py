@@ -16,11 +16,10 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as sf
 
-from flo.core.errors import FloError, Origin, TypeMismatch, brief
+from flo.core.errors import FloError, Origin, TypeMismatch
 from flo.spark.checkpoint.change_folders import ChangeLog, commit_changes, version_folder
 from flo.spark.checkpoint.retention import Retention
 from flo.spark.driver.micro_batches import Outcome
-from flo.spark.plan.retractions import Cause
 from flo.spark.session import read_frame
 from flo.spark.tasks.output_files import COUNT, PARTS, VIEW, Output, part_name, read_part, remove_parts
 from flo.tables.checkpoint.folders import Local, folder
@@ -38,7 +37,9 @@ STAGED = "_staged"
 WITH_COLUMNS = frozenset(
     {"avro", "console", "csv", "delta", "hudi", "iceberg", "jdbc", "json", "noop", "orc", "parquet", "xml"}
 )
-"""Formats of Spark that write every column. `kafka` only writes columns such as `key` and `value`; `text` only one."""
+"""Formats of Spark that write every column."""
+OF_COLUMNS = {"kafka": ("key", "value", "headers", "topic", "partition")}
+"""Formats of Spark that write some columns only, and leave the others out. `text` fails if there is more than one."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,10 @@ class Sink:
     def label(self) -> str:
         """Its name in errors."""
         return type(self).__name__
+
+    def bound(self, spark: SparkSession, output: Output, key: tuple[str, ...] | None) -> Sink:
+        """The sink for this output, whose rows have this key, if one is known. Raises if it cannot take them."""
+        return self
 
     def staging_path(self) -> str | None:
         """The path prefix where tasks write Parquet files for it; None if they do not."""
@@ -303,12 +308,34 @@ class SparkSink(Sink):
     about = ("flo.spark.SparkSink(format, options)", "any sink of Spark")
 
     def __post_init__(self) -> None:
+        known = self.format.lower()
         if self.keeps_weight is None:
-            self.keeps_weight = self.format.lower() in WITH_COLUMNS
+            self.keeps_weight = known in WITH_COLUMNS
+        if self.keeps_weight and known in OF_COLUMNS:
+            raise TypeMismatch(
+                f"{self.label} cannot keep weights: it writes no columns but {', '.join(OF_COLUMNS[known])}",
+                instead=(('flo.spark.Upsert("kafka", topic)', "rows by their keys, with deletions"),),
+                where=Origin.here(),
+            )
 
     @property
     def label(self) -> str:
         return f'SparkSink("{self.format}")'
+
+    def bound(self, spark: SparkSession, output: Output, key: tuple[str, ...] | None) -> Sink:
+        """Rejects columns that the format would silently leave out."""
+        known, columns = OF_COLUMNS.get(self.format.lower()), layout_of(rows_of(output)).names
+        lost = [name for name in columns if known is not None and name not in known]
+        if known is not None and lost:
+            raise TypeMismatch(
+                f"the output `{output.name}` has the column `{lost[0]}`, which {self.label} does not write",
+                facts=(("it writes", ", ".join(known)),),
+                instead=(
+                    ("select(…)", "the columns that it writes"),
+                    ('flo.spark.Upsert("kafka", topic)', "all columns as JSON, by their key"),
+                ),
+            )
+        return self
 
     def take(self, changes: OutputChanges) -> None:
         known = {"txnAppId": f"{changes.checkpoint} {changes.output}", "txnVersion": changes.version}
@@ -325,7 +352,7 @@ class SparkSink(Sink):
         return True
 
     def suggest_weights(self) -> tuple[tuple[str, str], ...]:
-        if self.format.lower() in ("kafka", "text"):
+        if self.format.lower() in (*OF_COLUMNS, "text"):
             return ()
         return ((f'SparkSink("{self.format}", …, keeps_weight=True)', "if it writes all columns, `_weight` too"),)
 
@@ -336,53 +363,6 @@ def repeat_by_weight(frame: DataFrame) -> DataFrame:
     below = sf.raise_error(sf.lit("a row is retracted, but the sink does not keep weights"))
     times = sf.when(weight > 0, weight).otherwise(below).cast("int")
     return frame.withColumn(WEIGHTS, sf.explode(sf.array_repeat(sf.lit(1), times))).drop(WEIGHTS)
-
-
-SINKS: tuple[type[Sink], ...] = (ViewSink, Changes, SparkSink, Callback, Memory, Console, Nowhere)
-WORDS = {kind.word: kind for kind in SINKS if kind.word}
-
-
-def sink_of(name: str, given: Any) -> Sink:
-    """Returns the sink that the user gave for an output."""
-    if given is None:
-        return ViewSink()
-    if isinstance(given, Sink):
-        return given
-    if isinstance(given, str) and (word := given.partition(":"))[0] in WORDS:
-        return WORDS[word[0]].of_text(word[2])
-    if callable(given):
-        return Callback(given)
-    raise TypeMismatch(
-        f"the output `{name}` must have a sink; got {brief(given)}",
-        instead=tuple(kind.about for kind in SINKS),
-        where=Origin.here(),
-    )
-
-
-def expect_columns(output: Output) -> None:
-    """Rejects a sink of changes for an output without columns, whose changes are not rows."""
-    if output.how == PARTS and not isinstance(output.type.collection, Columns):
-        raise TypeMismatch(
-            f"the output `{output.name}` is {output.type}, which has no columns: sinks take rows",
-            instead=(('"view"', "kept, and read by query.view(name)"), ('"noop"', "counted only")),
-        )
-
-
-def expect_weights(name: str, sink: Sink, cause: Cause) -> None:
-    """Rejects a sink that does not keep weights for an output that retracts rows."""
-    if sink.keeps_weight:
-        return
-    where = f", at {cause.origin}: {cause.origin.text}" if cause.origin is not None else ""
-    raise TypeMismatch(
-        f"the output `{name}` retracts rows, but its sink {sink.label} would write each retraction as one more row",
-        facts=((cause.name, f"{cause.why}{where}"), (sink.label, f"does not keep the column `{WEIGHTS}`")),
-        instead=(
-            *sink.suggest_weights(),
-            ("flo.spark.Changes(path)", f"Parquet files of changes, with their `{WEIGHTS}`"),
-            ('"view"', "kept up to date, and read by query.view(name)"),
-            ("lambda changes, version: …", f"a function that gets changes with their `{WEIGHTS}`"),
-        ),
-    )
 
 
 def forget_parts(folder: str, outputs: list[Output], version: int) -> None:

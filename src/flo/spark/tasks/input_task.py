@@ -32,6 +32,8 @@ AT_ONCE = 1 << 18
 """How many rows of an input are processed together, at least."""
 PARTITION, OFFSET = "partition", "offset"
 """Columns of sources such as Kafka."""
+MALFORMED = "_malformed"
+"""The column of a source that has the diverted row of a message that it could not decode, or null."""
 T = TypeVar("T")
 
 
@@ -143,6 +145,7 @@ class RowReader(Generic[T]):
     def read(self, table: pa.Table) -> Iterator[T]:
         """Yields the results for all rows: one, or several if rows had to be left out."""
         self.taken += table.num_rows
+        table = self._drop_malformed(table)
         self._expect_one_partition(table)
         if self.position and is_ordered(self.of):
             table = self._drop_without_position(table)
@@ -173,6 +176,17 @@ class RowReader(Generic[T]):
                         (f'order={{"{self.name}": "timestamp"}}', "a column that orders the rows of all partitions"),
                     ),
                 )
+
+    def _drop_malformed(self, table: pa.Table) -> pa.Table:
+        """Diverts the rows that the source could not decode; returns the others."""
+        if MALFORMED not in table.column_names:
+            return table
+        malformed, rest = table[MALFORMED], table.drop_columns([MALFORMED])
+        if malformed.null_count == table.num_rows:
+            return rest
+        for row in malformed.drop_null().to_pylist():
+            self._divert(Diverted(**row))
+        return rest.filter(malformed.is_null())
 
     def _drop_without_position(self, table: pa.Table) -> pa.Table:
         """Diverts the rows whose position is null or nan; returns the others."""
@@ -206,8 +220,11 @@ class RowReader(Generic[T]):
     def _divert(self, row: Diverted) -> None:
         """Keeps a row for `divert_to`; raises if rows are not diverted."""
         if self.divert_to is None:
-            facts = (("row", brief(row.row, 120)),) if row.row is not None else ()
-            error = ElementError(f"a row of {{input}} does not fit: {row.reason}", facts=facts, instead=INSTEAD)
+            shown = [("row", brief(row.row, 120))] if row.row is not None else []
+            where = [(row.file, f"offset {row.number}")] if row.file is not None else []
+            error = ElementError(
+                f"a row of {{input}} does not fit: {row.reason}", facts=(*shown, *where), instead=INSTEAD
+            )
             error.input_name = f"`{self.name}`"
             raise error
         self._diverted.append(row)

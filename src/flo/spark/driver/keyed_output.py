@@ -1,0 +1,122 @@
+"""Outputs whose rows have a key, and what writes them to a place where rows are replaced and deleted by their keys."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from flo.core.errors import CollectionError, TypeMismatch, UnknownNameError, brief
+from flo.spark.driver.sinks import OutputChanges, rows_of
+from flo.spark.tasks.latest_rows import CHANGE, LatestRows
+from flo.spark.tasks.output_files import Output
+from flo.tables.values import is_ordered, layout_of
+
+
+@dataclass(frozen=True)
+class KeyedOutput:
+    """An output with the key of its rows."""
+
+    name: str
+    schema: pa.Schema
+    """The columns of a row."""
+    key: tuple[str, ...]
+    declared: bool
+    """Whether the user says so, and the program does not: then it is checked."""
+
+    @classmethod
+    def of(cls, output: Output, derived: tuple[str, ...] | None, given: str | Sequence[str] | None) -> KeyedOutput:
+        """The output, with the key that the program gives it, or that the user has declared."""
+        rows = rows_of(output)
+        schema = layout_of(rows).schema
+        if is_ordered(rows):
+            raise CollectionError(
+                f"the output `{output.name}` is a {rows.name}, whose rows are never replaced",
+                instead=((".to_zset().distinct(on=…, order_by=…)", "one row for each key"),),
+            )
+        key = derived if given is None else (given,) if isinstance(given, str) else tuple(given)
+        if key is None:
+            raise TypeMismatch(
+                f"the rows of the output `{output.name}` have no key that follows from the program",
+                facts=(("columns", ", ".join(schema.names)),),
+                instead=(
+                    (f'Upsert(…, key="{schema.names[0]}")', "declares a key, which is checked while it runs"),
+                    (".distinct(on=…)", "one row for each key"),
+                    (".group_by(…).agg(…)", "one row for each group"),
+                ),
+            )
+        for column in key:
+            if column not in schema.names:
+                raise UnknownNameError(
+                    f"`key` names the column {brief(column)}, which the output `{output.name}` does not have",
+                    facts=(("columns", ", ".join(schema.names)),),
+                )
+            if pa.types.is_nested(schema.field(column).type):
+                raise TypeMismatch(
+                    f"the key column `{column}` of the output `{output.name}` is {schema.field(column).type}",
+                    instead=(("select(…)", "with plain columns for the key"),),
+                )
+        return cls(output.name, schema, key, declared=derived is None or not set(derived) <= set(key))
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The columns that are not of the key."""
+        return tuple(name for name in self.schema.names if name not in self.key)
+
+    @property
+    def spark_schema(self) -> StructType:
+        return from_arrow_schema(self.schema, prefer_timestamp_ntz=True)
+
+    @property
+    def latest(self) -> LatestRows:
+        return LatestRows(self.name, self.key)
+
+    def table(self, changes: OutputChanges) -> pa.Table:
+        """The latest row of each key, or its deletion, in this process."""
+        return self.latest.of(changes.table())
+
+    def frame(self, changes: OutputChanges) -> DataFrame:
+        """The same, computed by executors."""
+        frame = changes.frame()
+        tasks = min(len(changes.files), max(1, changes.spark.sparkContext.defaultParallelism))
+        if len(changes.files) > 1:  # the changes of a key may be in several shards
+            columns = [sf.col(quoted(column)) for column in self.key]
+            frame = frame.repartition(tasks, *columns) if columns else frame.coalesce(1)
+        return frame.mapInArrow(self.latest, self.spark_schema.add(CHANGE, "string", False))
+
+
+class Upserting(ABC):
+    """Writes the rows of an output by their keys to one kind of place."""
+
+    kind: ClassVar[str]
+    """The word that users write."""
+    checks_declared: ClassVar[bool] = True
+    """Whether it finds a key that has a row already, so that a key may be declared."""
+
+    def __init__(self, target: str, options: dict[str, Any]) -> None:
+        self.target, self.options = target, options
+
+    @abstractmethod
+    def prepare(self, spark: SparkSession, rows: KeyedOutput) -> None:
+        """Makes the place where rows go, if it does not exist. Raises if they can never go there."""
+
+    @abstractmethod
+    def write(self, changes: OutputChanges, rows: KeyedOutput) -> None:
+        """Writes the changes of a micro-batch; nothing if it has done so before."""
+
+
+def identity_of(changes: OutputChanges) -> str:
+    """The id of the checkpoint, which is random, and the output: versions are those of this pair."""
+    return f"{changes.checkpoint} {changes.output}"
+
+
+def quoted(name: str, quote: str = "`") -> str:
+    """A name in SQL, whatever its characters are."""
+    return f"{quote}{name.replace(quote, quote * 2)}{quote}"

@@ -1,0 +1,60 @@
+"""The sink of an output: which the user means, and whether it can take the changes of the output."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flo.core.errors import Origin, TypeMismatch, brief
+from flo.spark.driver.sinks import Callback, Changes, Console, Memory, Nowhere, Sink, SparkSink, ViewSink
+from flo.spark.driver.upserts import Upsert
+from flo.spark.plan.retractions import Cause
+from flo.spark.tasks.output_files import PARTS, Output
+from flo.tables.io.files import WEIGHTS
+from flo.tables.values import Columns
+
+SINKS: tuple[type[Sink], ...] = (ViewSink, Changes, Upsert, SparkSink, Callback, Memory, Console, Nowhere)
+WORDS = {kind.word: kind for kind in SINKS if kind.word}
+
+
+def sink_of(name: str, given: Any) -> Sink:
+    """Returns the sink that the user gave for an output."""
+    if given is None:
+        return ViewSink()
+    if isinstance(given, Sink):
+        return given
+    if isinstance(given, str) and (word := given.partition(":"))[0] in WORDS:
+        return WORDS[word[0]].of_text(word[2])
+    if callable(given):
+        return Callback(given)
+    raise TypeMismatch(
+        f"the output `{name}` must have a sink; got {brief(given)}",
+        instead=tuple(kind.about for kind in SINKS),
+        where=Origin.here(),
+    )
+
+
+def expect_columns(output: Output) -> None:
+    """Rejects a sink of changes for an output without columns, whose changes are not rows."""
+    if output.how == PARTS and not isinstance(output.type.collection, Columns):
+        raise TypeMismatch(
+            f"the output `{output.name}` is {output.type}, which has no columns: sinks take rows",
+            instead=(('"view"', "kept, and read by query.view(name)"), ('"noop"', "counted only")),
+        )
+
+
+def expect_weights(name: str, sink: Sink, cause: Cause) -> None:
+    """Rejects a sink that does not keep weights for an output that retracts rows."""
+    if sink.keeps_weight:
+        return
+    where = f", at {cause.origin}: {cause.origin.text}" if cause.origin is not None else ""
+    raise TypeMismatch(
+        f"the output `{name}` retracts rows, but its sink {sink.label} would write each retraction as one more row",
+        facts=((cause.name, f"{cause.why}{where}"), (sink.label, f"does not keep the column `{WEIGHTS}`")),
+        instead=(
+            *sink.suggest_weights(),
+            ("flo.spark.Upsert(kind, target)", "rows replaced and deleted by their keys, in a table or a topic"),
+            ("flo.spark.Changes(path)", f"Parquet files of changes, with their `{WEIGHTS}`"),
+            ('"view"', "kept up to date, and read by query.view(name)"),
+            ("lambda changes, version: …", f"a function that gets changes with their `{WEIGHTS}`"),
+        ),
+    )

@@ -1,0 +1,229 @@
+"""Upserts to a database through ADBC: the rows of a micro-batch and its version in one transaction.
+
+The rows go to a temporary table as Arrow data. The table `flo_versions` has the last version of each checkpoint and
+output: a version that is there already is skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from flo.core.errors import FloError, TypeMismatch, UnknownNameError
+from flo.spark.driver.keyed_output import KeyedOutput, Upserting, identity_of, quoted
+from flo.spark.driver.sinks import OutputChanges
+from flo.spark.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
+
+STAGED, VERSIONS = "flo_staged", "flo_versions"
+"""The temporary table of a micro-batch, and the table of versions."""
+
+
+class Database(Upserting):
+    """A table of a database, which is made if it does not exist. It needs a unique index on the columns of the key."""
+
+    module: ClassVar[str]
+    """The module that connects."""
+    package: ClassVar[str]
+    """What is to be installed for it."""
+    types: ClassVar[dict[str, str]]
+    """The types of columns in its SQL, by kind."""
+    as_text: ClassVar[tuple[str, ...]] = ()
+    """The kinds of columns that are sent as texts, because the driver does not take them."""
+
+    def prepare(self, spark: SparkSession, rows: KeyedOutput) -> None:
+        if not rows.key:
+            raise TypeMismatch(
+                f"the output `{rows.name}` has one row and no key; a table of {self.kind} needs one",
+                instead=((".with_columns(id=nw.lit(0))", 'a key column, for Upsert(…, key="id")'),),
+            )
+        for field in rows.schema:
+            if field.name in rows.key and field.nullable:
+                raise TypeMismatch(
+                    f"the key column `{field.name}` of the output `{rows.name}` may be null,"
+                    f" which a key of {self.kind} may not",
+                    instead=((f'nw.col("{field.name}").fill_null(…)', "before the rows get their key"),),
+                )
+            self._type(rows.name, field)
+        with self._transaction(rows) as cursor:
+            cursor.execute(self._create(rows))
+            cursor.execute(
+                f"CREATE TABLE IF NOT EXISTS {VERSIONS}"
+                f" (id {self.types['string']} PRIMARY KEY, version {self.types['integer']})"
+            )
+        with self._transaction(rows, commits=False) as cursor:  # fails if the table does not fit
+            self._apply(cursor, rows, rows.latest.of(rows.schema.empty_table()))
+
+    def write(self, changes: OutputChanges, rows: KeyedOutput) -> None:
+        if not changes.files:
+            return
+        latest = rows.table(changes)
+        with self._transaction(rows) as cursor:
+            identity = identity_of(changes).replace("'", "''")
+            cursor.execute(
+                f"INSERT INTO {VERSIONS} VALUES ('{identity}', {changes.version})"
+                f" ON CONFLICT (id) DO UPDATE SET version = excluded.version"
+                f" WHERE {VERSIONS}.version < excluded.version RETURNING version"
+            )
+            if cursor.fetchall():  # otherwise it has this version
+                self._apply(cursor, rows, latest)
+
+    def _apply(self, cursor: Any, rows: KeyedOutput, latest: pa.Table) -> None:
+        cursor.adbc_ingest(STAGED, self._sent(latest), mode="create", temporary=True)
+        key = ", ".join(quoted(name, '"') for name in rows.key)
+        if rows.declared:
+            cursor.execute(
+                f"SELECT {key} FROM {STAGED} WHERE {CHANGE} = '{INSERT}' AND ({key}) IN (SELECT {key} FROM {self.name})"
+            )
+            for found in cursor.fetchmany(1):
+                shown = ", ".join(f"{name}={value!r}" for name, value in zip(rows.key, found, strict=True))
+                raise two_rows_error(rows.name, shown)
+        cursor.execute(
+            f"DELETE FROM {self.name} WHERE ({key}) IN (SELECT {key} FROM {STAGED} WHERE {CHANGE} = '{DELETE}')"
+        )
+        columns = ", ".join(quoted(name, '"') for name in rows.schema.names)
+        values = ", ".join(self._read(field) for field in rows.schema)
+        new = ", ".join(f"{quoted(name, chr(34))} = excluded.{quoted(name, chr(34))}" for name in rows.others)
+        cursor.execute(
+            f"INSERT INTO {self.name} ({columns}) SELECT {values} FROM {STAGED} WHERE {CHANGE} <> '{DELETE}'"
+            f" ON CONFLICT ({key}) DO {f'UPDATE SET {new}' if new else 'NOTHING'}"
+        )
+        cursor.execute(f"DROP TABLE {STAGED}")
+
+    @property
+    def name(self) -> str:
+        """The table in SQL."""
+        return ".".join(quoted(part, '"') for part in self.target.split("."))
+
+    def _create(self, rows: KeyedOutput) -> str:
+        columns = [f"{quoted(field.name, chr(34))} {self._type(rows.name, field)}" for field in rows.schema]
+        key = ", ".join(quoted(name, '"') for name in rows.key)
+        return f"CREATE TABLE IF NOT EXISTS {self.name} ({', '.join(columns)}, PRIMARY KEY ({key}))"
+
+    def _type(self, output: str, field: pa.Field) -> str:
+        kind = kind_of(field.type)
+        if kind not in self.types:
+            raise TypeMismatch(
+                f"the column `{field.name}` of the output `{output}` is {field.type}, which {self.kind} does not take",
+                instead=(("select(…)", "plain columns"), ('Upsert("delta", …)', "takes columns of all types")),
+            )
+        if kind == "decimal":
+            return self.types[kind].format(field.type.precision, field.type.scale)
+        return self.types[kind]
+
+    def _sent(self, table: pa.Table) -> pa.Table:
+        """The rows with columns that the driver takes."""
+        for place, field in enumerate(table.schema):
+            if kind_of(field.type) in self.as_text:
+                table = table.set_column(place, field.name, table[field.name].cast(pa.string()))
+        return table
+
+    def _read(self, field: pa.Field) -> str:
+        """A column of the temporary table, in the type of the table."""
+        name = quoted(field.name, '"')
+        return f"CAST({name} AS {self._type('', field)})" if kind_of(field.type) in self.as_text else name
+
+    @contextmanager
+    def _transaction(self, rows: KeyedOutput, commits: bool = True) -> Iterator[Any]:
+        """A cursor whose statements take effect together, at the end."""
+        try:
+            connect = import_module(self.module).connect
+        except ImportError as error:
+            raise FloError(
+                f'Upsert("{self.kind}", …) needs a driver that is not installed: {error}',
+                instead=((f"pip install 'flo-streams[{self.kind}]'", f"installs {self.package}"),),
+            ) from None
+        if "uri" not in self.options:
+            raise UnknownNameError(
+                f'the options of Upsert("{self.kind}", …) for the output `{rows.name}` have no `uri`',
+                instead=((f'Upsert("{self.kind}", "{self.target}", {{"uri": "…"}})', "says where the database is"),),
+            )
+        connection = connect(self.options["uri"])
+        try:
+            with connection.cursor() as cursor:
+                yield cursor
+            connection.commit() if commits else connection.rollback()
+        except FloError:
+            raise
+        except Exception as error:
+            error.add_note(f"raised by {self.kind}, for the table {self.target} of the output `{rows.name}`")
+            raise
+        finally:
+            connection.close()  # what is not committed is rolled back
+
+
+class PostgreSQL(Database):
+    """A table of PostgreSQL 11 or newer."""
+
+    kind = "postgresql"
+    module, package = "adbc_driver_postgresql.dbapi", "adbc-driver-postgresql"
+    as_text = ("decimal",)
+    types: ClassVar[dict[str, str]] = {
+        "boolean": "BOOLEAN",
+        "integer": "BIGINT",
+        "float": "DOUBLE PRECISION",
+        "decimal": "NUMERIC({}, {})",
+        "string": "TEXT",
+        "binary": "BYTEA",
+        "date": "DATE",
+        "timestamp": "TIMESTAMP",
+        "instant": "TIMESTAMPTZ",
+    }
+
+
+class SQLite(Database):
+    """A table of SQLite, which has times as texts and NaN as null."""
+
+    kind = "sqlite"
+    module, package = "adbc_driver_sqlite.dbapi", "adbc-driver-sqlite"
+    as_text = ("decimal",)
+    types: ClassVar[dict[str, str]] = {
+        "boolean": "INTEGER",
+        "integer": "INTEGER",
+        "float": "REAL",
+        "decimal": "NUMERIC",
+        "string": "TEXT",
+        "binary": "BLOB",
+        "date": "TEXT",
+        "timestamp": "TEXT",
+        "instant": "TEXT",
+    }
+
+
+class DuckDB(Database):
+    """A table of DuckDB."""
+
+    kind = "duckdb"
+    module, package = "adbc_driver_duckdb.dbapi", "duckdb, which has the driver, and adbc-driver-manager"
+    types: ClassVar[dict[str, str]] = {
+        "boolean": "BOOLEAN",
+        "integer": "BIGINT",
+        "float": "DOUBLE",
+        "decimal": "DECIMAL({}, {})",
+        "string": "VARCHAR",
+        "binary": "BLOB",
+        "date": "DATE",
+        "timestamp": "TIMESTAMP",
+        "instant": "TIMESTAMPTZ",
+    }
+
+
+def kind_of(kind: pa.DataType) -> str:
+    """The kind of a column, for all databases; its name in Arrow if none of them takes it."""
+    t = pa.types
+    tests = {
+        "boolean": t.is_boolean,
+        "integer": t.is_signed_integer,
+        "float": t.is_floating,
+        "decimal": t.is_decimal,
+        "string": lambda each: t.is_string(each) or t.is_large_string(each),
+        "binary": lambda each: t.is_binary(each) or t.is_large_binary(each),
+        "date": t.is_date,
+        "timestamp": lambda each: t.is_timestamp(each) and each.tz is None,
+        "instant": t.is_timestamp,
+    }
+    return next((name for name, test in tests.items() if test(kind)), str(kind))

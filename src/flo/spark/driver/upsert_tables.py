@@ -1,0 +1,118 @@
+"""Upserts to tables of Delta and Iceberg: one MERGE for each micro-batch, with its version in the same commit."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from uuid import uuid4
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from flo.core.errors import FloError, TypeMismatch
+from flo.spark.driver.keyed_output import KeyedOutput, Upserting, identity_of, quoted
+from flo.spark.driver.sinks import OutputChanges
+from flo.spark.session import hold_settings
+from flo.spark.tasks.latest_rows import CHANGE, DELETE, INSERT
+
+TWICE = "two rows of the output have the key "
+PACKAGES = ("spark.jars.packages, spark.sql.extensions", "settings that add it to the session: see docs/connectors.md")
+
+
+class MergedTable(Upserting):
+    """A table that MERGE can change."""
+
+    @property
+    def name(self) -> str:
+        """The table in SQL."""
+        return self.target
+
+    def prepare(self, spark: SparkSession, rows: KeyedOutput) -> None:
+        columns = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in rows.spark_schema)
+        try:
+            spark.sql(f"CREATE TABLE IF NOT EXISTS {self.name} ({columns}) USING {self.kind}")
+            found = spark.table(self.name).columns
+        except PySparkException as error:
+            first = str(error).strip().splitlines()[0]
+            raise FloError(
+                f"the output `{rows.name}` cannot go to the {self.kind} table {self.target}: {first}",
+                instead=(PACKAGES,),
+            ) from error
+        missing = [name for name in rows.schema.names if name not in found]
+        if missing:
+            raise TypeMismatch(
+                f"the {self.kind} table {self.target} has no column `{missing[0]}`, which the output `{rows.name}` has",
+                facts=(("its columns", ", ".join(found)),),
+            )
+
+    def write(self, changes: OutputChanges, rows: KeyedOutput) -> None:
+        if not changes.files or self.has(changes):
+            return
+        view = f"flo_{uuid4().hex}"
+        latest = rows.frame(changes).persist()  # MERGE reads it more than once
+        try:
+            latest.createOrReplaceTempView(view)
+            with hold_settings(changes.spark, self.settings(changes)):
+                changes.spark.sql(merge_statement(self.name, view, rows))
+        finally:
+            changes.spark.catalog.dropTempView(view)
+            latest.unpersist()
+
+    def has(self, changes: OutputChanges) -> bool:
+        """Whether the table has this version already, as far as Flo must ask."""
+        return False
+
+    @abstractmethod
+    def settings(self, changes: OutputChanges) -> Mapping[str, str | None]:
+        """The settings of the session by which the version goes into the commit."""
+
+
+class DeltaTable(MergedTable):
+    """A Delta table, by its name or its path. Delta skips a version that it has committed for the application id."""
+
+    kind = "delta"
+
+    @property
+    def name(self) -> str:
+        return f"delta.{quoted(self.target)}" if "/" in self.target else self.target
+
+    def settings(self, changes: OutputChanges) -> Mapping[str, str | None]:
+        of = "spark.databricks.delta.write."
+        return {f"{of}txnAppId": identity_of(changes), f"{of}txnVersion": str(changes.version)}
+
+
+class IcebergTable(MergedTable):
+    """An Iceberg table, by its name. Its snapshots have the version as a property."""
+
+    kind = "iceberg"
+
+    def settings(self, changes: OutputChanges) -> Mapping[str, str | None]:
+        of = "spark.sql.iceberg.snapshot-property."
+        return {f"{of}flo-id": identity_of(changes), f"{of}flo-version": str(changes.version)}
+
+    def has(self, changes: OutputChanges) -> bool:
+        found = changes.spark.sql(
+            f"SELECT max(CAST(summary['flo-version'] AS BIGINT)) FROM {self.name}.snapshots"
+            " WHERE summary['flo-id'] = :id",
+            args={"id": identity_of(changes)},
+        ).collect()[0][0]
+        return found is not None and found >= changes.version
+
+
+def merge_statement(table: str, view: str, rows: KeyedOutput) -> str:
+    """The statement that replaces, inserts and deletes rows. A declared key that has a row already ends it."""
+    change = f"s.{quoted(CHANGE)}"
+    columns = [quoted(name) for name in rows.schema.names]
+    on = " AND ".join(f"t.{quoted(name)} <=> s.{quoted(name)}" for name in rows.key) or "TRUE"
+    clauses = [
+        f"WHEN MATCHED AND {change} = '{DELETE}' THEN DELETE",
+        f"WHEN MATCHED THEN UPDATE SET {', '.join(f'{each} = s.{each}' for each in columns)}",
+        f"WHEN NOT MATCHED AND {change} <> '{DELETE}' THEN"
+        f" INSERT ({', '.join(columns)}) VALUES ({', '.join(f's.{each}' for each in columns)})",
+    ]
+    if rows.declared:
+        first = rows.spark_schema[0]
+        key = ", ', ', ".join(f"'{name}=', CAST(s.{quoted(name)} AS STRING)" for name in rows.key)
+        failure = f"CAST(raise_error(concat('{TWICE}', {key})) AS {first.dataType.simpleString()})"
+        clauses.insert(0, f"WHEN MATCHED AND {change} = '{INSERT}' THEN UPDATE SET {columns[0]} = {failure}")
+    return f"MERGE INTO {table} AS t USING {quoted(view)} AS s ON {on} {' '.join(clauses)}"

@@ -1,0 +1,112 @@
+"""Messages of Kafka as rows: decoded by a row type, with their partition and offset.
+
+A message that cannot be decoded ends the query. With `on_error="divert"` it is diverted: its text, the reason, the
+topic and partition as its file, and the offset as its number.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias, get_args
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from flo.columns.layout import Layout
+from flo.core.elements import type_name
+from flo.core.errors import NameTakenError, Origin, TypeMismatch, UnknownNameError, brief
+from flo.spark.tasks.input_task import MALFORMED, OFFSET, PARTITION
+from flo.tables.io.diverted import SCHEMA
+
+Encoding: TypeAlias = Literal["json", "avro", "raw"]
+MESSAGE = ("key", "value", "topic", PARTITION, OFFSET, "timestamp")
+"""The columns of Spark's source for Kafka."""
+CORRUPT = "_corrupt"
+"""The field that Spark fills with a text that is not the JSON that it expects."""
+
+
+def rows_of_kafka(frame: DataFrame, row: Any, encoding: Encoding = "json", avro_schema: str | None = None) -> DataFrame:
+    """Return the messages of Kafka as rows of a type, with the columns `partition` and `offset`.
+
+    - `frame`: what `spark.readStream.format("kafka")…load()` gives, or `spark.read`.
+    - `row`: a NamedTuple, a dataclass or `flo.rows(…)`.
+    - `encoding`: how the column `value` is encoded. With `"raw"` the row has columns of the message: `key` and `value`
+      as `str` or `bytes`, `topic`, `partition`, `offset`, `timestamp`.
+    - `avro_schema`: for `"avro"`, the schema that the messages were written with. Spark needs its Avro package.
+    """
+    here = Origin.here()
+    layout = Layout.of(row)
+    if layout is None or layout.form == "value":
+        raise TypeMismatch(
+            f"`row` must be a row type with named columns; got {type_name(row)}",
+            instead=(("a NamedTuple, a dataclass or flo.rows(…)", "has columns"),),
+            where=here,
+        )
+    missing = [name for name in MESSAGE if name not in frame.columns]
+    if missing:
+        raise UnknownNameError(
+            f"the frame has no column `{missing[0]}`, which messages of Kafka have",
+            facts=(("columns", ", ".join(frame.columns)),),
+            instead=(('spark.readStream.format("kafka").options(…).load()', "reads messages"),),
+            where=here,
+        )
+    if encoding not in get_args(Encoding):
+        raise TypeMismatch(
+            f"`encoding` must be one of {', '.join(get_args(Encoding))}; got {brief(encoding)}", where=here
+        )
+    schema = from_arrow_schema(layout.schema, prefer_timestamp_ntz=True)
+    if encoding == "raw":
+        return _raw(frame, schema, layout.schema, here)
+    taken = [name for name in (PARTITION, OFFSET, MALFORMED) if name in schema.names]
+    if taken:
+        raise NameTakenError(f"the rows have a column `{taken[0]}`, which says where a message is", where=here)
+    if encoding == "avro":
+        given, corrupt = _avro(avro_schema, here), sf.lit(False)
+    else:
+        wire = StructType([*schema.fields]).add(CORRUPT, "string")
+        options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+        given = sf.from_json(sf.col("value").cast("string"), wire, options)
+        corrupt = sf.col(f"decoded.{CORRUPT}").isNotNull()
+    decoded = frame.withColumn("decoded", given)
+    problem = sf.when(sf.col("value").isNull(), "the message has no value")
+    problem = problem.when(sf.col("decoded").isNull() | corrupt, f"the message is not {encoding} of {type_name(row)}")
+    return _with_rows(decoded, layout.schema, {f.name: sf.col(f"decoded.`{f.name}`") for f in schema}, problem)
+
+
+def _raw(frame: DataFrame, schema: StructType, kinds: pa.Schema, here: Origin | None) -> DataFrame:
+    """The columns of messages as they are."""
+    for field in kinds:
+        if field.name not in MESSAGE:
+            raise UnknownNameError(
+                f"a message has no column `{field.name}`", facts=(("columns", ", ".join(MESSAGE)),), where=here
+            )
+    columns = {field.name: sf.col(field.name).cast(field.dataType) for field in schema}
+    problem = sf.when(sf.lit(False), "")
+    for name in ("key", "value"):
+        if name in kinds.names and pa.types.is_string(kinds.field(name).type):
+            problem = problem.when(~sf.is_valid_utf8(sf.col(name).cast("string")), f"`{name}` is not UTF-8")
+    return _with_rows(frame, kinds, columns, problem)
+
+
+def _with_rows(frame: DataFrame, kinds: pa.Schema, columns: dict[str, Column], problem: Column) -> DataFrame:
+    """The rows, where each message is, and why it has none."""
+    for field in kinds:
+        if not field.nullable:
+            problem = problem.when(columns[field.name].isNull(), f"`{field.name}` is null")
+    shown = sf.when(sf.is_valid_utf8(text := sf.col("value").cast("string")), text).otherwise(sf.hex("value"))
+    where = sf.concat(sf.col("topic"), sf.lit(", partition "), sf.col(PARTITION).cast("string"))
+    parts = (shown, problem, where, sf.col(OFFSET))
+    malformed = sf.struct(*(part.alias(name) for part, name in zip(parts, SCHEMA.names, strict=True)))
+    places = {name: sf.col(name) for name in (PARTITION, OFFSET) if name not in columns}
+    every = {**columns, **places, MALFORMED: sf.when(problem.isNotNull(), malformed)}
+    return frame.select(*(each.alias(name) for name, each in every.items()))
+
+
+def _avro(schema: str | None, here: Origin | None) -> Column:
+    from pyspark.sql.avro.functions import from_avro
+
+    if schema is None:
+        raise TypeMismatch('`encoding="avro"` needs `avro_schema`, the schema that wrote the messages', where=here)
+    return from_avro(sf.col("value"), schema, {"mode": "PERMISSIVE"})

@@ -1,0 +1,72 @@
+"""The changes of an output by its key: for each key the row that it has after a micro-batch, or its deletion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from flo.core.errors import ElementError, brief
+from flo.tables.io.files import WEIGHTS
+from flo.tables.state.trace import consolidate_table
+from flo.tables.values import WEIGHT
+
+CHANGE = "_change"
+"""The column that says what happened to a key."""
+INSERT, UPDATE, DELETE = "insert", "update", "delete"
+_PLACE, _ADDED, _REMOVED = "+place", "+added", "+removed"
+
+
+@dataclass(frozen=True)
+class LatestRows:
+    """Finds the latest row of each key among the changes of an output."""
+
+    output: str
+    key: tuple[str, ...]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The same as a task, which gets all changes of its keys."""
+        given = list(batches)
+        if given:
+            yield from self.of(pa.Table.from_batches(given)).to_batches()
+
+    def of(self, changes: pa.Table) -> pa.Table:
+        """A row for each key that has changed, with the column `_change`. A deleted one is the row that was there."""
+        if WEIGHTS in changes.column_names:
+            names = [WEIGHT if name == WEIGHTS else name for name in changes.column_names]
+            changes = consolidate_table(changes.rename_columns(names).combine_chunks())
+            weights = changes[WEIGHT].to_numpy()
+            changes = changes.drop_columns([WEIGHT])
+        else:
+            weights = np.ones(changes.num_rows, np.int64)
+        if not changes.num_rows:
+            return changes.append_column(CHANGE, pa.array([], pa.string()))
+        places = np.arange(changes.num_rows)
+        found = changes.select(self.key)
+        found = found.append_column(_PLACE, pa.array(np.where(weights > 0, places, places - changes.num_rows)))
+        found = found.append_column(_ADDED, pa.array(np.maximum(weights, 0)))
+        found = found.append_column(_REMOVED, pa.array(np.minimum(weights, 0)))
+        by_key = found.group_by(list(self.key), use_threads=False).aggregate(
+            [(_PLACE, "max"), (_ADDED, "sum"), (_REMOVED, "sum")]
+        )
+        place, added, removed = (by_key[f"{name}_{how}"].to_numpy() for name, how in AGGREGATED)
+        if (added > 1).any() or (removed < -1).any():
+            self._fail(by_key.slice(int(np.flatnonzero((added > 1) | (removed < -1))[0]), 1))
+        change = np.where(place < 0, DELETE, np.where(removed < 0, UPDATE, INSERT))
+        rows = changes.take(pa.array(np.where(place < 0, place + changes.num_rows, place)))
+        return rows.append_column(CHANGE, pa.array(change.tolist(), pa.string()))
+
+    def _fail(self, key: pa.Table) -> None:
+        raise two_rows_error(self.output, ", ".join(f"{name}={brief(key[name][0].as_py())}" for name in self.key))
+
+
+AGGREGATED = ((_PLACE, "max"), (_ADDED, "sum"), (_REMOVED, "sum"))
+
+
+def two_rows_error(output: str, key: str) -> ElementError:
+    return ElementError(
+        f"the output `{output}` has two rows with the key {key}",
+        instead=((".distinct(on=…)", "keeps one row of each key"), ("key=…", "of more columns, for the sink")),
+    )

@@ -1,0 +1,252 @@
+"""Rows by their keys: which outputs have a key, the latest row of each, and tables of a database that has no server."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import pyarrow as pa
+import pytest
+
+import flo
+from flo.core.stream_type import StreamType
+from flo.spark import SparkSink, Upsert
+from flo.spark.driver.keyed_output import KeyedOutput
+from flo.spark.driver.sinks import OutputChanges
+from flo.spark.driver.upserts import KINDS
+from flo.spark.tasks.latest_rows import LatestRows
+from flo.spark.tasks.output_files import PARTS, Output
+from flo.tables.io.files import WEIGHTS
+from flo.tables.values import Columns
+
+
+class Sale(NamedTuple):
+    shop: str
+    item: str
+    price: int
+
+
+class Shop(NamedTuple):
+    shop: str
+    city: str
+
+
+class Total(NamedTuple):
+    shop: str
+    day: datetime.date
+    total: Decimal
+    mean: float
+    at: datetime.datetime
+    note: str | None
+    seen: bool
+    raw: bytes
+
+
+def price_of(sale: Sale) -> int:
+    return sale.price
+
+
+def renamed(sale: Sale) -> Sale:
+    return sale
+
+
+KEYS: dict[str, tuple[Any, tuple[str, ...] | None]] = {
+    "rows": (lambda sales, shops: sales, None),
+    "groups": (lambda sales, shops: sales.group_by("shop").agg(n=flo.count()), ("shop",)),
+    "one group": (lambda sales, shops: sales.agg(n=flo.count()), ()),
+    "groups by an expression": (lambda sales, shops: sales.group_by(z=nw.col("price") + 1).agg(n=flo.count()), ("z",)),
+    "rollup": (lambda sales, shops: sales.rollup("shop").agg(n=flo.count()), None),
+    "a table": (lambda sales, shops: shops, ("shop",)),
+    "distinct": (lambda sales, shops: sales.distinct(), ("shop", "item", "price")),
+    "distinct on": (lambda sales, shops: sales.distinct(on=["shop", "item"]), ("shop", "item")),
+    "top 1": (lambda sales, shops: sales.top(1, order_by="price", by="shop"), ("shop",)),
+    "top 1 of all": (lambda sales, shops: sales.top(1, order_by="price"), ()),
+    "top 1 with ties": (lambda sales, shops: sales.top(1, order_by="price", by="shop", with_ties=True), None),
+    "top 2": (lambda sales, shops: sales.top(2, order_by="price", by="shop"), None),
+    "top 2 of a table": (lambda sales, shops: shops.top(2, order_by="city"), ("shop",)),
+    "top 1 by a function": (lambda sales, shops: sales.top(1, price_of, by=price_of), None),
+    "filter": (lambda sales, shops: shops.filter(nw.col("city") == "Oslo"), ("shop",)),
+    "select": (lambda sales, shops: shops.select("city", name="shop"), ("name",)),
+    "select without it": (lambda sales, shops: shops.select("city"), None),
+    "with_columns": (lambda sales, shops: shops.with_columns(city=nw.lit("x")), ("shop",)),
+    "with_columns over it": (lambda sales, shops: shops.with_columns(shop=nw.lit("x")), None),
+    "a function": (lambda sales, shops: sales.distinct(on="shop").map(renamed), None),
+    "union": (lambda sales, shops: shops.union(shops), None),
+    "minus": (lambda sales, shops: shops.minus(shops), None),
+    "join of a table": (lambda sales, shops: sales.distinct().join(shops, on="shop"), ("shop", "item", "price")),
+    "join of rows": (lambda sales, shops: sales.join(shops, on="shop"), None),
+    "join of a table with rows": (lambda sales, shops: shops.join(sales, on="shop"), None),
+    "join from a table": (lambda sales, shops: shops.join(sales.distinct(), on="shop"), ("shop", "item", "price")),
+    "left join": (lambda sales, shops: sales.distinct(on="item").join(shops, on="shop", how="left"), ("item",)),
+    "right join": (lambda sales, shops: sales.distinct(on="item").join(shops, on="shop", how="right"), None),
+    "semi join": (lambda sales, shops: shops.join(sales, on="shop", how="semi"), ("shop",)),
+    "anti join": (lambda sales, shops: shops.join(sales, on="shop", how="anti"), ("shop",)),
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_keys_follow_from_the_program(name: str) -> None:
+    """And no two rows of a run have the same values in them."""
+    flow = flo.Flow("keys")
+    sales, shops = flow.input("sales", flo.ZSet[Sale]), flow.table("shops", Shop, key="shop")
+    made, key = KEYS[name]
+    stream = made(sales, shops)
+    assert stream.key == key
+    flow.output("made", stream)
+    flow.output("read", sales.join(shops, on="shop"))
+    if key is None:
+        return
+    rows = {
+        Sale("a", "x", 1): 2,
+        Sale("a", "x", 2): 1,
+        Sale("b", "y", 1): 1,
+        Sale("b", "x", 3): 1,
+        Sale("c", "z", 9): 1,
+    }
+    found = flow.run(sales=rows, shops=[Shop("a", "Oslo"), Shop("b", "Rome"), Shop("d", "Oslo")])["made"]
+    assert set(found.values()) <= {1}
+    assert len({tuple(getattr(row, column) for column in key) for row in found}) == len(found)
+
+
+def table(rows: dict[Any, int]) -> pa.Table:
+    names = ["k", "n"]
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    return pa.table({**columns, WEIGHTS: pa.array(rows.values(), pa.int64())})
+
+
+def latest(*changes: dict[Any, int], key: tuple[str, ...] = ("k",)) -> list[tuple[Any, ...]]:
+    found = LatestRows("sums", key).of(pa.concat_tables(map(table, changes)))
+    return sorted(tuple(row.values()) for row in found.to_pylist())
+
+
+def test_the_latest_row_of_each_key() -> None:
+    assert latest({("a", 1): 1}) == [("a", 1, "insert")]
+    assert latest({("a", 1): -1, ("a", 2): 1, ("b", 5): -1}) == [("a", 2, "update"), ("b", 5, "delete")]
+    assert latest({("a", 1): -1, ("a", 2): 1}, {("a", 2): -1, ("a", 1): 1}) == []
+    assert latest({("a", 1): 1, ("a", 2): -1}, {("a", 1): -1}) == [("a", 2, "delete")]
+    assert latest({("a", 1): -1, ("a", 2): 1}, key=()) == [("a", 2, "update")]
+    for several in ({("a", 1): 1, ("a", 2): 1}, {("a", 1): 2}, {("a", 1): -1, ("a", 2): -1}):
+        with pytest.raises(flo.ElementError, match="two rows with the key k='a'"):
+            latest(several)
+
+
+@dataclass(frozen=True)
+class Given(OutputChanges):
+    """Changes that are there."""
+
+    given: pa.Table | None = None
+
+    def table(self) -> pa.Table:
+        assert self.given is not None
+        return self.given
+
+
+def changes(rows: dict[Any, int], version: int, checkpoint: str = "1f") -> OutputChanges:
+    columns = {name: [getattr(row, name) for row in rows] for name in Total._fields}
+    given = pa.Table.from_pydict(columns, output().schema).append_column(WEIGHTS, pa.array(rows.values(), pa.int64()))
+    return Given(None, "", "sums", version, 1, given.schema, ("a",), checkpoint=checkpoint, given=given)  # type: ignore[arg-type]
+
+
+def planned(element: Any = Total, kind: Any = flo.ZSet) -> Output:
+    return Output("sums", 0, StreamType(Columns(kind(element)), False), PARTS)
+
+
+def output(declared: bool = False) -> KeyedOutput:
+    return KeyedOutput.of(planned(), None if declared else ("shop", "day"), ("shop", "day"))
+
+
+def total(shop: str, total: str, note: str | None = None) -> Total:
+    at = datetime.datetime(2026, 1, 2, 3, 4, 5)
+    return Total(shop, datetime.date(2026, 1, 1), Decimal(total), 0.5, at, note, True, b"\x00")
+
+
+READERS = {"sqlite": "adbc_driver_sqlite.dbapi", "duckdb": "adbc_driver_duckdb.dbapi"}
+
+
+def rows_in(kind: str, uri: str) -> list[tuple[Any, ...]]:
+    driver = pytest.importorskip(READERS[kind])
+    with driver.connect(uri) as connection, connection.cursor() as cursor:
+        cursor.execute('SELECT shop, total, note FROM "sums" ORDER BY shop')
+        return [(shop, Decimal(str(total)), note) for shop, total, note in cursor.fetchall()]
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_a_database_in_a_file(kind: str, tmp_path: Path) -> None:
+    """A version that comes again changes nothing, and that of another checkpoint is another."""
+    uri = str(tmp_path / "file.db")
+    to, rows = KINDS[kind]("sums", {"uri": uri}), output()
+    for _ in range(2):  # once more for a table that is there
+        to.prepare(None, rows)  # type: ignore[arg-type]
+    first = changes({total("a", "1"): 1, total("b", "2", "x"): 1, total("c", "3"): 1}, 0)
+    to.write(first, rows)
+    assert rows_in(kind, uri) == [("a", 1, None), ("b", 2, "x"), ("c", 3, None)]
+    second = changes({total("a", "1"): -1, total("a", "12345678901234567890"): 1, total("b", "2", "x"): -1}, 1)
+    for again in (second, second, first):
+        to.write(again, rows)
+        found = rows_in(kind, uri)
+        assert [(shop, note) for shop, _, note in found] == [("a", None), ("c", None)]
+        assert kind == "sqlite" or found[0][1] == 12345678901234567890
+    to.write(changes({total("d", "4"): 1}, 0, "2e"), rows)
+    assert [shop for shop, *_ in rows_in(kind, uri)] == ["a", "c", "d"]
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_a_declared_key_is_checked(kind: str, tmp_path: Path) -> None:
+    """A row whose key another row has is an error, and nothing of its micro-batch stays."""
+    uri = str(tmp_path / "file.db")
+    to, rows = KINDS[kind]("sums", {"uri": uri}), output(declared=True)
+    to.prepare(None, rows)  # type: ignore[arg-type]
+    to.write(changes({total("a", "1"): 1}, 0), rows)
+    bad = changes({total("a", "2"): 1, total("b", "2"): 1}, 1)
+    for _ in range(2):
+        with pytest.raises(flo.ElementError, match="two rows with the key shop='a'"):
+            to.write(bad, rows)
+    assert rows_in(kind, uri) == [("a", 1, None)]
+
+
+class Nested(NamedTuple):
+    shop: str
+    tags: tuple[str, ...]
+
+
+class Nullable(NamedTuple):
+    shop: str | None
+    n: int
+
+
+def test_what_an_upsert_rejects(tmp_path: Path) -> None:
+    uri = {"uri": str(tmp_path / "file.db")}
+    session: Any = SimpleNamespace()
+    with pytest.raises(flo.UnknownNameError, match="must be one of delta, iceberg"):
+        Upsert("oracle", "t")
+    with pytest.raises(flo.TypeMismatch, match="no key that follows from the program"):
+        Upsert("sqlite", "t", uri).bound(session, planned(), None)
+    with pytest.raises(flo.UnknownNameError, match="names the column 'id'"):
+        Upsert("sqlite", "t", uri, key="id").bound(session, planned(), None)
+    with pytest.raises(flo.CollectionError, match="is a Sequence, whose rows are never replaced"):
+        Upsert("sqlite", "t", uri, key="shop").bound(session, planned(kind=flo.Sequence), None)
+    with pytest.raises(flo.TypeMismatch, match="has one row and no key"):
+        Upsert("sqlite", "t", uri).bound(session, planned(), ())
+    with pytest.raises(flo.TypeMismatch, match="`shop` of the output `sums` may be null"):
+        Upsert("duckdb", "t", uri).bound(session, planned(Nullable), ("shop",))
+    with pytest.raises(flo.TypeMismatch, match="`tags` of the output `sums` is list"):
+        Upsert("sqlite", "t", uri).bound(session, planned(Nested), ("shop",))
+    with pytest.raises(flo.TypeMismatch, match="the key column `tags`"):
+        Upsert("kafka", "t").bound(session, planned(Nested), ("tags",))
+    with pytest.raises(flo.TypeMismatch, match="cannot check the declared key"):
+        Upsert("kafka", "t", {}, key="shop").bound(session, planned(), ("shop", "day"))
+    with pytest.raises(flo.UnknownNameError, match="have no `uri`"):
+        Upsert("sqlite", "t", key=("shop", "day", "seen")).bound(session, planned(Total), ("shop", "day"))
+
+
+def test_a_sink_that_leaves_columns_out() -> None:
+    """No weight and no column is lost in silence."""
+    with pytest.raises(flo.TypeMismatch, match="cannot keep weights: it writes no columns but key, value"):
+        SparkSink("kafka", {}, keeps_weight=True)
+    with pytest.raises(flo.TypeMismatch, match="has the column `shop`, which SparkSink"):
+        SparkSink("kafka").bound(SimpleNamespace(), planned(), None)  # type: ignore[arg-type]
