@@ -55,7 +55,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
                 instead=(('select("a", b=…)', "names, and expressions by name"), ("select(nw.all())", "all columns")),
                 where=Origin.here(),
             )
-        return _project(self, "select", given)
+        return project_rows(self, "select", given)
 
     @overload
     def with_columns(
@@ -76,7 +76,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
     def with_columns(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Any:
         """Return the rows with more columns, or with columns replaced."""
         own = {name: name for name in columns_of(self, "with_columns")}
-        return _project(self, "with_columns", own | named_columns("with_columns", columns, named, self))
+        return project_rows(self, "with_columns", own | named_columns("with_columns", columns, named, self))
 
     @overload
     def drop(self: RowVerbs[Sequence[Any], B], *columns: str | list[str]) -> Stream[Sequence[Any], B]: ...
@@ -96,7 +96,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
         left = {name: name for name in own if name not in dropped}
         if not left:
             raise TypeMismatch("`drop` must leave at least one column", where=Origin.here())
-        return _project(self, "drop", left)
+        return project_rows(self, "drop", left)
 
     @overload
     def rename(
@@ -131,7 +131,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
             if new.get(name, name) in given:
                 raise TypeMismatch(f"`rename` makes two columns `{new.get(name, name)}`", where=Origin.here())
             given[new.get(name, name)] = name
-        return _project(self, "rename", given)
+        return project_rows(self, "rename", given)
 
     def group_by(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Grouped[B]:
         """Put rows into groups with equal columns; `agg` computes a row for each. Null is a value like others here."""
@@ -189,7 +189,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
         return self._then(FlatMap(f))
 
 
-def _project(stream: StreamBase[Any, B], verb: str, given: dict[str, Any]) -> Stream[Any, B]:
+def project_rows(stream: StreamBase[Any, B], verb: str, given: dict[str, Any]) -> Stream[Any, B]:
     columns_of(stream, verb)
     projected: Stream[Any, B] = stream._then_named(verb, Map(bind_rows(verb, given, stream)))
     projected.key = _passed_key(stream.key, given)

@@ -17,6 +17,7 @@ from flo.api.over_verbs import OverVerbs
 from flo.api.row_verbs import RowVerbs
 from flo.api.scope import B_co, C_co
 from flo.api.sequence_verbs import NestedVerbs, SequenceVerbs
+from flo.api.window_column_verbs import WindowColumnVerbs
 from flo.api.window_verbs import WindowVerbs
 from flo.api.zset_verbs import ZSetVerbs
 from flo.core.nested import Nested
@@ -30,6 +31,7 @@ class Stream(
     CombineVerbs[C_co, B_co],
     SequenceVerbs[C_co, B_co],
     WindowVerbs[C_co, B_co],
+    WindowColumnVerbs[C_co, B_co],
     LatticeVerbs[C_co, B_co],
     ZSetVerbs[C_co, B_co],
     AsofVerbs[C_co, B_co],

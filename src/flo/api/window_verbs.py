@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from flo.api.arguments import expect_function
+from flo.api.arguments import expect_function, expect_no_argument
 from flo.api.columns import Asked
 from flo.api.scope import B_co, C_co, StreamBase
+from flo.api.window_column_verbs import session_columns
 from flo.core.operator import Operator
 from flo.core.stream_type import Unbounded
 from flo.values.operators.windows import Session, Sliding, Tumbling
 from flo.values.sequence import Sequence
+from flo.values.weighted import ZSet
 
 if TYPE_CHECKING:
-    from flo.api.stream import BoundedWindows, Windowed
+    from flo.api.stream import BoundedWindows, Stream, Windowed
+    from flo.columns.expression import Column
 
 T = TypeVar("T")
 B = TypeVar("B", bound=Unbounded)
@@ -64,8 +67,23 @@ class WindowVerbs(StreamBase[C_co, B_co]):
     def session(
         self: WindowVerbs[Sequence[T], B], gap: Any, time: Asked[T], lateness: Any = None
     ) -> Windowed[T, B]: ...
-    def session(self, gap: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
-        """Cut into windows that end when nothing arrives for `gap`."""
+    @overload
+    def session(
+        self: WindowVerbs[ZSet[T], B], gap: Any, time: Column, *, by: Column | list[Column] | None = None
+    ) -> Stream[ZSet[Any], B]: ...
+    def session(self, gap: Any, time: Any, lateness: Any = None, *, bounds: bool = False, by: Any = None) -> Any:
+        """Cut a sequence into windows that end when nothing arrives for `gap`.
+
+        Of a z-set of rows, add the bounds of the session that a row is in, as `window_start` and `window_end`: rows
+        with equal `by` that are less than `gap` apart are in one session. A row without a time has null in both.
+        """
+        if isinstance(self.collection, ZSet) or by is not None:
+            why = "the sessions of a z-set are corrected when rows come late"
+            expect_no_argument("session", "lateness", lateness, why)
+            expect_no_argument(
+                "session", "bounds", bounds or None, "the sessions of a z-set have their bounds as columns"
+            )
+            return session_columns(self, gap, time, by)
         return self._windows(Session(gap, expect_function("session", "time", time, self), lateness, bounds=bounds))
 
     def _windows(self, operator: Operator) -> Any:
