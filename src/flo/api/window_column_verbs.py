@@ -14,6 +14,7 @@ from flo.api.columns import Perhaps, bind_columns, is_expression, row_layout
 from flo.api.projections import columns_of
 from flo.api.row_verbs import project_rows
 from flo.api.scope import B_co, C_co, StreamBase, name_input
+from flo.api.window_functions import lag, lead
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
@@ -93,24 +94,18 @@ def session_columns(rows: Any, gap: Any, time: Any, by: Any) -> Any:
     """
     expect_kind("session", rows, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
     own, nullable = _expect_windows(rows, "session", time, gap=gap)
-    import narwhals as nw
-
-    import flo.api.window_functions as functions
     from flo.columns.functions import call
+    from flo.columns.windowing import is_edge, is_known
 
     keys = {} if by is None else {f"{HIDDEN}{n}": each for n, each in enumerate(_key_columns(by))}
     at, near = f"{HIDDEN}at", f"{HIDDEN}near"
     times: Any = project_rows(rows, "session", {**keys, at: time})
     if nullable:
-        times = times.filter(~nw.col(at).is_null())
+        times = times.filter(is_known(at))
     among = times.distinct().over(partition_by=list(keys) or None, order_by=at)
-    for name, neighbour, first, last in (
-        (START, functions.lag(at), at, near),
-        (END, functions.lead(at), near, at),
-    ):
-        apart = nw.col(near).is_null() | call("is_apart", (first, last), gap=gap)
+    for name, neighbour in ((START, lag(at)), (END, lead(at))):
         bound = call(START, (at,)) if name == START else call(END, (at,), size=gap)
-        edges = among.with_columns(**{near: neighbour}).filter(apart)
+        edges = among.with_columns(**{near: neighbour}).filter(is_edge(at, near, gap, first=name == START))
         edges = project_rows(edges, "session", {**{k: k for k in keys}, at: at, name: bound})
         key = None if by is None else bind_columns("session", "by", tuple(keys.values()), (rows,))
         other_key = None if by is None else bind_columns("session", "by", tuple(keys), (edges,))

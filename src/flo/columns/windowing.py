@@ -10,12 +10,14 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.arithmetic import Data
+from flo.columns.functions import call
 from flo.columns.indices import expand_ranges
 from flo.core.errors import ElementError
 from flo.values.event_time import EPOCH
@@ -38,6 +40,18 @@ def time_kind(arrow: pa.DataType) -> type | None:
 def counted(duration: Any) -> Any:
     """Return a duration in the unit that times are counted in."""
     return duration // MICROSECOND if isinstance(duration, timedelta) else duration
+
+
+def is_known(time: str) -> nw.Expr:
+    """Return the expression that is true where a row has a time."""
+    return ~nw.col(time).is_null()
+
+
+def is_edge(time: str, near: str, gap: Any, *, first: bool) -> nw.Expr:
+    """Return the expression that is true where a session starts, given the time before each, or ends, given the time
+    behind it."""
+    apart = call("is_apart", (time, near) if first else (near, time), gap=gap)
+    return nw.col(near).is_null() | apart
 
 
 class Times(NamedTuple):

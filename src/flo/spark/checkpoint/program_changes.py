@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from flo.core.checkpoint import describe_difference, expect_same, function_identities
+from flo.core.dag import Vertex
 from flo.core.errors import CheckpointError
 from flo.core.graph import Graph, nodes, text
-from flo.core.operator import Operator
+from flo.core.operator import Bound, Operator
 from flo.core.term import Lowering
 from flo.spark.checkpoint.commits import committed_versions, verified_versions
 from flo.spark.plan.planning import placement
@@ -19,7 +20,7 @@ from flo.spark.tasks.output_files import VIEW, Output
 from flo.spark.tasks.state import STATE, Shard
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import missing_file_error, read_sealed, write_sealed
-from flo.tables.operator import OnTables, Placement
+from flo.tables.operator import OnTables, Placement, to_value_type
 from flo.tables.values import Columns, layout_of
 
 DESCRIPTION = "flo.json"
@@ -84,7 +85,8 @@ def _describe_stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Descript
         alone = vertex is not None and bool(vertex.outputs) and vertex.outputs[0].number in plan.alone
         where = Placement.ONE_PLACE if alone else _placement(node.operator) if vertex else Placement.ANYWHERE
         name = getattr(node.operator, "like", node.operator).name
-        operators.append({"name": name, "line": str(node.origin or ""), "where": where.value})
+        bound = bound_of(vertex).value if vertex is not None else ""
+        operators.append({"name": name, "line": str(node.origin or ""), "where": where.value, "bound": bound})
     initial = Shard("", 1, stage.level, 0, stage.graph, tuple(each.type for each in stage.inputs)).initial()
     return {
         "level": stage.level,
@@ -92,6 +94,13 @@ def _describe_stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Descript
         "initial": initial.hex(),
         "spread": [o.name for o in outputs if o.stream in stage.outputs and o.stream not in stage.alone],
     }
+
+
+def bound_of(vertex: Vertex) -> Bound:
+    """What bounds the state of an operator of a plan."""
+    like = getattr(vertex.operator, "like", vertex.operator)
+    found: Bound = like.bound_on(tuple(to_value_type(stream.type) for stream in vertex.inputs))
+    return found
 
 
 def _placement(operator: Operator) -> Placement:

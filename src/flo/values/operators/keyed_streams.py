@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 from flo.core.collection import Collection, Value
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import CollectionError, TypeMismatch
-from flo.core.operator import Delta, Deltas, Operator, Step, Values, expect_bounded, expect_collection
+from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.type_relations import accepts
@@ -83,6 +83,7 @@ class KeyBy(Unary):
     f: Callable[[Any], Any]
 
     name = "key_by"
+    keeps = Bound.NOTHING
     retracts = False
     rule = "key-by"
 
@@ -150,6 +151,7 @@ class MapValues(KeyedUnary):
     f: Callable[[Any], Any]
 
     name = "map_values"
+    keeps = Bound.NOTHING
     retracts = False
     signature = "(Keyed[K, C[T]], X) -> (Keyed[K, C[U]], X)"
     rule = "map-values"
@@ -174,6 +176,7 @@ class FilterKeys(KeyedUnary):
     keep: Callable[[Any], Any]
 
     name = "filter_keys"
+    keeps = Bound.NOTHING
     retracts = False
     signature = "(Keyed[K, C], X) -> (Keyed[K, C], X)"
     rule = "filter-keys"
@@ -200,6 +203,7 @@ class Entries(KeyedUnary):
     at_end: bool = False
 
     name = "entries"
+    keeps = Bound.NOTHING
     retracts = False
     rule = "entries"
     waits = "reads each LVar when it can no longer grow"
@@ -254,6 +258,7 @@ class KeyedJoin(KeptJoin):
     right: Index = PersistentMap()  # noqa: RUF009
 
     name = "join_keyed"
+    keeps = Bound.ROWS
     retracts = False
     signature = "(Keyed[K, C], X), (Keyed[K, D], X) -> (Keyed[K, Bag], X)"
     rule = "join-keyed"

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, final
 from flo.core.collection import End, Value
 from flo.core.errors import CollectionError, DeferError, ElementError, FloError, FunctionError, TypeMismatch
 from flo.core.graph import Graph, inputs, setinput, with_origins
-from flo.core.operator import Deltas, Measure, Operator, Step, Values, concat_all, expect_arity
+from flo.core.operator import Bound, Deltas, Measure, Operator, Step, Values, concat_all, expect_arity
 from flo.core.persistent import PersistentMap
 from flo.core.semantics import advance, measure, small_steps, stuck
 from flo.core.stream_type import Derivation, StreamType, StreamTypes
@@ -48,6 +48,7 @@ class PerKey(Operator):
     """The keys whose graph may be able to step, if known. Not part of the expression."""
 
     name = "per_key"
+    keeps = Bound.GROUPS
     signature = "(Keyed[K, C], X) -> (Keyed[K, D], Y)"
 
     @property

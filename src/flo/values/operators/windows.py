@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, final
 from flo.core.collection import End
 from flo.core.errors import TypeMismatch
 from flo.core.nested import Nested, NestedValue
-from flo.core.operator import Deltas, Operator, Step, Values
+from flo.core.operator import Bound, Deltas, Operator, Step, Values
 from flo.core.persistent import Elements, PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.event_time import (
@@ -198,6 +198,7 @@ class Tumbling(AlignedWindows):
     order: Ordered[int] = Ordered()  # noqa: RUF009
 
     name = "tumbling"
+    keeps = Bound.WINDOWS
     rule = "tumbling"
 
     def durations(self) -> dict[str, Any]:
@@ -225,6 +226,7 @@ class Sliding(AlignedWindows):
     order: Ordered[int] = Ordered()  # noqa: RUF009
 
     name = "sliding"
+    keeps = Bound.WINDOWS
     rule = "sliding"
 
     def durations(self) -> dict[str, Any]:
@@ -266,6 +268,7 @@ class Session(TimeWindows):
     horizon: Any = None
 
     name = "session"
+    keeps = Bound.WINDOWS
     rule = "session"
 
     def durations(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any, Optional, Self, TypeAlias, final
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
-from flo.core.operator import Step
+from flo.core.operator import Bound, Step
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.values.canonical import canonical_element
@@ -59,6 +59,8 @@ class AsOfJoin(ZSetJoin):
     right: PersistentMap[Any, Entries] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
 
     name = "asof_join"
+    keeps = Bound.ROWS
+    forgets_after = (1,)
     retracts = True
     rule = "asof-join-zset"
 
