@@ -28,6 +28,7 @@ class Bound(Enum):
     VALUE = "one value"
     GROUPS = "one value for each group or key"
     WINDOWS = "the rows of open windows"
+    CLOCK = "the rows that the clock has not passed"
     WAITING = "the rows that wait for the other side"
     SIDE = "the rows of the side that ends"
     END = "its input, which ends"
