@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from flo.api.scope import Scope, Vertex
+from flo.core.bounds import find_bounds
 from flo.core.dag import live_vertices
 from flo.core.labels import label
 from flo.core.operator import Bound, Operator
@@ -39,8 +40,7 @@ def explain_flow(name: str, scope: Scope, outputs: Mapping[str, Stream[Any, Any]
 
 def states(scope: Scope, outputs: Iterable[Stream[Any, Any]]) -> Iterator[tuple[Vertex, Bound]]:
     """Yield every operator that keeps something, those of bodies included, and what bounds its state."""
-    for vertex in live_vertices(scope.vertices, list(outputs)):
-        bound = vertex.operator.bound_on(tuple(stream.type for stream in vertex.inputs))
+    for vertex, bound in find_bounds(live_vertices(scope.vertices, list(outputs))):
         if bound is not Bound.NOTHING:
             yield vertex, bound
         if vertex.body is not None:

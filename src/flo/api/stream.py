@@ -14,6 +14,7 @@ from flo.api.element_verbs import ElementVerbs
 from flo.api.keyed_verbs import KeyedVerbs
 from flo.api.lattice_verbs import LatticeVerbs
 from flo.api.over_verbs import OverVerbs
+from flo.api.retain_verbs import RetainVerbs
 from flo.api.row_verbs import RowVerbs
 from flo.api.scope import B_co, C_co
 from flo.api.sequence_verbs import NestedVerbs, SequenceVerbs
@@ -23,6 +24,7 @@ from flo.api.zset_verbs import ZSetVerbs
 from flo.core.nested import Nested
 from flo.values.event_time import TimeWindow
 from flo.values.sequence import Sequence
+from flo.values.weighted import ZSet
 
 
 class Stream(
@@ -32,6 +34,7 @@ class Stream(
     SequenceVerbs[C_co, B_co],
     WindowVerbs[C_co, B_co],
     WindowColumnVerbs[C_co, B_co],
+    RetainVerbs[C_co, B_co],
     LatticeVerbs[C_co, B_co],
     ZSetVerbs[C_co, B_co],
     AsofVerbs[C_co, B_co],
@@ -56,3 +59,9 @@ class BoundedWindows(Stream[Nested[Sequence[T_co], Sequence[TimeWindow]], B_co],
     """Windows with a second inner stream that has their bounds. For type checkers."""
 
     late: Stream[Sequence[T_co], B_co]
+
+
+class Retained(Stream[ZSet[T_co], B_co], Generic[T_co, B_co]):
+    """Rows that a clock has not passed. `expired` is the side output of those that it has."""
+
+    expired: Stream[ZSet[T_co], B_co]

@@ -72,6 +72,8 @@ class Operator(Lowerable, ABC):
     """What bounds its state."""
     forgets_after: ClassVar[tuple[int, ...]] = ()
     """The inputs after whose end it only keeps what they had, of an operator that keeps rows."""
+    retained_outputs: ClassVar[tuple[int, ...]] = ()
+    """The outputs whose rows are retracted when a clock passes them."""
     shares_flag: ClassVar[bool] = False
     """Whether all inputs have the same boundedness X in the operator's type."""
 

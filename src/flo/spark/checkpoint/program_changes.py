@@ -6,8 +6,8 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
+from flo.core.bounds import find_bounds
 from flo.core.checkpoint import describe_difference, expect_same, function_identities
-from flo.core.dag import Vertex
 from flo.core.errors import CheckpointError
 from flo.core.graph import Graph, nodes, text
 from flo.core.operator import Bound, Operator
@@ -78,14 +78,14 @@ def _describe_input(name: str, entry: Entry) -> Iterator[str]:
 
 
 def _describe_stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Description:
-    vertices = {id(vertex.operator): vertex for _, vertex in plan.vertices}
+    vertices, bounds = {id(vertex.operator): vertex for _, vertex in plan.vertices}, _bounds(plan)
     operators = []
     for node in nodes(stage.graph):
         vertex = vertices.get(id(node.operator))
         alone = vertex is not None and bool(vertex.outputs) and vertex.outputs[0].number in plan.alone
         where = Placement.ONE_PLACE if alone else _placement(node.operator) if vertex else Placement.ANYWHERE
         name = getattr(node.operator, "like", node.operator).name
-        bound = bound_of(vertex).value if vertex is not None else ""
+        bound = bounds[id(node.operator)].value if vertex is not None else ""
         operators.append({"name": name, "line": str(node.origin or ""), "where": where.value, "bound": bound})
     initial = Shard("", 1, stage.level, 0, stage.graph, tuple(each.type for each in stage.inputs)).initial()
     return {
@@ -96,11 +96,15 @@ def _describe_stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Descript
     }
 
 
-def bound_of(vertex: Vertex) -> Bound:
-    """What bounds the state of an operator of a plan."""
-    like = getattr(vertex.operator, "like", vertex.operator)
-    found: Bound = like.bound_on(tuple(to_value_type(stream.type) for stream in vertex.inputs))
-    return found
+def _bounds(plan: Plan) -> dict[int, Bound]:
+    """What bounds the state of each operator of a plan, by the identity of the operator."""
+    sent = {each.number: each.stream for each in plan.deliveries}
+    found = find_bounds(
+        [vertex for _, vertex in plan.vertices],
+        lambda stream: sent[-1 - stream.number] if stream.number < 0 else stream.number,
+        lambda stream: to_value_type(stream.type),
+    )
+    return {id(vertex.operator): bound for vertex, bound in found}
 
 
 def _placement(operator: Operator) -> Placement:
