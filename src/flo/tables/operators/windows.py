@@ -34,6 +34,7 @@ from flo.tables.translate import form_of
 from flo.tables.values import layout_of
 from flo.values.operators.sequences import Batch
 from flo.values.operators.windows import TimeWindows
+from flo.values.partitioned import Partitioned
 
 
 @form_of(*WINDOWERS)
@@ -58,7 +59,9 @@ class WindowTables(OnTables[TimeWindows | Batch]):
 
     @classmethod
     def fits(cls, like: TimeWindows | Batch, inputs: StreamTypes) -> bool:
-        return isinstance(like, Batch) or has_numbers(like)
+        if isinstance(like, Batch):
+            return True
+        return has_numbers(like) and not like.by_clock and not isinstance(inputs[0].collection, Partitioned)
 
     @property
     def windower(self) -> Windower:
