@@ -45,6 +45,8 @@ class Step:
     operator: Operator
     outputs: Deltas
     inside: tuple[str, ...] = ()
+    settled: bool = False
+    """Whether it may only be taken when nothing before the operator can step: see `small_steps`."""
 
 
 class Operator(Lowerable, ABC):

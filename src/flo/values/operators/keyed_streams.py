@@ -30,6 +30,7 @@ from flo.values.operators.shapes import (
     run_leaps,
     union_type,
 )
+from flo.values.partitioned import partitioned_as
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, BagValue, Set, ZSet, ZSetValue
 
@@ -57,7 +58,13 @@ def expect_inner(operator: Operator, given: StreamType, *kinds: type[Collection]
 
 
 def inner_types(operator: Operator, inputs: StreamTypes) -> StreamTypes:
-    """Return the input types of a key's graph. Z-sets share one X, because the graph sees all ends at once."""
+    """Return the input types of a key's graph. Z-sets share one X, because the graph sees all ends at once.
+
+    LVars behind the first input are shared by all keys."""
+    if any(isinstance(given.collection, LVar) for given in inputs[1:]):
+        own = tuple(given for given in inputs if not isinstance(given.collection, LVar))
+        found = iter(inner_types(operator, own))
+        return tuple(given if isinstance(given.collection, LVar) else next(found) for given in inputs)
     keyed = [expect_keyed(operator, given, index) for index, given in enumerate(inputs)]
     if not keyed:
         raise TypeMismatch(f"the body of `{operator.name}` has no input, so there are no keys")
@@ -159,7 +166,7 @@ class MapValues(KeyedUnary):
     def type(self, inputs: StreamTypes) -> StreamTypes:
         inner: Any = expect_inner(self, inputs[0], Sequence, Bag, Set, ZSet)
         mapped = type(inner)(returned_type(self.f))
-        return (StreamType(Keyed(expect_keyed(self, inputs[0]).key, mapped), inputs[0].bounded),)
+        return (StreamType(partitioned_as(expect_keyed(self, inputs[0]), mapped), inputs[0].bounded),)
 
     def consume(self, entries: dict[Any, Any]) -> Delta:
         evaluate_ahead(self.f, [element for value in entries.values() for element in value.elements_list()])

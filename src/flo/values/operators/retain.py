@@ -1,7 +1,7 @@
 """retain: the rows of a z-set whose time a clock has not passed, and beside them those that it has.
 
-Let c be the time of the clock, less `keep`. The outputs are {x : time(x) ≥ c} and {x : time(x) < c}, with the weights of
-the input. Both only depend on all rows that have come and on how far the clock has come, not on which of them came
+Let c be the time of the clock, less `keep`. The outputs are {x : time(x) ≥ c} and {x : time(x) < c}, with the weights
+of the input. Both only depend on all rows that have come and on how far the clock has come, not on which of them came
 first: a row that comes behind the clock goes to the second output at once, as it would have gone there later. So the
 operator is eager for every clock and every z-set, whether the clock follows the same rows or not.
 """
@@ -41,8 +41,8 @@ def to_number(moment: Any) -> Any:
 class Retain(Operator):
     """retain(time, keep, mark, …): (ZSet<T>, X), (LVar<Max>, Y) ↪ (ZSet<T>, Z), (ZSet<T>, Z); Z is B if both are.
 
-    `mark` is how far the clock has come, less `keep`. `waiting` has the rows that it has not passed, by their times. When
-    the clock has ended, nothing more will pass, and they are forgotten.
+    `mark` is how far the clock has come, less `keep`. `waiting` has the rows that it has not passed, by their times.
+    When the clock has ended, nothing more will pass, and they are forgotten.
     """
 
     time: Callable[[Any], Any]
