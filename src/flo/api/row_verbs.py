@@ -19,8 +19,10 @@ from flo.api.group_by import (
 )
 from flo.api.projections import bind_rows, columns_of, expect_column, expect_name, named_columns
 from flo.api.scope import B_co, C_co, StreamBase, name_input
+from flo.api.window_groups import GroupedWindows, are_windows
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.nested import Nested
 from flo.core.stream_type import Unbounded
 from flo.values.operators.elementwise import FlatMap, Map
 from flo.values.sequence import Sequence
@@ -133,8 +135,23 @@ class RowVerbs(StreamBase[C_co, B_co]):
             given[new.get(name, name)] = name
         return project_rows(self, "rename", given)
 
-    def group_by(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Grouped[B]:
-        """Put rows into groups with equal columns; `agg` computes a row for each. Null is a value like others here."""
+    @overload
+    def group_by(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Grouped[B]: ...
+    @overload
+    def group_by(
+        self: RowVerbs[Nested[Any], B], *columns: Asked[Any] | list[Any], **named: Asked[Any]
+    ) -> GroupedWindows[B]: ...
+    @overload
+    def group_by(
+        self: RowVerbs[Nested[Any, Any], B], *columns: Asked[Any] | list[Any], **named: Asked[Any]
+    ) -> GroupedWindows[B]: ...
+    def group_by(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Any:
+        """Put rows into groups with equal columns; `agg` computes a row for each. Null is a value like others here.
+
+        The groups of a z-set are there at once, and change with their rows. Those of windows come once, when the window
+        closes."""
+        if are_windows(self):
+            return GroupedWindows(self, columns, named)
         return group_rows(self, "group_by", columns, named)
 
     def rollup(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Grouped[B]:

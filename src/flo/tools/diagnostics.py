@@ -162,8 +162,9 @@ def of_report(report: Report, file: str, line: int) -> Iterator[Diagnostic]:
 
 
 FORGETTING = (
-    ("bounded=True", "for an input that ends: then the operator keeps what that input had"),
-    ("tumbling(…).nest(…)", "of a sequence, runs for each window, and forgets it"),
+    ('rows.retain("at", clock, keep=…)', "before it: rows that the clock has passed are forgotten"),
+    ("tumbling(…).group_by(…).agg(…)", "of a sequence: each window once, and then it is forgotten"),
+    ("bounded=True", "for an input that ends: only what it had is kept"),
 )
 """What to write instead of an operator whose state grows for ever."""
 
