@@ -31,6 +31,7 @@ from flo.values.operators.over import Over
 from flo.values.operators.over_functions import WindowFunction
 from flo.values.operators.pairs import MergeSorted, UnionSequences, Zip
 from flo.values.operators.per_key import PerKey
+from flo.values.operators.retain import Retain
 from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take, Window
 from flo.values.operators.sets import Difference, Intersection, SetJoin, ToBag, ToSet
 from flo.values.operators.sets import SetUnion as UnionSets
@@ -244,6 +245,7 @@ LATTICES = [
     *each(Threshold((1, 2)), LVar(Flat(int)), examples={int: [1]}),
     *each(Above(1), MAX),
     *each(Above(False), LVar(And())),
+    Case(Retain(itself, 1), (ZSET, MAX)),
 ]
 
 NOT_NEGATIVE = {ZSET: [dict(zip((1, 2, 3, 4), weights, strict=False)) for weights in every((1, 2), 4)]}

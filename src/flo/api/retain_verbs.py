@@ -80,7 +80,7 @@ def _expect_clock(stream: Any, time: Any, clock: Any, keep: Any) -> None:
         )
         raise name_input(error, clock).located(Origin.here())
     ordered = plain_type(lattice.ordered)
-    if isinstance(ordered, type) and ordered is not object and ordered not in KINDS[kind]:
+    if isinstance(ordered, type) and ordered not in (Any, *KINDS[kind]):
         error = TypeMismatch(
             f"`retain` compares the times of rows, {shown}, with the clock {{input}}, which is {type_name(ordered)}",
             facts=(("{input}", clock.type.described()),),
