@@ -13,6 +13,7 @@ from flo.core.elements import returned_type
 from flo.core.graph import Graph, Node, Parallel, Sequential, node, parallel, sequence
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import (
+    Bound,
     Delta,
     Deltas,
     Measure,
@@ -42,6 +43,7 @@ __all__ = [
     "BagValue",
     "Call",
     "Collection",
+    "Bound",
     "Delta",
     "Deltas",
     "Derivation",

@@ -51,7 +51,7 @@ class RetainTables(OnTables[Retain]):
     def key_columns(self, place: int) -> tuple[str, ...] | None:
         return layout_of(self.inputs[0]).names if place == 0 else None
 
-    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:  # type: ignore[override]
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         column = apply_function(self.like.time, (self.inputs[0],), table)[VALUE]
         times = Times.of(self.like.name, one_chunk(column))
         gone = times.null if self.mark is None else times.null | is_before(times.numbers, self.mark)

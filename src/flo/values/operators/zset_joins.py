@@ -59,7 +59,7 @@ class ZSetJoin(SameKind):
     """
 
     kind = ZSet
-    forgets_after = (0, 1)
+    forgets_after: ClassVar[tuple[int, ...]] = (0, 1)
     rule: ClassVar[str]
     counted: ClassVar[tuple[bool, bool]] = (False, True)
     """Whether results depend on which rows of each side are present. If so, their weights are kept, under the keys of
