@@ -41,9 +41,9 @@ from flo.values.weighted import BagValue, SetValue, ZSetValue
 
 __all__ = [
     "BagValue",
+    "Bound",
     "Call",
     "Collection",
-    "Bound",
     "Delta",
     "Deltas",
     "Derivation",
