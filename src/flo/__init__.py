@@ -36,11 +36,12 @@ from flo.api.aggregates import (
     var_samp,
 )
 from flo.api.body import Loop
+from flo.api.clock_verbs import min_clock
 from flo.api.flow import Flow, Here, register_engine, register_sql
 from flo.api.functions import greatest, hash, least, md5, regexp_extract, sha256, split_part, try_cast
 from flo.api.ordering import asc, desc
 from flo.api.running import FlowLoop, Result
-from flo.api.stream import Stream, Windowed
+from flo.api.stream import Clock, Stream, Windowed
 from flo.api.window_functions import (
     cume_dist,
     dense_rank,
@@ -89,6 +90,7 @@ from flo.values.lattice import BOTTOM, TOP, Lattice
 from flo.values.lattice_orders import And, Flat, Max, Min, NaturalSum, Or
 from flo.values.lattice_structures import GCounter, MapUnion, PNCounter, Product, SetUnion, Versioned
 from flo.values.lvar import LVar
+from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 
@@ -179,6 +181,7 @@ __all__ = [
     "BoundednessError",
     "ByHand",
     "CheckpointError",
+    "Clock",
     "Collection",
     "CollectionError",
     "DeferError",
@@ -209,6 +212,7 @@ __all__ = [
     "Or",
     "OrderError",
     "PNCounter",
+    "Partitioned",
     "Product",
     "RandomSchedule",
     "Result",
@@ -261,6 +265,7 @@ __all__ = [
     "max",
     "median",
     "min",
+    "min_clock",
     "mode",
     "cume_dist",
     "dense_rank",

@@ -13,6 +13,7 @@ from flo.core.elements import returned_type
 from flo.core.graph import Graph, Node, Parallel, Sequential, node, parallel, sequence
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import (
+    Bound,
     Delta,
     Deltas,
     Measure,
@@ -40,6 +41,7 @@ from flo.values.weighted import BagValue, SetValue, ZSetValue
 
 __all__ = [
     "BagValue",
+    "Bound",
     "Call",
     "Collection",
     "Delta",

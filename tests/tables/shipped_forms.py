@@ -29,6 +29,7 @@ from flo.values.operators.lattices import FoldLattice
 from flo.values.operators.nested_streams import Flatten
 from flo.values.operators.pairs import UnionSequences
 from flo.values.operators.per_key import PerKey
+from flo.values.operators.retain import Retain
 from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take
 from flo.values.operators.windows import Sliding, Tumbling
 from flo.values.operators.zset_joins import Join
@@ -38,12 +39,12 @@ from flo.verify.data.given import Given
 from flo.verify.programs.inputs import Input, small_inputs
 from flo.verify.programs.operators import Program
 from flo.verify.report import Report
-from tests.verify.shipped import BAG, INTS, PAIRS, ZSET, Case, both, each, operators_in
+from tests.verify.shipped import BAG, INTS, MAX, PAIRS, ZSET, Case, both, each, operators_in
 from tests.verify.shipped_operators import CASES, add, one, sign
 
 NUMBER, PAIR = Layout.of(int), Layout.of(tuple[int, int])
 NEXT, ABOVE = Expression(nw.col("value") + 1, (NUMBER,)), Expression(nw.col("value") > 0, (NUMBER,))
-SECOND = Expression("1", (PAIR,))
+SECOND, SAME = Expression("1", (PAIR,)), Expression("value", (NUMBER,))
 MORE = [
     *each(Map(NEXT), INTS, BAG, ZSET),
     *each(Filter(ABOVE), INTS, ZSET),
@@ -53,6 +54,7 @@ MORE = [
     *each(Tumbling(2, SECOND, lateness=1), PAIRS),
     *each(Sliding(2, 1, SECOND), PAIRS),
     *both(UnionSequences(), INTS),
+    Case(Retain(SAME, 1), (ZSET, MAX)),
 ]
 """Functions that are column expressions, where those of the others are Python's; and elements that have columns."""
 BODIES = [

@@ -98,3 +98,16 @@ def parsed(line: str) -> object:
 flow = flo.Flow("lines")
 flow.output("rows", flow.input("lines", flo.Sequence[str]).map(parsed))
 """
+
+GROWING = """\
+import flo
+
+
+def flow() -> flo.Flow:
+    flow = flo.Flow("growing")
+    numbers = flow.input("numbers", flo.ZSet[int])
+    once = numbers.distinct()
+    flow.output("once", once)
+    flow.output("total", numbers.agg(n=flo.count()))
+    return flow
+"""

@@ -179,6 +179,14 @@ def test_a_function_that_raises_on_values_that_nobody_chose(run: Run) -> None:
     assert out.splitlines()[-1] == "1 flow, 1 warning, no errors"
 
 
+def test_state_that_grows_for_ever_is_a_warning(run: Run) -> None:
+    status, out, _ = run(pipeline=programs.GROWING)
+    assert status == 0
+    growing = "`distinct` of the flow `growing` never forgets a row: its state grows with its input"
+    assert f"pipeline.py:7: warning: {growing}\n  instead   rows.retain(" in out
+    assert out.splitlines()[-1] == "1 flow, 1 warning, no errors"
+
+
 def test_a_file_can_say_what_it_is_tried_on(run: Run) -> None:
     status, out, _ = run(pipeline=programs.PARSER + "flo_examples = {str: ['1', '[2]']}\n")
     assert status == 0

@@ -24,6 +24,7 @@ from flo.values.lattice import Lattice
 from flo.values.lattice_orders import And, Flat, Max, Min, NaturalSum, Or
 from flo.values.lattice_structures import GCounter, MapUnion, PNCounter, Product, SetUnion, Versioned
 from flo.values.lvar import LVar
+from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify import check
@@ -52,6 +53,7 @@ COLLECTIONS: tuple[Collection, ...] = (
     Nested(Nested(INTS)),
     Keyed(str, Keyed(int, BAG)),
     Keyed(str, Nested(INTS)),
+    Partitioned(int, 2),
 )
 
 LATTICES: tuple[Lattice[Any], ...] = (

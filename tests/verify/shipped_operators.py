@@ -20,6 +20,7 @@ from flo.values.lattice_structures import SetUnion
 from flo.values.lvar import LVar
 from flo.values.operators import group_aggregates, zset_asof, zset_joins, zsets
 from flo.values.operators.bags import BagJoin, BagUnion, Count, Distinct, FoldUnordered, Sort, Sum
+from flo.values.operators.clocks import ClockOf, MinClock
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.group_by import Aggregated, GroupBy
 from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, KeyedJoin, MapValues
@@ -30,6 +31,7 @@ from flo.values.operators.over import Over
 from flo.values.operators.over_functions import WindowFunction
 from flo.values.operators.pairs import MergeSorted, UnionSequences, Zip
 from flo.values.operators.per_key import PerKey
+from flo.values.operators.retain import Retain
 from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take, Window
 from flo.values.operators.sets import Difference, Intersection, SetJoin, ToBag, ToSet
 from flo.values.operators.sets import SetUnion as UnionSets
@@ -38,6 +40,7 @@ from flo.values.operators.windows import Session, Sliding, Tumbling
 from flo.values.operators.zset_ranking import TopK
 from flo.values.operators.zset_streams import Differentiate, Integrate
 from flo.values.operators.zsets import ToZSet, ZSetToBag, ZSetToSet
+from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify.report import Report
@@ -92,6 +95,10 @@ def sign(x: int) -> int:
     return (x > 0) - (x < 0)
 
 
+def itself(x: int) -> int:
+    return x
+
+
 def anywhere(x: int) -> int:
     """The same place for all."""
     return 0
@@ -113,7 +120,7 @@ def one(operator: Operator) -> Node:
     return Node(None, operator)
 
 
-tee, swap, drop = Wire(1, (0, 0)), Wire(2, (1, 0)), Wire(1, ())
+tee, swap, drop, drop_late = Wire(1, (0, 0)), Wire(2, (1, 0)), Wire(1, ()), Wire(2, (0,))
 
 RUNNING_TOTAL: Graph = sequence(
     parallel(one(ReadDefer("total", INTS, INTS.value([0]).fix())), one(identity())),
@@ -180,6 +187,15 @@ SEQUENCES = [
     *each(Nest(sequence(parallel(one(Sort()), one(Sort())), one(MergeSorted()))), Nested(INTS, BAG)),
 ]
 
+PARTS, TWO = Partitioned(int, 2), {int: [0, 1]}
+"""Rows that are times, in two partitions."""
+
+
+def by_clock(windows: Operator) -> Graph:
+    """The windows of the rows on time, closed by the clock of these rows."""
+    return sequence(one(ClockOf(itself, 1)), parallel(one(swap), one(drop)), one(windows), one(drop_late))
+
+
 WINDOWS = [
     *each(Window(0.5), PAIRS),
     *each(Tumbling(1, when), PAIRS),
@@ -188,6 +204,13 @@ WINDOWS = [
     *each(Sliding(2, 1, when, lateness=1, bounds=True), PAIRS),
     *each(Session(1, when), PAIRS),
     *each(Session(2, when, lateness=3, bounds=True), PAIRS),
+    *each(Tumbling(1, itself), PARTS, examples=TWO),
+    *each(Sliding(2, 1, itself, lateness=1), PARTS, examples=TWO),
+    *each(Session(1, itself, bounds=True), PARTS, examples=TWO),
+    *each(ClockOf(when, 1), PAIRS),
+    *each(ClockOf(itself), PARTS, examples=TWO),
+    *both(MinClock(), MAX),
+    *each(Nest(by_clock(Session(1, itself, by_clock=True))), Nested(INTS), examples={int: [0, 2]}),
 ]
 
 UNORDERED = [
@@ -222,6 +245,7 @@ LATTICES = [
     *each(Threshold((1, 2)), LVar(Flat(int)), examples={int: [1]}),
     *each(Above(1), MAX),
     *each(Above(False), LVar(And())),
+    Case(Retain(itself, 1), (ZSET, MAX)),
 ]
 
 NOT_NEGATIVE = {ZSET: [dict(zip((1, 2, 3, 4), weights, strict=False)) for weights in every((1, 2), 4)]}

@@ -98,12 +98,18 @@ def infer_collection(key: str, initial: Any) -> Collection:
 
 
 def build_body(
-    function: Callable[..., Any], parent: Scope, inner: StreamTypes, verb: str, *, loops: bool
+    function: Callable[..., Any],
+    parent: Scope,
+    inner: StreamTypes,
+    verb: str,
+    *,
+    loops: bool,
+    outer: tuple[Stream[Any, Any], ...] = (),
 ) -> tuple[Graph, Scope, Loop]:
     """Call the user's function on inner streams of these types, and compile the graph that it built."""
     origin = Origin.here()
     expect_callable(verb, "body", function)
-    scope = Scope(f"the body of `{verb}` at {origin}", parent)
+    scope = Scope(f"the body of `{verb}` at {origin}", parent, outer=outer)
     loop = Loop(scope)
     names = _parameters(function, len(inner), loops, verb, origin)
     streams = [scope.add_input(name, kind, origin) for name, kind in zip(names, inner, strict=False)]

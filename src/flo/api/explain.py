@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from flo.api.scope import Scope, Vertex
+from flo.core.bounds import find_bounds
 from flo.core.dag import live_vertices
 from flo.core.labels import label
-from flo.core.operator import Operator
+from flo.core.operator import Bound, Operator
 from flo.core.term import ATOMS
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
 
 
+WIDEST = 56
+"""How many characters of an operator are shown beside its state."""
 _INNER = re.compile(r"==\d+=|==(?=present|…)|=(?=set\b)")
 """Parts of the names that `agg` gives to the columns it adds."""
 _HIDDEN = re.compile(r"==(?=\w)")
@@ -32,7 +35,31 @@ def explain_flow(name: str, scope: Scope, outputs: Mapping[str, Stream[Any, Any]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         lines.append(("  " + "   ".join([*cells, row[4]])).rstrip())
-    return "\n".join(lines)
+    return "\n".join([*lines, *explain_state(scope, outputs)])
+
+
+def states(scope: Scope, outputs: Iterable[Stream[Any, Any]]) -> Iterator[tuple[Vertex, Bound]]:
+    """Yield every operator that keeps something, those of bodies included, and what bounds its state."""
+    for vertex, bound in find_bounds(live_vertices(scope.vertices, list(outputs))):
+        if bound is not Bound.NOTHING:
+            yield vertex, bound
+        if vertex.body is not None:
+            yield from states(vertex.body, [stream for each in vertex.body.vertices for stream in each.outputs])
+
+
+def explain_state(scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) -> list[str]:
+    """Return a line for every operator that keeps something: what bounds its state, or that it grows."""
+    rows = [
+        (_shorten(describe_operator(vertex.operator)), bound.value, str(vertex.origin or ""))
+        for vertex, bound in states(scope, outputs.values())
+    ]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(2)]
+    lines = (f"  {what.ljust(widths[0])}   {bound.ljust(widths[1])}   {where}".rstrip() for what, bound, where in rows)
+    return ["state", *lines] if rows else []
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
 
 
 def _rows(

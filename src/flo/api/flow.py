@@ -25,7 +25,8 @@ from flo.core.stream_type import Bounded, Derivation, StreamType, StreamTypes, U
 from flo.core.structural import Source
 from flo.core.typing import program
 from flo.values.operators.upserts import Upsert
-from flo.values.weighted import ZSet
+from flo.values.partitioned import Partitioned
+from flo.values.weighted import Bag, ZSet
 from flo.verify.exploration.arrivals import split_into_channels
 from flo.verify.exploration.explore import MOST_STATES, Exploration, explore
 from flo.verify.exploration.replay import Replay, flow_replay_line, replay_graph
@@ -72,16 +73,26 @@ class Flow:
         self._outputs: dict[str, Stream[Any, Any]] = {}
 
     @overload
-    def input(self, name: str, collection: type[C] | C, *, bounded: Literal[False] = False) -> Stream[C, Unbounded]: ...
+    def input(
+        self, name: str, collection: type[C] | C, *, bounded: Literal[False] = False, partitions: int | None = None
+    ) -> Stream[C, Unbounded]: ...
     @overload
-    def input(self, name: str, collection: type[C] | C, *, bounded: Literal[True]) -> Stream[C, Bounded]: ...
+    def input(
+        self, name: str, collection: type[C] | C, *, bounded: Literal[True], partitions: int | None = None
+    ) -> Stream[C, Bounded]: ...
     @overload
-    def input(self, name: str, collection: type[C] | C, *, bounded: bool) -> Stream[C, Unbounded]: ...
-    def input(self, name: str, collection: Any, *, bounded: bool = False) -> Any:
-        """Declare an input that data is pushed to. It is unbounded, so it may never end, unless `bounded=True`."""
+    def input(
+        self, name: str, collection: type[C] | C, *, bounded: bool, partitions: int | None = None
+    ) -> Stream[C, Unbounded]: ...
+    def input(self, name: str, collection: Any, *, bounded: bool = False, partitions: int | None = None) -> Any:
+        """Declare an input that data is pushed to. It is unbounded, so it may never end, unless `bounded=True`.
+
+        A `Partitioned` log has so many `partitions`, numbered from 0.
+        """
         here = Origin.here()
         try:
-            stream_type = StreamType(_expect_hashable(as_rows(Collection.of(collection))), bounded)
+            kind = _with_partitions(as_rows(Collection.of(collection)), partitions)
+            stream_type = StreamType(_expect_hashable(kind), bounded)
         except FloError as error:
             raise error.located(here) from None
         return self._scope.add_input(name, stream_type, here)
@@ -337,6 +348,26 @@ def _operators(scope: Scope) -> Iterator[tuple[Operator, StreamTypes]]:
         yield vertex.operator, tuple(stream.type for stream in vertex.inputs)
         if vertex.body is not None:
             yield from _operators(vertex.body)
+
+
+def _with_partitions(collection: Collection, partitions: Any) -> Collection:
+    """Return the collection with this number of partitions, if it is a partitioned log."""
+    if not isinstance(collection, Partitioned):
+        if partitions is not None:
+            raise TypeMismatch(
+                f"only a Partitioned input has partitions; got a {collection.name}",
+                instead=(("flo.Partitioned[…]", "a log that has an order within each partition"),),
+            )
+        return collection
+    if partitions is None and collection.count:
+        return collection
+    if type(partitions) is not int or partitions < 1:
+        raise TypeMismatch(
+            f"`partitions` of a Partitioned input must be an integer ≥ 1; got {brief(partitions)}",
+            instead=(("flow.input(…, flo.Partitioned[…], partitions=3)", "they are numbered 0, 1 and 2"),),
+        )
+    _expect_hashable(Bag(collection.row))  # the rows of a window have no order
+    return Partitioned(collection.row, partitions)
 
 
 def _expect_hashable(collection: Collection) -> Collection:

@@ -72,8 +72,8 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
         for stream in streams:
             expect_kind("per_key", stream, Keyed, signature=PerKey.signature, instead=TO_KEYED)
         inner = tuple(StreamType(stream.collection.inner, stream.bounded) for stream in streams)
-        graph, scope, _ = build_body(body, self.scope, inner, "per_key", loops=False)
-        outputs = self.apply(PerKey(graph), *others)
+        graph, scope, _ = build_body(body, self.scope, inner, "per_key", loops=False, outer=streams)
+        outputs = self.apply(PerKey(graph), *others, *scope.shared)
         outputs[0].source.body = scope
         return outputs[0] if len(outputs) == 1 else outputs
 

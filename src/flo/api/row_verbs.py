@@ -19,8 +19,10 @@ from flo.api.group_by import (
 )
 from flo.api.projections import bind_rows, columns_of, expect_column, expect_name, named_columns
 from flo.api.scope import B_co, C_co, StreamBase, name_input
+from flo.api.window_groups import GroupedWindows, are_windows
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.nested import Nested
 from flo.core.stream_type import Unbounded
 from flo.values.operators.elementwise import FlatMap, Map
 from flo.values.sequence import Sequence
@@ -55,7 +57,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
                 instead=(('select("a", b=…)', "names, and expressions by name"), ("select(nw.all())", "all columns")),
                 where=Origin.here(),
             )
-        return _project(self, "select", given)
+        return project_rows(self, "select", given)
 
     @overload
     def with_columns(
@@ -76,7 +78,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
     def with_columns(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Any:
         """Return the rows with more columns, or with columns replaced."""
         own = {name: name for name in columns_of(self, "with_columns")}
-        return _project(self, "with_columns", own | named_columns("with_columns", columns, named, self))
+        return project_rows(self, "with_columns", own | named_columns("with_columns", columns, named, self))
 
     @overload
     def drop(self: RowVerbs[Sequence[Any], B], *columns: str | list[str]) -> Stream[Sequence[Any], B]: ...
@@ -96,7 +98,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
         left = {name: name for name in own if name not in dropped}
         if not left:
             raise TypeMismatch("`drop` must leave at least one column", where=Origin.here())
-        return _project(self, "drop", left)
+        return project_rows(self, "drop", left)
 
     @overload
     def rename(
@@ -131,10 +133,25 @@ class RowVerbs(StreamBase[C_co, B_co]):
             if new.get(name, name) in given:
                 raise TypeMismatch(f"`rename` makes two columns `{new.get(name, name)}`", where=Origin.here())
             given[new.get(name, name)] = name
-        return _project(self, "rename", given)
+        return project_rows(self, "rename", given)
 
-    def group_by(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Grouped[B]:
-        """Put rows into groups with equal columns; `agg` computes a row for each. Null is a value like others here."""
+    @overload
+    def group_by(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Grouped[B]: ...
+    @overload
+    def group_by(
+        self: RowVerbs[Nested[Any], B], *columns: Asked[Any] | list[Any], **named: Asked[Any]
+    ) -> GroupedWindows[B]: ...
+    @overload
+    def group_by(
+        self: RowVerbs[Nested[Any, Any], B], *columns: Asked[Any] | list[Any], **named: Asked[Any]
+    ) -> GroupedWindows[B]: ...
+    def group_by(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Any:
+        """Put rows into groups with equal columns; `agg` computes a row for each. Null is a value like others here.
+
+        The groups of a z-set are there at once, and change with their rows. Those of windows come once, when the window
+        closes."""
+        if are_windows(self):
+            return GroupedWindows(self, columns, named)
         return group_rows(self, "group_by", columns, named)
 
     def rollup(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Grouped[B]:
@@ -189,7 +206,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
         return self._then(FlatMap(f))
 
 
-def _project(stream: StreamBase[Any, B], verb: str, given: dict[str, Any]) -> Stream[Any, B]:
+def project_rows(stream: StreamBase[Any, B], verb: str, given: dict[str, Any]) -> Stream[Any, B]:
     columns_of(stream, verb)
     projected: Stream[Any, B] = stream._then_named(verb, Map(bind_rows(verb, given, stream)))
     return projected

@@ -45,6 +45,10 @@ class Scope:
     parent: Scope | None = None
     inputs: list[Stream[Any, Any]] = field(default_factory=list)
     vertices: list[Vertex] = field(default_factory=list)
+    outer: tuple[Stream[Any, Any], ...] = ()
+    """Of a body of `per_key`: the keyed streams around it, one for each of its first inputs."""
+    shared: dict[Stream[Any, Any], Stream[Any, Any]] = field(default_factory=dict)
+    """Of a body of `per_key`: the clocks around it that it reads, and the inputs that they are in the body."""
 
     def add_input(self, name: str, stream_type: StreamType, origin: Origin | None) -> Stream[Any, Any]:
         from flo.api.stream import Stream

@@ -6,22 +6,28 @@ works. Flo checks the same again when the program is built.
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from flo.api.asof_verbs import AsofVerbs
+from flo.api.clock_verbs import ClockVerbs
 from flo.api.combine_verbs import CombineVerbs
 from flo.api.element_verbs import ElementVerbs
 from flo.api.keyed_verbs import KeyedVerbs
 from flo.api.lattice_verbs import LatticeVerbs
 from flo.api.over_verbs import OverVerbs
+from flo.api.retain_verbs import RetainVerbs
 from flo.api.row_verbs import RowVerbs
 from flo.api.scope import B_co, C_co
 from flo.api.sequence_verbs import NestedVerbs, SequenceVerbs
+from flo.api.window_column_verbs import WindowColumnVerbs
 from flo.api.window_verbs import WindowVerbs
 from flo.api.zset_verbs import ZSetVerbs
 from flo.core.nested import Nested
 from flo.values.event_time import TimeWindow
+from flo.values.lattice_orders import Max
+from flo.values.lvar import LVar
 from flo.values.sequence import Sequence
+from flo.values.weighted import Bag, ZSet
 
 
 class Stream(
@@ -30,6 +36,9 @@ class Stream(
     CombineVerbs[C_co, B_co],
     SequenceVerbs[C_co, B_co],
     WindowVerbs[C_co, B_co],
+    ClockVerbs[C_co, B_co],
+    WindowColumnVerbs[C_co, B_co],
+    RetainVerbs[C_co, B_co],
     LatticeVerbs[C_co, B_co],
     ZSetVerbs[C_co, B_co],
     AsofVerbs[C_co, B_co],
@@ -43,6 +52,15 @@ class Stream(
 T_co = TypeVar("T_co", covariant=True)
 
 
+class Clock(Stream[LVar[Max[Any]], B_co], Generic[C_co, B_co]):
+    """How far the event time of a stream has come, as a value that grows."""
+
+    rows: Stream[C_co, B_co]
+    """The elements that came on time. The minimum of clocks has none."""
+    late: Stream[C_co, B_co]
+    """The elements that came behind the clock. If nothing reads them, a run puts them in `result.late`."""
+
+
 class Windowed(Stream[Nested[Sequence[T_co]], B_co], Generic[T_co, B_co]):
     """Windows as inner streams. `late` is the side output of late elements. If nothing reads it, a run puts them in
     `result.late`."""
@@ -50,7 +68,25 @@ class Windowed(Stream[Nested[Sequence[T_co]], B_co], Generic[T_co, B_co]):
     late: Stream[Sequence[T_co], B_co]
 
 
+class WindowedBags(Stream[Nested[Bag[T_co]], B_co], Generic[T_co, B_co]):
+    """Windows of elements without an order, such as those of a partitioned stream. For type checkers."""
+
+    late: Stream[Bag[T_co], B_co]
+
+
+class BoundedBags(Stream[Nested[Bag[T_co], Sequence[TimeWindow]], B_co], Generic[T_co, B_co]):
+    """The same, with a second inner stream that has their bounds."""
+
+    late: Stream[Bag[T_co], B_co]
+
+
 class BoundedWindows(Stream[Nested[Sequence[T_co], Sequence[TimeWindow]], B_co], Generic[T_co, B_co]):
     """Windows with a second inner stream that has their bounds. For type checkers."""
 
     late: Stream[Sequence[T_co], B_co]
+
+
+class Retained(Stream[ZSet[T_co], B_co], Generic[T_co, B_co]):
+    """Rows that a clock has not passed. `expired` is the side output of those that it has."""
+
+    expired: Stream[ZSet[T_co], B_co]

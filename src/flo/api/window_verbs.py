@@ -1,19 +1,25 @@
-"""Verbs that cut a sequence into windows of event time."""
+"""Verbs that cut a stream into windows of event time."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from flo.api.arguments import expect_function
+from flo.api.arguments import expect_function, expect_no_argument
+from flo.api.clock_verbs import read_clock
 from flo.api.columns import Asked
 from flo.api.scope import B_co, C_co, StreamBase
-from flo.core.operator import Operator
+from flo.api.window_column_verbs import session_columns
+from flo.core.errors import Origin, TypeMismatch
 from flo.core.stream_type import Unbounded
-from flo.values.operators.windows import Session, Sliding, Tumbling
+from flo.values.operators.windows import Session, Sliding, TimeWindows, Tumbling
+from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence
+from flo.values.weighted import Bag, ZSet
 
 if TYPE_CHECKING:
-    from flo.api.stream import BoundedWindows, Windowed
+    from flo.api.stream import BoundedBags, BoundedWindows, Clock, Stream, Windowed, WindowedBags
+    from flo.columns.expression import Column
 
 T = TypeVar("T")
 B = TypeVar("B", bound=Unbounded)
@@ -21,8 +27,10 @@ B = TypeVar("B", bound=Unbounded)
 
 class WindowVerbs(StreamBase[C_co, B_co]):
     """A window closes when an element arrives that is `lateness` or more beyond its end. Later elements of that window
-    go to the side output `.late`. A bounded stream also emits its open windows at the end. With `bounds=True` each
-    window has a second inner stream with its `TimeWindow(start, end)`."""
+    go to the side output `.late`. In a partitioned stream the elements of a window have no order; an element is late by
+    the clock of its own partition, and a window closes when all partitions have come beyond its end. A bounded stream
+    also emits its open windows at the end. With `bounds=True` each window has a second inner stream with its
+    `TimeWindow(start, end)`. With `clock=` the windows follow that clock, and their time is the one that it has."""
 
     @overload
     def tumbling(
@@ -32,9 +40,31 @@ class WindowVerbs(StreamBase[C_co, B_co]):
     def tumbling(
         self: WindowVerbs[Sequence[T], B], size: Any, time: Asked[T], lateness: Any = None
     ) -> Windowed[T, B]: ...
-    def tumbling(self, size: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
+    @overload
+    def tumbling(
+        self: WindowVerbs[Partitioned[T], B], size: Any, time: Asked[T], lateness: Any = None, *, bounds: Literal[True]
+    ) -> BoundedBags[T, B]: ...
+    @overload
+    def tumbling(
+        self: WindowVerbs[Partitioned[T], B], size: Any, time: Asked[T], lateness: Any = None
+    ) -> WindowedBags[T, B]: ...
+    @overload
+    def tumbling(
+        self: WindowVerbs[Sequence[T], B], size: Any, *, clock: Clock[Any, Any], bounds: Literal[True]
+    ) -> BoundedWindows[T, B]: ...
+    @overload
+    def tumbling(self: WindowVerbs[Sequence[T], B], size: Any, *, clock: Clock[Any, Any]) -> Windowed[T, B]: ...
+    @overload
+    def tumbling(
+        self: WindowVerbs[Bag[T], B], size: Any, *, clock: Clock[Any, Any], bounds: Literal[True]
+    ) -> BoundedBags[T, B]: ...
+    @overload
+    def tumbling(self: WindowVerbs[Bag[T], B], size: Any, *, clock: Clock[Any, Any]) -> WindowedBags[T, B]: ...
+    def tumbling(
+        self, size: Any, time: Any = None, lateness: Any = None, *, bounds: bool = False, clock: Any = None
+    ) -> Any:
         """Cut into adjacent windows of one size."""
-        return self._windows(Tumbling(size, expect_function("tumbling", "time", time, self), lateness, bounds=bounds))
+        return self._windows(Tumbling(size, time, lateness, bounds=bounds), clock)
 
     @overload
     def sliding(
@@ -50,11 +80,41 @@ class WindowVerbs(StreamBase[C_co, B_co]):
     def sliding(
         self: WindowVerbs[Sequence[T], B], size: Any, slide: Any, time: Asked[T], lateness: Any = None
     ) -> Windowed[T, B]: ...
-    def sliding(self, size: Any, slide: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
+    @overload
+    def sliding(
+        self: WindowVerbs[Partitioned[T], B],
+        size: Any,
+        slide: Any,
+        time: Asked[T],
+        lateness: Any = None,
+        *,
+        bounds: Literal[True],
+    ) -> BoundedBags[T, B]: ...
+    @overload
+    def sliding(
+        self: WindowVerbs[Partitioned[T], B], size: Any, slide: Any, time: Asked[T], lateness: Any = None
+    ) -> WindowedBags[T, B]: ...
+    @overload
+    def sliding(
+        self: WindowVerbs[Sequence[T], B], size: Any, slide: Any, *, clock: Clock[Any, Any], bounds: Literal[True]
+    ) -> BoundedWindows[T, B]: ...
+    @overload
+    def sliding(
+        self: WindowVerbs[Sequence[T], B], size: Any, slide: Any, *, clock: Clock[Any, Any]
+    ) -> Windowed[T, B]: ...
+    @overload
+    def sliding(
+        self: WindowVerbs[Bag[T], B], size: Any, slide: Any, *, clock: Clock[Any, Any], bounds: Literal[True]
+    ) -> BoundedBags[T, B]: ...
+    @overload
+    def sliding(
+        self: WindowVerbs[Bag[T], B], size: Any, slide: Any, *, clock: Clock[Any, Any]
+    ) -> WindowedBags[T, B]: ...
+    def sliding(
+        self, size: Any, slide: Any, time: Any = None, lateness: Any = None, *, bounds: bool = False, clock: Any = None
+    ) -> Any:
         """Cut into windows of one size that start every `slide`: an element may be in several."""
-        return self._windows(
-            Sliding(size, slide, expect_function("sliding", "time", time, self), lateness, bounds=bounds)
-        )
+        return self._windows(Sliding(size, slide, time, lateness, bounds=bounds), clock)
 
     @overload
     def session(
@@ -64,17 +124,72 @@ class WindowVerbs(StreamBase[C_co, B_co]):
     def session(
         self: WindowVerbs[Sequence[T], B], gap: Any, time: Asked[T], lateness: Any = None
     ) -> Windowed[T, B]: ...
-    def session(self, gap: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
-        """Cut into windows that end when nothing arrives for `gap`."""
-        return self._windows(Session(gap, expect_function("session", "time", time, self), lateness, bounds=bounds))
+    @overload
+    def session(
+        self: WindowVerbs[Partitioned[T], B], gap: Any, time: Asked[T], lateness: Any = None, *, bounds: Literal[True]
+    ) -> BoundedBags[T, B]: ...
+    @overload
+    def session(
+        self: WindowVerbs[Partitioned[T], B], gap: Any, time: Asked[T], lateness: Any = None
+    ) -> WindowedBags[T, B]: ...
+    @overload
+    def session(
+        self: WindowVerbs[Sequence[T], B], gap: Any, *, clock: Clock[Any, Any], bounds: Literal[True]
+    ) -> BoundedWindows[T, B]: ...
+    @overload
+    def session(self: WindowVerbs[Sequence[T], B], gap: Any, *, clock: Clock[Any, Any]) -> Windowed[T, B]: ...
+    @overload
+    def session(
+        self: WindowVerbs[Bag[T], B], gap: Any, *, clock: Clock[Any, Any], bounds: Literal[True]
+    ) -> BoundedBags[T, B]: ...
+    @overload
+    def session(self: WindowVerbs[Bag[T], B], gap: Any, *, clock: Clock[Any, Any]) -> WindowedBags[T, B]: ...
+    @overload
+    def session(
+        self: WindowVerbs[ZSet[T], B], gap: Any, time: Column, *, by: Column | list[Column] | None = None
+    ) -> Stream[ZSet[Any], B]: ...
+    def session(
+        self,
+        gap: Any,
+        time: Any = None,
+        lateness: Any = None,
+        *,
+        bounds: bool = False,
+        clock: Any = None,
+        by: Any = None,
+    ) -> Any:
+        """Cut a sequence into windows that end when nothing arrives for `gap`.
 
-    def _windows(self, operator: Operator) -> Any:
+        Of a z-set of rows, add the bounds of the session that a row is in, as `window_start` and `window_end`: rows
+        with equal `by` that are less than `gap` apart are in one session. A row without a time has null in both.
+        """
+        if isinstance(self.collection, ZSet) or by is not None:
+            for name, given in (("lateness", lateness), ("clock", clock)):
+                expect_no_argument("session", name, given, "the sessions of a z-set are corrected when rows come late")
+            expect_no_argument("session", "bounds", bounds or None, "the bounds of a z-set's sessions are columns")
+            return session_columns(self, gap, time, by)
+        return self._windows(Session(gap, time, lateness, bounds=bounds), clock)
+
+    def _windows(self, operator: TimeWindows, clock: Any) -> Any:
         from flo.api.stream import Windowed  # here, because it is a stream and has the verbs of this module
 
-        windows, late = self.apply(operator)
+        given: Any = operator
+        if clock is None:
+            given = replace(given, time=expect_function(operator.name, "time", operator.time, self))
+            windows, late = self.apply(given)
+        else:
+            if operator.time is not None or operator.lateness is not None:
+                raise TypeMismatch(
+                    f"`{operator.name}` with a clock has the time and the lateness of the clock",
+                    instead=((f"{operator.name}(…, clock=…)", "without `time` and `lateness`"),),
+                    where=Origin.here(),
+                )
+            seen, follows = read_clock(operator.name, self, clock)
+            windows, late = self.apply(replace(given, time=seen.time, by_clock=True), follows)
         vertex = windows.source
         result: Any = Windowed(windows.scope, windows.type, windows.name, windows.origin, vertex)
-        result.late = vertex.late = late
+        result.late = late
+        vertex.late = late if clock is None else None
         result.assigned = windows.assigned
         vertex.outputs = (result, late)
         return result

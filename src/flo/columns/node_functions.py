@@ -15,7 +15,7 @@ import narwhals as nw
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns import arithmetic, functions, texts, times
+from flo.columns import arithmetic, functions, texts, times, windowing
 from flo.columns.arithmetic import Data
 
 
@@ -223,6 +223,7 @@ KEEPING: dict[str, Compute] = {
     **{name: _as_floats(name) for name in ("exp", "sqrt", "sin", "cos", "is_nan", "is_finite")},
     **texts.FUNCTIONS,
     **times.FUNCTIONS,
+    **windowing.FUNCTIONS,
     "ceil": _unary(pc.ceil),
     "floor": _unary(pc.floor),
     "is_in": _is_in,

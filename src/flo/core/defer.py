@@ -9,7 +9,7 @@ from typing import final
 from flo.core.collection import Collection, Value
 from flo.core.errors import DeferError
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, nodes
-from flo.core.operator import Measure, Operator, Step, Values, expect_arity, expect_bounded
+from flo.core.operator import Bound, Measure, Operator, Step, Values, expect_arity, expect_bounded
 from flo.core.stream_type import Derivation, StreamTypes
 from flo.core.structural import EmitOnce
 
@@ -24,6 +24,7 @@ class ReadDefer(EmitOnce):
     value: Value | None = None
 
     name = "read_defer"
+    keeps = Bound.NOTHING
     rule = "read-defer-emit"
     error = DeferError
 
@@ -41,6 +42,7 @@ class WriteDefer(Operator):
     key: str
 
     name = "write_defer"
+    keeps = Bound.VALUE
     arity = (1, 0)
     waits = "passes its whole input to the next round"
 

@@ -10,7 +10,7 @@ from flo.core.defer import check_defers, check_initial, collect_defer, set_defer
 from flo.core.errors import BoundednessError, TypeMismatch
 from flo.core.graph import Graph, inputs, setinput, with_origins
 from flo.core.nested import Nested, NestedValue
-from flo.core.operator import Measure, Operator, Step, Values, concat_all, expect_arity, expect_collection
+from flo.core.operator import Bound, Measure, Operator, Step, Values, concat_all, expect_arity, expect_collection
 from flo.core.semantics import attempt, measure, small_steps
 from flo.core.stream_type import Derivation, StreamType, StreamTypes
 from flo.core.typing import derive, initial
@@ -30,6 +30,7 @@ class Nest(Operator):
     outputs: Values = ()
 
     name = "nest"
+    keeps = Bound.VALUE
     signature = "(Nested[C], X) -> (Nested[D], X)"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import Field, dataclass, fields
+from enum import Enum
 from typing import Any, ClassVar, Self, TypeAlias
 
 from flo.core.collection import Value
@@ -20,6 +21,21 @@ Measure: TypeAlias = tuple[Any, ...]
 """An element of the well-founded order ≺: nested tuples of naturals, compared lexicographically."""
 
 
+class Bound(Enum):
+    """What bounds the state that an operator keeps between steps."""
+
+    NOTHING = "keeps nothing"
+    VALUE = "one value"
+    GROUPS = "one value for each group or key"
+    WINDOWS = "the rows of open windows"
+    CLOCK = "the rows that the clock has not passed"
+    WAITING = "the rows that wait for the other side"
+    SIDE = "the rows of the side that ends"
+    END = "its input, which ends"
+    ROWS = "grows with its input"
+    UNKNOWN = "not declared"
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """`(I, op) →δ (I', op', O')` and the rule that allows it. `inside` has the rules used in a nested graph."""
@@ -29,6 +45,8 @@ class Step:
     operator: Operator
     outputs: Deltas
     inside: tuple[str, ...] = ()
+    settled: bool = False
+    """Whether it may only be taken when nothing before the operator can step: see `small_steps`."""
 
 
 class Operator(Lowerable, ABC):
@@ -52,6 +70,12 @@ class Operator(Lowerable, ABC):
     """Whether it does the same to each element, regardless of the others: then its input can be spread over shards."""
     retracts: ClassVar[bool] = True
     """Whether its output may have retractions although its inputs have none."""
+    keeps: ClassVar[Bound] = Bound.UNKNOWN
+    """What bounds its state."""
+    forgets_after: ClassVar[tuple[int, ...]] = ()
+    """The inputs after whose end it only keeps what they had, of an operator that keeps rows."""
+    retained_outputs: ClassVar[tuple[int, ...]] = ()
+    """The outputs whose rows are retracted when a clock passes them."""
     shares_flag: ClassVar[bool] = False
     """Whether all inputs have the same boundedness X in the operator's type."""
 
@@ -81,6 +105,14 @@ class Operator(Lowerable, ABC):
         """I, for input types that fit it. With `shares_flag`, all inputs are unbounded as soon as one of them is."""
         bounded = all(given.bounded for given in inputs)
         return tuple(StreamType(given.collection, bounded) for given in inputs) if self.shares_flag else inputs
+
+    def bound_on(self, inputs: StreamTypes) -> Bound:
+        """Return what bounds its state on inputs of these types."""
+        if self.keeps is not Bound.ROWS:
+            return self.keeps
+        if all(given.bounded for given in inputs):
+            return Bound.END
+        return Bound.SIDE if any(inputs[place].bounded for place in self.forgets_after) else Bound.ROWS
 
     @abstractmethod
     def steps(self, inputs: Values) -> Iterator[Step]:

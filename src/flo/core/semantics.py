@@ -20,6 +20,7 @@ class GraphStep:
     place: tuple[int, ...]
     graph: Graph
     outputs: Deltas
+    settled: bool = False
 
     @property
     def rule(self) -> str:
@@ -32,6 +33,9 @@ def small_steps(graph: Graph) -> Iterator[GraphStep]:
 
     If a user's function raises, its rule does not apply, and the other operators can still step. The error is raised
     when no step is left.
+
+    A step that is `settled` is enabled if nothing to the left of its operator can step. A clock is read by such steps:
+    it must not overtake the rows that came before it (docs/deviations.md).
     """
     step, faults = None, list[FloError]()
     for step in _steps(graph, faults):
@@ -43,12 +47,16 @@ def small_steps(graph: Graph) -> Iterator[GraphStep]:
 def _steps(graph: Graph, faults: list[FloError]) -> Iterator[GraphStep]:
     match graph:
         case Sequential(left, right):
+            is_stuck, before = True, len(faults)
             for step in _steps(left, faults):
+                is_stuck = False
                 fed = setinput(right, concat_all(inputs(right), step.outputs))
                 nothing = (None,) * right.arity[1]
                 yield _inside(step, "sequence-left", 0, Sequential(step.graph, fed), nothing)
+            is_stuck &= len(faults) == before
             for step in _steps(right, faults):
-                yield _inside(step, "sequence-right", 1, Sequential(left, step.graph), step.outputs)
+                if is_stuck or not step.settled:
+                    yield _inside(step, "sequence-right", 1, Sequential(left, step.graph), step.outputs)
         case Parallel(left, right):
             for step in _steps(left, faults):
                 outputs = step.outputs + (None,) * right.arity[1]
@@ -69,11 +77,11 @@ def _steps(graph: Graph, faults: list[FloError]) -> Iterator[GraphStep]:
                     return
                 _expect_step(graph, taken)
                 after = Node(taken.inputs, taken.operator, origin)
-                yield GraphStep(("operator", taken.rule, *taken.inside), (), after, taken.outputs)
+                yield GraphStep(("operator", taken.rule, *taken.inside), (), after, taken.outputs, taken.settled)
 
 
 def _inside(step: GraphStep, rule: str, side: int, graph: Graph, outputs: Deltas) -> GraphStep:
-    return GraphStep((rule, *step.path), (side, *step.place), graph, outputs)
+    return GraphStep((rule, *step.path), (side, *step.place), graph, outputs, step.settled)
 
 
 def stuck(graph: Graph) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, final
 
 from flo.core.collection import Collection, Value
 from flo.core.errors import FloError, TypeMismatch
-from flo.core.operator import Measure, Operator, Step, Values
+from flo.core.operator import Bound, Measure, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Call, Lowering, Term, register
 
@@ -29,6 +29,7 @@ class Wire(Operator):
     routes: tuple[int, ...]
 
     name = "wire"
+    keeps = Bound.NOTHING
 
     @property
     def arity(self) -> tuple[int, int]:  # type: ignore[override]
@@ -95,4 +96,5 @@ class Source(EmitOnce):
     value: Value | None = None
 
     name = "source"
+    keeps = Bound.NOTHING
     rule = "source-emit"

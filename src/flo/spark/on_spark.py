@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame, SparkSession
 
 import flo.tables.operators  # noqa: F401  # registers the operators on tables
+from flo.api.explain import explain_state
 from flo.api.running import expect_known
 from flo.columns.derive import derive_table_types
 from flo.columns.pruning import prune_columns
@@ -220,7 +221,8 @@ class OnSpark:
         native = {id(operator) for each in self._natives for operator in each.operators}
         native |= {id(vertex.operator) for _, vertex in self._plan.vertices if segment_of(vertex.operator)}
         names = list(self._inputs), list(self._output_types)
-        return explain_plan(self._flow.name, self._plan, *names, self._parallelism(), native)
+        found = explain_plan(self._flow.name, self._plan, *names, self._parallelism(), native)
+        return "\n".join([found, *(f"  {line}" for line in explain_state(self._flow._scope, self._flow._outputs))])
 
     def _parallelism(self) -> int:
         return max(1, self._spark.sparkContext.defaultParallelism)

@@ -205,8 +205,8 @@ def _size(part: Any) -> tuple[int, int]:
             return 0, 0
 
 
-def explain_plan(name: str, graph: Graph) -> str:
-    """The text of `explain`: a line for each operator, and a summary."""
+def explain_plan(name: str, graph: Graph, state: Iterable[str] = ()) -> str:
+    """The text of `explain`: a line for each operator, what bounds its `state`, and a summary."""
     planned = list(plan(graph))
     rows = [
         (
@@ -222,7 +222,7 @@ def explain_plan(name: str, graph: Graph) -> str:
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         lines.append(("  " + "   ".join([*cells, row[3]])).rstrip())
-    lines += explain_calls(planned)
+    lines += [*explain_calls(planned), *state]
     counts = {how: sum(row[1] == how for row in rows) for how in (TABLES, BY_ROW, VALUES, ONE_VALUE, CONVERSION)}
     one = f"{counts[ONE_VALUE]} on one value, " if counts[ONE_VALUE] else ""
     lines.append(

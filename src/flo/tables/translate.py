@@ -11,7 +11,7 @@ import pyarrow as pa
 from flo.core.collection import Collection, FormedValue
 from flo.core.graph import Graph, Node, Parallel, Sequential, parallel, sequence
 from flo.core.nested import Nested, NestedValue
-from flo.core.operator import Operator, Step, Values
+from flo.core.operator import Bound, Operator, Step, Values
 from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire, identity
@@ -31,6 +31,7 @@ class ToColumns(Operator):
     of: Collection | None = field(default=None, compare=False)
 
     name = "to_columns"
+    keeps = Bound.NOTHING
     row_by_row = True
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -89,6 +90,7 @@ class ToValues(Operator):
     """Tables as values."""
 
     name = "to_values"
+    keeps = Bound.NOTHING
     row_by_row = True
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

@@ -16,7 +16,7 @@ from rich.markup import escape
 
 from flo.api.flow import Flow
 from flo.core.errors import FunctionError, LawError, brief
-from flo.tools.diagnostics import Diagnostic, of_fault, of_report, of_timeout, relative_path, untried
+from flo.tools.diagnostics import Diagnostic, of_fault, of_growth, of_report, of_timeout, relative_path, untried
 from flo.tools.load import Target, find_target, isolated, load
 from flo.tools.subjects import EXAMPLES, KINDS, Skipped, Subject, find_subjects
 from flo.verify import check
@@ -141,7 +141,8 @@ def check_subject(
                 message = f"`{subject.name}` is annotated `-> flo.Flow`, but returned {brief(made)}"
                 return [Diagnostic("error", file, subject.line, message)]
             report = check(made, examples=examples, work=work, seconds=seconds, seed=seed)
-            return list(of_report(report, file, subject.line))
+            growing = of_growth(made, file, subject.line) if isinstance(made, Flow) else ()
+            return [*of_report(report, file, subject.line), *growing]
     except TimeUp as up:
         return [of_timeout(up, f"`{subject.name}`", file, subject.line, ("a loop that ends", ""))]
     except SystemExit as end:

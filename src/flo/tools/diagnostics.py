@@ -13,7 +13,10 @@ from typing import TypeAlias
 
 from rich.text import Text
 
+from flo.api.explain import states
+from flo.api.flow import Flow
 from flo.core.errors import FloError, FunctionError, Origin, is_users
+from flo.core.operator import Bound
 from flo.tools.subjects import EXAMPLES
 from flo.verify.report import Report
 from flo.verify.time_limit import TimeUp
@@ -156,3 +159,28 @@ def of_report(report: Report, file: str, line: int) -> Iterator[Diagnostic]:
     for part in report.parts:
         if not part.ok:
             yield from of_report(part, file, line)
+
+
+FORGETTING = (
+    ('rows.retain("at", clock, keep=…)', "before it: rows that the clock has passed are forgotten"),
+    ("tumbling(…).group_by(…).agg(…)", "of a sequence: each window once, and then it is forgotten"),
+    ("bounded=True", "for an input that ends: only what it had is kept"),
+)
+"""What to write instead of an operator whose state grows for ever."""
+
+
+def of_growth(flow: Flow, file: str, line: int) -> Iterator[Diagnostic]:
+    """A warning for each verb whose state grows with its input, at its line."""
+    width = max(len(code) for code, _ in FORGETTING)
+    details = tuple(
+        f"  {'instead' if not place else '':<7}   {code:<{width}}   {why}"
+        for place, (code, why) in enumerate(FORGETTING)
+    )
+    seen: set[tuple[str, int, str]] = set()
+    for vertex, bound in states(flow._scope, flow._outputs.values()):
+        where = vertex.origin or Origin(file, line)
+        verb = where.verb or vertex.operator.name
+        if bound is Bound.ROWS and (where.file, where.line, verb) not in seen:
+            seen.add((where.file, where.line, verb))
+            message = f"`{verb}` of the flow `{flow.name}` never forgets a row: its state grows with its input"
+            yield Diagnostic("warning", where.file, where.line, message, details)

@@ -61,7 +61,7 @@ def table(sizes: Iterable[StateSize], shards: int) -> Table:
     """A table with a row for every operator and view that holds state, and a column for each shard if they are few."""
     columns = range(shards if shards <= MOST_COLUMNS else 0)
     found = Table(header_style="bold")
-    for column in ("stage", "operator", "line", "where"):
+    for column in ("stage", "operator", "line", "where", "bounded by"):
         found.add_column(column)
     for column in ("rows", "bytes", *(f"shard {shard}" for shard in columns)):
         found.add_column(column, justify="right")
@@ -73,7 +73,9 @@ def table(sizes: Iterable[StateSize], shards: int) -> Table:
         total, size = sum(rows_of.values()), sum(part.bytes for part in parts)
         if size:
             by_shard = [f"{rows_of.get(shard, 0):,}" for shard in columns]
-            found.add_row(str(one.level), one.name, one.line, one.where, f"{total:,}", f"{size:,}", *by_shard)
+            found.add_row(
+                str(one.level), one.name, one.line, one.where, one.bound, f"{total:,}", f"{size:,}", *by_shard
+            )
     return found
 
 

@@ -55,7 +55,7 @@ def origin_of(moment: Any) -> Any:
 
 def offset_of(moment: Any, origin: Any) -> Any:
     """Return the distance from the origin. It only depends on the instant, not on the time zone."""
-    if isinstance(moment, float) and not math.isfinite(moment):
+    if moment is None or (isinstance(moment, float) and not math.isfinite(moment)):
         raise ValueError(f"{moment} is not a time")
     if origin_of(moment) != origin:
         raise TypeError(f"the time {moment!r} cannot be compared with earlier ones, which count from {origin!r}")

@@ -29,6 +29,8 @@ class StateSize:
     name: str
     line: str = ""
     where: str = ""
+    bound: str = ""
+    """What bounds it, or that it grows."""
     rows: int = 0
     """Rows of tables. State that is Python values counts 0."""
     bytes: int = 0
@@ -78,7 +80,7 @@ class Checkpoint:
                 none = StateSize(stage["level"], shard, f"operator {place}", **stage["operators"][place])
                 yield _measure(none, *states, store, files)
             for name, view in views:
-                none = StateSize(stage["level"], shard, f"view {name}", name, where="view")
+                none = StateSize(stage["level"], shard, f"view {name}", name, where="view", bound="its rows")
                 yield _measure(none, view, None, store, files)
 
     def problems(self) -> Iterator[str]:

@@ -6,10 +6,11 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
+from flo.core.bounds import find_bounds
 from flo.core.checkpoint import describe_difference, expect_same, function_identities
 from flo.core.errors import CheckpointError
 from flo.core.graph import Graph, nodes, text
-from flo.core.operator import Operator
+from flo.core.operator import Bound, Operator
 from flo.core.term import Lowering
 from flo.spark.checkpoint.commits import committed_versions, verified_versions
 from flo.spark.plan.planning import placement
@@ -19,7 +20,7 @@ from flo.spark.tasks.output_files import VIEW, Output
 from flo.spark.tasks.state import STATE, Shard
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import missing_file_error, read_sealed, write_sealed
-from flo.tables.operator import OnTables, Placement
+from flo.tables.operator import OnTables, Placement, to_value_type
 from flo.tables.values import Columns, layout_of
 
 DESCRIPTION = "flo.json"
@@ -77,14 +78,15 @@ def _describe_input(name: str, entry: Entry) -> Iterator[str]:
 
 
 def _describe_stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Description:
-    vertices = {id(vertex.operator): vertex for _, vertex in plan.vertices}
+    vertices, bounds = {id(vertex.operator): vertex for _, vertex in plan.vertices}, _bounds(plan)
     operators = []
     for node in nodes(stage.graph):
         vertex = vertices.get(id(node.operator))
         alone = vertex is not None and bool(vertex.outputs) and vertex.outputs[0].number in plan.alone
         where = Placement.ONE_PLACE if alone else _placement(node.operator) if vertex else Placement.ANYWHERE
         name = getattr(node.operator, "like", node.operator).name
-        operators.append({"name": name, "line": str(node.origin or ""), "where": where.value})
+        bound = bounds[id(node.operator)].value if vertex is not None else ""
+        operators.append({"name": name, "line": str(node.origin or ""), "where": where.value, "bound": bound})
     initial = Shard("", 1, stage.level, 0, stage.graph, tuple(each.type for each in stage.inputs)).initial()
     return {
         "level": stage.level,
@@ -92,6 +94,17 @@ def _describe_stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Descript
         "initial": initial.hex(),
         "spread": [o.name for o in outputs if o.stream in stage.outputs and o.stream not in stage.alone],
     }
+
+
+def _bounds(plan: Plan) -> dict[int, Bound]:
+    """What bounds the state of each operator of a plan, by the identity of the operator."""
+    sent = {each.number: each.stream for each in plan.deliveries}
+    found = find_bounds(
+        [vertex for _, vertex in plan.vertices],
+        lambda stream: sent[-1 - stream.number] if stream.number < 0 else stream.number,
+        lambda stream: to_value_type(stream.type),
+    )
+    return {id(vertex.operator): bound for vertex, bound in found}
 
 
 def _placement(operator: Operator) -> Placement:

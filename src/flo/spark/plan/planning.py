@@ -20,6 +20,7 @@ from flo.core.structural import EmitOnce
 from flo.spark.plan.shared_shuffles import share_shuffles
 from flo.spark.plan.spread import spread_of
 from flo.spark.plan.stages import (
+    ALL,
     KEY,
     KEYS,
     NATIVE,
@@ -40,6 +41,7 @@ from flo.tables.operator import OnTables, Placement
 from flo.tables.operators.elementwise import FlatMapTables
 from flo.tables.values import Columns, layout_of
 from flo.values.keyed import Keyed
+from flo.values.lvar import LVar
 
 
 def placement(operator: Operator) -> Placement:
@@ -196,7 +198,7 @@ class _Planner:
                 for stream, level, key in zip(vertex.inputs, levels, keys, strict=True)
             )
             top, is_alone = top + (not here), False
-            found = [self._deliver(s, top, KEY, vertex, place) for place, s in enumerate(vertex.inputs)]
+            found = [self._deliver_by_key(s, top, vertex, place) for place, s in enumerate(vertex.inputs)]
         elif wanted is Placement.ONE_PLACE:
             here = all(is_one for is_one, level in zip(alone, levels, strict=True) if level == top)
             top, is_alone = top + (not here or waits), True
@@ -232,6 +234,12 @@ class _Planner:
         passed, output = vertex.operator.passed(columns), vertex.outputs[0]
         if passed is not None and _kinds(inputs[0], columns) == _kinds(output, passed):
             self.columns[output] = passed
+
+    def _deliver_by_key(self, stream: Stream, level: int, vertex: Vertex, place: int) -> Stream:
+        """Delivers rows to the shards of their keys, and a clock to all shards."""
+        if isinstance(stream.type.collection, LVar):
+            return self._deliver(stream, level, ALL)
+        return self._deliver(stream, level, KEY, vertex, place)
 
     def _goes_by_keys(self, stream: Stream) -> bool:
         """Whether each of its keys is in one shard, or can be shuffled there, which needs tables."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from flo.sql.native import Segment
 
 STAY, KEY, KEYS, WINDOW, ONE = "stays where it is", "by key", "by its keys", "by window", "to one place"
+ALL = "to all shards"
 NATIVE = "to Catalyst"
 """How a delivery distributes its rows."""
 MOST_SHARDS = 1 << 16

@@ -16,7 +16,7 @@ from flo.core.collection import End, Value
 from flo.core.graph import Node
 from flo.core.semantics import attempt
 from flo.spark.plan.spread import OWN, SpreadWindows
-from flo.spark.plan.stages import NATIVE, ONE, POSITION, STAY, WINDOW, Delivery, shard_of
+from flo.spark.plan.stages import ALL, NATIVE, ONE, POSITION, STAY, WINDOW, Delivery, shard_of
 from flo.spark.tasks.blobs import Blob, pack_table, split_table
 from flo.tables.keyed import ENDED, KeyedRows
 from flo.tables.keyed import KEY as OF_KEY
@@ -59,6 +59,8 @@ class Sender:
             yield from self._split_by_shard(delivery, value.keys, own)
         if isinstance(value, (Rows, KeyedRows)):
             yield from self._split_by_shard(delivery, value.table, own)
+        elif value.size() and delivery.how == ALL:
+            yield from (Parcel(delivery, shard, value) for shard in range(self.shards))
         elif value.size():
             yield Parcel(delivery, 0 if delivery.how == ONE else own, value)
 

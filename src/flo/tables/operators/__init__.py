@@ -13,6 +13,7 @@ from flo.tables.operators import (  # noqa: F401
     pairs,
     per_key,
     results,
+    retain,
     sequences,
     sets,
     upserts,

@@ -1,11 +1,10 @@
-"""Clocks: the largest event time so far and the watermark, for all rows or for each key.
+"""Clocks: the largest event time so far and the watermark, for all rows, for each key or for each partition.
 
 A window operator asks its `Axis` for the times of rows (event times, or row numbers), and its `Clock` for what was
 reached before. The watermark at each row is the largest time up to it, less the lateness; so a running maximum tells,
 for every row of a delta, what element by element would have told.
 
-To add a clock (one for each partition, say, or one that follows another stream), add a class beside `ClockOfAll` and
-`ClockPerKey` and return it from `new_clock`.
+To add a clock, add a class beside `ClockOfAll`, `ClockPerKey` and `ClockOfPartitions`, and return it from `new_clock`.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.functions import Collections, apply_function, beside, elements_of, row_by_row
 from flo.tables.groups import Groups
+from flo.tables.keyed import KEY
 from flo.tables.operators.weights import select_rows
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Latest
@@ -45,6 +45,8 @@ LARGE = 1 << 60
 """Sums of a few numbers up to here fit 64 bits."""
 LATEST, ZONED, CLOSED, OVER = "latest/", "zoned/", "closed/", "over/"
 """The columns of a clock for each key. No field of a Python class can have these names."""
+PARTITION = f"{KEY}{VALUE}"
+"""The key column of a partitioned stream."""
 
 
 def ids_of(groups: Groups) -> Indices:
@@ -80,6 +82,8 @@ class Reading:
     closed: Any
     over: Any
     """Which groups have ended. They are not among those known."""
+    seen: bool = False
+    """Whether rows have come, though the time may not be known."""
 
     def reached(self, groups: Groups, times: Times) -> Times:
         """The largest time of its group at each row, with those that came before."""
@@ -102,6 +106,12 @@ class Clock(ABC):
     def read(self, keys: Run, kind: type) -> Reading:
         """The clock of these keys. `kind` is the type that times are counted in."""
 
+    def reach(self, groups: Groups, times: Times, before: Reading) -> tuple[Times, Times | None, Self]:
+        """(The largest time at each row, which tells whether the row is late; the largest time of each group after
+        these rows, which closes windows, or None if it is not known yet; the clock with these times)."""
+        reached = before.reached(groups, times)
+        return reached, reached[np.cumsum(groups.counts) - 1], self
+
     @abstractmethod
     def moved(self, keys: Run, reading: Reading) -> Self:
         """The clock after the rows of these keys."""
@@ -115,8 +125,10 @@ class Clock(ABC):
         """The keys that have had a row; None if there are none, or no key columns."""
 
 
-def new_clock(keys: tuple[str, ...]) -> Clock:
-    """The clock of an operator with these key columns."""
+def new_clock(keys: tuple[str, ...], partitions: int | None = None) -> Clock:
+    """The clock of an operator with these key columns, on rows of so many partitions."""
+    if partitions is not None:
+        return ClockOfPartitions(partitions)
     return ClockPerKey(keys) if keys else ClockOfAll()
 
 
@@ -154,6 +166,64 @@ class ClockOfAll(Clock, Lowerable):
 
 
 register("clock", ClockOfAll)
+
+
+@final
+@dataclass(frozen=True)
+class ClockOfPartitions(Clock, Lowerable):
+    """A clock for each partition; that of the whole is the minimum, once every known partition has had a row.
+
+    A partition beyond the known ones begins at the clock of the whole."""
+
+    partitions: int
+    each: tuple[tuple[int, Any], ...] = ()
+    """The largest time of each partition that has had a row."""
+    zoned: bool = False
+    closed: Any = None
+
+    @property
+    def whole(self) -> Any:
+        """The minimum over the partitions; None if it is not known."""
+        known = {partition for partition, _ in self.each}
+        return min(time for _, time in self.each) if known.issuperset(range(self.partitions)) else None
+
+    def read(self, keys: Run, kind: type) -> Reading:
+        whole = ClockOfAll(self.whole, self.zoned, self.closed).read(keys, kind)
+        return replace(whole, seen=bool(self.each))
+
+    def reach(self, groups: Groups, times: Times, before: Reading) -> tuple[Times, Times | None, ClockOfPartitions]:
+        partitions = groups.rows[PARTITION].to_numpy()
+        order = np.argsort(partitions, kind="stable")
+        present, ids = np.unique(partitions[order], return_inverse=True)
+        known, whole = dict(self.each), self.whole
+        begins = [known.get(each, whole if each >= self.partitions else None) for each in present.tolist()]
+        largest = running_max(times[order], ids)
+        started = np.array([begin is not None for begin in begins])
+        floor = np.array([0 if begin is None else begin for begin in begins], times.dtype)
+        largest = np.where(started[ids], np.maximum(largest, floor[ids]), largest)
+        reached = np.empty_like(largest)
+        reached[order] = largest
+        lasts = np.append(np.flatnonzero(ids[1:] != ids[:-1]), len(ids) - 1)
+        known |= zip(present.tolist(), largest[lasts].tolist(), strict=True)
+        after = replace(self, each=tuple(sorted(known.items())))
+        latest = None if after.whole is None else np.array([after.whole], times.dtype)
+        return reached, latest, after
+
+    def moved(self, keys: Run, reading: Reading) -> ClockOfPartitions:
+        closed = None if reading.closed.mask.all() else reading.closed[0].item()
+        return replace(self, zoned=bool(reading.zoned[0]), closed=closed)
+
+    def ended(self, keys: Run) -> ClockOfPartitions:
+        return self
+
+    def table(self) -> None:
+        return None
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("partition_clocks", (self.partitions, self.each, self.zoned, self.closed))
+
+
+register("partition_clocks", ClockOfPartitions)
 
 
 @final
@@ -250,17 +320,19 @@ class EventTime(Axis):
         return microseconds(self.like.lateness) if self.like.lateness else 0
 
     def times(self, groups: Groups, before: Reading) -> tuple[bool, Times]:
-        origin = self._origin(before) if len(before.known) == 1 and before.known[0] else None
+        origin = self._origin(before) if len(before.known) == 1 and (before.known[0] or before.seen) else None
         try:
             origin, moments = times_of(self.like.time, self.inputs, groups.rows, origin)
             zoned = origin == UTC_EPOCH
-            if (before.known & (before.zoned != zoned)).any():
+            if ((before.known | before.seen) & (before.zoned != zoned)).any():
                 raise NoTime("a time cannot be compared with earlier ones")
         except NoTime:
             if groups.rows.num_rows == 1:  # else the row at fault is searched for
                 latest = before.latest[0].item()
                 latest = timedelta(microseconds=latest) if self.kind is timedelta else latest
-                like: Any = replace(self.like, origin=origin, latest=latest if before.known[0] else None)
+                like: Any = replace(
+                    self.like, origin=origin, latest=latest if before.known[0] else None, partitions=None
+                )
                 like.consume(elements_of(self.inputs[0], groups.rows), SequenceValue)
             raise
         return zoned, moments

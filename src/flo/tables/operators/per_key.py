@@ -394,6 +394,8 @@ def _one(
     wanted = tuple(map(to_table_type, inputs))
     have_forms = None not in wanted and all(keyed_form(Keyed(key_of(inputs), out.collection)) for out in outputs)
     form = _form(operator, inner(inputs)) if have_forms else None
+    if form is None and len({isinstance(each.collection, ZSet) for each in inner(inputs)}) > 1:
+        return None  # keys of z-sets can disappear, those of others cannot: no `per_key` reads both
     if form is None:
         form, wanted = PerKey(Node(None, operator, origin)), tuple(map(to_value_type, inputs))
     given = form.judge(wanted).outputs  # type: ignore[arg-type]

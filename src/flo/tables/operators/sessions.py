@@ -222,6 +222,8 @@ class Sessions(Windower):
         groups, times, marks = delta.groups, delta.times, delta.marks
         opened = opened or NO_SESSIONS
         assert marks is not None
+        if delta.partitioned:
+            return self._of_partitions(delta, opened, panes)
         one_by_one = np.ones(1, bool)  # one group of all rows: its open sessions are in order, and few are looked at
         before = _spans(0, [], times.dtype)
         if not delta.is_one:
@@ -247,6 +249,21 @@ class Sessions(Windower):
             opened = opened.changed(groups.keys, before, left[0].with_others(*left[1:]))
         return self._assigned(delta, ended, np.concatenate(late), opened)
 
+    def _of_partitions(self, delta: Timed, opened: OpenSessions, panes: Panes) -> Assigned:
+        """The sessions of all partitions: a row behind the watermark of its own partition is late."""
+        assert delta.marks is not None
+        is_late = delta.exact < delta.marks
+        horizon = delta.before.closed[0]
+        spans = self._ordered(opened, panes)
+        merging = Merging(self.gap, spans, None if horizon is np.ma.masked else horizon.item() + self.gap)
+        if not is_late.all():
+            rows = ~is_late
+            merging.take(delta.exact[rows], delta.times[rows], np.full(np.count_nonzero(rows), -np.inf))
+        if delta.latest is not None:
+            merging.close(self.axis.watermark(delta.latest)[0])
+        ended = _spans(0, merging.closed, delta.times.dtype)
+        return self._assigned(delta, ended, np.flatnonzero(is_late), replace(opened, ordered=merging.spans))
+
     def _at_once(self, delta: Timed, before: Spans, one_by_one: Any) -> tuple[Spans, Spans]:
         """The sessions of groups in which no row is behind the watermark: (those that close, those that stay)."""
         if one_by_one.all():
@@ -254,6 +271,7 @@ class Sessions(Windower):
         rows = np.flatnonzero(~one_by_one[delta.ids])
         lone = Spans(delta.ids[rows], delta.times[rows], delta.times[rows])
         found = self._merged(before.of(~one_by_one[before.groups]).with_others(lone))
+        assert delta.latest is not None
         over = self.axis.exact(found.last) + self.gap <= self.axis.watermark(delta.latest)[found.groups]
         return found.of(over), found.of(~over)
 

@@ -54,8 +54,10 @@ class Timed:
     """The watermark at each row; None if no row can be late."""
     before: Reading
     """The clock of each group before these rows."""
-    latest: Times
-    """The largest time of each group, after these rows."""
+    latest: Times | None
+    """The largest time of each group, after these rows; None if no window can close yet."""
+    partitioned: bool = False
+    """Whether the rows are of several partitions, and the watermark at each is that of its partition."""
 
     @property
     def is_one(self) -> bool:
@@ -111,6 +113,8 @@ class Assigned:
     opened: OpenSessions | None
     closed: Any
     """The last time of the last session of each group that has closed; see `Reading.closed`."""
+    opens: Indices | None = None
+    """The first window of each row that it is not late for, where a waiting row must remember it."""
 
     def only(self, own: Any) -> Assigned:
         """Drops rows that do not belong to this shard; `own` says for each row of the delta whether it does."""
@@ -206,11 +210,17 @@ class Grid(Windower):
 
     def assign(self, delta: Timed, opened: OpenSessions | None, panes: Panes) -> Assigned:
         first, last, late = self._open(delta.exact, delta.marks)  # refuses a time that is too large for its window
+        opens = _whole(first) if delta.partitioned and self.slide != self.size else None
+        if delta.latest is None:
+            none, closed = np.zeros(0, np.int64), delta.before.closed
+            nothing = AlignedClosing(self, none, none, none, none, none, none)
+            return Assigned(late, none, none, None, first <= last, nothing, opened, closed, opens)
         stops = self.after(self.axis.watermark(delta.latest))
         stop = delta.groups.beside(stops)
-        closes = first < stop
+        closes, waits = first < stop, last >= stop
         if len(late):
             closes &= first <= last
+            waits &= first <= last
         rows = np.flatnonzero(closes)
         counts = None
         if self.slide != self.size:
@@ -218,19 +228,24 @@ class Grid(Windower):
             counts = (np.minimum(last[rows], until - 1) - first[rows] + 1).astype(np.int64)
         closing = self._closing(delta.before, stops)
         closed = delta.before.closed
-        return Assigned(late, rows, _whole(first[rows]), counts, last >= stop, closing, opened, closed)
+        return Assigned(late, rows, _whole(first[rows]), counts, waits, closing, opened, closed, opens)
 
     def _closing(self, before: Reading, stops: Any) -> AlignedClosing:
         """Returns the open windows of the groups that had rows, up to `stop` if there is one."""
-        known = np.flatnonzero(before.known)
-        begin = self._begin(before.latest[known])
-        until, gone = None, EVERY_TIME
+        known, begin = np.flatnonzero(before.known), None
+        since, until, gone = -EVERY_TIME, None, EVERY_TIME
+        if before.seen and not len(known):  # no window has closed yet, because a partition has sent nothing
+            known = np.zeros(1, np.int64)
+        else:
+            begin = self._begin(before.latest[known])
+            if stops is not None:
+                moved = np.flatnonzero(begin < stops[known])
+                known, begin = known[moved], begin[moved]
+            since = self.axis.bounds(self.start(begin))
         if stops is not None:
-            moved = np.flatnonzero(begin < stops[known])
-            known, begin = known[moved], begin[moved]
             stops = stops[known]
             until, gone = self.axis.bounds(self.end(stops - 1)), self.axis.bounds(self.start(stops))
-        return AlignedClosing(self, known, self.axis.bounds(self.start(begin)), until, gone, begin, stops)
+        return AlignedClosing(self, known, since, until, gone, begin, stops)
 
     def _begin(self, latest: Times) -> Any:
         """The first window that is open, for each of these largest times."""
@@ -262,7 +277,7 @@ class AlignedClosing(Closing):
         first, last = self.grid.holding(self.grid.axis.exact(times))
         if self.grid.slide == self.grid.size:
             return _whole(first), None
-        first = np.maximum(first, self.begin[groups])
+        first = first if self.begin is None else np.maximum(first, self.begin[groups])
         last = last if self.stops is None else np.minimum(last, self.stops[groups] - 1)
         return _whole(first), _whole(last - first + 1)
 

@@ -10,6 +10,7 @@ three parts.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -17,23 +18,31 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Indices, expand_ranges, grouped, sort_indices, take_rows
+from flo.core.collection import Collection
 from flo.core.errors import ElementError
-from flo.core.operator import Deltas, Operator
+from flo.core.operator import Deltas, Operator, Step
 from flo.core.stream_type import StreamTypes
+from flo.tables.faults import consume_piecewise_by_key
 from flo.tables.groups import Groups
 from flo.tables.operator import Grouping, OnTables, Placement
-from flo.tables.operators.clocks import Clock, Times, has_numbers, ids_of, new_clock
+from flo.tables.operators.clocks import PARTITION, Clock, Times, has_numbers, ids_of, new_clock
 from flo.tables.operators.sessions import OpenSessions
 from flo.tables.operators.weights import select_rows
 from flo.tables.operators.windowers import WINDOWERS, Assigned, Closing, Timed, Windower
 from flo.tables.state.keys import Keys
 from flo.tables.state.panes import ARRIVAL, TIME, Panes
 from flo.tables.state.run import Run
+from flo.tables.state.trace import with_weights
 from flo.tables.streams import Streams, add_stream_numbers, expect_nested, inner_of
 from flo.tables.translate import form_of
 from flo.tables.values import layout_of
 from flo.values.operators.sequences import Batch
 from flo.values.operators.windows import TimeWindows
+from flo.values.partitioned import Partitioned
+
+OPENS = "opens/"
+"""The column with the first window of a waiting row that it is not late for. No field of a Python class can have this
+name."""
 
 
 @form_of(*WINDOWERS)
@@ -54,15 +63,33 @@ class WindowTables(OnTables[TimeWindows | Batch]):
     sessions: OpenSessions | None = None
     """Where windows are sessions: those that are open."""
 
+    whole_keys = False
     name = "window_tables"
 
     @classmethod
     def fits(cls, like: TimeWindows | Batch, inputs: StreamTypes) -> bool:
-        return isinstance(like, Batch) or has_numbers(like)
+        return isinstance(like, Batch) or (has_numbers(like) and not like.by_clock)
 
     @property
     def windower(self) -> Windower:
-        return WINDOWERS[type(self.like)](self.like, self.inputs)
+        of = self.inputs[0]
+        return WINDOWERS[type(self.like)](self.like, (of.inner,) if isinstance(of, Partitioned) else self.inputs)
+
+    @property
+    def partitions(self) -> int | None:
+        """How many partitions are known, if rows have partitions."""
+        return None if isinstance(self.like, Batch) else self.like.partitions
+
+    def new_clock(self) -> Clock:
+        return new_clock(self.keys, self.partitions)
+
+    def piecewise(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
+        if self.partitions is not None:
+            return consume_piecewise_by_key(self, values, onwards=onwards)
+        return super().piecewise(values, onwards=onwards)
+
+    def unit(self, of: Collection, part: pa.Table) -> str:
+        return super().unit(of.inner if isinstance(of, Partitioned) else of, part)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         after, closed, late = self.added(Groups.of(table, self.keys))
@@ -77,16 +104,18 @@ class WindowTables(OnTables[TimeWindows | Batch]):
         If only some rows are its `own`, the others only move the clock.
         """
         windower = self.windower
-        axis, clock = windower.axis, self.clock or new_clock(self.keys)
+        axis, clock = windower.axis, self.clock or self.new_clock()
         before = clock.read(groups.keys, axis.kind)
         zoned, times = axis.times(groups, before)
-        reached = before.reached(groups, times)
-        latest = reached[np.cumsum(groups.counts) - 1]
-        delta = Timed(groups, times, axis.exact(times), axis.marks(groups, reached), before, latest)
+        reached, latest, clock = clock.reach(groups, times, before)
+        marks, apart = axis.marks(groups, reached), self.partitions is not None
+        delta = Timed(groups, times, axis.exact(times), marks, before, latest, apart)
         assigned = windower.assign(delta, self.sessions, self.opened)
         if own is not None:
             assigned = assigned.only(own)
-        clock = clock.moved(groups.keys, before.moved(latest, zoned, assigned.closed))
+        clock = clock.moved(
+            groups.keys, before.moved(before.latest if latest is None else latest, zoned, assigned.closed)
+        )
         panes, count = self.opened.counted(self._gone), self.count + len(times)
         after = replace(self, clock=clock, count=count, opened=panes, sessions=assigned.opened)
         owners, old, panes = after._found(groups.keys, assigned.closing)
@@ -97,13 +126,16 @@ class WindowTables(OnTables[TimeWindows | Batch]):
             if self.keys:
                 keys = Keys(groups.keys.keys.numbers[delta.ids[waits]], groups.keys.keys.exact)
             kept = self._kept(groups.rows, times)
+            kept = kept if assigned.opens is None else kept.append_column(OPENS, pa.array(assigned.opens))
             panes = panes.added(kept, waits, times[waits], self.count, self.keys, keys, after._gone)
         late = take_rows(groups.rows, assigned.late) if len(assigned.late) else None
+        if late is not None and apart:
+            late = with_weights(late.drop_columns([PARTITION]), np.ones(late.num_rows, np.int64))
         return replace(after, opened=panes), closed, late
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:
         like = self.like
-        windower, clock = self.windower, self.clock or new_clock(self.keys)
+        windower, clock = self.windower, self.clock or self.new_clock()
         before = clock.read(groups, windower.axis.kind)
         closing, sessions = windower.remaining(groups, before, self.sessions, self.opened)
         panes = self.opened.counted(self._gone)
@@ -117,7 +149,7 @@ class WindowTables(OnTables[TimeWindows | Batch]):
     def _gone(self, keys: Run) -> tuple[Times, Any]:
         """The time before which the rows of each of these keys are gone, and which keys have ended."""
         windower = self.windower
-        reading = (self.clock or new_clock(self.keys)).read(keys, windower.axis.kind)
+        reading = (self.clock or self.new_clock()).read(keys, windower.axis.kind)
         return windower.gone(reading), reading.over
 
     def _kept(self, rows: pa.Table, times: Times) -> pa.Table:
@@ -145,6 +177,9 @@ class WindowTables(OnTables[TimeWindows | Batch]):
             order = sort_indices(old[ARRIVAL].to_numpy())
             whose = owners[order] if self.keys else np.zeros(1, np.int64)  # one group, which numpy broadcasts
             old_first, old_counts = closing.holding(whose, old[TIME].to_numpy()[order])
+            if OPENS in old.column_names and old_counts is not None:
+                opens = np.maximum(old_first, old[OPENS].to_numpy()[order])
+                old_first, old_counts = opens, np.maximum(old_counts - (opens - old_first), 0)
             first = np.concatenate([old_first, first])
             if old_counts is not None:
                 counts = old_counts if counts is None else np.concatenate([old_counts, counts])
@@ -167,6 +202,8 @@ class WindowTables(OnTables[TimeWindows | Batch]):
 
     def _streams(self, rows: pa.Table, streams: Indices, closing: Closing, windows: Indices) -> Streams:
         """Returns the windows as whole inner streams."""
+        if self.partitions is not None:
+            rows = with_weights(rows, np.ones(rows.num_rows, np.int64))
         tables = [add_stream_numbers(rows, streams)]
         of: Any = self.outputs[0]
         if getattr(self.like, "bounds", False):

@@ -11,7 +11,7 @@ from typing import Any, final
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
-from flo.core.operator import Deltas, Operator, Step, Values, expect_bounded, expect_collection
+from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.element_value import ElementValue
@@ -53,6 +53,7 @@ class BagUnion(Union):
     """union_bags(): (Bag<T>, X), (Bag<T>, X) ↪ (Bag<T>, X), adds weights."""
 
     name = "union_bags"
+    keeps = Bound.NOTHING
     kind = Bag
 
 
@@ -62,6 +63,7 @@ class BagJoin(WeightedJoin):
     """join_bags(on, other_on, into): (Bag<T>, X), (Bag<U>, X) ↪ (Bag<R>, X), multiplies weights."""
 
     name = "join_bags"
+    keeps = Bound.ROWS
     kind = Bag
 
 
@@ -90,6 +92,7 @@ class FoldUnordered(Total):
     """The user's reason why the order does not matter."""
 
     name = "fold_unordered"
+    keeps = Bound.VALUE
     rule = "fold-unordered"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -125,6 +128,7 @@ class Count(Total):
     total: int = 0
 
     name = "count"
+    keeps = Bound.VALUE
     rule = "count"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -147,6 +151,7 @@ class Sum(Total):
     total: Exact = Exact()  # noqa: RUF009
 
     name = "sum"
+    keeps = Bound.VALUE
     rule = "sum"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -172,6 +177,7 @@ class Sort(Operator):
     key: Callable[[Any], Any] | None = None
 
     name = "sort"
+    keeps = Bound.ROWS
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_whole(self, inputs[0])
@@ -219,6 +225,7 @@ class Distinct(Unary):
     seen: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
 
     name = "distinct_sequence"
+    keeps = Bound.ROWS
     rule = "distinct"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

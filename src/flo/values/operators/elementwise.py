@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, final, get_args, get_origin
 
 from flo.core.elements import returned_type
-from flo.core.operator import Deltas, Operator, expect_collection
+from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.element_value import ElementCollection
 from flo.values.operators.shapes import ElementKind, Unary, expect_all_of_type, expect_declared
@@ -32,6 +32,7 @@ class Map(Unary):
     f: Callable[[Any], Any]
 
     name = "map"
+    keeps = Bound.NOTHING
     row_by_row = True
     retracts = False
     rule = "map"
@@ -57,6 +58,7 @@ class Filter(Unary):
     keep: Callable[[Any], Any]
 
     name = "filter"
+    keeps = Bound.NOTHING
     row_by_row = True
     retracts = False
     rule = "filter"
@@ -77,6 +79,7 @@ class FlatMap(Unary):
     f: Callable[[Any], Iterable[Any]]
 
     name = "flat_map"
+    keeps = Bound.NOTHING
     row_by_row = True
     retracts = False
     rule = "flat-map"

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
-from flo.core.operator import Deltas, Operator
+from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.values.canonical import canonical_element
 from flo.values.exact import NAN
-from flo.values.operators.group_aggregates import Aggregator
+from flo.values.operators.group_aggregates import Aggregator, Linear
 from flo.values.operators.shapes import ElementKind, Unary
 from flo.values.operators.zsets import expect_zset, make_delta
 from flo.values.weighted import ZSet
@@ -64,12 +64,18 @@ class GroupBy(Unary):
     groups: PersistentMap[Any, Any] = PersistentMap()  # noqa: RUF009
 
     name = "group_by"
+    keeps = Bound.GROUPS
     retracts = True
     rule = "group-by"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_zset(self, inputs[0])
         return (StreamType(ZSet(self.row), inputs[0].bounded),)
+
+    def bound_on(self, inputs: StreamTypes) -> Bound:
+        if not all(isinstance(each.aggregator, Linear) for each in self.aggregates):
+            return Bound.END if inputs[0].bounded else Bound.ROWS
+        return Bound.GROUPS if self.keys else Bound.VALUE
 
     @property
     def described(self) -> str:

@@ -65,6 +65,7 @@ def combine_ahead(into: Any, pairs: Iterable[tuple[tuple[Any, Any], int]]) -> No
 class KeptJoin(Sides):
     """Consumes one side per step, and joins it with what is stored of the other. Without `into` results are pairs."""
 
+    forgets_after = (0, 1)
     into: Into
     left: Index
     right: Index

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 from flo.core.collection import Collection, Value
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import CollectionError, TypeMismatch
-from flo.core.operator import Delta, Deltas, Operator, Step, Values, expect_bounded, expect_collection
+from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.type_relations import accepts
@@ -30,6 +30,7 @@ from flo.values.operators.shapes import (
     run_leaps,
     union_type,
 )
+from flo.values.partitioned import partitioned_as
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, BagValue, Set, ZSet, ZSetValue
 
@@ -57,7 +58,13 @@ def expect_inner(operator: Operator, given: StreamType, *kinds: type[Collection]
 
 
 def inner_types(operator: Operator, inputs: StreamTypes) -> StreamTypes:
-    """Return the input types of a key's graph. Z-sets share one X, because the graph sees all ends at once."""
+    """Return the input types of a key's graph. Z-sets share one X, because the graph sees all ends at once.
+
+    LVars behind the first input are shared by all keys."""
+    if any(isinstance(given.collection, LVar) for given in inputs[1:]):
+        own = tuple(given for given in inputs if not isinstance(given.collection, LVar))
+        found = iter(inner_types(operator, own))
+        return tuple(given if isinstance(given.collection, LVar) else next(found) for given in inputs)
     keyed = [expect_keyed(operator, given, index) for index, given in enumerate(inputs)]
     if not keyed:
         raise TypeMismatch(f"the body of `{operator.name}` has no input, so there are no keys")
@@ -83,6 +90,7 @@ class KeyBy(Unary):
     f: Callable[[Any], Any]
 
     name = "key_by"
+    keeps = Bound.NOTHING
     retracts = False
     rule = "key-by"
 
@@ -150,6 +158,7 @@ class MapValues(KeyedUnary):
     f: Callable[[Any], Any]
 
     name = "map_values"
+    keeps = Bound.NOTHING
     retracts = False
     signature = "(Keyed[K, C[T]], X) -> (Keyed[K, C[U]], X)"
     rule = "map-values"
@@ -157,7 +166,7 @@ class MapValues(KeyedUnary):
     def type(self, inputs: StreamTypes) -> StreamTypes:
         inner: Any = expect_inner(self, inputs[0], Sequence, Bag, Set, ZSet)
         mapped = type(inner)(returned_type(self.f))
-        return (StreamType(Keyed(expect_keyed(self, inputs[0]).key, mapped), inputs[0].bounded),)
+        return (StreamType(partitioned_as(expect_keyed(self, inputs[0]), mapped), inputs[0].bounded),)
 
     def consume(self, entries: dict[Any, Any]) -> Delta:
         evaluate_ahead(self.f, [element for value in entries.values() for element in value.elements_list()])
@@ -174,6 +183,7 @@ class FilterKeys(KeyedUnary):
     keep: Callable[[Any], Any]
 
     name = "filter_keys"
+    keeps = Bound.NOTHING
     retracts = False
     signature = "(Keyed[K, C], X) -> (Keyed[K, C], X)"
     rule = "filter-keys"
@@ -200,6 +210,7 @@ class Entries(KeyedUnary):
     at_end: bool = False
 
     name = "entries"
+    keeps = Bound.NOTHING
     retracts = False
     rule = "entries"
     waits = "reads each LVar when it can no longer grow"
@@ -254,6 +265,7 @@ class KeyedJoin(KeptJoin):
     right: Index = PersistentMap()  # noqa: RUF009
 
     name = "join_keyed"
+    keeps = Bound.ROWS
     retracts = False
     signature = "(Keyed[K, C], X), (Keyed[K, D], X) -> (Keyed[K, Bag], X)"
     rule = "join-keyed"

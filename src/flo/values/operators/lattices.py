@@ -12,7 +12,7 @@ from typing import Any, final
 
 from flo.core.collection import End
 from flo.core.errors import CollectionError, ElementError, FunctionError
-from flo.core.operator import Deltas, Operator, expect_collection
+from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.canonical import canonical_element
 from flo.values.element_value import ElementCollection
@@ -37,6 +37,7 @@ class FoldLattice(Unary):
     f: Callable[[Any], Any] | None = None
 
     name = "fold_lattice"
+    keeps = Bound.VALUE
     rule = "fold-lattice"
     end_rule = "fold-lattice-terminated"
 
@@ -87,6 +88,7 @@ class SumLattice(Unary):
     total: int | Fraction = 0
 
     name = "sum_lattice"
+    keeps = Bound.VALUE
     rule = "sum-lattice"
     end_rule = "sum-lattice-terminated"
 

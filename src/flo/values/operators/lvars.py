@@ -12,7 +12,7 @@ from typing import Any, final
 
 from flo.core.collection import End
 from flo.core.errors import CollectionError, FunctionError, ThresholdError
-from flo.core.operator import Measure, Operator, Step, Values, expect_bounded, expect_collection
+from flo.core.operator import Bound, Measure, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Call, Lowering, Term
 from flo.values.lattice import BOTTOM, TOP, Lattice
@@ -56,6 +56,7 @@ class MapLattice(Operator):
     """The user's reason why f is monotone."""
 
     name = "map_monotone"
+    keeps = Bound.VALUE
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "target", Lattice.from_annotation(self.target))
@@ -108,6 +109,7 @@ class LVarToSequence(Operator):
     """
 
     name = "to_sequence"
+    keeps = Bound.VALUE
     signature = "(LVar[L], bounded) -> (Sequence[L], bounded)"
     waits = "returns the final value of its input"
 
@@ -137,6 +139,7 @@ class LVarUnion(Operator):
     """lvar_union(): ((LVar<L>, X), (LVar<L>, X)) ↪ (LVar<L>, X), the join of both."""
 
     name = "lvar_union"
+    keeps = Bound.VALUE
     arity = (2, 1)
     shares_flag = True
 
@@ -185,6 +188,7 @@ class Threshold(Operator):
     passed: bool = False
 
     name = "threshold"
+    keeps = Bound.VALUE
     signature = "(LVar[L], X) -> (Sequence[L], X)"
     type_rule = "lvar-threshold-type"
 
@@ -264,6 +268,7 @@ class Above(Operator):
     threshold: Any
 
     name = "above"
+    keeps = Bound.VALUE
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_threshold(self, expect_lvar(self, inputs[0]), self.threshold)

@@ -12,7 +12,7 @@ from typing import Any, final
 from flo.core.collection import End, Value
 from flo.core.errors import CollectionError, ElementError, TypeMismatch
 from flo.core.nested import Nested, NestedValue
-from flo.core.operator import Measure, Operator, Step, Values, expect_bounded, expect_collection
+from flo.core.operator import Bound, Measure, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.lvar import LVar
@@ -60,6 +60,7 @@ class NestedZip(Operator):
     done: bool = False
 
     name = "zip_nested"
+    keeps = Bound.WAITING
     retracts = False
     signature = "(Nested[C], X), (Nested[D], X) -> (Nested[C, D], X)"
     shares_flag = True
@@ -153,6 +154,7 @@ class NestedLast(Operator):
     bottoms: Values = ()
 
     name = "last_nested"
+    keeps = Bound.VALUE
     retracts = False
     signature = "(Nested[C], bounded) -> (C, bounded)"
     waits = "waits for the end to know which inner stream is the last"
@@ -199,6 +201,7 @@ class Flatten(Operator):
     bottom: Value | None = None
 
     name = "flatten"
+    keeps = Bound.NOTHING
     retracts = False
     signature = "(Nested[C], X) -> (C, X)"
 
@@ -245,6 +248,7 @@ class RepeatNested(Operator):
     times: int
 
     name = "repeat_nested"
+    keeps = Bound.ROWS
     retracts = False
     signature = "(C, bounded) -> (Nested[C], bounded)"
     waits = "repeats its whole input"
@@ -268,6 +272,7 @@ class RepeatNestedBy(Operator):
     """repeat_nested_by(): (C, B), (Sequence<int>, B) ↪ ([(C, B)], B), as often as the second input's number says."""
 
     name = "repeat_nested_by"
+    keeps = Bound.ROWS
     retracts = False
     signature = "(C, bounded), (Sequence[int], bounded) -> (Nested[C], bounded)"
     arity = (2, 1)
@@ -316,6 +321,7 @@ class NestOnce(Operator):
     begun: bool = False
 
     name = "nest_once"
+    keeps = Bound.WAITING
     retracts = False
     signature = "(C, bounded), (Nested[D], X) -> (Nested[C], X)"
     arity = (2, 1)

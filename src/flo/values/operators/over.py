@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from flo.core.elements import returned_type
-from flo.core.operator import Deltas, Operator
+from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.canonical import canonical_element
@@ -38,6 +38,7 @@ class Over(Unary):
     groups: PersistentMap[Any, PersistentMap[Any, int]] = PersistentMap()  # noqa: RUF009
 
     name = "over"
+    keeps = Bound.ROWS
     retracts = True
     rule = "over"
 

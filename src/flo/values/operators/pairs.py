@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, final
 
 from flo.core.errors import ElementError, OrderError
-from flo.core.operator import Delta, Operator, Step, Values, expect_bounded
+from flo.core.operator import Bound, Delta, Operator, Step, Values, expect_bounded
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.operators.alike import expect_related
 from flo.values.operators.sequences import expect_sequence
@@ -44,6 +44,7 @@ class Zip(Operator):
     done: bool = False
 
     name = "zip"
+    keeps = Bound.WAITING
     arity = (2, 1)
     shares_flag = True
 
@@ -81,6 +82,7 @@ class UnionSequences(Sides):
     """union_sequences(): (S<T>, B), (S<T>, X) ↪ (S<T>, X), all of the left, then all of the right."""
 
     name = "union_sequences"
+    keeps = Bound.WAITING
     rule = "union"
     awaited = 0
 
@@ -120,6 +122,7 @@ class MergeSorted(Operator):
     last: tuple[Keys, Keys] = ((), ())
 
     name = "merge_sorted"
+    keeps = Bound.WAITING
     arity = (2, 1)
     shares_flag = True
 

@@ -9,14 +9,16 @@ from typing import Any, TypeAlias, final
 from flo.core.collection import End, Value
 from flo.core.errors import CollectionError, DeferError, ElementError, FloError, FunctionError, TypeMismatch
 from flo.core.graph import Graph, inputs, setinput, with_origins
-from flo.core.operator import Deltas, Measure, Operator, Step, Values, concat_all, expect_arity
+from flo.core.operator import Bound, Deltas, Measure, Operator, Step, Values, concat_all, expect_arity
 from flo.core.persistent import PersistentMap
 from flo.core.semantics import advance, measure, small_steps, stuck
 from flo.core.stream_type import Derivation, StreamType, StreamTypes
 from flo.core.typing import derive, initial
 from flo.values.element_value import ElementValue
-from flo.values.keyed import Keyed, KeyedValue
+from flo.values.keyed import KeyedValue
+from flo.values.lvar import LVarValue
 from flo.values.operators.keyed_streams import expect_keyed, inner_types
+from flo.values.partitioned import partitioned_as
 from flo.values.weighted import ZSet
 
 Graphs: TypeAlias = dict[Any, Graph]
@@ -38,6 +40,8 @@ class PerKey(Operator):
     Keys of z-sets (`weighted`) can disappear: when all elements of a key were retracted, its graph is back in its
     initial state and is dropped; and an output has the key only if it has a value for it. To know which keys are left,
     the graphs are told about the end only after everything else.
+
+    An input that is a clock, (LVar<Max>, X), is shared: every graph gets it, once all that came before it is done.
     """
 
     graph: Graph | None
@@ -48,6 +52,7 @@ class PerKey(Operator):
     """The keys whose graph may be able to step, if known. Not part of the expression."""
 
     name = "per_key"
+    keeps = Bound.GROUPS
     signature = "(Keyed[K, C], X) -> (Keyed[K, D], Y)"
 
     @property
@@ -72,10 +77,10 @@ class PerKey(Operator):
             raise TypeMismatch("the graphs of `per_key` have different types")
         if isinstance(inner[0].collection, ZSet):
             self._expect_rest(inner)
-        key = expect_keyed(self, inputs[0]).key
+        keyed = expect_keyed(self, inputs[0])
         bounded = all(given.bounded for given in inner)
         outputs = tuple(
-            StreamType(Keyed(key, output.collection), bounded and output.bounded) for output in body.outputs
+            StreamType(partitioned_as(keyed, output.collection), bounded and output.bounded) for output in body.outputs
         )
         expected = tuple(StreamType(g.collection, i.bounded) for g, i in zip(inputs, inner, strict=True))
         return Derivation("per-key-type", expected, outputs, (body, *graphs), subject=self.name)
@@ -120,7 +125,23 @@ class PerKey(Operator):
         if fault is not None:
             raise fault
         if is_stuck:
+            yield from self._share_clocks(values)
+
+    def _share_clocks(self, values: Values) -> Iterator[Step]:
+        """per-key-clock: gives the clocks that have moved to the graphs of all keys; if none has, `_finish`."""
+        deltas = tuple(_clock_in(value) for value in values)
+        if not any(deltas):
             yield from self._finish(values)
+            return
+        rests = tuple(
+            value.drained() if delta is not None and isinstance(value, LVarValue) else value
+            for value, delta in zip(values, deltas, strict=True)
+        )
+        graphs = {
+            key: setinput(graph, concat_all(inputs(graph), deltas)) for key, graph in self.running.to_dict().items()
+        }
+        after = replace(self, running=PersistentMap(graphs), active=tuple(graphs))
+        yield Step("per-key-clock", rests, after, (None,) * len(self.bottoms), settled=True)
 
     def advance(self, values: Values) -> Iterator[Step]:
         operator = self
@@ -151,14 +172,18 @@ class PerKey(Operator):
             return Step("per-key-run-graph", rests, self._with(graphs, tuple(failed)), pack_outputs(outputs))
         if fault is not None:
             raise fault
-        return next(self._finish(values), None)
+        return next(self._share_clocks(values), None)
 
     def _received(self, values: Values, keys: Iterable[Any]) -> tuple[Values, Graphs]:
         """Return the rest of the inputs, and the graphs with everything that has arrived for these keys."""
         rests: list[Value] = []
         deltas: dict[Any, list[Value | None]] = {key: [] for key in keys}
         for value in values:
-            assert isinstance(value, KeyedValue)
+            if not isinstance(value, KeyedValue):  # a clock
+                rests.append(value)
+                for row in deltas.values():
+                    row.append(None)
+                continue
             rest, taken = value.take_keys([key for key in deltas if key in value.entries])
             rests.append(rest)
             for key, row in deltas.items():
@@ -234,9 +259,14 @@ def arrived_keys(values: Values) -> list[Any]:
     """Return the keys for which something has arrived."""
     keys: dict[Any, None] = {}
     for value in values:
-        assert isinstance(value, KeyedValue)
-        keys |= dict.fromkeys(value.entries)
+        if isinstance(value, KeyedValue):
+            keys |= dict.fromkeys(value.entries)
     return list(keys)
+
+
+def _clock_in(value: Value) -> Value | None:
+    """Return the time of a clock that has moved."""
+    return replace(value, end=End.OPEN) if isinstance(value, LVarValue) and not value.is_bottom() else None
 
 
 def with_ends(graph: Graph, ended: list[bool]) -> Graph:

@@ -11,7 +11,7 @@ from flo.core.collection import End
 from flo.core.elements import returned_type
 from flo.core.errors import OrderError, TypeMismatch
 from flo.core.nested import Nested, NestedValue
-from flo.core.operator import Deltas, Operator, expect_bounded, expect_collection
+from flo.core.operator import Bound, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.operators.shapes import ElementKind, Unary, copy_if_mutable, expect_declared, is_immutable
@@ -46,6 +46,7 @@ class Scan(Unary):
     f: Callable[[Any, Any], Any]
 
     name = "scan"
+    keeps = Bound.VALUE
     signature = "(Sequence[T], X) -> (Sequence[U], X)"
     rule = "scan"
 
@@ -74,6 +75,7 @@ class Fold(Unary):
     f: Callable[[Any, Any], Any]
 
     name = "fold"
+    keeps = Bound.VALUE
     signature = "(Sequence[T], bounded) -> (Sequence[U], bounded)"
     rule = "fold"
 
@@ -98,6 +100,7 @@ class Enumerate(Unary):
     position: int = 0
 
     name = "enumerate"
+    keeps = Bound.VALUE
     rule = "enumerate"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -117,6 +120,7 @@ class Take(Unary):
     count: int
 
     name = "take"
+    keeps = Bound.VALUE
     rule = "take"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -140,6 +144,7 @@ class Last(Unary):
     kept: tuple[Any, ...] = ()
 
     name = "last"
+    keeps = Bound.VALUE
     signature = "(Sequence[T], bounded) -> (Sequence[T], bounded)"
     rule = "last"
 
@@ -184,6 +189,7 @@ class Batch(Cut):
     opened: Elements[Any] = Elements()  # noqa: RUF009
 
     name = "batch"
+    keeps = Bound.WINDOWS
     rule = "batch"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -220,6 +226,7 @@ class Window(Cut):
     opened: Elements[Any] = Elements()  # noqa: RUF009
 
     name = "window"
+    keeps = Bound.WINDOWS
     rule = "window"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final, get_args
 
 from flo.core.errors import ElementError
-from flo.core.operator import Delta, Deltas, Operator, expect_bounded, expect_collection
+from flo.core.operator import Bound, Delta, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.canonical import canonical_element
@@ -58,6 +58,11 @@ class Counted(Unary):
 
     target: ClassVar[type[Bag[Any] | ZSet[Any]]]
 
+    def bound_on(self, inputs: StreamTypes) -> Bound:
+        if not isinstance(inputs[0].collection, Set):
+            return Bound.NOTHING
+        return Bound.END if inputs[0].bounded else Bound.ROWS
+
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_collection(self, inputs[0], Sequence, Bag, Set)
         return (StreamType(self.target(element_of(inputs[0])), inputs[0].bounded),)
@@ -81,6 +86,7 @@ class ToBag(Counted):
     """to_bag(seen): (S<T> | Bag<T> | Set<T>, X) ↪ (Bag<T>, X)."""
 
     name = "to_bag"
+    keeps = Bound.NOTHING
     rule = "to-bag"
     target = Bag
 
@@ -91,6 +97,7 @@ class ToSet(Unary):
     """to_set(): (S<T> | Bag<T> | Set<T>, X) ↪ (Set<T>, X), the distinct elements."""
 
     name = "to_set"
+    keeps = Bound.NOTHING
     rule = "to-set"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -112,6 +119,7 @@ class SetUnion(Union):
     """union_sets(): (Set<T>, X), (Set<T>, X) ↪ (Set<T>, X)."""
 
     name = "union_sets"
+    keeps = Bound.NOTHING
     kind = Set
 
 
@@ -126,6 +134,7 @@ class SetJoin(WeightedJoin):
     """
 
     name = "join_sets"
+    keeps = Bound.ROWS
     kind = Set
 
     def element(self, left: Any, right: Any) -> Any:
@@ -160,6 +169,8 @@ class Intersection(SameKind, Sides):
     right: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
 
     name = "intersection"
+    keeps = Bound.ROWS
+    forgets_after = (0, 1)
     rule = "intersection"
     kind = Set
 
@@ -191,6 +202,7 @@ class Difference(SameKind, Sides):
     gone: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
 
     name = "difference"
+    keeps = Bound.SIDE
     signature = "(Set[T], X), (Set[T], bounded) -> (Set[T], X)"
     rule = "difference"
     waits = "waits for the end of the set it subtracts"

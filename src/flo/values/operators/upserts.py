@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from flo.core.errors import TypeMismatch
-from flo.core.operator import Deltas, Operator, expect_collection
+from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.canonical import canonical_element
@@ -34,6 +34,7 @@ class Upsert(Unary):
     rows: PersistentMap[Any, tuple[Any, Any]] = PersistentMap()  # noqa: RUF009
 
     name = "upsert"
+    keeps = Bound.GROUPS
     retracts = True
     rule = "upsert"
     signature = "(Sequence[Change] | Bag[Change], X) -> (ZSet[Row], X)"

@@ -1,21 +1,23 @@
 """Windows of event time: tumbling, sliding and session windows, with a watermark and a side output for late rows.
 
 A window closes, and is emitted, when the watermark passes its end. The watermark is the largest time seen, minus the
-allowed lateness.
+allowed lateness. In a partitioned stream each partition has its own watermark, which decides what is late; a window
+closes when all of them have passed its end. So windows and late rows do not depend on how partitions are interleaved.
+Windows may also follow a given clock (clocks.py).
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import Any, TypeAlias, final
+from typing import Any, Self, TypeAlias, final
 
-from flo.core.collection import End
+from flo.core.collection import End, Value
 from flo.core.errors import TypeMismatch
 from flo.core.nested import Nested, NestedValue
-from flo.core.operator import Deltas, Operator, Step, Values
+from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_collection
 from flo.core.persistent import Elements, PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.event_time import (
@@ -27,26 +29,54 @@ from flo.values.event_time import (
     origin_of,
     window_type,
 )
+from flo.values.keyed import KeyedValue
+from flo.values.operators.clocks import Latest, expect_partitions, partition_steps
+from flo.values.operators.lvars import as_lvar, expect_lvar
 from flo.values.operators.sequences import Cut
-from flo.values.operators.shapes import ElementKind, expect_declared
+from flo.values.operators.shapes import (
+    ElementKind,
+    all_ending,
+    consume_each,
+    expect_declared,
+    run_leaps,
+)
 from flo.values.ordered import Ordered
+from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence, SequenceValue
+from flo.values.weighted import Bag, BagValue
+
+Rows: TypeAlias = Iterable[tuple[int, Any]]
+"""Elements, each with its partition; a sequence is the partition 0."""
+Content: TypeAlias = Elements[Any] | BagValue
+"""The elements of an open window: in order, or without one."""
 
 
 class TimeWindows(Cut):
     """(S<T>, X) ↪ ([(S<T>, B)], X), (S<T>, X): the windows, and the late elements.
 
+    (Partitioned<T>, X) ↪ ([(Bag<T>, B)], X), (Bag<T>, X): elements of different partitions have no order.
+    With a clock, (C<T>, X), (LVar<Max>, Y) ↪ ([(C<T>, B)], Z), (C<T>, X), where C is a sequence or a bag: the clock
+    alone closes windows. It is read when all that came before it has arrived.
+
     With `bounds`, a second inner stream has one `TimeWindow`: the bounds of the window.
     """
 
-    arity = (1, 2)
     time: Callable[[Any], Any]
     lateness: Any
     bounds: bool
     origin: Any
     """0 or the epoch, set by the first element."""
     latest: Any
-    """The largest time seen, as an offset from the origin."""
+    """The largest time seen, as an offset from the origin; of partitions, one for each; or the time of the clock."""
+    by_clock: bool
+    partitions: int | None
+    """How many partitions are known; None if the input has none."""
+    unordered: bool
+    """Whether windows are bags."""
+
+    @property
+    def arity(self) -> tuple[int, int]:  # type: ignore[override]
+        return (2 if self.by_clock else 1), 2
 
     @abstractmethod
     def durations(self) -> dict[str, Any]:
@@ -60,8 +90,16 @@ class TimeWindows(Cut):
     def cleared(self) -> Operator:
         """Return the operator without open windows."""
 
+    @abstractmethod
+    def admit(self, rows: Rows) -> tuple[Self, list[Values], list[Any]]:
+        """Return the operator after these rows, the windows that have closed, and the late elements."""
+
+    @abstractmethod
+    def close_until(self, mark: Any) -> tuple[Self, list[Values]]:
+        """Return the operator without the windows that have ended at this time, and those windows."""
+
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        inner = self.expect_input(inputs)
+        inner = self._inner(inputs)
         for name, duration in self.durations().items():
             if not is_positive_duration(duration):
                 raise TypeMismatch(f"the {name} of `{self.name}` windows must be > 0; got {duration!r}")
@@ -69,19 +107,86 @@ class TimeWindows(Cut):
             raise TypeMismatch(f"the lateness of `{self.name}` windows must be a duration ≥ 0; got {self.lateness!r}")
         kind = window_type(self.time, list(self.durations().values()))
         streams = (inner, Sequence(kind)) if self.bounds else (inner,)
-        return StreamType(Nested(*streams), inputs[0].bounded), StreamType(inner, inputs[0].bounded)
+        bounded = all(given.bounded for given in inputs)
+        return StreamType(Nested(*streams), bounded), StreamType(inner, inputs[0].bounded)
+
+    def _inner(self, inputs: StreamTypes) -> Sequence[Any] | Bag[Any]:
+        """Return the collection of a window and of the late elements."""
+        given = inputs[0].collection
+        if self.by_clock:
+            expect_collection(self, inputs[0], Sequence, Bag)
+            expect_lvar(self, inputs[1], index=1)
+            assert isinstance(given, (Sequence, Bag))
+            return given
+        if isinstance(given, Partitioned):
+            return Bag(expect_partitions(self, given).row)
+        return self.expect_input(inputs)
+
+    def typed(self, inputs: StreamTypes) -> Self:
+        given = inputs[0].collection
+        count = given.count if isinstance(given, Partitioned) else None
+        flush = all(each.bounded for each in inputs)
+        return replace(self, flush=flush, partitions=count, unordered=isinstance(given, (Partitioned, Bag)))
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        for step in super().steps(inputs):
-            closed, late = step.outputs
-            if step.rule != self.rule or closed is late:  # the end, or no output
-                yield step
-            else:
-                yield replace(step, rule=f"{self.rule}-{'emit' if late is None else 'late'}")
+        if self.by_clock:
+            yield from self._clocked_steps(inputs, every=False)
+        elif isinstance(inputs[0], KeyedValue):
+            yield from partition_steps(self, inputs[0], every=False)
+        else:
+            for step in super().steps(inputs):
+                closed, late = step.outputs
+                if step.rule != self.rule or closed is late:  # the end, or no output
+                    yield step
+                else:
+                    yield replace(step, rule=f"{self.rule}-{'emit' if late is None else 'late'}")
 
-    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        if self.by_clock:
+            return run_leaps(self, inputs, lambda operator, values: operator._clocked_steps(values, every=True))
+        if isinstance(inputs[0], KeyedValue):
+            return run_leaps(self, inputs, lambda operator, values: partition_steps(operator, values[0], every=True))
+        return super().advance(inputs)
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        return self.take_rows((0, unit) for unit in units)
+
+    def take_rows(self, rows: Rows) -> tuple[Operator, Deltas]:
+        """Return the operator and its outputs after these rows."""
+        operator, closed, late = self.admit(rows)
+        return operator, self._deltas(closed, late)
+
+    def finish(self, source: Any) -> tuple[Operator, Deltas]:
         windows = self.remaining() if self.flush else []
-        return self.cleared(), (NestedValue.pushing(*windows).fix(), SequenceValue.terminator())
+        late = (BagValue if self.unordered else SequenceValue).terminator()
+        return self.cleared(), (NestedValue.pushing(*windows).fix(), late)
+
+    def _clocked_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+        """The rows first; then the clock, when nothing before this operator can step; then the ends."""
+        rows: Any = inputs[0]
+        clock = as_lvar(inputs, 1)
+        portions = [(rows.all_units(), rows.drained())] if every else [([unit], rest) for unit, rest in rows.units()]
+        portions = [each for each in portions if each[0]]
+        for (_, rest), (operator, outputs) in consume_each(
+            portions, lambda it: self.take_rows(_expanded(it[0], rows)), lambda it: repr(it[0][0])
+        ):
+            yield Step(self.rule + "-row", (rest, clock), operator, outputs)
+        if portions:
+            return
+        if not clock.is_bottom():
+            operator, closed = self._clocked(clock.value)
+            yield Step(self.rule + "-clock", (rows, clock.drained()), operator, self._deltas(closed, []), settled=True)
+        elif all_ending((rows, clock)):
+            yield Step(self.rule + "-terminated", (rows.passed(), clock.passed()), *self.finish(type(rows)))
+
+    def _clocked(self, moment: Any) -> tuple[Self, list[Values]]:
+        """Return the operator when its clock has come to this moment, and the windows that have closed."""
+        origin = origin_of(moment)
+        mark = offset_of(moment, origin)
+        if self.latest is not None and mark <= self.latest:
+            return self, []
+        operator, closed = self.close_until(mark)
+        return replace(operator, latest=mark, origin=origin), closed
 
     def offset(self, unit: Any, origin: Any) -> tuple[Any, Any]:
         """Return (the origin, the element's time as an offset from it)."""
@@ -95,14 +200,42 @@ class TimeWindows(Cut):
     def watermark(self, latest: Any) -> Any:
         return latest - self.lateness if self.lateness else latest
 
-    def window(self, elements: SequenceValue, origin: Any, start: Any, end: Any) -> Values:
+    def clocks(self) -> Latest:
+        """Return the largest times, to be moved by rows."""
+        return Latest.of(self.latest, self.partitions, is_given=self.by_clock)
+
+    def window(self, content: Content | list[Any], origin: Any, start: Any, end: Any) -> Values:
+        value: Value
+        if isinstance(content, BagValue):
+            value = content.ended(End.ARRIVED)
+        else:
+            value = SequenceValue(content if isinstance(content, Elements) else Elements(content), End.ARRIVED)
         if not self.bounds:
-            return (elements,)
-        return elements, SequenceValue.of([TimeWindow(origin + start, origin + end)], End.ARRIVED)
+            return (value,)
+        return value, SequenceValue.of([TimeWindow(origin + start, origin + end)], End.ARRIVED)
+
+    def _deltas(self, closed: list[Values], late: list[Any]) -> Deltas:
+        found = _bag_of(late) if self.unordered else SequenceValue.of(late)
+        return (NestedValue.pushing(*closed) if closed else None), (found if late else None)
+
+    def extended(self, content: Content | None, units: Iterable[Any]) -> Content:
+        """Return the content of a window with more elements."""
+        if self.unordered:
+            assert content is None or isinstance(content, BagValue)
+            return (content or BagValue.of(())).concat(_bag_of(units))
+        assert content is None or isinstance(content, Elements)
+        return (NONE if content is None else content).extended(units)
 
 
-def make_deltas(closed: list[Values], late: list[Any]) -> Deltas:
-    return (NestedValue.pushing(*closed) if closed else None), (SequenceValue.of(late) if late else None)
+def _bag_of(units: Iterable[Any]) -> BagValue:
+    return BagValue.of((unit, 1) for unit in units)
+
+
+def _expanded(units: list[Any], source: Any) -> Rows:
+    """The elements of units: those of a bag have weights."""
+    if not isinstance(source, BagValue):
+        return ((0, unit) for unit in units)
+    return ((0, element) for element, weight in units for _ in range(weight))
 
 
 NONE: Elements[Any] = Elements()
@@ -116,7 +249,7 @@ class AlignedWindows(TimeWindows):
 
     size: Any
     slide: Any
-    opened: PersistentMap[int, Elements[Any]]
+    opened: PersistentMap[int, Content]
     order: Ordered[int]
 
     def start(self, number: int) -> Any:
@@ -145,41 +278,50 @@ class AlignedWindows(TimeWindows):
     def cleared(self) -> Operator:
         return replace(self, opened=PersistentMap(), order=Ordered())
 
-    def _closed(self, number: int, elements: Elements[Any], origin: Any) -> Values:
-        value = SequenceValue(elements, End.ARRIVED)
-        return self.window(value, origin, self.start(number), self.end(number))
+    def _closed(self, number: int, content: Content, origin: Any) -> Values:
+        return self.window(content, origin, self.start(number), self.end(number))
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        origin, latest, opened, order = self.origin, self.latest, self.opened, self.order
-        watermark = None if latest is None else self.watermark(latest)
+    def close_until(self, mark: Any) -> tuple[Self, list[Values]]:
+        order, closed, gone = self.order, [], dict[int, Any]()
+        while (number := order.first()) is not None and self.end(number) <= mark:
+            closed.append(self._closed(number, self.opened[number], self.origin))
+            order, gone[number] = order.removed(number), None
+        return replace(self, opened=self.opened.updated(gone, drop=None), order=order), closed
+
+    def admit(self, rows: Rows) -> tuple[Self, list[Values], list[Any]]:
+        origin, opened, order, latest = self.origin, self.opened, self.order, self.clocks()
         added: dict[int, list[Any]] = {}
         gone: list[int] = []
         closed: list[Values] = []
         late: list[Any] = []
-        for unit in units:
+        for partition, unit in rows:
             origin, offset = self.offset(unit, origin)
-            if latest is None or offset > latest:
-                latest, watermark = offset, self.watermark(offset)
+            if latest.move(partition, offset):
+                watermark = self.watermark(latest.whole)
                 while (number := order.first()) is not None and self.end(number) <= watermark:
-                    elements = opened.get(number, NONE).extended(added.pop(number, ()))
-                    closed.append(self._closed(number, elements, origin))
+                    content = self.extended(opened.get(number), added.pop(number, ()))
+                    closed.append(self._closed(number, content, origin))
                     order = order.removed(number)
                     gone.append(number)
-            is_late = False
+            own = latest.own(partition)
+            watermark = None if own is None else self.watermark(own)
+            is_behind, is_late = watermark is not None and offset < watermark, False
             for number in self.numbers(offset):
-                if number in added:
-                    added[number].append(unit)
-                elif self.end(number) <= watermark:
+                if is_behind and self.end(number) <= watermark:
                     is_late = True
+                elif number in added:
+                    added[number].append(unit)
                 else:
                     added[number] = [unit]
                     order = order if number in opened else order.added(number)
             if is_late:
                 late.append(unit)
         changes: dict[int, Any] = dict.fromkeys(gone)
-        changes |= {number: opened.get(number, NONE).extended(more) for number, more in added.items()}
-        operator = replace(self, origin=origin, latest=latest, opened=opened.updated(changes, drop=None), order=order)
-        return operator, make_deltas(closed, late)
+        changes |= {number: self.extended(opened.get(number), more) for number, more in added.items()}
+        after = replace(
+            self, origin=origin, latest=latest.state(), opened=opened.updated(changes, drop=None), order=order
+        )
+        return after, closed, late
 
 
 @final
@@ -194,10 +336,14 @@ class Tumbling(AlignedWindows):
     bounds: bool = False
     origin: Any = None
     latest: Any = None
-    opened: PersistentMap[int, Elements[Any]] = PersistentMap()  # noqa: RUF009
+    opened: PersistentMap[int, Content] = PersistentMap()  # noqa: RUF009
     order: Ordered[int] = Ordered()  # noqa: RUF009
+    by_clock: bool = False
+    partitions: int | None = None
+    unordered: bool = False
 
     name = "tumbling"
+    keeps = Bound.WINDOWS
     rule = "tumbling"
 
     def durations(self) -> dict[str, Any]:
@@ -221,10 +367,14 @@ class Sliding(AlignedWindows):
     bounds: bool = False
     origin: Any = None
     latest: Any = None
-    opened: PersistentMap[int, Elements[Any]] = PersistentMap()  # noqa: RUF009
+    opened: PersistentMap[int, Content] = PersistentMap()  # noqa: RUF009
     order: Ordered[int] = Ordered()  # noqa: RUF009
+    by_clock: bool = False
+    partitions: int | None = None
+    unordered: bool = False
 
     name = "sliding"
+    keeps = Bound.WINDOWS
     rule = "sliding"
 
     def durations(self) -> dict[str, Any]:
@@ -240,8 +390,8 @@ class Sliding(AlignedWindows):
         return outputs
 
 
-Run: TypeAlias = tuple[Any, Elements[tuple[int, Any]]]
-"""An open session: its last time, and its elements, each with its position in the order of arrival."""
+Run: TypeAlias = tuple[Any, Any]
+"""An open session: its last time, and its elements: a bag, or each with its position in the order of arrival."""
 
 
 @final
@@ -251,6 +401,9 @@ class Session(TimeWindows):
 
     An element may extend an open session, or merge two. `opened` has the open sessions by their first time. `horizon`
     is the end of the last closed session: elements before it are late and belong to no other session.
+
+    In a partitioned stream an element is late if it is behind the watermark of its partition: it might belong to a
+    session of other partitions that has closed.
     """
 
     gap: Any
@@ -264,8 +417,12 @@ class Session(TimeWindows):
     order: Ordered[Any] = Ordered()  # noqa: RUF009
     count: int = 0
     horizon: Any = None
+    by_clock: bool = False
+    partitions: int | None = None
+    unordered: bool = False
 
     name = "session"
+    keeps = Bound.WINDOWS
     rule = "session"
 
     def durations(self) -> dict[str, Any]:
@@ -279,12 +436,19 @@ class Session(TimeWindows):
 
     def _closed(self, first: Any, session: Run, origin: Any) -> Values:
         last, elements = session
-        arrived = [unit for _, unit in sorted(elements, key=itemgetter(0))]
-        return self.window(SequenceValue.of(arrived, End.ARRIVED), origin, first, last + self.gap)
+        if not self.unordered:
+            elements = [unit for _, unit in sorted(elements, key=itemgetter(0))]
+        return self.window(elements, origin, first, last + self.gap)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        origin, latest, order, count, horizon = self.origin, self.latest, self.order, self.count, self.horizon
-        watermark = None if latest is None else self.watermark(latest)
+    def close_until(self, mark: Any) -> tuple[Self, list[Values]]:
+        order, closed, gone, horizon = self.order, [], dict[Any, Any](), self.horizon
+        while (first := order.first()) is not None and (end := self.opened[first][0] + self.gap) <= mark:
+            closed.append(self._closed(first, self.opened[first], self.origin))
+            order, gone[first], horizon = order.removed(first), None, end
+        return replace(self, opened=self.opened.updated(gone, drop=None), order=order, horizon=horizon), closed
+
+    def admit(self, rows: Rows) -> tuple[Self, list[Values], list[Any]]:
+        origin, order, count, horizon, latest = self.origin, self.order, self.count, self.horizon, self.clocks()
         changes: dict[Any, Run | None] = {}
         closed: list[Values] = []
         late: list[Any] = []
@@ -292,22 +456,26 @@ class Session(TimeWindows):
         def session(first: Any) -> Run:
             return changes.get(first) or self.opened[first]
 
-        for unit in units:
+        for partition, unit in rows:
             origin, offset = self.offset(unit, origin)
-            if latest is None or offset > latest:
-                latest, watermark = offset, self.watermark(offset)
+            if latest.move(partition, offset):
+                watermark = self.watermark(latest.whole)
                 while (first := order.first()) is not None and session(first)[0] + self.gap <= watermark:
                     closed.append(self._closed(first, session(first), origin))
                     horizon = session(first)[0] + self.gap
                     order, changes[first] = order.removed(first), None
+            own = latest.own(partition)
+            watermark = None if own is None else self.watermark(own)
             before, after = order.at_most(offset), order.above(offset)
             joined = [before] if before is not None and offset < session(before)[0] + self.gap else []
             if after is not None and after < offset + self.gap:
                 joined.append(after)
-            if (horizon is not None and offset < horizon) or not (joined or watermark < offset + self.gap):
-                late.append(unit)
-                continue
-            first, last, elements = offset, offset, Elements([(count, unit)])
+            if watermark is not None and offset < watermark:
+                is_late = bool(self.partitions) or not (joined or watermark < offset + self.gap)
+                if is_late or (horizon is not None and offset < horizon):
+                    late.append(unit)
+                    continue
+            first, last, elements = offset, offset, _bag_of([unit]) if self.unordered else Elements([(count, unit)])
             for start in joined:
                 its_last, its_elements = session(start)
                 first, last = min(first, start), max(last, its_last)
@@ -318,12 +486,16 @@ class Session(TimeWindows):
             if first not in joined:
                 order = order.added(first)
             changes[first] = (last, elements)
-            count += 1
+            count += not self.unordered
         opened = self.opened.updated(changes, drop=None)
-        operator = replace(self, origin=origin, latest=latest, opened=opened, order=order, count=count, horizon=horizon)
-        return operator, make_deltas(closed, late)
+        after_rows = replace(
+            self, origin=origin, latest=latest.state(), opened=opened, order=order, count=count, horizon=horizon
+        )
+        return after_rows, closed, late
 
 
-def merge_elements(elements: Elements[Any], others: Elements[Any]) -> Elements[Any]:
+def merge_elements(elements: Any, others: Any) -> Any:
     """Append the shorter one to the longer one, unsorted, so that repeated merges are cheap."""
+    if isinstance(elements, BagValue):
+        return elements.concat(others) if elements.size() >= others.size() else others.concat(elements)
     return elements.extended(others) if len(elements) >= len(others) else others.extended(elements)

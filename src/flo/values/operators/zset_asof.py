@@ -15,7 +15,7 @@ from typing import Any, Optional, Self, TypeAlias, final
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
-from flo.core.operator import Step
+from flo.core.operator import Bound, Step
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.values.canonical import canonical_element
@@ -36,11 +36,13 @@ Entries: TypeAlias = tuple[Entry, ...]
 @final
 @dataclass(frozen=True)
 class AsOfJoin(ZSetJoin):
-    """asof_join(at, other_at, on, other_on, into, forward, inner, M₁, M₂): ((ZSet<T>, X), (ZSet<U>, X)) ↪ (ZSet<V>, X).
+    """asof_join(at, other_at, on, other_on, into, forward, inner, nulls_equal, M₁, M₂):
+    ((ZSet<T>, X), (ZSet<U>, X)) ↪ (ZSet<V>, X).
 
     A left row x is matched with the right row y of an equal key `on` for which other_at(y) is the largest that is not
     above at(x); with `forward`, the smallest that is not below. Of several such rows it is the largest. Rows whose key
-    or place is None have no match. Left rows without a match are into(x, None), or dropped if `inner`.
+    or place is None have no match; with `nulls_equal`, a tuple with None is a key like others. Left rows without a
+    match are into(x, None), or dropped if `inner`.
 
     Without `at` the row is its own place; without `on` all rows have one key.
     """
@@ -52,10 +54,13 @@ class AsOfJoin(ZSetJoin):
     into: Into = None
     forward: bool = False
     inner: bool = False
+    nulls_equal: bool = False
     left: PersistentMap[Any, Entries] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
     right: PersistentMap[Any, Entries] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
 
     name = "asof_join"
+    keeps = Bound.ROWS
+    forgets_after = (1,)
     retracts = True
     rule = "asof-join-zset"
 
@@ -104,8 +109,7 @@ class AsOfJoin(ZSetJoin):
         joined = replace(self, left=kept[0], right=kept[1])
         return Step(self.rule, (left.drained(), right.drained()), joined, make_delta(self.combined(units)))
 
-    @staticmethod
-    def _by_key(value: ZSetValue, at: Key, on: Key) -> dict[Any, list[Entry]]:
+    def _by_key(self, value: ZSetValue, at: Key, on: Key) -> dict[Any, list[Entry]]:
         """Group a delta by key. Rows without a place or a key are under None."""
         found: dict[Any, list[Entry]] = {}
         for f in (at, on):
@@ -113,7 +117,8 @@ class AsOfJoin(ZSetJoin):
         for row, weight in value.all_units():
             place = row if at is None else canonical_element(at(row))
             key = () if on is None else canonical_element(on(row))
-            nothing = place is None or key is None or (type(key) is tuple and any(part is None for part in key))
+            some_null = key is None or (type(key) is tuple and any(part is None for part in key))
+            nothing = place is None or (some_null and not self.nulls_equal)
             found.setdefault(None if nothing else key, []).append((place, row, weight))
         return found
 

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple, Optional, Self, TypeAlias, final
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
-from flo.core.operator import Operator, Step, Values, run
+from flo.core.operator import Bound, Operator, Step, Values, run
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.values.canonical import canonical_element
@@ -59,6 +59,7 @@ class ZSetJoin(SameKind):
     """
 
     kind = ZSet
+    forgets_after: ClassVar[tuple[int, ...]] = (0, 1)
     rule: ClassVar[str]
     counted: ClassVar[tuple[bool, bool]] = (False, True)
     """Whether results depend on which rows of each side are present. If so, their weights are kept, under the keys of
@@ -229,6 +230,7 @@ class SemiJoin(Filtering):
     """semi_join(on, other_on, M₁, M₂): the left rows with a partner."""
 
     name = "semi_join"
+    keeps = Bound.ROWS
     retracts = False
     rule = "semi-join-zset"
 
@@ -242,6 +244,7 @@ class AntiJoin(Filtering):
     """anti_join(on, other_on, M₁, M₂): the left rows without a partner."""
 
     name = "anti_join"
+    keeps = Bound.ROWS
     retracts = True
     rule = "anti-join-zset"
 
@@ -281,6 +284,7 @@ class Join(Pairing):
     """join(on, other_on, into, M₁, M₂): without functions it is the paper's, (M₁ ⋈ M₂)[k] = M₁[k] · M₂[k]."""
 
     name = "join_zsets"
+    keeps = Bound.ROWS
     retracts = False
     rule = "join-zset"
     counted = (False, False)
@@ -328,6 +332,7 @@ class LeftJoin(Outer):
     """left_join(on, other_on, into, M₁, M₂): join, and into(x, None) for each left row x without a partner."""
 
     name = "left_join"
+    keeps = Bound.ROWS
     rule = "left-join-zset"
     alone = (True, False)
     counted = (False, True)
@@ -339,6 +344,7 @@ class RightJoin(Outer):
     """right_join(on, other_on, into, M₁, M₂): join, and into(None, y) for each right row y without a partner."""
 
     name = "right_join"
+    keeps = Bound.ROWS
     rule = "right-join-zset"
     alone = (False, True)
     counted = (True, False)
@@ -350,6 +356,7 @@ class FullJoin(Outer):
     """full_join(on, other_on, into, M₁, M₂): the rows of both without a partner."""
 
     name = "full_join"
+    keeps = Bound.ROWS
     rule = "full-join-zset"
     alone = (True, True)
     counted = (True, True)

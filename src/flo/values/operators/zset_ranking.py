@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, final
 
 from flo.core.data import canonical_text
 from flo.core.errors import CheckpointError, ElementError
-from flo.core.operator import Deltas, Operator
+from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.core.term import Call, Lowerable, Lowering, Term, register
@@ -212,6 +212,7 @@ class TopK(Unary):
     groups: PersistentMap[Any, Ranking] = PersistentMap()  # noqa: RUF009
 
     name = "top_k"
+    keeps = Bound.ROWS
     retracts = True
     rule = "top-k"
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, final
 from flo.core.collection import End
 from flo.core.errors import CollectionError
 from flo.core.nested import Nested, NestedValue
-from flo.core.operator import Operator, Step, Values, expect_bounded, expect_collection, run
+from flo.core.operator import Bound, Operator, Step, Values, expect_bounded, expect_collection, run
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.values.operators.zsets import expect_zset
@@ -118,6 +118,7 @@ class Integrate(Running):
     total: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
 
     name = "integrate"
+    keeps = Bound.ROWS
     retracts = False
     rule = "integrate"
 
@@ -139,6 +140,7 @@ class Differentiate(Running):
     current: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
 
     name = "differentiate"
+    keeps = Bound.VALUE
     retracts = True
     rule = "differentiate"
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, final
 
 from flo.core.collection import End
 from flo.core.errors import ElementError, LawError
-from flo.core.operator import Delta, Deltas, Operator, expect_bounded, expect_collection
+from flo.core.operator import Bound, Delta, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.canonical import canonical_element
@@ -66,6 +66,7 @@ class MapWeights(Unary):
     f: Callable[[Any, int], int]
 
     name = "map_weights"
+    keeps = Bound.NOTHING
     retracts = True
     rule = "map"
 
@@ -111,6 +112,7 @@ class Negate(Unary):
     """negate(): (ZSet, X) ↪ (ZSet, X), every weight times -1."""
 
     name = "negate"
+    keeps = Bound.NOTHING
     retracts = True
     rule = "negate"
 
@@ -154,6 +156,7 @@ class Distinct(OfWeights):
     """distinct(M): (ZSet, X) ↪ (ZSet, X), weight 1 for every element with a positive weight."""
 
     name = "distinct"
+    keeps = Bound.ROWS
     retracts = False
     rule = "distinct"
 
@@ -168,6 +171,7 @@ class Positive(OfWeights):
     """positive(M): (ZSet, X) ↪ (ZSet, X), the elements with a positive weight, which they keep."""
 
     name = "positive"
+    keeps = Bound.ROWS
     retracts = False
     rule = "positive"
 
@@ -182,6 +186,7 @@ class Plus(Union):
     """plus(): the union of two z-sets: weights are added. Linear, so each side is passed on without state."""
 
     name = "plus"
+    keeps = Bound.NOTHING
     retracts = False
     kind = ZSet
     side_rules = ("", "")
@@ -193,6 +198,7 @@ class Minus(Union):
     """minus(): the left z-set minus the right one: weights are subtracted. Linear, like `plus`."""
 
     name = "minus"
+    keeps = Bound.NOTHING
     retracts = True
     rule = "minus"
     kind = ZSet
@@ -208,6 +214,7 @@ class ToZSet(Counted):
     """to_zset(seen): (S<T> | Bag<T> | Set<T>, X) ↪ (ZSet<T>, X)."""
 
     name = "to_zset"
+    keeps = Bound.NOTHING
     retracts = False
     rule = "to-zset"
     target = ZSet
@@ -258,6 +265,7 @@ class ZSetToBag(FromZSet):
     """zset_to_bag(M): (ZSet, B) ↪ (Bag, B), at the end: weights become counts."""
 
     name = "zset_to_bag"
+    keeps = Bound.ROWS
     retracts = False
     rule = "to-bag"
     target = Bag
@@ -269,6 +277,7 @@ class ZSetToSet(FromZSet):
     """zset_to_set(M): (ZSet, B) ↪ (Set, B), at the end: the elements with positive weight; none may be negative."""
 
     name = "zset_to_set"
+    keeps = Bound.ROWS
     retracts = False
     rule = "to-set"
     target = Set

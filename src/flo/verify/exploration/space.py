@@ -214,7 +214,7 @@ class Space:
         for slot, table in enumerate(self._tables):
             steps = table[state[slot]]
             if steps is None or steps:
-                self._add(slot, state, found)
+                self._add(slot, state, found, settled=not found)
         if not found and self.faults:
             self._raise_fault(state)
         arriving = self.next_arrivals(state)
@@ -231,12 +231,18 @@ class Space:
         counts: tuple[int, ...] = self.slots[self.arrival].contents[state[self.arrival]]
         return counts
 
-    def _add(self, slot: int, state: State, found: list[tuple[Move, State]]) -> None:
+    def _add(self, slot: int, state: State, found: list[tuple[Move, State]], settled: bool = True) -> None:
+        """Add the moves of a slot; those of a step that must wait for operators before it if `settled`: they cannot
+        step."""
         slots = self.slots
+        if settled and self.faults:
+            settled = not any((before, number) in self.faults for before, number in enumerate(state[:slot]))
         steps = slots[slot].steps[state[slot]]
         if steps is None:
             steps = self._steps(slot, state[slot])
         for move, number, feeds in steps:
+            if move.step is not None and move.step.settled and not settled:
+                continue
             after = list(state)
             after[slot] = number
             for into, place, delta in feeds:

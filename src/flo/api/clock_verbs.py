@@ -1,0 +1,146 @@
+"""Clocks as streams: `bids.clock("at")` says how far the event time of a stream has come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from flo.api.arguments import expect_function
+from flo.api.columns import Asked
+from flo.api.scope import B_co, C_co, Scope, StreamBase, Vertex
+from flo.core.errors import Origin, ScopeError, TypeMismatch, brief
+from flo.core.stream_type import Unbounded
+from flo.values.operators.bags import BagUnion
+from flo.values.operators.clocks import ClockOf, MinClock
+from flo.values.operators.elementwise import Filter
+from flo.values.operators.keyed_streams import FilterKeys, KeyBy
+from flo.values.operators.sets import ToBag
+from flo.values.partitioned import Partitioned
+from flo.values.sequence import Sequence
+from flo.values.weighted import Bag
+
+if TYPE_CHECKING:
+    from flo.api.stream import Clock
+
+T = TypeVar("T")
+B = TypeVar("B", bound=Unbounded)
+
+UNCHANGED = (Filter, KeyBy, FilterKeys, ToBag, BagUnion)
+"""Operators that pass on elements as they are, so that each keeps the time that its clock has seen."""
+
+
+class ClockVerbs(StreamBase[C_co, B_co]):
+    @overload
+    def clock(self: ClockVerbs[Sequence[T], B], time: Asked[T], lateness: Any = None) -> Clock[Sequence[T], B]: ...
+    @overload
+    def clock(self: ClockVerbs[Partitioned[T], B], time: Asked[T], lateness: Any = None) -> Clock[Bag[T], B]: ...
+    def clock(self, time: Any, lateness: Any = None) -> Any:
+        """Return the clock of the stream: the largest time seen, minus the lateness; of a partitioned stream the
+        minimum over its partitions.
+
+        `.rows` has the elements on time, `.late` those that came behind the clock of their partition. Once the clock
+        is at t, no element of `.rows` with a time before t follows.
+        """
+        operator = ClockOf(expect_function("clock", "time", time, self), lateness)
+        clock, rows, late = self.scope.apply(operator, self, verb="clock")  # type: ignore[arg-type]
+        made, vertex = _as_clock(clock), clock.source
+        assert vertex is not None
+        made.rows, made.late, vertex.late = rows, late, late
+        vertex.outputs = (made, rows, late)
+        rows.name, late.name = f"{clock.name}.rows", clock.name
+        return made
+
+
+def _as_clock(stream: Any) -> Any:
+    from flo.api.stream import Clock  # here, because it is a stream and has the verbs of this module
+
+    made: Any = Clock(stream.scope, stream.type, stream.name, stream.origin, stream.source)
+    made.assigned = stream.assigned
+    return made
+
+
+def min_clock(first: Clock[Any, B], *others: Clock[Any, B]) -> Clock[Any, B]:
+    """Return the clock that is as far as the one of these that is behind."""
+    result: Any = first
+    for clock in (first, *others):
+        expect_clock("min_clock", clock)
+    for clock in others:
+        (stream,) = result.scope.apply(MinClock(), result, clock, verb="min_clock")
+        result = _as_clock(stream)
+        stream.source.outputs = (result,)
+    return result  # type: ignore[no-any-return]
+
+
+def expect_clock(verb: str, given: Any) -> None:
+    from flo.api.stream import Clock
+
+    if not isinstance(given, Clock):
+        raise TypeMismatch(
+            f"`clock` of `{verb}` must be a clock; got {brief(given)}",
+            instead=(("stream.clock(time, lateness)", "the clock of a stream"),),
+            where=Origin.here(),
+        )
+
+
+def read_clock(verb: str, stream: Any, clock: Any) -> tuple[ClockOf, Any]:
+    """Return the operator of the clock that the rows of a stream have passed, and the clock as the scope of the stream
+    reads it. Raises unless the rows are on time by this clock."""
+    expect_clock(verb, clock)
+    vertex = _passed(stream)
+    if vertex is None or vertex not in _clocks_in(clock):
+        name = clock.name if clock.assigned else "clock"
+        error = TypeMismatch(
+            f"`{verb}` follows {clock.described_name}, and the elements of {{input}} may come behind it",
+            facts=(("{input}", stream.type.described()), ("clock", "must have seen each element, as it is")),
+            instead=(
+                (f"{name}.rows.{verb}(…, clock={name})", "the elements on time"),
+                (f"{name}.rows.filter(…).key_by(…)", "elements may be left out and keyed; map them behind the windows"),
+            ),
+        )
+        error.input_name = stream.described_name
+        raise error.located(Origin.here())
+    assert isinstance(vertex.operator, ClockOf)
+    return vertex.operator, share_clock(verb, stream.scope, clock)
+
+
+def _passed(stream: Any) -> Vertex | None:
+    """Return the clock whose `rows` a stream is made of, with elements left out."""
+    while True:
+        vertex = stream.source
+        if vertex is None:  # an input of a body
+            place = next((place for place, each in enumerate(stream.scope.inputs) if each is stream), 0)
+            if place >= len(stream.scope.outer):
+                return None
+            stream = stream.scope.outer[place]
+        elif isinstance(vertex.operator, ClockOf):
+            return vertex if stream is vertex.outputs[1] else None
+        elif isinstance(vertex.operator, BagUnion):
+            left, right = map(_passed, vertex.inputs)
+            return left if left is right else None
+        elif isinstance(vertex.operator, UNCHANGED):
+            stream = vertex.inputs[0]
+        else:
+            return None
+
+
+def _clocks_in(clock: Any) -> list[Vertex]:
+    """Return the clocks that a clock is the minimum of."""
+    vertex = clock.source
+    if isinstance(vertex.operator, MinClock):
+        return [each for part in vertex.inputs for each in _clocks_in(part)]
+    return [vertex]
+
+
+def share_clock(verb: str, scope: Scope, clock: Any) -> Any:
+    """Return the clock as this scope reads it: a body of `per_key` gets the clock from around it as an input."""
+    if clock.scope is scope:
+        return clock
+    if not scope.outer or scope.parent is not clock.scope:
+        raise ScopeError(
+            f"`{verb}` cannot follow {clock.described_name} here",
+            facts=((clock.name, f"belongs to {clock.scope.description}"), (verb, f"is in {scope.description}")),
+            instead=(("keyed.per_key(lambda s: …)", "may follow a clock from directly around it"),),
+            where=Origin.here(),
+        )
+    if clock not in scope.shared:
+        scope.shared[clock] = scope.add_input(f"{clock.name} around", clock.type, clock.origin)
+    return scope.shared[clock]

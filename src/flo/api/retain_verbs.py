@@ -1,0 +1,94 @@
+"""The verb that keeps the rows of a z-set as long as a clock allows, so that all state behind it is bounded."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from flo.api.arguments import expect_kind
+from flo.api.columns import bind_columns, is_expression
+from flo.api.scope import B_co, C_co, StreamBase, name_input
+from flo.core.elements import type_name
+from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.stream_type import Unbounded
+from flo.values.event_time import is_positive_duration
+from flo.values.exact import plain_type
+from flo.values.lattice_orders import Max
+from flo.values.lvar import LVar
+from flo.values.operators.retain import Retain
+from flo.values.weighted import ZSet
+
+if TYPE_CHECKING:
+    from flo.api.stream import Retained, Stream
+    from flo.columns.expression import Column
+
+T = TypeVar("T")
+B = TypeVar("B", bound=Unbounded)
+B2 = TypeVar("B2", bound=Unbounded)
+KINDS: dict[type, tuple[type, ...]] = {int: (int,), float: (int, float), timedelta: (date, datetime)}
+"""The types of the clocks of times, by what the times are counted in."""
+
+
+class RetainVerbs(StreamBase[C_co, B_co]):
+    def retain(
+        self: RetainVerbs[ZSet[T], B], time: Column, clock: Stream[LVar[Max[Any]], B2], keep: Any = None
+    ) -> Retained[T, B | B2]:
+        """Return the rows whose time is not more than `keep` before the clock.
+
+        When the clock passes a row, it is retracted here, and appears in the side output `.expired`. A row that comes
+        behind the clock goes there at once, and so does one without a time. So operators on the rows that are left
+        only keep what the clock and `keep` allow.
+        """
+        from flo.api.stream import Retained
+
+        expect_kind("retain", self, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
+        if isinstance(time, tuple) or not is_expression(time):
+            raise TypeMismatch(
+                f"`time` of `retain` must be a column or an expression; got {brief(time)}", where=Origin.here()
+            )
+        self.scope.expect_here(clock, "retain", Origin.here())
+        bound = bind_columns("retain", "time", time, (self,))
+        _expect_clock(self, bound, clock, keep)
+        kept, expired = self.scope.apply(Retain(bound, keep), self, clock, verb="retain")  # type: ignore[arg-type]
+        vertex = kept.source
+        assert vertex is not None
+        result: Any = Retained(kept.scope, kept.type, kept.name, kept.origin, vertex)
+        result.expired, result.assigned, result.key = expired, kept.assigned, self.key
+        vertex.outputs = (result, expired)
+        return result  # type: ignore[no-any-return]
+
+
+def _expect_clock(stream: Any, time: Any, clock: Any, keep: Any) -> None:
+    """Raise unless the clock is of the times of the rows, and `keep` a span of them."""
+    from flo.columns.windowing import counted, time_kind
+
+    cell = time.layout.cells[0]
+    kind = time_kind(cell.arrow) if time.layout.form == "value" else None
+    shown = type_name(time.layout.element)
+    if kind is None:
+        error = TypeMismatch(
+            f"`time` of `retain` must be integers, floats, dates or times; {time.__name__} of {{input}} is {shown}",
+            facts=(("{input}", stream.type.described()),),
+        )
+        raise name_input(error, stream).located(Origin.here())
+    lattice = getattr(clock.collection, "lattice", None)
+    if not isinstance(lattice, Max):
+        error = TypeMismatch(
+            "`clock` of `retain` must be a clock, an LVar of Max; {input} is none",
+            facts=(("{input}", clock.type.described()),),
+            instead=(('clicks.fold_lattice(flo.Max(int), "at")', "the largest time so far"),),
+        )
+        raise name_input(error, clock).located(Origin.here())
+    ordered = plain_type(lattice.ordered)
+    if isinstance(ordered, type) and ordered not in (Any, *KINDS[kind]):
+        error = TypeMismatch(
+            f"`retain` compares the times of rows, {shown}, with the clock {{input}}, which is {type_name(ordered)}",
+            facts=(("{input}", clock.type.described()),),
+        )
+        raise name_input(error, clock).located(Origin.here())
+    numbers = (int, float) if kind is float else (kind,)
+    is_zero = type(keep) in numbers and not keep
+    if keep is not None and not is_zero:
+        if type(keep) not in numbers or not is_positive_duration(keep) or counted(keep) >= 1 << 62:
+            wanted = {int: "an integer", float: "a number", timedelta: "a timedelta"}[kind]
+            raise TypeMismatch(f"`keep` of `retain` must be {wanted} ≥ 0; got {brief(keep)}", where=Origin.here())

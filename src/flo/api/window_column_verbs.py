@@ -1,0 +1,169 @@
+"""Verbs that add the windows of event time that a row is in as columns: `window_start` and `window_end`.
+
+`tumble` and `hop` look at one row at a time. The sessions of `session` follow from the rows that are there: they merge
+when a row comes between them, and split when it goes.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from flo.api.arguments import expect_kind
+from flo.api.columns import Perhaps, bind_columns, is_expression, row_layout
+from flo.api.projections import columns_of
+from flo.api.row_verbs import project_rows
+from flo.api.scope import B_co, C_co, StreamBase, name_input
+from flo.api.window_functions import lag, lead
+from flo.core.elements import type_name
+from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.stream_type import Unbounded
+from flo.values.event_time import is_positive_duration
+from flo.values.operators.elementwise import FlatMap
+from flo.values.operators.zset_asof import AsOfJoin
+from flo.values.sequence import Sequence
+from flo.values.weighted import Bag, Set, ZSet
+
+if TYPE_CHECKING:
+    from flo.api.stream import Stream
+    from flo.columns.expression import Column
+
+T = TypeVar("T")
+B = TypeVar("B", bound=Unbounded)
+START, END = "window_start", "window_end"
+HIDDEN = "=="
+"""The names of columns that only the verb sees begin with this."""
+LARGEST = 1 << 62
+
+
+class WindowColumnVerbs(StreamBase[C_co, B_co]):
+    @overload
+    def tumble(self: WindowColumnVerbs[Sequence[T], B], size: Any, time: Column) -> Stream[Sequence[Any], B]: ...
+    @overload
+    def tumble(self: WindowColumnVerbs[Bag[T], B], size: Any, time: Column) -> Stream[Bag[Any], B]: ...
+    @overload
+    def tumble(self: WindowColumnVerbs[Set[T], B], size: Any, time: Column) -> Stream[Set[Any], B]: ...
+    @overload
+    def tumble(self: WindowColumnVerbs[ZSet[T], B], size: Any, time: Column) -> Stream[ZSet[Any], B]: ...
+    def tumble(self, size: Any, time: Any) -> Any:
+        """Add the bounds of the window that a row is in, of adjacent windows of one size, as `window_start` and
+        `window_end`. A row without a time has null in both."""
+        own, _ = _expect_windows(self, "tumble", time, size=size)
+        from flo.columns.functions import call
+
+        start = call(START, (time,), every=size)
+        return project_rows(self, "tumble", {**own, START: start, END: call(END, (start,), size=size, every=size)})
+
+    @overload
+    def hop(
+        self: WindowColumnVerbs[Sequence[T], B], size: Any, every: Any, time: Column
+    ) -> Stream[Sequence[Any], B]: ...
+    @overload
+    def hop(self: WindowColumnVerbs[Bag[T], B], size: Any, every: Any, time: Column) -> Stream[Bag[Any], B]: ...
+    @overload
+    def hop(self: WindowColumnVerbs[Set[T], B], size: Any, every: Any, time: Column) -> Stream[Set[Any], B]: ...
+    @overload
+    def hop(self: WindowColumnVerbs[ZSet[T], B], size: Any, every: Any, time: Column) -> Stream[ZSet[Any], B]: ...
+    def hop(self, size: Any, every: Any, time: Any) -> Any:
+        """Give a row once for each window that it is in, of windows of one size that start `every` so much, with the
+        bounds `window_start` and `window_end`. A row without a time is there once, with null in both."""
+        own, nullable = _expect_windows(self, "hop", time, size=size, every=every)
+        from flo.columns.exploding import Exploding
+        from flo.columns.functions import call
+
+        if every > size:
+            raise TypeMismatch(
+                f"`every` of `hop` must be ≤ `size`, or rows between windows are lost; got {every!r} > {size!r}",
+                where=Origin.here(),
+            )
+        listed = project_rows(self, "hop", {**own, START: call("window_starts", (time,), size=size, every=every)})
+        explode = Exploding.of(START, nullable, row_layout("hop", "time", listed))
+        assert explode is not None, "a list of windows"
+        each = listed._then_named("hop", FlatMap(explode))
+        found = project_rows(each, "hop", {**own, START: START, END: call(END, (START,), size=size, every=every)})
+        found.key = None if self.key is None else (*self.key, START)
+        return found
+
+
+def session_columns(rows: Any, gap: Any, time: Any, by: Any) -> Any:
+    """Return the rows with the bounds of their sessions.
+
+    The times that are there, each once, know the one before and the one behind them. Those far from the one before
+    start a session, those far from the one behind end it; every row looks for the nearest of each kind. So a row that
+    comes or goes concerns its neighbours, and the rows of a session only if its bounds change.
+    """
+    expect_kind("session", rows, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
+    own, nullable = _expect_windows(rows, "session", time, gap=gap)
+    from flo.columns.functions import call
+    from flo.columns.windowing import is_edge, is_known
+
+    keys = {} if by is None else {f"{HIDDEN}{n}": each for n, each in enumerate(_key_columns(by))}
+    at, near = f"{HIDDEN}at", f"{HIDDEN}near"
+    times: Any = project_rows(rows, "session", {**keys, at: time})
+    if nullable:
+        times = times.filter(is_known(at))
+    among = times.distinct().over(partition_by=list(keys) or None, order_by=at)
+    for name, neighbour in ((START, lag(at)), (END, lead(at))):
+        bound = call(START, (at,)) if name == START else call(END, (at,), size=gap)
+        edges = among.with_columns(**{near: neighbour}).filter(is_edge(at, near, gap, first=name == START))
+        edges = project_rows(edges, "session", {**{k: k for k in keys}, at: at, name: bound})
+        key = None if by is None else bind_columns("session", "by", tuple(keys.values()), (rows,))
+        other_key = None if by is None else bind_columns("session", "by", tuple(keys), (edges,))
+        into = bind_columns("session", "time", {**own, name: name}, (rows, Perhaps(edges) if nullable else edges))
+        columns = bind_columns("session", "time", time, (rows,)), bind_columns("session", "time", at, (edges,))
+        operator = AsOfJoin(*columns, key, other_key, into, name == END, not nullable, nulls_equal=True)
+        primary, rows = rows.key, rows._then_named("session", operator, edges)
+        rows.key, own = primary, {**own, name: name}
+    return rows
+
+
+def _key_columns(by: Any) -> tuple[Any, ...]:
+    columns = tuple(by) if isinstance(by, (list, tuple)) else (by,)
+    if not columns or not is_expression(columns):
+        raise TypeMismatch(
+            f"`by` of `session` must be a column, or a list of columns; got {brief(by)}", where=Origin.here()
+        )
+    return columns
+
+
+def _expect_windows(stream: Any, verb: str, time: Any, **durations: Any) -> tuple[dict[str, str], bool]:
+    """Return the columns of the rows, and whether the time may be null. Raises if there are no such windows."""
+    own = columns_of(stream, verb)
+    if isinstance(time, tuple) or not is_expression(time):
+        raise TypeMismatch(
+            f"`time` of `{verb}` must be a column or an expression; got {brief(time)}",
+            instead=((f'{verb}(…, "at")', "the column with the event time"),),
+            where=Origin.here(),
+        )
+    from flo.columns.windowing import counted, time_kind
+
+    layout = bind_columns(verb, "time", time, (stream,)).layout
+    kind = time_kind(layout.cells[0].arrow) if layout.form == "value" else None
+    if kind is None:
+        error = TypeMismatch(
+            f"`time` of `{verb}` must be integers, floats, dates or times; {brief(time)} of {{input}} is "
+            f"{type_name(layout.element)}",
+            facts=(("{input}", stream.type.described()),),
+        )
+        raise name_input(error, stream).located(Origin.here())
+    numbers = (int, float) if kind is float else (kind,)
+    for name, given in durations.items():
+        if type(given) not in numbers or not is_positive_duration(given) or counted(given) > LARGEST:
+            wanted = {int: "an integer", float: "a number", timedelta: "a timedelta"}[kind]
+            raise TypeMismatch(
+                f"`{name}` of `{verb}` must be {wanted} > 0, as its times are {type_name(layout.element)}; "
+                f"got {given!r}",
+                where=Origin.here(),
+            )
+    taken = next((name for name in (START, END) if name in own), None)
+    if taken is not None:
+        error = TypeMismatch(
+            f"`{verb}` adds the column `{taken}`, which {{input}} already has",
+            facts=(("columns", ", ".join(own)),),
+            instead=((f'{{input}}.rename({{"{taken}": "…"}})', "another name"), (f'drop("{taken}")', "without it")),
+        )
+        raise name_input(error, stream).located(Origin.here())
+    return {name: name for name in own}, layout.cells[0].nullable
+
+
+__all__ = ["WindowColumnVerbs", "session_columns"]

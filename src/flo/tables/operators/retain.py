@@ -1,0 +1,114 @@
+"""retain on tables: the rows that a clock has not passed are kept by their times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, final
+
+import pyarrow as pa
+
+from flo.columns.expression import Expression
+from flo.columns.indices import Numbers, one_chunk
+from flo.columns.layout import VALUE
+from flo.columns.windowing import Times, time_kind
+from flo.core.collection import End
+from flo.core.operator import Deltas, Operator, Step, Values, run
+from flo.core.stream_type import StreamTypes
+from flo.tables.functions import apply_function
+from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in, to_table_type, to_value_type
+from flo.tables.operators.elementwise import negated
+from flo.tables.state.expiring import Expiring, is_before
+from flo.tables.state.keys import keys_of
+from flo.tables.translate import CHOICES
+from flo.tables.values import layout_of
+from flo.values.operators.retain import Retain
+
+
+@final
+@dataclass(frozen=True)
+class RetainTables(OnTables[Retain]):
+    """The rows that the clock has not passed, and beside them those that it has."""
+
+    placement = Placement.BY_KEY
+    grouping = Grouping.NONE
+    keeps_positions = False
+    cancels = True
+
+    waiting: Expiring = kept(Expiring(()), Cut.BY_GROUP)
+    mark: Any = kept(None, Cut.SAME)
+    """The time before which rows have expired, as a number."""
+    is_over: bool = kept(False, Cut.SAME)
+    """Whether the clock has ended: then nothing more expires."""
+
+    name = "retain_tables"
+    rule = "retain-rows"
+
+    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+        return keys_of([table[name] for name in layout_of(self.inputs[0]).names]).numbers
+
+    def key_columns(self, place: int) -> tuple[str, ...] | None:
+        return layout_of(self.inputs[0]).names if place == 0 else None
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        column = apply_function(self.like.time, (self.inputs[0],), table)[VALUE]
+        times = Times.of(self.like.name, one_chunk(column))
+        gone = times.null if self.mark is None else times.null | is_before(times.numbers, self.mark)
+        late, rows = table.filter(pa.array(gone)), table.filter(pa.array(~gone))
+        after = self
+        if rows.num_rows and not self.is_over:
+            after = replace(self, waiting=self.waiting.added(rows, times.numbers[~gone]))
+        return after, (self.emitted(rows), self.emitted(late, 1))
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        yield from self._steps(inputs, onwards=False)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        operator: Operator = self
+        for step in self._steps(inputs, onwards=True):
+            yield step
+            operator, inputs = step.operator, step.inputs
+        yield from run(operator, inputs)
+
+    def _steps(self, inputs: Values, *, onwards: bool) -> Iterator[Step]:
+        rows: Any = inputs[0]
+        clock: Any = inputs[1]
+        if rows.has_content():
+            for step in self.consume_steps((rows,), onwards=onwards):
+                yield replace(step, inputs=(*step.inputs, clock))
+        elif not clock.is_bottom():
+            yield Step("retain-clock", (rows, clock.drained()), *self._at(clock.value))
+        elif clock.ending() and rows.end is not End.OPEN:
+            ends = self.ended(0), self.ended(1)
+            yield Step("retain-terminated", (rows.passed(), clock.passed()), self.reset(), ends)
+        elif rows.end is End.ARRIVED and clock.end is End.PASSED:
+            yield Step("retain-terminated", (rows.passed(), clock), self.reset(), (self.ended(0), self.ended(1)))
+        elif clock.ending():
+            after = replace(self, waiting=Expiring(()), is_over=True)
+            yield Step("retain-clock-ended", (rows, clock.passed()), after, (None, None))
+
+    def _at(self, moment: Any) -> tuple[Operator, Deltas]:
+        """The operator and its outputs when the clock is at this moment."""
+        mark = self.like.mark_of(moment)
+        if self.mark is not None and mark <= self.mark:
+            return self, (None, None)
+        rows, waiting = self.waiting.expired(self.mark, mark)
+        after = replace(self, mark=mark, waiting=waiting)
+        if rows is None:
+            return after, (None, None)
+        return after, (self.emitted(negated(rows)), self.emitted(rows, 1))
+
+
+@register_in(CHOICES, Retain)
+def retain(like: Retain, inputs: StreamTypes) -> tuple[StreamTypes, Operator] | None:
+    """Returns the form on tables, if the time is a column of numbers or times; the clock stays one value."""
+    rows, of = to_table_type(inputs[0]), to_value_type(inputs[0]).collection
+    if rows is None or not isinstance(like.time, Expression) or like.time.layout.form != "value":
+        return None
+    kind = time_kind(like.time.layout.cells[0].arrow)
+    if kind is None or not layout_of(of).hashable:
+        return None
+    if like.keep and isinstance(like.keep, timedelta) != (kind is timedelta):
+        return None
+    return (rows, inputs[1]), RetainTables(like)

@@ -1,0 +1,82 @@
+"""Rows by their times, so that those before some time are found without a scan.
+
+Rows that have expired are retracted from the trace, and leave it when runs merge: a run is not written again each time
+that some of its rows expire.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columns.indices import Numbers, stable_order, take_rows
+from flo.tables.state.keys import Keys
+from flo.tables.state.run import Run
+from flo.tables.state.trace import Trace, consolidate_runs, consolidate_table
+from flo.tables.values import WEIGHT
+
+TIME = "==time"
+"""The column with the time as a number. Rows are cut into shards by the other columns: see `Cut.BY_GROUP`."""
+FIRST, LAST = -(1 << 63), (1 << 63) - 1
+
+
+def in_order(times: Any) -> Numbers:
+    """Numbers that are ordered as the times are: 64-bit integers, or finite floats."""
+    if times.dtype == np.float64:
+        bits = (times + 0.0).view(np.int64)  # -0.0 is 0.0
+        times = bits ^ ((bits >> 63) & LAST)
+    found: Numbers = times.view(np.uint64) ^ np.uint64(1 << 63)
+    return found
+
+
+def is_before(times: Any, mark: Any) -> Any:
+    """Which times are before a mark, which may be any number."""
+    if times.dtype == np.int64 and not FIRST <= mark <= LAST:
+        return np.full(len(times), mark > LAST)
+    return times < mark
+
+
+@dataclass(frozen=True, eq=False)
+class Expiring(Trace):
+    """A z-set, sorted by time."""
+
+    term = "expiring"
+
+    def joined(self, runs: list[Run], fully: bool = False) -> Run:
+        whole = consolidate_runs(*(Run((TIME,), run.keys, run.table) for run in runs), fully=fully)
+        return Run(runs[0].columns, whole.keys, whole.table)
+
+    def added(self, rows: pa.Table, times: Any) -> Self:
+        """The trace with more rows, given their times."""
+        numbers = in_order(times)
+        order = stable_order(numbers)
+        table = take_rows(rows, order).append_column(pa.field(TIME, pa.array(times[:0]).type), pa.array(times[order]))
+        columns = (TIME, *(name for name in rows.column_names if name != WEIGHT))
+        return replace(self, columns=columns).extended(Run(columns, Keys(numbers[order], exact=False), table))
+
+    def expired(self, since: Any, until: Any) -> tuple[pa.Table | None, Self]:
+        """The rows with times from `since` on and before `until`, and the trace without them. Those before `since`,
+        which is None at first, have expired already."""
+        parts = []
+        for run in self.runs:
+            low = 0 if since is None else self._first(run, since)
+            high = self._first(run, until)
+            parts += [run.table.slice(low, high - low)] if low < high else []
+        rows = consolidate_table(pa.concat_tables(parts).combine_chunks()) if parts else None
+        if rows is None or not rows.num_rows:
+            return None, self
+        field = rows.schema.field(WEIGHT)
+        negative = rows.set_column(rows.schema.get_field_index(WEIGHT), field, pc.negate_checked(rows[WEIGHT]))
+        return rows.drop_columns([TIME]), self.added(negative.drop_columns([TIME]), rows[TIME].to_numpy())
+
+    @staticmethod
+    def _first(run: Run, mark: Any) -> int:
+        """The index of the first row that is not before a mark."""
+        times = run.table.schema.field(TIME).type.to_pandas_dtype()
+        if times is np.int64 and not FIRST <= mark <= LAST:
+            return run.rows if mark > LAST else 0
+        return int(np.searchsorted(run.keys.numbers, in_order(np.array([mark], times))[0]))

@@ -1,0 +1,257 @@
+"""Clocks: how far the event time of a stream has come, as a value that grows.
+
+The clock of a sequence is the largest time seen, minus the lateness. The clock of a partitioned stream is the minimum
+over its partitions. A row is behind if the clock of its own partition had passed its time before the row came. So the
+rows on time satisfy: once the clock is at t, no row with a time before t follows. Operators that take a clock rely on
+it, and read the clock by a step that is `settled`, so that it cannot overtake rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, final, get_args
+
+from flo.core.collection import End
+from flo.core.errors import TypeMismatch
+from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values
+from flo.core.stream_type import StreamType, StreamTypes
+from flo.values.event_time import expect_durations, is_positive_duration, offset_of, origin_of, window_type
+from flo.values.keyed import KeyedValue
+from flo.values.lattice import BOTTOM
+from flo.values.lattice_orders import Max
+from flo.values.lvar import LVar, LVarValue
+from flo.values.operators.keyed_streams import key_note, key_portions
+from flo.values.operators.lvars import as_lvar, expect_lvar
+from flo.values.operators.sequences import expect_sequence
+from flo.values.operators.shapes import ElementKind, Unary, consume_each, expect_declared, run_leaps
+from flo.values.partitioned import Partitioned
+from flo.values.sequence import SequenceValue
+from flo.values.weighted import Bag, BagValue
+
+
+@dataclass(slots=True)
+class Latest:
+    """The largest times while rows come: of each partition in `each`, and their minimum in `whole`.
+
+    `whole` is None as long as a known partition has sent nothing. A partition beyond the known ones begins at `whole`.
+    """
+
+    partitions: int
+    each: dict[int, Any]
+    whole: Any
+    is_given: bool = False
+    """Whether rows do not move it."""
+
+    @classmethod
+    def of(cls, state: Any, partitions: int | None, *, is_given: bool = False) -> Latest:
+        if partitions:
+            found = cls(partitions, dict(state or ()), None)
+            found.whole = found._minimum()
+            return found
+        return cls(0, {} if state is None else {0: state}, state, is_given)
+
+    def state(self) -> Any:
+        """The times as they are kept: one, or one for each partition."""
+        return (tuple(sorted(self.each.items())) or None) if self.partitions else self.each.get(0)
+
+    def _minimum(self) -> Any:
+        known = len(self.each) >= self.partitions and all(map(self.each.__contains__, range(self.partitions)))
+        return min(self.each.values()) if known else None
+
+    def own(self, partition: int) -> Any:
+        """The largest time of a partition; None before its first row."""
+        return self.each.get(partition)
+
+    def move(self, partition: int, time: Any) -> bool:
+        """Take the time of a row; return whether the minimum has moved."""
+        if self.is_given:
+            return False
+        own = self.each.get(partition)
+        if own is None and partition >= self.partitions > 0:
+            own = self.whole
+            if own is not None:
+                self.each[partition] = own
+        if own is not None and time <= own:
+            return False
+        self.each[partition] = time
+        if not self.partitions:
+            self.whole = time
+            return True
+        if own is not None and own != self.whole:
+            return False
+        before, self.whole = self.whole, self._minimum()
+        return self.whole is not None and self.whole != before
+
+
+def expect_partitions(operator: Operator, given: Partitioned[Any]) -> Partitioned[Any]:
+    """Raise unless it is known how many partitions there are."""
+    if not given.count:
+        raise TypeMismatch(
+            f"`{operator.name}` must know the number of partitions of {{input}}: one that has sent nothing yet holds "
+            "the clock back",
+            facts=(("{input}", str(given)),),
+            instead=(("flow.input(…, flo.Partitioned[…], partitions=3)", "they are numbered 0, 1 and 2"),),
+        )
+    return given
+
+
+def partition_steps(operator: Any, value: Any, *, every: bool) -> Iterator[Step]:
+    """The steps of an operator on a partitioned stream, defined by `take_rows` and `finish`: one for each partition
+    that has rows, or one for all."""
+    portions = key_portions(value, every=every)
+    for (_, rest), (after, outputs) in consume_each(
+        portions, lambda it: operator.take_rows(rows_of(it[0])), lambda it: key_note(it[0])
+    ):
+        yield Step(f"{operator.rule}-partition", (rest,), after, outputs)
+    if value.ending():
+        yield Step(f"{operator.rule}-terminated", (value.passed(),), *operator.finish(KeyedValue))
+
+
+def rows_of(entries: dict[int, Any]) -> Iterable[tuple[int, Any]]:
+    """The elements of some partitions, each with its partition."""
+    return ((partition, unit) for partition, value in entries.items() for unit in value.all_units())
+
+
+@final
+@dataclass(frozen=True)
+class ClockOf(Unary):
+    """clock_of(time, lateness, …): (S<T>, X) ↪ (LVar<Max>, X), (S<T>, X), (S<T>, X): the clock, the elements on time,
+    and those behind it. Of a partitioned stream the elements are bags.
+    """
+
+    time: Callable[[Any], Any]
+    lateness: Any = None
+    partitions: int | None = None
+    origin: Any = None
+    latest: Any = None
+
+    name = "clock_of"
+    keeps = Bound.VALUE
+    rule = "clock"
+    arity = (1, 3)
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        given, bounded = inputs[0].collection, inputs[0].bounded
+        if self.lateness and not is_positive_duration(self.lateness):
+            raise TypeMismatch(f"the lateness of a `clock` must be a duration ≥ 0; got {self.lateness!r}")
+        rows: Any = Bag(expect_partitions(self, given).row) if isinstance(given, Partitioned) else None
+        rows = StreamType(rows or expect_sequence(self, inputs[0]), bounded)
+        return StreamType(LVar(self.lattice), bounded), rows, rows
+
+    @property
+    def lattice(self) -> Max[Any]:
+        """The lattice of the clock's values."""
+        kinds = get_args(window_type(self.time, [self.lateness] if self.lateness else [0]))
+        return Max(kinds[0]) if kinds else Max()
+
+    def typed(self, inputs: StreamTypes) -> ClockOf:
+        given = inputs[0].collection
+        return replace(self, partitions=given.count if isinstance(given, Partitioned) else None)
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        if isinstance(inputs[0], KeyedValue):
+            return partition_steps(self, inputs[0], every=False)
+        return super().steps(inputs)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        if isinstance(inputs[0], KeyedValue):
+            return run_leaps(self, inputs, lambda operator, values: partition_steps(operator, values[0], every=True))
+        return super().advance(inputs)
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        return self.take_rows((0, unit) for unit in units)
+
+    def take_rows(self, rows: Iterable[tuple[int, Any]]) -> tuple[Operator, Deltas]:
+        """Return the operator and its outputs after these rows."""
+        origin, latest = self.origin, Latest.of(self.latest, self.partitions)
+        before = latest.whole
+        on_time: list[Any] = []
+        late: list[Any] = []
+        for partition, unit in rows:
+            moment = self.time(unit)
+            expect_declared(self.time, [moment])
+            if origin is None:
+                origin = origin_of(moment)
+                expect_durations(moment, lateness=self.lateness)
+            offset = offset_of(moment, origin)
+            latest.move(partition, offset)
+            (on_time if offset >= self._watermark(latest.own(partition)) else late).append(unit)
+        clock = None
+        if latest.whole is not None and latest.whole != before:
+            clock = LVarValue(self.lattice, origin + self._watermark(latest.whole))
+        after = replace(self, origin=origin, latest=latest.state())
+        return after, (clock, self._rows(on_time), self._rows(late))
+
+    def _watermark(self, latest: Any) -> Any:
+        return latest - self.lateness if self.lateness else latest
+
+    def _rows(self, units: list[Any]) -> Delta:
+        if not units:
+            return None
+        return BagValue.of((unit, 1) for unit in units) if self.partitions else SequenceValue.of(units)
+
+    def finish(self, source: Any) -> tuple[Operator, Deltas]:
+        ended = (BagValue if self.partitions else SequenceValue).terminator()
+        return self, (LVarValue(self.lattice, BOTTOM, End.ARRIVED), ended, ended)
+
+
+@final
+@dataclass(frozen=True)
+class MinClock(Operator):
+    """min_clock(): (LVar<Max>, X), (LVar<Max>, Y) ↪ (LVar<Max>, Z): the clock that is behind. When a bounded clock has
+    ended, no more rows of it come, and the other one counts. `seen` has the time of each."""
+
+    bounded: tuple[bool, bool] = (False, False)
+    seen: tuple[Any, Any] = (None, None)
+    ended: tuple[bool, bool] = (False, False)
+
+    name = "min_clock"
+    keeps = Bound.VALUE
+    arity = (2, 1)
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        left, right = expect_lvar(self, inputs[0]), expect_lvar(self, inputs[1], index=1)
+        for index, lattice in enumerate((left, right)):
+            if not isinstance(lattice, Max):
+                raise TypeMismatch(f"`min_clock` must get clocks; got an LVar of {lattice}", index=index)
+        wider = left if left.accepts(right) else right
+        return (StreamType(LVar(wider), all(given.bounded for given in inputs)),)
+
+    def typed(self, inputs: StreamTypes) -> MinClock:
+        return replace(self, bounded=(inputs[0].bounded, inputs[1].bounded))
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        for index in range(2):
+            value = as_lvar(inputs, index)
+            if not value.is_bottom():
+                before = self.seen[index]
+                seen = value.value if before is None or value.value > before else before
+                after = replace(self, seen=_replaced(self.seen, index, seen))
+                rests = _replaced(inputs, index, value.drained())
+                yield Step("min-clock", rests, after, (self._moved(after, value),))
+            elif value.end is End.ARRIVED:
+                after = replace(self, ended=_replaced(self.ended, index, True))
+                rests = _replaced(inputs, index, value.passed())
+                if all(after.ended):
+                    end = LVarValue(value.lattice, BOTTOM, End.ARRIVED)
+                    yield Step("min-clock-terminated", rests, MinClock(self.bounded), (end,))
+                else:
+                    yield Step("min-clock-ended", rests, after, (self._moved(after, value),))
+
+    def minimum(self) -> Any:
+        """Return the time of the clock that is behind; None if a clock has not started."""
+        over = [ended and bounded for ended, bounded in zip(self.ended, self.bounded, strict=True)]
+        waiting = [time for time, is_over in zip(self.seen, over, strict=True) if not is_over]
+        return None if not waiting or None in waiting else min(waiting)
+
+    def _moved(self, after: MinClock, value: LVarValue) -> Delta:
+        time = after.minimum()
+        return None if time is None or time == self.minimum() else LVarValue(value.lattice, time)
+
+    def measure(self, inputs: Values) -> tuple[int, ...]:
+        return (sum(value.size() for value in inputs),)
+
+
+def _replaced(items: tuple[Any, ...], index: int, item: Any) -> Any:
+    return (*items[:index], item, *items[index + 1 :])

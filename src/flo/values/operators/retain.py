@@ -1,0 +1,158 @@
+"""retain: the rows of a z-set whose time a clock has not passed, and beside them those that it has.
+
+Let c be the time of the clock, less `keep`. The outputs are {x : time(x) ≥ c} and {x : time(x) < c}, with the weights
+of the input. Both only depend on all rows that have come and on how far the clock has come, not on which of them came
+first: a row that comes behind the clock goes to the second output at once, as it would have gone there later. So the
+operator is eager for every clock and every z-set, whether the clock follows the same rows or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import Any, final
+
+from flo.core.collection import End
+from flo.core.errors import ElementError, TypeMismatch
+from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values
+from flo.core.persistent import PersistentMap
+from flo.core.stream_type import StreamType, StreamTypes
+from flo.values.event_time import is_positive_duration, offset_of, origin_of
+from flo.values.lattice_orders import Max
+from flo.values.operators.lvars import as_lvar, expect_lvar
+from flo.values.operators.shapes import all_ending, consume_each, evaluate_ahead, expect_declared, run_leaps
+from flo.values.operators.zsets import expect_zset, make_delta
+from flo.values.ordered import Ordered
+from flo.values.weighted import ZSetValue
+
+MICROSECOND = timedelta(microseconds=1)
+NO_ROWS: PersistentMap[Any, int] = PersistentMap()
+
+
+def to_number(moment: Any) -> Any:
+    """Return a time as a number, or as microseconds from the epoch."""
+    found = offset_of(moment, origin_of(moment))
+    return found // MICROSECOND if isinstance(found, timedelta) else found
+
+
+@final
+@dataclass(frozen=True)
+class Retain(Operator):
+    """retain(time, keep, mark, …): (ZSet<T>, X), (LVar<Max>, Y) ↪ (ZSet<T>, Z), (ZSet<T>, Z); Z is B if both are.
+
+    `mark` is how far the clock has come, less `keep`. `waiting` has the rows that it has not passed, by their times.
+    When the clock has ended, nothing more will pass, and they are forgotten.
+    """
+
+    time: Callable[[Any], Any]
+    keep: Any = None
+    mark: Any = None
+    waiting: PersistentMap[Any, PersistentMap[Any, int]] = PersistentMap()  # noqa: RUF009
+    order: Ordered[Any] = Ordered()  # noqa: RUF009
+
+    name = "retain"
+    keeps = Bound.CLOCK
+    retained_outputs = (0,)
+    arity = (2, 2)
+    retracts = True
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_zset(self, inputs[0])
+        lattice = expect_lvar(self, inputs[1], index=1)
+        if not isinstance(lattice, Max):
+            raise TypeMismatch(f"the clock of `retain` must be an LVar of Max; got {lattice}", index=1)
+        if self.keep and not is_positive_duration(self.keep):
+            raise TypeMismatch(f"`keep` of `retain` must be a duration ≥ 0; got {self.keep!r}")
+        rows = StreamType(inputs[0].collection, all(given.bounded for given in inputs))
+        return rows, rows
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        return self._steps(inputs, every=False)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
+
+    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+        rows, clock = inputs[0], as_lvar(inputs, 1)
+        assert isinstance(rows, ZSetValue)
+        portions = [([unit], rest) for unit, rest in rows.units()]
+        if every and rows.weights:
+            portions = [(rows.all_units(), rows.drained())]
+        ended = clock.end is End.PASSED
+        for (_, rest), (operator, outputs) in consume_each(
+            portions, lambda it: self._admitted(it[0], ended), lambda it: repr(it[0][0])
+        ):
+            yield Step("retain-rows", (rest, clock), operator, outputs)
+        if not clock.is_bottom():
+            operator, outputs = self.moved(self.mark_of(clock.value))
+            yield Step("retain-clock", (rows, clock.drained()), operator, outputs)
+        elif all_ending(inputs):
+            end = ZSetValue.terminator()
+            yield Step("retain-terminated", (rows.passed(), clock.passed()), self._without_rows(), (end, end))
+        elif clock.ending():
+            yield Step("retain-clock-ended", (rows, clock.passed()), self._without_rows(), (None, None))
+
+    def _without_rows(self) -> Retain:
+        return replace(self, waiting=PersistentMap(), order=Ordered())
+
+    def mark_of(self, moment: Any) -> Any:
+        """Return the number of the time before which rows are gone, when the clock is at this moment."""
+        self.expect_zone(moment)
+        mark = to_number(moment)
+        if not self.keep:
+            return mark
+        if isinstance(self.keep, timedelta) != isinstance(moment, date):
+            raise ElementError(f"`keep` of `retain` is {self.keep!r}, but the clock is {moment!r}")
+        return mark - (self.keep // MICROSECOND if isinstance(self.keep, timedelta) else self.keep)
+
+    def expect_zone(self, moment: Any) -> None:
+        """Raise if only the clock or only the rows have a time zone, as far as that is known."""
+        layout = getattr(self.time, "layout", None)
+        if layout is not None and isinstance(moment, date):
+            zoned = getattr(layout.cells[0].arrow, "tz", None) is not None
+            if zoned is not (getattr(moment, "tzinfo", None) is not None):
+                raise ElementError(
+                    f"the clock of `retain` is {moment!r}; its rows have times {'with' if zoned else 'without'} a zone"
+                )
+
+    def _admitted(self, units: list[Any], ended: bool) -> tuple[Operator, Deltas]:
+        """Return the operator and its outputs after these rows."""
+        evaluate_ahead(self.time, [row for row, _ in units])
+        here: list[Any] = []
+        gone: list[Any] = []
+        added: dict[Any, dict[Any, int]] = {}
+        for row, weight in units:
+            moment = self.time(row)
+            expect_declared(self.time, [moment])
+            number = None if moment is None else to_number(moment)
+            if number is None or (self.mark is not None and number < self.mark):
+                gone.append((row, weight))
+                continue
+            here.append((row, weight))
+            some = added.setdefault(number, {})
+            some[row] = some.get(row, 0) + weight
+        operator = self if ended else self._waiting(added)
+        return operator, (*make_delta(here), *make_delta(gone))
+
+    def _waiting(self, added: dict[Any, dict[Any, int]]) -> Retain:
+        order, changes = self.order, {}
+        for number, weights in added.items():
+            changes[number] = after = self.waiting.get(number, NO_ROWS).added(weights)
+            if not after:
+                order = order.removed(number)
+            elif number not in self.waiting:
+                order = order.added(number)
+        return replace(self, waiting=self.waiting.updated(changes, drop=NO_ROWS), order=order)
+
+    def moved(self, mark: Any) -> tuple[Operator, Deltas]:
+        """Return the operator and its outputs when rows before this time are gone."""
+        if self.mark is not None and mark <= self.mark:
+            return self, (None, None)
+        order, gone, units = self.order, {}, list[Any]()
+        while (number := order.first()) is not None and number < mark:
+            units += self.waiting[number].to_dict().items()
+            order, gone[number] = order.removed(number), NO_ROWS
+        after = replace(self, mark=mark, waiting=self.waiting.updated(gone, drop=NO_ROWS), order=order)
+        retracted: Delta = make_delta((row, -weight) for row, weight in units)[0]
+        return after, (retracted, *make_delta(units))

@@ -1,0 +1,85 @@
+"""Partitioned logs: one sequence per partition, and no order between partitions."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from flo.core.collection import Collection, Value, call
+from flo.core.elements import type_name
+from flo.core.errors import CollectionError, ElementError
+from flo.core.term import Lowering, Term
+from flo.values.keyed import Keyed, KeyedValue
+from flo.values.sequence import Sequence
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Partitioned(Keyed[int, Sequence[T_co]], Generic[T_co]):
+    """Partitioned<T>: Keyed<int, S<T>> with the partition as the key. `count` partitions, numbered from 0, are known.
+
+    On Spark a topic may get more of them. A partition that was not known counts from its first row on.
+    """
+
+    name = "Partitioned"
+
+    def __init__(self, element: Any = Any, count: int = 0) -> None:
+        super().__init__(int, Sequence(element))
+        self.row = element
+        self.count = count
+
+    @classmethod
+    def parameterised(cls, *parameters: Any) -> Partitioned[Any]:
+        if len(parameters) > 1:
+            raise CollectionError(
+                f"Partitioned must have one parameter, the type of its rows; got {len(parameters)}",
+                instead=(("flo.Partitioned[Click]", "the partition is a number"),),
+            )
+        return cls(*parameters)
+
+    def mismatch(self, value: Value) -> str | None:
+        reason = super().mismatch(value)
+        if reason is None and isinstance(value, KeyedValue):
+            unknown = self._unknown([*value.entries, *value.behind])
+            reason = None if unknown is None else f"there is no partition {unknown}"
+        return reason
+
+    def _unknown(self, partitions: list[int]) -> int | None:
+        """Return a partition that there is not."""
+        return next((each for each in partitions if not 0 <= each < self.count), None)
+
+    def accepts(self, other: Collection) -> bool:
+        return isinstance(other, Partitioned) and other.count == self.count and super().accepts(other)
+
+    def value(self, data: Any) -> KeyedValue:
+        found = super().value(data)
+        unknown = self._unknown(list(found.entries))
+        if unknown is not None:
+            raise ElementError(
+                f"{{input}} has no partition {unknown}; its partitions are 0 to {self.count - 1}",
+                facts=(("{input}", str(self)),),
+                instead=((f"partitions={unknown + 1}", "where the input is declared"),) if unknown >= 0 else (),
+            )
+        return found
+
+    def lower(self, lower: Lowering) -> Term:
+        return call(self.name, self.row, self.count, lower=lower)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Partitioned) and (other.row, other.count) == (self.row, self.count)
+
+    def __hash__(self) -> int:
+        return hash((self.name, str(self.row), self.count))
+
+    def __str__(self) -> str:
+        parts = f"{type_name(self.row)}, {self.count}" if self.count else type_name(self.row)
+        return f"{self.name}[{parts}]"
+
+    __repr__ = __str__
+
+
+def partitioned_as(of: Keyed[Any, Any], inner: Collection) -> Keyed[Any, Any]:
+    """Return the type of a keyed stream after its inner collection became this one: partitions of sequences stay
+    partitions."""
+    if isinstance(of, Partitioned) and isinstance(inner, Sequence):
+        return Partitioned(inner.element, of.count)
+    return Keyed(of.key, inner)
