@@ -128,6 +128,7 @@ class ClockOf(Unary):
 
     name = "clock_of"
     rule = "clock"
+    across_keys = True
     arity = (1, 3)
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
