@@ -42,7 +42,7 @@ def windowed() -> flo.Flow:
 Log = dict[int, list[Click]]
 
 
-def log_of(rng: random.Random, length: int = 40) -> Log:
+def log_of(rng: random.Random, length: int = 24) -> Log:
     """Rows of each partition, about in the order of time, and some far from it."""
     found: Log = {}
     for partition in range(PARTITIONS):
@@ -66,6 +66,37 @@ def cut_log(log: Log, rng: random.Random) -> list[tuple[Log, int]]:
     return parts
 
 
+def ranked(seen: int, click: Click) -> int:
+    return seen + click.at
+
+
+def keyed() -> flo.Flow:
+    """A running sum for each user, whose clicks are in one partition; and the sessions of each, by the clock of all."""
+    flow = flo.Flow("users")
+    clicks = flow.input("clicks", flo.Partitioned[Click], partitions=PARTITIONS)
+    flow.output("running", clicks.key_by("user").per_key(lambda each: each.scan(0, ranked)).entries())
+    clock = clicks.clock("at", 3)
+    sessions = clock.rows.key_by("user").per_key(
+        lambda each: each.session(4, clock=clock).nest(lambda window: window.map(at).sum()).flatten()
+    )
+    flow.output("sessions", sessions.entries())
+    flow.output("behind", clock.late)
+    return flow
+
+
+def plain(found: Any) -> Any:
+    """An output on tables as it is on values."""
+    if not hasattr(found, "to_pylist"):
+        return found
+    rows, counted = found.to_pylist(), Counter[Any]()
+    if "_weight" not in found.column_names:
+        return [row["value"] for row in rows]
+    for row in rows:
+        weight, values = row.pop("_weight"), tuple(row.values())
+        counted[Click(*values) if "at" in row else values] += weight
+    return counted
+
+
 def on_values(flow: flo.Flow, log: Log, rng: random.Random) -> dict[str, Any]:
     loop = flow.loop()
     for part, _ in cut_log(log, rng):
@@ -78,16 +109,7 @@ def on_tables(flow: flo.Flow, log: Log, rng: random.Random) -> dict[str, Any]:
     loop = flow.on(flo.here).loop()
     for part, _ in cut_log(log, rng):
         loop.push(clicks=part)
-    found: dict[str, Any] = {}
-    for name, table in loop.result().items():
-        rows = table.to_pylist()
-        if name.endswith("late"):
-            found[name] = Counter()
-            for row in rows:
-                found[name][Click(row["user"], row["at"])] += row["_weight"]
-        else:
-            found[name] = [row["value"] for row in rows]
-    return found
+    return {name: plain(found) for name, found in loop.result().items()}
 
 
 def in_tasks(flow: flo.Flow, log: Log, rng: random.Random, folder: Path) -> dict[str, Any]:
@@ -97,12 +119,53 @@ def in_tasks(flow: flo.Flow, log: Log, rng: random.Random, folder: Path) -> dict
     return query.values()
 
 
-@pytest.mark.parametrize("seed", range(200 if is_thorough() else 5))
-def test_windows_do_not_depend_on_how_partitions_are_interleaved(tmp_path: Path, seed: int) -> None:
-    """200 cuts of the same log, on every engine."""
-    log, flow, rng = log_of(random.Random(seed % 10)), windowed(), random.Random(seed)
+@pytest.mark.parametrize("build", [windowed, keyed])
+@pytest.mark.parametrize("seed", range(200 if is_thorough() else 2))
+def test_results_do_not_depend_on_how_partitions_are_interleaved(tmp_path: Path, seed: int, build: Any) -> None:
+    """200 cuts of the same logs, on every engine."""
+    log, flow, rng = log_of(random.Random(seed % 10)), build(), random.Random(seed)
     whole = dict(flow.run(clicks=log))
     assert all(whole.values())  # every kind of window closes, and every kind has late rows
     assert on_values(flow, log, rng) == whole
     assert on_tables(flow, log, rng) == whole
     assert in_tasks(flow, log, rng, tmp_path) == whole
+
+
+def test_a_key_in_two_partitions_is_an_error_on_every_engine(tmp_path: Path) -> None:
+    flow = flo.Flow("users")
+    clicks = flow.input("clicks", flo.Partitioned[Click], partitions=2)
+    flow.output("clicks", clicks.key_by("user").entries())
+    log = {0: [Click(1, 1), Click(2, 2)], 1: [Click(3, 1), Click(2, 5)]}
+    for run in (flow.run, flow.on(flo.here).run):
+        with pytest.raises(flo.ElementError, match="the key 2 is in the partitions 0 and 1"):
+            run(clicks=log)
+    query = Simulated(flow, tmp_path, 3)
+    query.turn({"clicks": {0: log[0]}})
+    with pytest.raises(flo.ElementError, match="the key 2 is in the partitions 0 and 1"):
+        query.turn({"clicks": {1: log[1]}})
+
+
+def test_a_partition_that_is_added_counts_from_its_first_row_on(tmp_path: Path) -> None:
+    """Its rows are late by the clock of the whole until then."""
+    flow = flo.Flow("clicks")
+    windows = flow.input("clicks", flo.Partitioned[Click], partitions=1).tumbling(10, "at")
+    flow.output("sums", windows.nest(lambda window: window.map(at).sum()).flatten())
+    flow.output("late", windows.late)
+    query = Simulated(flow, tmp_path, 3)
+    query.turn({"clicks": {0: [Click(0, 3), Click(0, 25)]}})
+    query.turn({"clicks": {0: [Click(0, 45)], 1: [Click(1, 8), Click(1, 21)]}})
+    assert query.values() == {"sums": [3], "late": Counter({Click(1, 8): 1})}
+    query.turn({"clicks": {1: [Click(1, 33), Click(1, 50)]}})
+    assert query.values()["sums"] == [3, 46, 33]
+
+
+def test_positions_are_compared_within_a_partition(tmp_path: Path) -> None:
+    flow = windowed()
+    query = Simulated(flow, tmp_path, 2)
+    query.turn({"clicks": {0: [Click(0, 3)]}}, started={"clicks": 7})
+    query.turn({"clicks": {1: [Click(0, 3)]}}, started={"clicks": 2})
+    with pytest.raises(
+        flo.ElementError,
+        match=r"position 7 of partition 0 arrived after one at 7|two rows of partition 0 have the position 7",
+    ):
+        query.turn({"clicks": {0: [Click(0, 3)]}}, started={"clicks": 7})

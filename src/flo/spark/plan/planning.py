@@ -202,6 +202,7 @@ class _Planner:
             )
             top, is_alone = top + (not here), False
             found = [self._deliver(s, top, KEY, vertex, place) for place, s in enumerate(vertex.inputs)]
+            self.by_keys.update(filter(is_keyed, vertex.outputs))
         elif wanted is Placement.ONE_PLACE:
             here = all(is_one for is_one, level in zip(alone, levels, strict=True) if level == top)
             top, is_alone = top + (not here or waits), True
