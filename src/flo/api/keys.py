@@ -15,6 +15,7 @@ from flo.values.changes import shape_of
 from flo.values.operators.elementwise import Filter, Map
 from flo.values.operators.group_by import GroupBy
 from flo.values.operators.over import Over
+from flo.values.operators.retain import Retain
 from flo.values.operators.upserts import Upsert
 from flo.values.operators.zset_asof import AsOfJoin
 from flo.values.operators.zset_joins import AntiJoin, Join, LeftJoin, SemiJoin
@@ -106,6 +107,7 @@ RULES: dict[type[Operator], Callable[[Any, Vertex], Key]] = {
     Map: _of_projection,
     Over: _of_window_functions,
     Positive: _of_input,
+    Retain: _of_input,
     SemiJoin: _of_input,
     ToZSet: _of_set,
     TopK: _of_first,

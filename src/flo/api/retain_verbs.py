@@ -53,7 +53,7 @@ class RetainVerbs(StreamBase[C_co, B_co]):
         vertex = kept.source
         assert vertex is not None
         result: Any = Retained(kept.scope, kept.type, kept.name, kept.origin, vertex)
-        result.expired, result.assigned, result.key = expired, kept.assigned, self.key
+        result.expired, result.assigned = expired, kept.assigned
         vertex.outputs = (result, expired)
         return result  # type: ignore[no-any-return]
 

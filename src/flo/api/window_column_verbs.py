@@ -80,9 +80,7 @@ class WindowColumnVerbs(StreamBase[C_co, B_co]):
         explode = Exploding.of(START, nullable, row_layout("hop", "time", listed))
         assert explode is not None, "a list of windows"
         each = listed._then_named("hop", FlatMap(explode))
-        found = project_rows(each, "hop", {**own, START: START, END: call(END, (START,), size=size, every=every)})
-        found.key = None if self.key is None else (*self.key, START)
-        return found
+        return project_rows(each, "hop", {**own, START: START, END: call(END, (START,), size=size, every=every)})
 
 
 def session_columns(rows: Any, gap: Any, time: Any, by: Any) -> Any:

@@ -46,7 +46,7 @@ class Expiring(Trace):
 
     term = "expiring"
 
-    def joined(self, runs: list[Run], fully: bool = False) -> Run:
+    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
         whole = consolidate_runs(*(Run((TIME,), run.keys, run.table) for run in runs), fully=fully)
         return Run(runs[0].columns, whole.keys, whole.table)
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from math import log2
 from typing import Protocol
 
+import numpy as np
+
 from flo.tables.state.run import Run, join_parts
 from flo.tables.state.sharing import Sharing
 
@@ -49,19 +51,26 @@ class Merge:
 
     @property
     def left(self) -> int:
-        """About how many rows are not merged yet. Key numbers are spread evenly."""
-        return self.rows * (NUMBERS - self.upto) // NUMBERS if len(self.runs) > 1 else 0
+        """How many rows are not merged yet."""
+        return sum(run.rows - run.below(self.upto) for run in self.runs) if len(self.runs) > 1 else 0
 
     def advanced(self, fuel: int, join: Callable[[list[Run]], Run], how: tuple[object, ...]) -> Merge:
         """The merge with so many more rows done. `how` says what else the result depends on than the runs."""
-        upto = min(NUMBERS, self.upto + fuel * NUMBERS // self.rows)
-        if not self.runs[0].columns or fuel >= self.left:
-            upto = NUMBERS
+        upto = NUMBERS if not self.runs[0].columns or fuel >= self.left else self._number_after(fuel)
         part = MERGED.get((*how, self.upto, upto), self.runs, lambda: self._part(upto, join))
         parts = (*self.parts, part) if part.rows else self.parts
         if upto < NUMBERS:
             return replace(self, parts=parts, upto=upto)
         return Merge((MERGED.get(how, parts, lambda: join_parts(parts)) if len(parts) > 1 else (*parts, part)[0],))
+
+    def _number_after(self, fuel: int) -> int:
+        """A key number with about so many rows between `upto` and it. Rows with one number stay together."""
+        largest = max(self.runs, key=lambda run: run.rows)
+        first = largest.below(self.upto)
+        share = max(1, fuel * (largest.rows - first) // self.left)
+        if first + share >= largest.rows:
+            return NUMBERS
+        return max(self.upto + 1, int(largest.keys.at(np.array([first + share]))[0]))
 
     def _part(self, upto: int, join: Callable[[list[Run]], Run]) -> Run:
         if self.upto == 0 and upto == NUMBERS:

@@ -129,6 +129,7 @@ class ClockOf(Unary):
     name = "clock_of"
     keeps = Bound.VALUE
     rule = "clock"
+    across_keys = True
     arity = (1, 3)
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
