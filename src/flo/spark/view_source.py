@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, Filter, InputPartition
@@ -23,12 +24,13 @@ from flo.spark.tasks.view_parts import ROWS, change_schema, repeat_rows
 from flo.tables.checkpoint.folders import folder
 from flo.tables.io.files import WEIGHTS
 
-try:
-    from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
-except ImportError:  # Spark 4.1, which reads what is there now in one micro-batch
+if find_spec("pyspark.sql.streaming.datasource") is None or TYPE_CHECKING:
 
-    class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
-        pass
+    class SupportsTriggerAvailableNow:
+        """Spark 4.1 does not have it, and reads what is there now in one micro-batch."""
+
+else:
+    from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 
 
 NOTHING = -1
