@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import sqlite3
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -14,10 +15,12 @@ import pyarrow as pa
 import pytest
 
 import flo
+import flo.spark
 from flo.core.stream_type import StreamType
 from flo.spark import SparkSink, Upsert
 from flo.spark.driver.keyed_output import KeyedOutput
 from flo.spark.driver.sinks import OutputChanges
+from flo.spark.driver.upsert_tables import merge_statement
 from flo.spark.driver.upserts import KINDS
 from flo.spark.tasks.latest_rows import LatestRows
 from flo.spark.tasks.output_files import PARTS, Output
@@ -250,3 +253,48 @@ def test_a_sink_that_leaves_columns_out() -> None:
         SparkSink("kafka", {}, keeps_weight=True)
     with pytest.raises(flo.TypeMismatch, match="has the column `shop`, which SparkSink"):
         SparkSink("kafka").bound(SimpleNamespace(), planned(), None)  # type: ignore[arg-type]
+
+
+def test_a_set_has_all_its_columns_as_a_key() -> None:
+    flow = flo.Flow("sets")
+    sales = flow.input("sales", flo.Bag[Sale])
+    assert sales.to_set().key == ("shop", "item", "price")
+    assert sales.to_set().to_zset().key == ("shop", "item", "price")
+    assert sales.to_zset().key is None
+
+
+def test_one_statement_for_all_changes() -> None:
+    """Nulls are equal, and a declared key that is there already is an error."""
+    text = merge_statement("t1", "v1", output())
+    assert text.startswith("MERGE INTO t1 AS t USING `v1` AS s ON t.`shop` <=> s.`shop` AND t.`day` <=> s.`day` WHEN")
+    assert "raise_error" not in text
+    assert "raise_error(concat('two rows of the output have the key ', 'shop=', " in merge_statement(
+        "t1", "v1", output(declared=True)
+    )
+    assert " ON TRUE WHEN" in merge_statement("t1", "v1", KeyedOutput.of(planned(), (), None))
+
+
+@pytest.mark.slow
+def test_a_view_of_sql_is_upserted(spark: Any, tmp_path: Path) -> None:
+    """And without their packages, other places are rejected before anything runs."""
+    schema = "shop string, price long, _weight long"
+    put = spark.createDataFrame([("a", 1, 1), ("b", 2, 1)], schema).coalesce(1).write.mode("append")
+    put.parquet(str(tmp_path / "sales"))
+    source = spark.readStream.schema(schema).parquet(str(tmp_path / "sales"))
+    text = "SELECT shop, sum(price) AS total FROM sales WHERE shop IS NOT NULL GROUP BY shop"
+    views = flo.spark.views(spark, {"totals": text}, {"sales": source})
+
+    def start(sink: Upsert) -> None:
+        now = {"availableNow": True}
+        views.start({"totals": sink}, checkpoint=tmp_path / "checkpoint", trigger=now).wait()
+
+    for kind, why in (("delta", "cannot go to the delta table"), ("kafka", "has no format `kafka`")):
+        with pytest.raises(flo.FloError, match=why):
+            start(Upsert(kind, f"{tmp_path}/table", {"kafka.bootstrap.servers": "127.0.0.1:1"}))
+    uri = str(tmp_path / "file.db")
+    start(Upsert("sqlite", "totals", {"uri": uri}))
+    spark.createDataFrame([("b", 2, -1), ("a", 4, 1)], schema).coalesce(1).write.mode("append").parquet(
+        str(tmp_path / "sales")
+    )
+    start(Upsert("sqlite", "totals", {"uri": uri}))
+    assert sqlite3.connect(uri).execute("SELECT * FROM totals").fetchall() == [("a", 5)]

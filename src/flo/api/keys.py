@@ -32,6 +32,8 @@ Key: TypeAlias = tuple[str, ...] | None
 
 def key_of(stream: StreamBase[Any, Any]) -> Key:
     """Return the columns of which no two rows of a stream have the same values, if the program says so."""
+    if isinstance(stream.collection, Set):
+        return _columns(stream.collection.element) or None
     vertex = stream.source
     rule = None if vertex is None else RULES.get(type(vertex.operator))
     return None if vertex is None or rule is None else rule(vertex.operator, vertex)

@@ -46,7 +46,10 @@ class Database(Upserting):
                 raise TypeMismatch(
                     f"the key column `{field.name}` of the output `{rows.name}` may be null,"
                     f" which a key of {self.kind} may not",
-                    instead=((f'nw.col("{field.name}").fill_null(…)', "before the rows get their key"),),
+                    instead=(
+                        (f'nw.col("{field.name}").fill_null(…)', "before the rows get their key"),
+                        (f"WHERE {field.name} IS NOT NULL", "in a view of SQL"),
+                    ),
                 )
             self._type(rows.name, field)
         with self._transaction(rows) as cursor:

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
 
 from flo.core.errors import FloError, TypeMismatch
 from flo.spark.driver.keyed_output import KeyedOutput, Upserting, identity_of, quoted
@@ -91,11 +92,9 @@ class IcebergTable(MergedTable):
         return {f"{of}flo-id": identity_of(changes), f"{of}flo-version": str(changes.version)}
 
     def has(self, changes: OutputChanges) -> bool:
-        found = changes.spark.sql(
-            f"SELECT max(CAST(summary['flo-version'] AS BIGINT)) FROM {self.name}.snapshots"
-            " WHERE summary['flo-id'] = :id",
-            args={"id": identity_of(changes)},
-        ).collect()[0][0]
+        summary = sf.col("summary")
+        own = changes.spark.table(f"{self.name}.snapshots").where(summary["flo-id"] == identity_of(changes))
+        found = own.agg(sf.max(summary["flo-version"].cast("long"))).collect()[0][0]
         return found is not None and found >= changes.version
 
 
