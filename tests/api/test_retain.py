@@ -12,6 +12,7 @@ import pytest
 
 import flo
 from flo.spark.checkpoint.inspect import Checkpoint
+from flo.spark.checkpoint.rescale import rescale
 from tests.api.test_window_columns import TIMES, counted, row_of
 from tests.spark.simulated import Simulated
 
@@ -114,24 +115,29 @@ def test_state_is_bounded_on_tables() -> None:
     assert max(sizes[25:]) <= max(sizes[5:25])
 
 
+@pytest.mark.slow
 def test_state_is_bounded_in_shards(tmp_path: Path) -> None:
-    """The rows in the states of all shards, as `flo state show` counts them."""
-    query = Simulated(bounded_flow(), tmp_path, shards=2, seed=1)
+    """The rows in the states of all shards, as `flo state show` counts them, also when they are cut anew."""
+    flow, where = bounded_flow(), str(tmp_path)
+    query, on_values = Simulated(flow, where, shards=2), flow.loop()
     sizes, started = [], dict.fromkeys(parts(0), 0)
-    for number in range(25):
+    for number in range(13):
         given = parts(number)
+        on_values.push(**given)
         query.turn(given, started=started)
         started = {name: start + len(given[name]) for name, start in started.items()}
-        if number % 8 == 0:
-            checkpoint = Checkpoint(str(tmp_path))
+        if number in (6, 12):
+            checkpoint = Checkpoint(where)
             found = list(checkpoint.sizes(checkpoint.versions()[-1]))
             sizes.append(sum(each.rows for each in found))
-            assert {each.bound for each in found if each.rows} <= {
-                "the rows that the clock has not passed",
-                "its rows",
-                "one value",
-            }
-    assert max(sizes) < 8 * 60
+            bounds = {each.bound for each in found if each.rows}
+            assert bounds <= {"the rows that the clock has not passed", "its rows", "one value"}
+        if number == 8:
+            rescale(where, 3)
+            query = Simulated(flow, where)
+    assert max(sizes) < 500
+    on_values.run()
+    assert query.values() == dict(on_values.result())
 
 
 def test_the_clock_of_a_stream() -> None:

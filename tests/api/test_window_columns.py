@@ -209,3 +209,38 @@ def test_a_row_concerns_its_session_only() -> None:
     for at, changed in ((50, 1), (1101, 201), (1106, 1), (1103, 1 + 2 * 102), (600, 1)):
         loop.push(clicks=[row("ann", at, 1)])
         assert loop.pull("found").num_rows == changed
+
+
+class Named(NamedTuple):
+    user: str
+    at: int
+    window_end: int
+
+
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (lambda rows: rows.tumble(5, "user"), "must be integers, floats, dates or times; 'user' of `rows` is str"),
+        (lambda rows: rows.tumble(timedelta(1), "at"), "`size` of `tumble` must be an integer > 0"),
+        (lambda rows: rows.tumble(0, "at"), "`size` of `tumble` must be an integer > 0"),
+        (lambda rows: rows.tumble(True, "at"), "`size` of `tumble` must be an integer > 0"),
+        (lambda rows: rows.tumble(5, lambda row: row.at), "`time` of `tumble` must be a column or an expression"),
+        (lambda rows: rows.hop(5, 6, "at"), "`every` of `hop` must be ≤ `size`"),
+        (lambda rows: rows.session(5, "at", by=[]), "`by` of `session` must be a column, or a list of columns"),
+        (lambda rows: rows.session(5, "at", 3), "`session` does not take `lateness` here"),
+        (lambda rows: rows.session(5, "at").session(5, "at"), "adds the column `window_start`, which .* already has"),
+    ],
+)
+def test_what_cannot_be_windows_is_rejected(build: Any, said: str) -> None:
+    flow = flo.Flow("refused")
+    rows = flow.input("rows", flo.ZSet[Reading]).map({"user": "what", "at": nw.lit(1)})
+    with pytest.raises(flo.FloError, match=said):
+        build(rows)
+
+
+def test_a_column_of_that_name_is_not_replaced() -> None:
+    flow = flo.Flow("refused")
+    rows = flow.input("rows", flo.ZSet[Named])
+    with pytest.raises(flo.FloError, match="adds the column `window_end`, which `rows` already has"):
+        rows.tumble(5, "at")
+    assert rows.rename(window_end="old").tumble(5, "at").key is None

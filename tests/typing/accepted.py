@@ -219,3 +219,15 @@ assert_type(flow.table("ended", Order, key=["user"], bounded=True), flo.Stream[f
 assert_type(orders.explode("items"), flo.Stream[flo.ZSet[Any], flo.Unbounded])
 assert_type(ended_orders.explode("items", keep_empty=True), flo.Stream[flo.Sequence[Any], flo.Bounded])
 assert_type(orders.join_asof(orders, on="price", by=["user"]), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+
+assert_type(orders.tumble(10, "price"), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(ended_orders.hop(10, 5, "price"), flo.Stream[flo.Sequence[Any], flo.Bounded])
+assert_type(orders.session(10, "price", by="user"), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(orders.retain("price", largest, 5).expired, flo.Stream[flo.ZSet[Order], flo.Unbounded])
+assert_type(
+    ended_orders.tumbling(10, "price", bounds=True).group_by("user").agg(n=flo.count()),
+    flo.Stream[flo.Bag[Any], flo.Bounded],
+)
+assert_type(
+    ended_orders.tumbling(10, "price").group_by("user").agg(n=flo.count()), flo.Stream[flo.Bag[Any], flo.Bounded]
+)

@@ -31,7 +31,7 @@ KINDS: dict[type, tuple[type, ...]] = {int: (int,), float: (int, float), timedel
 
 class RetainVerbs(StreamBase[C_co, B_co]):
     def retain(
-        self: RetainVerbs[ZSet[T], B], time: Column, clock: Stream[LVar[Max[Any]], B2], keep: Any = None
+        self: RetainVerbs[ZSet[T], B], time: Column, clock: Stream[LVar[Any], B2], keep: Any = None
     ) -> Retained[T, B | B2]:
         """Return the rows whose time is not more than `keep` before the clock.
 

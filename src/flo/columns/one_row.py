@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 import string
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple, TypeAlias
 
 import narwhals as nw
@@ -19,12 +19,14 @@ import narwhals as nw
 from flo.columns.cell import Cell
 from flo.columns.evaluation import ColumnFunction, arguments_of, nodes_of
 from flo.columns.node_functions import RENAMES
+from flo.values.event_time import EPOCH
 
 Compute: TypeAlias = Callable[[list[Any]], Any]
 """A function of the values of the columns that are read."""
 Read: TypeAlias = Callable[[tuple[Any, ...]], Any]
 """Reads a column from the elements, one of each input."""
 LOW, HIGH = -(2**63), 2**63 - 1
+MICROSECOND = timedelta(microseconds=1)
 PLAIN = (int, float, bool, str, date, datetime)
 
 
@@ -342,7 +344,38 @@ def _cast(options: dict[str, Any], operands: list[Known]) -> Known:
     return _null_if_any(made, made, operands[0])
 
 
+def _window_start(options: dict[str, Any], operands: list[Known]) -> Known:
+    return _window_bound(operands[0], options.get("every"), lambda number, every: number - number % every)
+
+
+def _window_end(options: dict[str, Any], operands: list[Known]) -> Known:
+    return _window_bound(operands[0], options["size"], operator.add)
+
+
+def _window_bound(of: Known, duration: Any, bound: Callable[[int, int], int]) -> Known:
+    """The bound of a window, computed in integers or in microseconds."""
+    _expect(of.kind in (int, datetime, date))
+    if of.kind is int:
+        _expect(duration is None or type(duration) is int)
+        return _null_if_any(int, lambda x: x if duration is None else _in_range(bound(x, duration)), of)
+    _expect(duration is None or type(duration) is timedelta)
+    span = None if duration is None else duration // MICROSECOND
+
+    def compute(moment: Any) -> datetime:
+        moment = moment if of.kind is datetime else datetime(moment.year, moment.month, moment.day)
+        if span is None:
+            return moment
+        try:
+            return EPOCH + bound((moment - EPOCH) // MICROSECOND, span) * MICROSECOND
+        except OverflowError:
+            raise Unsure from None
+
+    return _null_if_any(datetime, compute, of)
+
+
 FUNCTIONS: dict[str, Function] = {
+    "window_start": _window_start,
+    "window_end": _window_end,
     "__add__": _arithmetic(operator.add),
     "__sub__": _arithmetic(operator.sub),
     "__rsub__": _reflected(_arithmetic(operator.sub)),

@@ -131,6 +131,8 @@ class Cut(Enum):
     BY_WINDOW = "by window"
     SAME = "the same everywhere"
     """Holds no rows."""
+    LATEST = "the latest of all"
+    """A time that grows, as that of a clock. Shards that have received nothing have none yet."""
 
 
 _CUT, _ROWS_OF = "cut", "rows of"

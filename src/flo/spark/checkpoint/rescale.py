@@ -183,6 +183,8 @@ class _Cutting:
             raise _uncut(described, f"it does not declare how `{part.name}` is cut")
         if part.cut is Cut.BY_ROW:
             return [self._by_row(shard, given, parts[part.rows_of][shard]) for shard in range(self.shards)]
+        if part.cut is Cut.LATEST:
+            return [max((each for each in given if each is not None), default=None)] * self.shards
         if any(isinstance(each, tuple) and each for each in given):  # several traces, each cut by itself
             count = max(len(each) for each in given if each is not None)
             every = [

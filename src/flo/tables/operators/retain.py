@@ -37,9 +37,9 @@ class RetainTables(OnTables[Retain]):
     cancels = True
 
     waiting: Expiring = kept(Expiring(()), Cut.BY_GROUP)
-    mark: Any = kept(None, Cut.SAME)
+    mark: Any = kept(None, Cut.LATEST)
     """The time before which rows have expired, as a number."""
-    is_over: bool = kept(False, Cut.SAME)
+    is_over: bool = kept(False, Cut.LATEST)
     """Whether the clock has ended: then nothing more expires."""
 
     name = "retain_tables"
