@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import columnar, columnar_aggregates, tpch, tpch_data
+from benchmarks import columnar, columnar_aggregates, merging, tpch, tpch_data
 from benchmarks.columnar_aggregates import AGGREGATES, program, programs, run, sales, several, small_deltas
 from benchmarks.columnar_aggregates import check as check_aggregates
 from benchmarks.columnar_growth import OPERATORS, Grown, Operator
@@ -82,6 +82,11 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert "into a state of 1,000 and of 10,000" in printed
     assert "grouped sum" in printed
+
+
+def test_state_merged_at_once_and_in_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    merging.main(["--deltas", "6", "--rows", "40"])
+    assert capsys.readouterr().out.count("in parts") == 3
 
 
 def test_the_changes_of_tpch_add_up_to_its_content(tmp_path: Path) -> None:

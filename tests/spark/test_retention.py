@@ -7,11 +7,13 @@ from itertools import count
 import pytest
 
 import flo
+from benchmarks.soak import Event, Price, soak_flow
 from flo.spark.checkpoint import retention
 from flo.spark.checkpoint.commits import committed_versions
 from flo.spark.checkpoint.inspect import Checkpoint
 from flo.spark.checkpoint.retention import Retention
 from flo.spark.driver.views import View
+from flo.spark.tasks.output_files import COUNT
 from flo.tables.checkpoint import folders
 from flo.tables.checkpoint.folders import Local
 from flo.tables.state import merging
@@ -70,6 +72,22 @@ def test_files_do_not_grow_with_the_number_of_micro_batches(tmp_path):
         query.turn({"sales": sales(version % 3, 6)})
         sizes.append(sum(1 for file in tmp_path.rglob("*") if file.is_file()))
     assert max(sizes[20:]) <= max(sizes[5:15])
+
+
+def test_a_soak_stays_as_large_as_it_is(tmp_path, monkeypatch):
+    """Windows, a table that changes and a join, as in `benchmarks.soak`: whatever the time."""
+    monkeypatch.setattr(merging, "SMALLEST_PART", 1)
+    query, files, sizes = Simulated(soak_flow(), tmp_path, shards=2, how=COUNT), [], []
+    for version in range(36):
+        rows = range(version * 20, version * 20 + 20)
+        events = [Event(place // 4, place % 30, 1) for place in rows]
+        query.turn({"events": events, "prices": [Price(place % 15, place, place) for place in rows]})
+        state = [file.stat().st_size for file in (tmp_path / "state").rglob("*.arrow")]
+        files.append(len(state))
+        sizes.append(sum(state))
+    assert max(files[24:]) <= 1.2 * max(files[12:24])
+    assert max(sizes[24:]) <= 1.2 * max(sizes[12:24])
+    assert len(list((tmp_path / "commits").iterdir())) == 2
 
 
 def test_by_age_a_version_is_kept_that_was_the_newest_within_it(tmp_path, monkeypatch):

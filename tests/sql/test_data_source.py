@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 
 import flo
 import flo.spark
+from flo.spark.checkpoint.retention import Retention
 from flo.spark.checkpoint.stored_views import StoredViews
 from flo.spark.tasks.view_filters import Condition, filter_rows
 from flo.spark.tasks.view_parts import ViewPart, repeat_rows
@@ -214,7 +215,7 @@ def test_changes_lead_from_version_to_version(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr("flo.spark.checkpoint.stored_views.PART_BYTES", 1)  # as many parts as shards
     rng = random.Random(seed)
     query = Simulated(everything(), tmp_path, shards=3, seed=seed)
-    query.batches.readable = 6
+    query.batches.retention = Retention.of(6)
     held: list[Item] = []
     for _ in range(6):
         added = [Item(rng.choice("abc"), rng.randrange(9)) for _ in range(rng.randrange(5))]

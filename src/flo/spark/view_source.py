@@ -109,9 +109,10 @@ class Request:
 
     def partitions(self, start: int, end: int | None) -> list[InputPartition]:
         """The changes after one version up to another, by default the newest, as parts with the versions they need."""
+        last = max(self.versions(), default=start) if end is None else end
+        if start > last:
+            raise ElementError(f"the changes after version {start} are later than version {last}")
         parts, versions = self.stored().parts(self.view, start, end)
-        if start > min(versions):
-            raise ElementError(f"the changes after version {start} are later than version {min(versions)}")
         return [InputPartition((part, versions)) for part in parts]
 
 

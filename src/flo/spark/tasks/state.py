@@ -148,10 +148,8 @@ class CachedStore(Store):
         """Whether files are read without verifying their checksums: this start of the query has written them."""
 
     def put(self, run: Run) -> int:
-        if run.name in self.runs:
-            return 0
-        size = super().put(run)
-        self.runs[run.name] = run
+        size = 0 if run.name in self.runs else super().put(run)
+        self.runs[run.name] = run  # a part that was merged has its rows in a larger table now
         return size
 
     def get(self, columns: tuple[str, ...], name: str) -> Run:
