@@ -51,7 +51,7 @@ def interleaved(log: list[list[Click]], rng: random.Random) -> Iterator[list[tup
     while any(taken < len(rows) for taken, rows in zip(at, log, strict=True)):
         batch = []
         for partition, rows in enumerate(log):
-            count = rng.choice([0, ROWS // 8, ROWS // 4, ROWS // 2])
+            count = rng.choice([0, ROWS // 4, ROWS // 2])
             batch += [
                 (partition, at[partition] + place, row)
                 for place, row in enumerate(rows[at[partition] : at[partition] + count])
