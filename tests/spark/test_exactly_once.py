@@ -206,8 +206,8 @@ def test_manifests_that_another_attempt_removes_meanwhile_are_passed_by(tmp_path
     numbers = store.numbers()
     monkeypatch.setattr(store, "numbers", lambda: [0, *numbers, 9])
     store.tidy(age=-1)
-    store._sweep(4)
-    store._sweep(3)
+    store.sweep(4)
+    store.sweep(3)
     assert folder(tmp_path).names("state/00001/01/00000/manifests") == ["00000003.json", "00000004.json"]
     assert query.values() == dict(sums().run(sales=sales(0, 50)))
 

@@ -20,7 +20,7 @@ from flo.core.graph import Graph, names, with_origins
 from flo.core.stream_type import StreamType
 from flo.core.term import Lowering
 from flo.core.typing import program
-from flo.tables.checkpoint.folders import Folder, Local, folder
+from flo.tables.checkpoint.folders import Folder, Local, Writes, folder
 from flo.tables.checkpoint.store import Loading, Saved, Store, Storing, collections_in, run_file
 from flo.tables.state.run import Run
 
@@ -107,11 +107,26 @@ class Shard:
         graph, views = Loading(self.names, self.store, self.known)(decode(state))
         return with_origins(graph, self.graph), views, more
 
-    def save(self, version: int, graph: Graph, views: Any, more: Any, readable: int = READABLE) -> Saved:
-        """Writes a version, and keeps those for readers. During a micro-batch some shards already have its version."""
-        storing = Storing(self.store, self.known).naming(self.lowering)
-        state = encode(storing((graph, views)))
-        return self.store.write(version, state, storing, more, readable + 1)
+    def save(self, version: int, graph: Graph, views: Any, more: Any, readable: int, writes: Writes) -> Saved:
+        """Writes a version, and keeps those for readers. During a micro-batch some shards already have its version.
+
+        Its files are there when `writes` are finished."""
+        store = self.store
+        where, before = store.folder, dict(store.runs)
+        store.folder = where.writing_together(writes)
+        try:
+            storing = Storing(store, self.known).naming(self.lowering)
+            state = encode(storing((graph, views)))
+            saved = store.write(version, state, storing, more)
+        finally:
+            written, store.runs, store.folder = store.runs, before, where
+
+        def appeared() -> None:
+            store.runs = written
+            store.sweep(readable + 1)
+
+        writes.afterwards(appeared)
+        return saved
 
     def initial(self) -> bytes:
         """The state before the first micro-batch. Rescaling needs it, since it does not have the program."""
@@ -168,10 +183,14 @@ class CachedStore(Store):
             self._manifests[number] = super().manifest(number)
         return self._manifests[number]
 
-    def write(self, number: int, state: bytes, storing: Storing, more: Any, keep: int) -> Saved:
+    def write(self, number: int, state: bytes, storing: Storing, more: Any) -> Saved:
         self._manifests.pop(number, None)
-        saved = super().write(number, state, storing, more, keep)
+        saved = super().write(number, state, storing, more)
         self.trusts_files = True
         self.runs = {name: run for name, run in self.runs.items() if name in storing.held}
-        self._manifests = {version: each for version, each in self._manifests.items() if version > number - keep}
         return saved
+
+    def sweep(self, keep: int) -> None:
+        super().sweep(keep)
+        newest = max(self._manifests, default=0)
+        self._manifests = {number: each for number, each in self._manifests.items() if number > newest - keep}

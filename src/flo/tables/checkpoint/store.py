@@ -260,15 +260,16 @@ class Store:
         state = save(whole, inputs, ends, running, storing.naming)
         for run in beside:
             storing.put(run)
-        return self.write(max(self.numbers(), default=0) + 1, state, storing, more, keep)
+        saved = self.write(max(self.numbers(), default=0) + 1, state, storing, more)
+        self.sweep(keep)
+        return saved
 
-    def write(self, number: int, state: bytes, storing: Storing, more: Any, keep: int) -> Saved:
-        """Writes a state, then the manifest that names it and its runs. Keeps the newest `keep` manifests."""
+    def write(self, number: int, state: bytes, storing: Storing, more: Any) -> Saved:
+        """Writes a state, then the manifest that names it and its runs."""
         name = hashlib.blake2b(state, digest_size=16).hexdigest()
         written = storing.bytes + self.folder.write(f"{STATES}/{name}", state)
         manifest = {"number": number, "state": name, "runs": sorted(storing.held), "more": more}
         written += write_sealed(self.folder, _manifest(number), manifest)
-        self._sweep(keep)
         return Saved(number, written, len(storing.held), storing.written)
 
     def load(self, whole: Graph, inputs: StreamTypes, ends: tuple[str, ...]) -> tuple[Running, Any]:
@@ -325,7 +326,7 @@ class Store:
                 raise damaged_file_error(self.folder, run_file(name))
         return data
 
-    def _sweep(self, keep: int) -> None:
+    def sweep(self, keep: int) -> None:
         """Removes all but the newest manifests, and the files that only those have named."""
         numbers = self.numbers()
         gone = list(self._existing(numbers[:-keep]))
