@@ -2,8 +2,7 @@
 
     python -m benchmarks.tpch_sides SIDE DATA SCRATCH QUERY…
 
-Writes what it measured to `SCRATCH/measured/QUERY.json`, and the rows of each query to `SCRATCH/results`. A query that
-was measured before is left out.
+Writes what it measured to `SCRATCH/measured/QUERY.json`, and the rows of each query to `SCRATCH/results`.
 """
 
 from __future__ import annotations
@@ -93,8 +92,6 @@ def run(spark: SparkSession, name: str, data: Path, scratch: Path, queries: list
     (scratch / MEASURED).mkdir(parents=True, exist_ok=True)
     for query in queries:
         file = scratch / MEASURED / f"{query}.json"
-        if file.exists():
-            continue
         started = time.perf_counter()
         if (data / WARM).exists():
             warm = Side(spark, data / WARM / "changes", scratch / WARM)
