@@ -2,11 +2,15 @@
 
     python -m benchmarks.tpch --scale 0.1
     python -m benchmarks.tpch --query q3 --share 0.001 --share 0.01
+    python -m benchmarks.tpch --scale 0.3 --folder measured
+
+With `--folder`, a run that was broken off goes on from the last query that it measured.
 
 A micro-batch changes a share of all rows: half of the changes are inserts, half are deletes. Flo maintains the query
 with `flo.spark.views`; batch Spark computes it anew from Parquet files of the current content. Each side runs in a
 process and a session of its own, on a tenth of the data before it is measured, and their rows are compared after each
-share. The break-even is the share of changes at which both take the same time.
+share. The times are the least: of the micro-batches of a share, and of computing the query after each share, since
+other work on the machine disturbs single ones. The break-even is the share of changes at which both take the same time.
 """
 
 from __future__ import annotations
@@ -15,7 +19,6 @@ import argparse
 import json
 import math
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,18 +31,19 @@ import pyarrow.parquet as pq
 from benchmarks.spark import Measured, table
 from benchmarks.spark_data import WARM
 from benchmarks.tpch_data import FIRST, KEYS, QUERIES, REPEATS, write_data
+from benchmarks.tpch_sides import MEASURED
 from tests.sql.tpc import tables_in
 
 SHARES = [0.0001, 0.001, 0.01, 0.1]
 
 
-def side(arguments: list[str]) -> Measured:
-    """Return what a side measured, in a process of its own."""
-    done = subprocess.run([sys.executable, "-m", "benchmarks.tpch_sides", *arguments], capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{arguments[0]} failed:\n{done.stderr[-4000:]}")
-    found: Measured = json.loads(done.stdout.splitlines()[-1])
-    return found
+def measure(name: str, data: Path, scratch: Path, queries: list[str]) -> dict[str, Measured]:
+    """Return what a side measured, in a process of its own, which shows its progress."""
+    missing = [query for query in queries if not (scratch / MEASURED / f"{query}.json").exists()]
+    if missing:
+        arguments = [name, str(data), str(scratch), *missing]
+        subprocess.run([sys.executable, "-m", "benchmarks.tpch_sides", *arguments], check=True)
+    return {query: json.loads((scratch / MEASURED / f"{query}.json").read_text()) for query in queries}
 
 
 def break_even(shares: list[float], seconds: list[float], anew: float) -> str:
@@ -80,19 +84,19 @@ def input_bytes(folder: Path, text: str) -> int:
 
 def compare(scale: float, queries: list[str], shares: list[float], folder: Path) -> None:
     data = folder / "data"
-    write_data(scale, shares, data)
-    write_data(scale / 10, shares[:1], data / WARM)
+    if not (data / WARM / QUERIES).exists():
+        write_data(scale, shares, data)
+        write_data(scale / 10, shares[:1], data / WARM)
     texts = json.loads((data / QUERIES).read_text())
-    found = {name: side([name, str(data), str(folder / name), *queries]) for name in SIDES}
+    found = {name: measure(name, data, folder / name, queries) for name in SIDES}
     rows = []
     for query in queries:
         ours, theirs = found["flo"][query], found["spark"][query]
         if "failed" in ours:
             rows.append([query, ours["failed"], *[""] * (len(shares) + 6)])
             continue
-        anew = statistics.median(theirs["batches"])
-        # of each share the first micro-batch warms up
-        seconds = [statistics.median(ours["batches"][1 + p * REPEATS :][1:REPEATS]) for p in range(len(shares))]
+        anew = min(theirs["batches"])
+        seconds = [min(ours["batches"][1 + p * REPEATS :][:REPEATS]) for p in range(len(shares))]
         cells = [f"{each / 1e3:.2f} s, {anew / each:.1f}×" for each in seconds]
         size = f"{ours['state'] / input_bytes(data, texts[query]):.2f}"
         right = "yes" if is_right(folder, query, len(shares)) else "no"
@@ -109,6 +113,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--scale", type=float, default=1.0, help="TPC-H's scale factor: 1 has 6 million lines")
     parser.add_argument("--query", action="append", help="such as q3; may be given again")
     parser.add_argument("--share", type=float, action="append", help="of the rows that change; may be given again")
+    parser.add_argument("--folder", type=Path, help="keeps what was measured there, for one scale and its shares")
     given = parser.parse_args(arguments)
     queries = given.query or [f"q{number}" for number in range(1, 23)]
     shares = sorted(given.share or SHARES)
@@ -116,7 +121,7 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error("the shares are too large: there are not enough rows to insert")
     print(f"{os.cpu_count()} cores, {os.getloadavg()[0]:.1f} processes at work before")
     with tempfile.TemporaryDirectory(prefix="flo-tpch-") as temporary:
-        compare(given.scale, queries, shares, Path(temporary))
+        compare(given.scale, queries, shares, given.folder or Path(temporary))
 
 
 if __name__ == "__main__":

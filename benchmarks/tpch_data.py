@@ -30,7 +30,7 @@ KEYS = {
 QUERIES = "queries.json"
 """The file with the texts of the queries."""
 REPEATS = 3
-"""How many micro-batches have the same share. The first warms up."""
+"""How many micro-batches have the same share."""
 FIRST = 0.8
 """The share of the rows that are there before the first change."""
 

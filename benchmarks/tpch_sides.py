@@ -2,7 +2,7 @@
 
     python -m benchmarks.tpch_sides SIDE DATA SCRATCH QUERY…
 
-Prints what it measured as a line of JSON, and writes the rows of each query to `SCRATCH/results`.
+Writes what it measured to `SCRATCH/measured/QUERY.json`, and the rows of each query to `SCRATCH/results`.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from flo.spark.session import embedded
 from tests.sql.tpc import WEIGHT, spark_text, tables_in
 
 Measured = dict[str, Any]
+MEASURED = "measured"
+"""The folder with a file for each query."""
 
 
 def maintain(side: Side, name: str, text: str, results: Path) -> Measured:
@@ -38,6 +40,7 @@ def maintain(side: Side, name: str, text: str, results: Path) -> Measured:
     started = time.perf_counter()
     views = flo.spark.views(side.spark, {name: text}, inputs)
     planned = time.perf_counter() - started
+    shutil.rmtree(side.scratch / name, ignore_errors=True)  # of a run that was broken off
     query = views.start({name: "memory"}, checkpoint=side.scratch / name, trigger=AVAILABLE)
     query.wait()
     batches = measured(query._query, 0, unread=True)["batches"]
@@ -83,27 +86,30 @@ def _write(rows: pa.Table, results: Path, place: int) -> None:
 SIDES: dict[str, Callable[[Side, str, str, Path], Measured]] = {"flo": maintain, "spark": recompute}
 
 
-def run(spark: SparkSession, name: str, data: Path, scratch: Path, queries: list[str]) -> Measured:
+def run(spark: SparkSession, name: str, data: Path, scratch: Path, queries: list[str]) -> None:
     _register(spark, data / "content" / "0")
     texts = {each: spark_text(spark, text) for each, text in json.loads((data / QUERIES).read_text()).items()}
-    found = {}
+    (scratch / MEASURED).mkdir(parents=True, exist_ok=True)
     for query in queries:
+        file = scratch / MEASURED / f"{query}.json"
+        started = time.perf_counter()
         if (data / WARM).exists():
             warm = Side(spark, data / WARM / "changes", scratch / WARM)
             SIDES[name](warm, query, texts[query], scratch / WARM / "results" / query)
-        side = Side(spark, data / "changes", scratch)
         try:
-            found[query] = SIDES[name](side, query, texts[query], scratch / "results" / query)
+            side = Side(spark, data / "changes", scratch)
+            found = SIDES[name](side, query, texts[query], scratch / "results" / query)
         except Exception as error:  # one that fails is shown like the others
-            found[query] = {"failed": f"{type(error).__name__}: {error}".splitlines()[0]}
-    return found
+            found = {"failed": f"{type(error).__name__}: {error}".splitlines()[0]}
+        file.write_text(json.dumps(found))
+        print(f"{name} {query}: {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
 
 
 def main(arguments: list[str]) -> None:
     name, data, scratch, *queries = arguments
     spark = embedded(f"tpch {name}", cores=2, memory="6g")
     try:
-        print(json.dumps(run(spark, name, Path(data), Path(scratch), queries)))
+        run(spark, name, Path(data), Path(scratch), queries)
     finally:
         spark.stop()
 

@@ -29,7 +29,7 @@ from flo.spark.driver.views import View
 from flo.spark.on_spark import OnSpark
 from flo.spark.tasks import context, stage_task
 from flo.spark.tasks.blobs import REPORT, SCHEMA, Blob, read_blobs, unpickle
-from flo.spark.tasks.context import Code
+from flo.spark.tasks.context import Code, MicroBatch
 from flo.spark.tasks.input_task import PARTITION, InputTask
 from flo.spark.tasks.output_files import VIEW
 from flo.spark.tasks.stage_task import StageTask
@@ -69,6 +69,10 @@ class InOrder:
         """Whether a stage runs in another process than before."""
         return False
 
+    def in_one_task(self) -> bool:
+        """Whether a micro-batch is taken for a small one."""
+        return False
+
 
 class Drawn(InOrder):
     """The same in a way that is drawn."""
@@ -87,6 +91,9 @@ class Drawn(InOrder):
 
     def elsewhere(self) -> bool:
         return self.rng.random() < 0.3
+
+    def in_one_task(self) -> bool:
+        return self.rng.random() < 0.4
 
 
 class Simulated:
@@ -121,11 +128,10 @@ class Simulated:
                 moving += self.batches.literal_blobs()
             ended = {place for place, stream in enumerate(self.inputs) if ends and stream.bounded}
             turn = self.batches.micro_batch(self.version, ended)
-            moving = self._run_natives(0, moving)
-            for level, code in enumerate(self.batches.stages, 1):
-                if self.free.elsewhere():
-                    stage_task._shards.clear()
-                moving = self._run_natives(level, self._run_stage(StageTask(code, turn), moving, times))
+            if not self.batches.plan.natives and self.free.in_one_task():
+                moving = self._run_in_one_task(turn, moving, times)
+            else:
+                moving = self._run_stages(turn, moving, times)
         reports = [unpickle(blob.data) for blob in moving if blob.delivery == REPORT]
         for each in reports:
             if isinstance(each, FloError):
@@ -153,6 +159,18 @@ class Simulated:
             for part in self.free.partitions(rows):
                 sent += _run(enter, next(numbers), part)
         return sent
+
+    def _run_in_one_task(self, turn: MicroBatch, moving: list[Blob], times: int) -> list[Blob]:
+        task, rows = self.batches.small_batch_task(turn), [blob.batch() for blob in self.free.arranged(moving)]
+        return [_run(task, 0, pa.Table.from_batches(rows, SCHEMA)) for _ in range(times)][-1]
+
+    def _run_stages(self, turn: MicroBatch, moving: list[Blob], times: int) -> list[Blob]:
+        moving = self._run_natives(0, moving)
+        for level, code in enumerate(self.batches.stages, 1):
+            if self.free.elsewhere():
+                stage_task._shards.clear()
+            moving = self._run_natives(level, self._run_stage(StageTask(code, turn), moving, times))
+        return moving
 
     def _run_stage(self, work: StageTask, moving: list[Blob], times: int) -> list[Blob]:
         sent: list[Blob] = []

@@ -361,8 +361,8 @@ def _window_bound(of: Known, duration: Any, bound: Callable[[int, int], int]) ->
     _expect(duration is None or type(duration) is timedelta)
     span = None if duration is None else duration // MICROSECOND
 
-    def compute(moment: Any) -> datetime:
-        moment = moment if of.kind is datetime else datetime(moment.year, moment.month, moment.day)
+    def compute(given: Any) -> datetime:
+        moment: datetime = given if of.kind is datetime else datetime(given.year, given.month, given.day)
         if span is None:
             return moment
         try:

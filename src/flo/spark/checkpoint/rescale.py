@@ -110,7 +110,7 @@ class _Cutting:
         for shard, (store, storing) in enumerate(zip(stores, self.new, strict=True)):
             graph = _with_nodes(graphs[0], iter([each[shard] for each in found]))
             noted = self._record(shard, more, dict(kept[shard]))
-            store.write(self.version, encode((graph, kept[shard])), storing, noted, 0)
+            store.write(self.version, encode((graph, kept[shard])), storing, noted)
 
     def _node(self, described: Any, initial: Call, old: list[Any]) -> list[Call]:
         """Returns the operator of every new shard, with its input buffers."""

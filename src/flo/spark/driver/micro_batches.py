@@ -30,17 +30,23 @@ from flo.spark.driver.python_errors import python_error
 from flo.spark.plan.stages import POSITION, Native, Plan, Stage
 from flo.spark.session import is_narrow
 from flo.spark.tasks.blobs import REPORT, SCHEMA, SPARK, Blob, unpickle
-from flo.spark.tasks.context import OLDEST, STATE_VERSIONS, VERSION, Code, MicroBatch, state_versions_property
+from flo.spark.tasks.context import Code, MicroBatch
 from flo.spark.tasks.input_task import InputTask, run_entry
 from flo.spark.tasks.native_task import PackTask, UnpackTask
 from flo.spark.tasks.output_files import Output
 from flo.spark.tasks.sending import Sender
 from flo.spark.tasks.shard_record import ShardRecord
-from flo.spark.tasks.stage_task import StageTask, StreamingStageTask
+from flo.spark.tasks.small_batch_task import TOO_LARGE, SmallBatchTask
+from flo.spark.tasks.stage_task import StageTask
 from flo.spark.tasks.state import READABLE, Shard, StateVersions
 from flo.sql.native import BESIDE, spark_schema
 from flo.tables.values import Columns, Rows, is_ordered
 
+FEW_BYTES = 1 << 22
+"""A micro-batch is small if none of its stages receives more bytes than this."""
+MOST_EXPECTED = 64
+"""The most small micro-batches that must come in a row before one is expected to be small. The number grows each time
+that one turns out to be large."""
 ON_CLUSTER = 64
 """How many tasks a stage may have on any cluster."""
 
@@ -103,6 +109,10 @@ class MicroBatches:
         self.narrow = True
         """Whether all input rows are small."""
         self.stages = [Code.of((stage, self._deliveries_from(stage), tuple(outputs))) for stage in plan.stages]
+        self._small_in_a_row = 0
+        """How many micro-batches up to now were small."""
+        self._small_expected = 1
+        """After how many of them the next is expected to be small, too."""
         self._held: list[DataFrame] = []
         """What executors hold for the micro-batch that runs: rows that Catalyst reads, beside those that pass by."""
 
@@ -152,42 +162,36 @@ class MicroBatches:
         if self.plan.literals:
             given = pa.Table.from_batches([blob.batch() for blob in self.literal_blobs()], SCHEMA)
             frames = [*frames, spark.createDataFrame(given, SPARK)]
-        return self._run_from(0, reduce(DataFrame.union, frames), 0, ended)
-
-    def add_stages(self, frame: DataFrame, ended: set[int], skips_first: bool) -> DataFrame:
-        """The stages on a stream of blobs, up to the first that Catalyst follows; after the last, a stream of task
-        reports.
-
-        With `skips_first`, the first micro-batch passes the rows on, for `run_first_micro_batch`.
-        """
-        batch = self.micro_batch(0, ended)
-        for code in self.stages[: self._first_native]:
-            frame = self._add_stage(frame, StreamingStageTask(code, batch, skips_first))
-        return frame
-
-    @property
-    def _first_native(self) -> int:
-        """The first level whose rows Catalyst reads; the last one if there is none."""
-        return min((each.level for each in self.plan.natives), default=len(self.stages))
+        return self._run_stages(reduce(DataFrame.union, frames), 0, ended)
 
     def run_micro_batch(self, frame: DataFrame, version: int, ended: set[int]) -> Outcome:
-        """Runs a micro-batch of a stream on which `add_stages` has put the first stages."""
-        return self._run_from(self._first_native, frame, version, ended)
-
-    def _run_from(self, level: int, frame: DataFrame, version: int, ended: set[int]) -> Outcome:
-        """Runs a micro-batch on the rows of a level: what Catalyst does with them, and the stages that follow."""
+        """Runs a micro-batch on the blobs of the inputs: in one task if it is probably small, as the last ones were."""
+        if self.plan.natives or self._small_in_a_row < self._small_expected:
+            return self._run_stages(frame, version, ended)
         started = time.monotonic()
-        versions = state_versions_property(self.state_versions(version - 1))
-        self.spark.sparkContext.setLocalProperty(VERSION, str(version))
-        self.spark.sparkContext.setLocalProperty(STATE_VERSIONS, versions)
-        self.spark.sparkContext.setLocalProperty(OLDEST, str(self._oldest_for(version)))
+        found = frame.repartition(1).mapInArrow(self.small_batch_task(self.micro_batch(version, ended)), SPARK)
+        reports = _collect_reports(found)
+        if not any(TOO_LARGE in each for each in reports):
+            return self._outcome(found, version, reports, started, tasks=1)
+        self._small_expected = min(2 * self._small_expected, MOST_EXPECTED)
+        before = self._count_input_rows(found)
+        outcome = self._run_stages(frame, version, ended)  # which reads the inputs once more
+        counts = {name: count - before.get(name, 0) for name, count in outcome.taken.items()}
+        return replace(outcome, taken=counts, seconds=time.monotonic() - started)
+
+    def small_batch_task(self, batch: MicroBatch) -> SmallBatchTask:
+        """The only task of a micro-batch, if that is small."""
+        return SmallBatchTask(tuple(self.stages), replace(batch, tasks=1), FEW_BYTES)
+
+    def _run_stages(self, frame: DataFrame, version: int, ended: set[int]) -> Outcome:
+        """Runs a micro-batch in stages, on the blobs of the inputs, with what Catalyst does between them."""
+        started = time.monotonic()
         try:
-            if level < len(self.stages):
-                batch = self.micro_batch(version, ended)
-                frame = self._add_natives(frame, level)
-                for number, code in enumerate(self.stages[level:], level + 1):
-                    frame = self._add_natives(self._add_stage(frame, StageTask(code, batch)), number)
-            return self._outcome(frame, version, started)
+            batch = self.micro_batch(version, ended)
+            frame = self._add_natives(frame, 0)
+            for number, code in enumerate(self.stages, 1):
+                frame = self._add_natives(self._add_stage(frame, StageTask(code, batch)), number)
+            return self._outcome(frame, version, _collect_reports(frame), started, self.tasks)
         finally:
             while self._held:
                 self._held.pop().unpersist()
@@ -231,24 +235,17 @@ class MicroBatches:
         """The oldest version that readers may read during a micro-batch; the same if it runs again after its commit."""
         return max(0, min(self._oldest, version - READABLE))
 
-    def _outcome(self, frame: DataFrame, version: int, started: float) -> Outcome:
-        """The outcome of a micro-batch whose task reports the frame gives. Raises the error that one of them holds."""
-        reports = _collect_reports(frame)
-        found = {each.get("version", version) for each in reports} - {version}
-        if found:
-            got = ", ".join(map(str, sorted(found)))
-            raise EngineError(
-                f"a task ran with the wrong micro-batch id: expected {version}, got {got}; is PYSPARK_PIN_THREAD false?"
-            )
-        self._expect_all_reports(reports)
+    def _outcome(self, frame: DataFrame, version: int, reports: list[Any], started: float, tasks: int) -> Outcome:
+        """The outcome of a micro-batch, from the task reports that a frame gave."""
+        expected, found = tasks * len(self.plan.stages), sum("stage" in each for each in reports)
+        if found != expected:  # PySpark returns what it has read if the JVM dies
+            raise EngineError(f"Spark returned {found} of {expected} task reports: the JVM has probably stopped")
+        received = Counter[int]()
+        for each in reports:
+            received[each.get("stage", 0)] += each.get("received", 0)
+        self._small_in_a_row = self._small_in_a_row + 1 if max(received.values()) <= FEW_BYTES else 0
         outcome = self.summarize(version, reports, time.monotonic() - started)
         return replace(outcome, taken={**outcome.taken, **self._count_input_rows(frame)})
-
-    def _expect_all_reports(self, reports: list[Any]) -> None:
-        """Raises unless every task of every stage has reported: PySpark returns what it has read if the JVM dies."""
-        expected, found = self.tasks * len(self.plan.stages), sum("stage" in each for each in reports)
-        if found != expected:
-            raise EngineError(f"Spark returned {found} of {expected} task reports: the JVM has probably stopped")
 
     def _count_input_rows(self, frame: DataFrame) -> dict[str, int]:
         """For inputs that Catalyst filters, the number of rows before the filter."""

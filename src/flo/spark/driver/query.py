@@ -53,8 +53,7 @@ class Query:
         self._over, self._ending = False, threading.Lock()
         self._has_first = bool(static or batches.plan.literals)
         """Whether the first micro-batch has rows besides those of the streams."""
-        reports = batches.add_stages(reduce(DataFrame.union, streaming), ended, self._has_first)
-        writer = reports.writeStream.foreachBatch(self._run_micro_batch)
+        writer = reduce(DataFrame.union, streaming).writeStream.foreachBatch(self._run_micro_batch)
         writer = writer.option("checkpointLocation", offsets)
         writer = writer.queryName(f"flo {name} {batches.run[:6]}")
         if trigger:

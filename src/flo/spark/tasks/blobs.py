@@ -149,6 +149,11 @@ def report_blob(shard: int, origin: int, report: Any) -> Blob:
     return Blob(shard, REPORT, origin, data=pa.py_buffer(pickle.dumps(report)))
 
 
+def size_of(blobs: Iterable[Blob]) -> int:
+    """The bytes of data in blobs, without reports."""
+    return sum(blob.data.size for blob in blobs if blob.data is not None and blob.delivery != REPORT)
+
+
 def unpickle(data: Any) -> Any:
     """A task report, or a value without columns."""
     return pickle.loads(data)

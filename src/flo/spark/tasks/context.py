@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,9 +12,6 @@ from typing import Any
 from pyspark import TaskContext, cloudpickle
 
 from flo.spark.tasks.state import StateVersions
-
-VERSION, STATE_VERSIONS, OLDEST = "flo.version", "flo.state_versions", "flo.oldest"
-"""Local properties of Spark that give a task its micro-batch id and the versions of the states it starts from."""
 
 
 @dataclass(frozen=True)
@@ -81,31 +77,3 @@ def task_number() -> int:
     context = TaskContext.get()
     assert context is not None
     return context.partitionId()
-
-
-def current_version() -> int:
-    """The micro-batch id, for tasks that are planned once and run in every micro-batch."""
-    return int(_read_property(VERSION))
-
-
-def current_state_versions() -> dict[int, StateVersions]:
-    """The state versions that the current micro-batch starts from."""
-    content = json.loads(_read_property(STATE_VERSIONS))
-    return {int(level): StateVersions.from_json(each) for level, each in content.items()}
-
-
-def current_oldest() -> int:
-    """The oldest version that readers may read."""
-    return int(_read_property(OLDEST))
-
-
-def state_versions_property(versions: Mapping[int, StateVersions]) -> str:
-    """State versions as the text of a local property."""
-    return json.dumps({level: each.as_json() for level, each in versions.items()})
-
-
-def _read_property(name: str) -> str:
-    context = TaskContext.get()
-    value: str | None = context.getLocalProperty(name) if context is not None else None
-    assert value is not None, f"the driver did not set the local property {name}"
-    return value

@@ -17,13 +17,14 @@ from flo.core.graph import with_origins
 from flo.core.operator import Delta
 from flo.spark.plan.stages import ONE, POSITION, WINDOW, Delivery, Stage
 from flo.spark.tasks import context
-from flo.spark.tasks.blobs import REPORT, Blob, read_blobs, report_blob, unpack_table, unpickle
+from flo.spark.tasks.blobs import REPORT, Blob, read_blobs, report_blob, size_of, unpack_table, unpickle
 from flo.spark.tasks.context import Code, MicroBatch
 from flo.spark.tasks.input_task import InnerRows, make_inner_stream
 from flo.spark.tasks.output_files import PARTS, remove_stale_parts
 from flo.spark.tasks.sending import Sender, end_blobs, without_end
 from flo.spark.tasks.shard_record import ShardRecord
 from flo.spark.tasks.state import BLANK, Shard, StateVersions
+from flo.tables.checkpoint.folders import Writes
 from flo.tables.keyed import ENDED, KeyedColumns, KeyedRows
 from flo.tables.operators.clocks import PARTITION
 from flo.tables.operators.upserts import expect_once
@@ -43,21 +44,6 @@ shard, its version, and its state."""
 
 
 @dataclass(frozen=True)
-class StreamingStageTask:
-    """The task of a stage in a streaming query. It is planned once; local properties give the micro-batch."""
-
-    code: Code
-    batch: MicroBatch
-    skips_first: bool
-    """Whether the first micro-batch runs in a job of its own, which also has the rows of batch inputs."""
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        version, versions = context.current_version(), context.current_state_versions()
-        batch = replace(self.batch, version=version, state_versions=versions, oldest=context.current_oldest())
-        return iter(batches) if batch.is_first and self.skips_first else StageTask(self.code, batch)(batches)
-
-
-@dataclass(frozen=True)
 class StageTask:
     """The task of a stage in one micro-batch: runs its shards one after the other.
 
@@ -69,19 +55,30 @@ class StageTask:
     batch: MicroBatch
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        task = context.task_number()
-        received = list(read_blobs(batches))
+        writes = Writes()
+        try:
+            for blob in self.run(context.task_number(), list(read_blobs(batches)), writes):
+                yield blob.batch()
+            writes.finish()
+        except FloError as error:
+            yield report_blob(0, 0, error).batch()
+        finally:
+            writes.close()
+
+    def run(self, task: int, received: list[Blob], writes: Writes) -> Iterator[Blob]:
+        """Runs the shards of a task. Yields what it sends, what it received for later stages, and the reports.
+
+        The states are there when `writes` are finished."""
         reports = [blob for blob in received if blob.delivery == REPORT]
-        yield from (blob.batch() for blob in reports)
+        yield from reports
         if reports and any(isinstance(unpickle(blob.data), FloError) for blob in reports):
             return
         try:
-            for blob in self._run_shards(task, received):
-                yield blob.batch()
+            yield from self._run_shards(task, received, writes)
         except FloError as error:
-            yield report_blob(task, task, error).batch()
+            yield report_blob(task, task, error)
 
-    def _run_shards(self, task: int, received: list[Blob]) -> Iterator[Blob]:
+    def _run_shards(self, task: int, received: list[Blob], writes: Writes) -> Iterator[Blob]:
         stage, deliveries, outputs = self.code.load()
         self._evict_old_shards()
         here = {each.number for each in stage.inputs}
@@ -91,11 +88,13 @@ class StageTask:
             if blob.delivery in here and blob.data is not None:
                 sent.setdefault(blob.shard, []).append(blob)
         ended = self._ended_deliveries(stage, received)
+        received_bytes = size_of(received)
         received.clear()  # frees the memory of each shard's blobs when the shard is done
         shards = self._shards_to_run(stage, task, sent, ended)
-        report = TaskReport(self.batch.version, stage.level, [s for s in shards if self._writes_state(task, s)])
+        written = [shard for shard in shards if self._writes_state(task, shard)]
+        report = TaskReport(self.batch.version, stage.level, written, received_bytes)
         for shard in shards:
-            yield from self._run_shard(stage, shard, sent.pop(shard, []), ended, (deliveries, outputs), report)
+            yield from self._run_shard(stage, shard, sent.pop(shard, []), ended, (deliveries, outputs), report, writes)
         for stream, count in report.ended_streams.items():
             if (count == 1 and stream in stage.alone) or count == len(shards):
                 for each in (stream, *(made for of, made in stage.natives if of == stream)):
@@ -140,7 +139,14 @@ class StageTask:
         return shard != BLANK or task == 0
 
     def _run_shard(
-        self, stage: Stage, number: int, sent: list[Blob], ended: set[int], onwards: tuple[Any, Any], report: TaskReport
+        self,
+        stage: Stage,
+        number: int,
+        sent: list[Blob],
+        ended: set[int],
+        onwards: tuple[Any, Any],
+        report: TaskReport,
+        writes: Writes,
     ) -> Iterator[Blob]:
         """Runs the event loop of one shard: reads its state, pushes what it received, saves, and sends the results."""
         deliveries, outputs = onwards
@@ -167,7 +173,8 @@ class StageTask:
         if number == 0:
             report.ended_deliveries = sorted(record.ended)
         if number in report.shards:
-            saved = shard.save(self.batch.version, loop.graph, record.parts(here), record.more(here), self.batch.oldest)
+            views, more = record.parts(here), record.more(here)
+            saved = shard.save(self.batch.version, loop.graph, views, more, self.batch.oldest, writes)
             report.written += saved.bytes
         _shards[self._key(stage, number)] = (self.batch.run, shard, self.batch.version, (loop.graph, record))
         yield from sender.blobs()
@@ -256,6 +263,8 @@ class TaskReport:
     level: int
     shards: list[int]
     """The shards whose state it wrote."""
+    received: int = 0
+    """Bytes that it received, for its stage or a later one."""
     rows: dict[str, int] = field(default_factory=dict)
     """Rows of changes by output."""
     files: dict[str, list[int]] = field(default_factory=dict)
@@ -279,7 +288,7 @@ class TaskReport:
     def as_dict(self) -> dict[str, Any]:
         state = {"stage": self.level, "shards": self.shards, "deliveries": self.ended_deliveries}
         changes = {"rows": self.rows, "files": self.files, "ended": self.ended_outputs}
-        return {**state, **changes, "version": self.version, "written": self.written}
+        return {**state, **changes, "version": self.version, "written": self.written, "received": self.received}
 
 
 def consolidate(value: Value) -> Value:

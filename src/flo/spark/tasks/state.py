@@ -20,7 +20,7 @@ from flo.core.graph import Graph, names, with_origins
 from flo.core.stream_type import StreamType
 from flo.core.term import Lowering
 from flo.core.typing import program
-from flo.tables.checkpoint.folders import Folder, Local, folder
+from flo.tables.checkpoint.folders import Folder, Local, Writes, folder
 from flo.tables.checkpoint.store import Loading, Saved, Store, Storing, collections_in, run_file
 from flo.tables.state.run import Run
 
@@ -107,11 +107,26 @@ class Shard:
         graph, views = Loading(self.names, self.store, self.known)(decode(state))
         return with_origins(graph, self.graph), views, more
 
-    def save(self, version: int, graph: Graph, views: Any, more: Any, oldest: int = 0) -> Saved:
-        """Writes a version, and removes what no version from `oldest` on needs."""
-        storing = Storing(self.store, self.known).naming(self.lowering)
-        state = encode(storing((graph, views)))
-        return self.store.write(version, state, storing, more, oldest)
+    def save(self, version: int, graph: Graph, views: Any, more: Any, oldest: int, writes: Writes) -> Saved:
+        """Writes a version, and removes what no version from `oldest` on needs.
+
+        Its files are there when `writes` are finished."""
+        store = self.store
+        where, before = store.folder, dict(store.runs)
+        store.folder = where.writing_together(writes)
+        try:
+            storing = Storing(store, self.known).naming(self.lowering)
+            state = encode(storing((graph, views)))
+            saved = store.write(version, state, storing, more)
+        finally:
+            written, store.runs, store.folder = store.runs, before, where
+
+        def appeared() -> None:
+            store.runs = written
+            store.sweep(oldest)
+
+        writes.afterwards(appeared)
+        return saved
 
     def initial(self) -> bytes:
         """The state before the first micro-batch. Rescaling needs it, since it does not have the program."""
@@ -185,10 +200,10 @@ class CachedStore(Store):
             self._manifests[number] = super().manifest(number)
         return self._manifests[number]
 
-    def write(self, number: int, state: bytes, storing: Storing, more: Any, oldest: int) -> Saved:
+    def write(self, number: int, state: bytes, storing: Storing, more: Any) -> Saved:
         self._manifests.pop(number, None)
         self._newest = number
-        saved = super().write(number, state, storing, more, oldest)
+        saved = super().write(number, state, storing, more)
         self.trusts_files = True
         self._forget_runs(storing.held)
         return saved

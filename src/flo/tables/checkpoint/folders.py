@@ -14,6 +14,7 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ WITHOUT_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, err
 """Errors of filesystems without hard links."""
 TEMPORARY = "."
 """Prefix of the name of a file while it is written."""
+FLUSHING = 8
+"""How many files are flushed at once."""
 CACHE_BYTES = 20 << 30
 """Limit for the cache of remote files on the local disk. The least recently used are removed first."""
 
@@ -81,12 +84,67 @@ class Folder(ABC):
         """Fetches a file again into the cache; None if the folder has no cache."""
         return None
 
+    def writing_together(self, writes: Writes) -> Folder:
+        """The same folder, whose files appear when `writes` are finished, if it is on a local disk."""
+        return self
+
+
+class Writes:
+    """Files on a local disk that appear together, when they are finished.
+
+    To flush many files at once takes a disk about as long as to flush one, and meanwhile others can be written. No file
+    appears before all are flushed. They appear in the order in which they were written.
+    """
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(FLUSHING)
+        self._files: list[tuple[Path, Path, Future[None]]] = []
+        """The temporary and the final path of each, and its flush."""
+        self._afterwards: list[Callable[[], None]] = []
+
+    def add(self, temporary: Path, target: Path) -> None:
+        self._files.append((temporary, target, self._pool.submit(_flush, temporary)))
+
+    def afterwards(self, act: Callable[[], None]) -> None:
+        """Calls a function when all files are there. Such functions are called at the same time."""
+        self._afterwards.append(act)
+
+    def finish(self) -> None:
+        try:
+            for _, _, flushed in self._files:
+                flushed.result()
+            for temporary, target, _ in self._files:
+                temporary.replace(target)
+            list(self._pool.map(_flush, dict.fromkeys(target.parent for _, target, _ in self._files)))
+        except OSError as error:
+            if error.errno in FULL:
+                raise _no_room(self._files[0][1], error) from error
+            raise
+        list(self._pool.map(lambda act: act(), self._afterwards))
+        self._files, self._afterwards = [], []
+
+    def close(self) -> None:
+        """Removes the files that have not appeared."""
+        self._pool.shutdown()
+        for temporary, _, _ in self._files:
+            temporary.unlink(missing_ok=True)
+
+
+def _flush(path: Path) -> None:
+    """Flushes a file or a folder to the disk."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
 
 class Local(Folder):
-    """A folder on a local disk."""
+    """A folder on a local disk. With `writes`, what is written to it appears when these are finished."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, writes: Writes | None = None) -> None:
         self.path = path
+        self.writes = writes
 
     def __str__(self) -> str:
         return str(self.path)
@@ -104,27 +162,25 @@ class Local(Folder):
         return self._put(name, write, os.replace)
 
     def _put(self, name: str, write: Callable[[Any], Any], rename: Callable[[Path, Path], Any]) -> int:
-        """Writes under a temporary name, flushes to the disk, and renames."""
+        """Writes under a temporary name, flushes to the disk, and renames; the latter two later, with other writes."""
         target = self.path / name
         temporary = target.with_name(f"{TEMPORARY}{target.name}.{uuid.uuid4().hex}")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             with pa.OSFile(str(temporary), "wb") as sink:
                 write(sink)
-            with temporary.open("rb+") as file:
-                os.fsync(file.fileno())
             size = temporary.stat().st_size
+            if self.writes is not None and rename is os.replace:
+                self.writes.add(temporary, target)
+                return size
+            _flush(temporary)
             rename(temporary, target)
         except BaseException as error:
             temporary.unlink(missing_ok=True)
             if isinstance(error, OSError) and error.errno in FULL:
                 raise _no_room(target, error) from error
             raise
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        _flush(target.parent)
         return size
 
     def map_file(self, name: str) -> pa.Buffer:
@@ -167,7 +223,10 @@ class Local(Folder):
             path.unlink(missing_ok=True)
 
     def within(self, name: str) -> Folder:
-        return Local(self.path / name)
+        return Local(self.path / name, self.writes)
+
+    def writing_together(self, writes: Writes) -> Folder:
+        return Local(self.path, writes)
 
 
 def _rename_if_free(temporary: Path, target: Path) -> None:

@@ -267,10 +267,12 @@ class Store:
         for run in beside:
             storing.put(run)
         numbers = [0, *self.numbers()]
-        return self.write(numbers[-1] + 1, state, storing, more, [*numbers, numbers[-1] + 1][-keep:][0])
+        saved = self.write(numbers[-1] + 1, state, storing, more)
+        self.sweep([*numbers, saved.number][-keep:][0])
+        return saved
 
-    def write(self, number: int, state: bytes, storing: Storing, more: Any, oldest: int) -> Saved:
-        """Writes a state, then the manifest that names it and its runs. Removes what no number from `oldest` on needs.
+    def write(self, number: int, state: bytes, storing: Storing, more: Any) -> Saved:
+        """Writes a state, then the manifest that names it and its runs.
 
         A number without a manifest of its own has the state of the one before.
         """
@@ -278,7 +280,6 @@ class Store:
         written = storing.bytes + self.folder.write(f"{STATES}/{name}", state)
         manifest = {"number": number, "state": name, "runs": sorted(storing.held), "more": more}
         written += write_sealed(self.folder, _manifest(number), manifest)
-        self.sweep(oldest)
         return Saved(number, written, len(storing.held), storing.written)
 
     def load(self, whole: Graph, inputs: StreamTypes, ends: tuple[str, ...]) -> tuple[Running, Any]:

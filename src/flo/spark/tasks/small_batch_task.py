@@ -1,0 +1,58 @@
+"""A small micro-batch in one task: all stages of a plan, one after the other, without shuffles between them.
+
+Each shuffle has a fixed cost: tasks that start, and files that are written and read. Where few rows arrive, it is far
+more than the cost of the rows. The shards and what they send each other are the same as in tasks of their own, so it
+makes no difference to states and results which way a micro-batch went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from flo.core.errors import FloError
+from flo.spark.tasks.blobs import read_blobs, report_blob, size_of
+from flo.spark.tasks.context import Code, MicroBatch
+from flo.spark.tasks.stage_task import StageTask
+from flo.tables.checkpoint.folders import Writes
+
+TOO_LARGE = "too_large"
+"""The report of a micro-batch that turned out not to be small."""
+
+
+@dataclass(frozen=True)
+class SmallBatchTask:
+    """The only task of a small micro-batch. If that turns out to be large, the task stops and reports so."""
+
+    stages: tuple[Code, ...]
+    batch: MicroBatch
+    """With one task in each stage."""
+    few_bytes: int
+    """The most bytes that a stage of a small micro-batch receives."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        received: list[pa.RecordBatch] = []
+        size = 0
+        for batch in batches:
+            received.append(batch)
+            size += batch.nbytes
+            if size > 2 * self.few_bytes:  # with what is beside the data
+                return iter([_TOO_LARGE])
+        writes = Writes()
+        try:
+            moving = list(read_blobs(received))
+            for code in self.stages:
+                if size_of(moving) > self.few_bytes:
+                    return iter([_TOO_LARGE])
+                moving = list(StageTask(code, self.batch).run(0, moving, writes))
+            writes.finish()
+        except FloError as error:
+            return iter([report_blob(0, 0, error).batch()])
+        finally:
+            writes.close()
+        return (blob.batch() for blob in moving)
+
+
+_TOO_LARGE = report_blob(0, 0, {TOO_LARGE: True}).batch()

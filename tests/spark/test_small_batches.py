@@ -1,0 +1,46 @@
+"""Small micro-batches run in one task. What they give, and the states that they leave, are those of many tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from flo.spark.driver import micro_batches
+from flo.spark.driver.micro_batches import MicroBatches
+from tests.spark.harness import fed, values
+from tests.spark.shops import DATA, everything, expected, merged, sales, snapshot, sums
+from tests.spark.simulated import InOrder, Simulated
+
+
+class InOneTask(InOrder):
+    def in_one_task(self) -> bool:
+        return True
+
+
+def test_states_and_results_are_those_of_many_tasks(tmp_path: Path) -> None:
+    many, one = (Simulated(everything(), tmp_path / name, shards=3) for name in ("many", "one"))
+    one.free = InOneTask()
+    for data in DATA:
+        many.turn(data)
+        one.turn(data)
+    assert one.values() == expected(4)
+    assert snapshot(str(tmp_path / "one")) == snapshot(str(tmp_path / "many"))
+
+
+def test_one_that_turns_out_to_be_large_runs_in_stages(spark: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """Few rows, so that the next micro-batch is expected to have few; then many, and few again."""
+    monkeypatch.setattr(micro_batches, "FEW_BYTES", 2_000)
+    in_stages: list[int] = []
+    run_stages = MicroBatches._run_stages
+
+    def noted(self: MicroBatches, frame: Any, version: int, ended: set[int]) -> Any:
+        in_stages.append(version)
+        return run_stages(self, frame, version, ended)
+
+    monkeypatch.setattr(MicroBatches, "_run_stages", noted)
+    counts = [5, 5, 2_000, 5, 5, 5]
+    pieces = [sales(100 * version, count) for version, count in enumerate(counts)]
+    query = fed(spark, sums(), {"sales": pieces}, tmp_path)
+    assert in_stages == [0, 2, 3, 4], "the first is not known, the third is large, and two small ones must follow it"
+    assert [outcome.taken["sales"] for outcome in query.progress] == [len(piece) for piece in pieces]
+    assert values(query) == dict(sums().run(sales=merged([{"sales": piece} for piece in pieces])["sales"]))
