@@ -39,6 +39,7 @@ from flo.sql.native import Segment
 from flo.tables.keyed import KeyedColumns
 from flo.tables.operator import OnTables, Placement
 from flo.tables.operators.elementwise import FlatMapTables
+from flo.tables.operators.per_key import FormOfEveryKey
 from flo.tables.values import Columns, layout_of
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
@@ -61,6 +62,8 @@ def takes_streams_apart(vertex: Vertex) -> bool:
 
 def needs_all_keys(operator: Operator) -> bool:
     """Whether it needs the rows of all keys of a keyed stream in one place, as windows over partitions do."""
+    if isinstance(operator, FormOfEveryKey):
+        return False
     return (operator.like if isinstance(operator, OnTables) else operator).across_keys
 
 
