@@ -362,11 +362,11 @@ def _window_bound(of: Known, duration: Any, bound: Callable[[int, int], int]) ->
     span = None if duration is None else duration // MICROSECOND
 
     def compute(moment: Any) -> datetime:
-        moment = moment if of.kind is datetime else datetime(moment.year, moment.month, moment.day)
+        start: datetime = moment if of.kind is datetime else datetime(moment.year, moment.month, moment.day)
         if span is None:
-            return moment
+            return start
         try:
-            return EPOCH + bound((moment - EPOCH) // MICROSECOND, span) * MICROSECOND
+            return EPOCH + bound((start - EPOCH) // MICROSECOND, span) * MICROSECOND
         except OverflowError:
             raise Unsure from None
 
