@@ -30,13 +30,14 @@ from flo.spark.on_spark import OnSpark
 from flo.spark.tasks import context, stage_task
 from flo.spark.tasks.blobs import REPORT, SCHEMA, Blob, read_blobs, unpickle
 from flo.spark.tasks.context import Code
-from flo.spark.tasks.input_task import InputTask
+from flo.spark.tasks.input_task import PARTITION, InputTask
 from flo.spark.tasks.output_files import VIEW
 from flo.spark.tasks.stage_task import StageTask
 from flo.spark.tasks.state import BLANK, Shard
 from flo.sql.native import BESIDE
 from flo.tables.io.files import WEIGHTS
 from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, schema_of
+from flo.values.partitioned import Partitioned
 from tests.spark.harness import POSITION, cut, frame, reading_once, table
 
 NO_SPARK: Any = SimpleNamespace(
@@ -141,9 +142,14 @@ class Simulated:
         numbers = itertools.count()
         for stream, entry in zip(self.inputs, self.batches.plan.entries, strict=False):
             of: Any = stream.type.collection
-            rows = table(of, given.get(stream.name, []), started.get(stream.name, APART * self.version))
+            start = started.get(stream.name, APART * self.version)
+            ordered, partition = is_ordered(of), None
+            if isinstance(of, Partitioned):
+                rows, ordered, partition = partitioned_table(of, given.get(stream.name, {}), start), True, PARTITION
+            else:
+                rows = table(of, given.get(stream.name, []), start)
             code = Code.of((entry, self.batches._deliveries(entry.outputs), stream.name))
-            enter = InputTask(code, self.batches.shards, POSITION if is_ordered(of) else None)
+            enter = InputTask(code, self.batches.shards, POSITION if ordered else None, partition)
             for part in self.free.partitions(rows):
                 sent += _run(enter, next(numbers), part)
         return sent
@@ -186,6 +192,16 @@ class Simulated:
         batches = self.batches
         with reading_once():
             return {each.name: View.of(batches.folder, each.name, None, batches).value() for each in batches.outputs}
+
+
+def partitioned_table(of: Partitioned[Any], given: Mapping[int, Any], start: int) -> pa.Table:
+    """The rows of all partitions, with the position of each in its own."""
+    tables = [
+        each.append_column(PARTITION, pa.array([partition] * each.num_rows, pa.int32()))
+        for partition, each in ((partition, table(of.inner, rows, start)) for partition, rows in given.items())
+    ]
+    nothing = table(of.inner, [], start).append_column(PARTITION, pa.array([], pa.int32()))
+    return pa.concat_tables([nothing, *tables])
 
 
 def _run(task: Any, number: int, rows: pa.Table) -> list[Blob]:

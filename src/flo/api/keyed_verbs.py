@@ -13,8 +13,9 @@ from flo.core.collection import Collection
 from flo.core.errors import Origin
 from flo.core.stream_type import StreamType, Unbounded
 from flo.values.keyed import Keyed
-from flo.values.operators.keyed_streams import TO_KEYED, Entries, FilterKeys, KeyBy, MapValues
+from flo.values.operators.keyed_streams import TO_KEYED, Entries, FilterKeys, KeyBy, KeyPartitions, MapValues
 from flo.values.operators.per_key import PerKey
+from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 
@@ -49,9 +50,15 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
     def key_by(self: KeyedVerbs[Set[T], B], key: Columns) -> Stream[Keyed[Any, Set[T]], B]: ...
     @overload
     def key_by(self: KeyedVerbs[ZSet[T], B], key: Columns) -> Stream[Keyed[Any, ZSet[T]], B]: ...
+    @overload
+    def key_by(self: KeyedVerbs[Partitioned[T], B], key: Callable[[T], K]) -> Stream[Keyed[K, Sequence[T]], B]: ...
+    @overload
+    def key_by(self: KeyedVerbs[Partitioned[T], B], key: Columns) -> Stream[Keyed[Any, Sequence[T]], B]: ...
     def key_by(self, key: Any) -> Any:
-        """Split into one stream per key; the order within each key is kept."""
-        return self._then(KeyBy(expect_function("key_by", "key", key, self)))
+        """Split into one stream per key; the order within each key is kept. In a partitioned log all rows of a key must
+        be in one partition."""
+        operator = KeyPartitions if isinstance(self.collection, Partitioned) else KeyBy
+        return self._then(operator(expect_function("key_by", "key", key, self)))
 
     @overload
     def per_key(

@@ -15,6 +15,7 @@ from flo.core.event_loop import EventLoop, RandomSchedule, Schedule, Snapshot
 from flo.core.graph import Graph
 from flo.core.semantics import GraphStep
 from flo.core.stream_type import StreamTypes
+from flo.values.partitioned import Partitioned
 
 
 class Result(dict[str, Any]):
@@ -99,6 +100,8 @@ class FlowLoop:
     def _checked(self, name: str, data: Any) -> Value:
         collection = self._loop.input_types[self._inputs[name]].collection
         try:
+            if isinstance(collection, Partitioned) and isinstance(data, Mapping):
+                data = {partition: from_dicts(collection.row, rows) for partition, rows in data.items()}
             value: Value = collection.value(from_dicts(getattr(collection, "element", None), data))
             if self._inputs[name] in self._loop.ended and value.size():
                 raise ElementError("{input} has ended and takes no more data", facts=(("given", brief(data)),))

@@ -28,7 +28,7 @@ from flo.values.element_value import ElementCollection
 from flo.values.operators.bags import FoldUnordered
 from flo.values.operators.elementwise import Filter, FlatMap, Map, item_type
 from flo.values.operators.joins import KeptJoin
-from flo.values.operators.keyed_streams import KeyBy, MapValues, inner_types
+from flo.values.operators.keyed_streams import KeyBy, KeyPartitions, MapValues, inner_types
 from flo.values.operators.per_key import PerKey
 from flo.values.operators.sequences import Fold, Scan
 from flo.values.operators.zset_joins import Outer, Pairing, ZSetJoin
@@ -83,7 +83,7 @@ def _declaring(operator: Any, inputs: StreamTypes, origin: Origin | None) -> tup
             return _with(operator, origin, f=lambda: result_type(operator.f, (element,)))
         case FlatMap():
             return _with(operator, origin, f=lambda: Iterable[items_of(result_type(operator.f, (element,)))])  # type: ignore[misc]
-        case MapValues():
+        case MapValues() | KeyPartitions():
             of = inputs[0].collection.inner.element  # type: ignore[attr-defined]
             return _with(operator, origin, f=lambda: result_type(operator.f, (of,)))
         case Scan() | Fold() | FoldUnordered():

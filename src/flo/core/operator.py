@@ -68,6 +68,8 @@ class Operator(Lowerable, ABC):
     """The name of the typing rule, if it differs from the operator's name."""
     row_by_row: ClassVar[bool] = False
     """Whether it does the same to each element, regardless of the others: then its input can be spread over shards."""
+    across_keys: ClassVar[bool] = False
+    """Whether it needs the elements of all keys of a keyed input in one place."""
     retracts: ClassVar[bool] = True
     """Whether its output may have retractions although its inputs have none."""
     keeps: ClassVar[Bound] = Bound.UNKNOWN

@@ -36,7 +36,7 @@ from flo.spark.checkpoint.commits import committed_versions
 from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.program_changes import describe_program, resolve_shards, update_description
 from flo.spark.checkpoint.spark_logs import SPARK, expect_sound_logs
-from flo.spark.driver.inputs import BoundInput, NativePrefix, bind_input, describe_source, has_weights
+from flo.spark.driver.inputs import BoundInput, NativePrefix, Order, bind_input, describe_source, has_weights
 from flo.spark.driver.micro_batches import MicroBatches
 from flo.spark.driver.query import Query
 from flo.spark.driver.shipping import resolve_annotations, ship
@@ -96,7 +96,7 @@ class OnSpark:
         outputs: Mapping[str, Any] | None = None,
         *,
         checkpoint: str | Path,
-        order: Mapping[str, str] | None = None,
+        order: Mapping[str, Order] | None = None,
         shards: int | None = None,
         trigger: Mapping[str, Any] | None = None,
         spark_checkpoint: str | Path | None = None,
@@ -108,7 +108,8 @@ class OnSpark:
         - `outputs`: a sink for each output. An output without a sink is a view.
         - `checkpoint`: a path, or a URL that Arrow reaches (`s3a://…`). Only one query at a time may run on it.
         - `order`: for inputs that are sequences, the column with the position of a row; by default the offset, if the
-          source has one. An input that is a stream of streams takes each micro-batch as an inner stream.
+          source has one. For partitioned ones the columns with the partition and the position, by default Kafka's. An
+          input that is a stream of streams takes each micro-batch as an inner stream.
         - `trigger`: one of Spark's, such as `{"processingTime": "5 seconds"}` or `{"availableNow": True}`.
         - `spark_checkpoint`: where Spark keeps its offsets; by default in the folder `spark` of the checkpoint.
         - `on_error="divert"`: diverts rows that do not fit, or on which a function raises before a shuffle. Those of
@@ -169,7 +170,7 @@ class OnSpark:
     def run(
         self,
         *,
-        order: Mapping[str, str] | None = None,
+        order: Mapping[str, Order] | None = None,
         shards: int | None = None,
         on_error: OnError = "raise",
         **inputs: DataFrame,
@@ -272,7 +273,7 @@ class OnSpark:
         return [Output(name, stream, kind, how[name], (to or {}).get(name)) for (name, kind), stream in streams]
 
     def _bind_inputs(
-        self, frames: Mapping[str, DataFrame], order: Mapping[str, str], divert: bool
+        self, frames: Mapping[str, DataFrame], order: Mapping[str, Order], divert: bool
     ) -> dict[str, BoundInput]:
         """Binds the DataFrames to inputs. Raises if one can never fit."""
         for name in order:

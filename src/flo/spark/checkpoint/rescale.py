@@ -34,6 +34,7 @@ from flo.tables.checkpoint.store import Store, Storing
 from flo.tables.functions import KEY as COMPUTED
 from flo.tables.keyed import KEY
 from flo.tables.operator import Cut, OnTables, Part, Placement, operators_on_tables
+from flo.tables.operators.clocks import ClockOfPartitions
 from flo.tables.operators.weights import select_rows
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.run import Run, merge_runs, run_of
@@ -147,7 +148,7 @@ class _Cutting:
         started = [operator.args for operator in operators if len(operator.args) > 1]
         if not started:
             return [old[0]] * self.shards
-        clock = max((args[1] for args in started), key=lambda clock: clock.args[0])
+        clock = _latest_clock([args[1] for args in started])
         count = max(args[2] for args in started)
         panes = [operator.args[3] if len(operator.args) > 3 else None for operator in operators]
         made = [(started[0][0], clock, count, self._panes(shard, panes)) for shard in range(self.shards)]
@@ -325,12 +326,26 @@ class _Cutting:
         """Returns the shard record: ends and positions are equal in all shards; counts of sequences are in shard 0."""
         reached: dict[str, Any] = {}
         for delivery, last in ((number, last) for each in old for number, last in each["reached"].items()):
-            reached[delivery] = max(last, reached.get(delivery, last))
+            known = reached.get(delivery, last)
+            if isinstance(last, dict):  # of each partition
+                reached[delivery] = known | {each: max(at, known.get(each, at)) for each, at in last.items()}
+            else:
+                reached[delivery] = max(last, known)
         views = {
             name: {**view, "runs": [run for _, run in runs_in(kept.get(name))]}
             for name, view in old[0]["views"].items()
         }
         return {**old[0], "reached": reached, "views": views, "counts": old[0]["counts"] if shard == 0 else {}}
+
+
+def _latest_clock(clocks: list[Any]) -> Any:
+    """The clock that is furthest; of partitions, the one of each that is."""
+    if clocks[0].name != ClockOfPartitions.term:
+        return max(clocks, key=lambda clock: clock.args[0])
+    each: dict[int, Any] = {}
+    for partition, time in (pair for clock in clocks for pair in clock.args[1]):
+        each[partition] = max(time, each.get(partition, time))
+    return Call(clocks[0].name, (clocks[0].args[0], tuple(sorted(each.items())), *clocks[0].args[2:]))
 
 
 def _stored(term: Any) -> tuple[tuple[str, ...], str]:

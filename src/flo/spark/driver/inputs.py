@@ -7,18 +7,18 @@ Spark then reads only the columns and rows that they need, and the columns that 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import narwhals as nw
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
-from pyspark.sql.types import StringType
+from pyspark.sql.types import IntegralType, StringType
 
 from flo.columns.changes import given_schema
 from flo.columns.expression import Expression
-from flo.core.errors import ElementError, OrderError, TypeMismatch
+from flo.core.errors import ElementError, OrderError, TypeMismatch, brief
 from flo.core.graph import Graph, Node, Sequential, sequence
 from flo.core.operator import Operator
 from flo.core.structural import identity
@@ -28,6 +28,7 @@ from flo.spark.plan.stages import Entry
 from flo.spark.tasks.input_task import OFFSET, PARTITION, row_collection
 from flo.tables.io.files import WEIGHTS, Piece
 from flo.tables.io.fitting import Unfit, fit_rows
+from flo.tables.keyed import KeyedColumns
 from flo.tables.operators.elementwise import FilterTables, MapTables
 from flo.tables.values import Columns, is_ordered, layout_of, of_elements
 from flo.values.changes import shape_of
@@ -47,6 +48,8 @@ class BoundInput:
     entry: Entry
     position: str | None = None
     """The column that gives the position of a row."""
+    partition: str | None = None
+    """The column that gives the partition of a row, if the input is partitioned."""
     counted: bool = False
     """Whether Spark counts the rows, as `counter_name(…)`: tasks do not see those that Catalyst filters out."""
 
@@ -70,8 +73,12 @@ class NativePrefix:
         return cls(operators, entry)
 
 
+Order: TypeAlias = str | tuple[str, str]
+"""The column with the position of a row; of a partitioned input the columns with its partition and its position."""
+
+
 def bind_input(
-    name: str, frame: DataFrame, entry: Entry, native: NativePrefix | None, position: str | None
+    name: str, frame: DataFrame, entry: Entry, native: NativePrefix | None, position: Order | None
 ) -> BoundInput:
     """Binds a DataFrame to an input. Raises if its rows can never fit."""
     of: Any = row_collection(entry.type.collection)
@@ -80,6 +87,9 @@ def bind_input(
             f"the input `{name}` is {entry.type.collection}, which has no rows that a DataFrame could give",
             instead=(("flo.Bag[…], then key_by(…)", "an input of rows, keyed by the program"),),
         )
+    partitioned = isinstance(entry.type.collection, KeyedColumns)
+    apart, position = _partition_column(name, frame, position) if partitioned else (None, position)
+    position = _expect_one(name, position)
     named, position = position, _position_column(name, of, frame, position)
     try:
         fit_rows(Piece(to_arrow_schema(frame.schema, timezone="UTC").empty_table()), of)
@@ -88,15 +98,15 @@ def bind_input(
         rejected = ElementError(f"{{input}} does not fit: {error}", facts=(("{input}", str(of)),), instead=instead)
         rejected.input_name = f"`{name}`"
         raise rejected from None
-    partition = PARTITION if position != named else None
+    partition = apart or (PARTITION if position != named else None)
     if position is not None and "." in position:  # PySpark would read it as a field of a column
         plain = position.replace(".", " ")
         frame, position = frame.withColumnRenamed(position, plain), plain
     beside = [each for each in (position, WEIGHTS, partition) if each is not None and each in frame.columns]
     names = [each for each in given_schema(of.element).names if each in frame.columns]
     frame = frame.select(*(sf.col(f"`{each}`") for each in dict.fromkeys([*(names or frame.columns), *beside])))
-    if native is None or not native.operators or not _has_row_types(frame, of):
-        return BoundInput(frame, entry, position)
+    if partitioned or native is None or not native.operators or not _has_row_types(frame, of):
+        return BoundInput(frame, entry, position, apart)
     frame = _with_checks(name, frame, of)
     if position is not None:  # a map may replace the column
         beside[0] = f"{position} as it came"
@@ -106,7 +116,7 @@ def bind_input(
         frame = frame.observe(counter_name(name), sf.count(sf.lit(1)))
     for operator in native.operators:
         frame = _push_down(frame, operator, beside)
-    return BoundInput(frame, native.entry, position, counted)
+    return BoundInput(frame, native.entry, position, counted=counted)
 
 
 def counter_name(name: str) -> str:
@@ -114,13 +124,47 @@ def counter_name(name: str) -> str:
     return f"rows of {name}"
 
 
-def describe_source(name: str, frame: DataFrame, entry: Entry, position: str | None) -> str:
+def describe_source(name: str, frame: DataFrame, entry: Entry, position: Order | None) -> str:
     """How an input is read. A query that resumes from a checkpoint must read it in the same way."""
     how = "streaming" if frame.isStreaming else "read whole"
-    position = _position_column(name, row_collection(entry.type.collection), frame, position)
+    partition = None
+    if isinstance(entry.type.collection, KeyedColumns):
+        partition, position = _partition_column(name, frame, position)
+    position = _position_column(name, row_collection(entry.type.collection), frame, _expect_one(name, position))
     if position is None:
         return f"{name}: {how}"
-    return f"{name}: {how}, in the order of `{position}` {frame.schema[position].dataType.simpleString()}"
+    each = f" within each `{partition}`" if partition else ""
+    return f"{name}: {how}, in the order of `{position}` {frame.schema[position].dataType.simpleString()}{each}"
+
+
+def _expect_one(name: str, position: Order | None) -> str | None:
+    """The column that orders an input that is not partitioned."""
+    if position is not None and not isinstance(position, str):
+        raise OrderError(
+            f"`order` of the input `{name}` names {len(position)} columns; only a Partitioned input has a partition",
+            instead=(("flo.Partitioned[…]", "a log that has an order within each partition"),),
+        )
+    return position
+
+
+def _partition_column(name: str, frame: DataFrame, order: Order | None) -> tuple[str, str]:
+    """The columns with the partition and the position of a row: those named, or Kafka's."""
+    if order is None and {PARTITION, OFFSET} <= set(frame.columns):
+        order = (PARTITION, OFFSET)
+    if not isinstance(order, tuple) or len(order) != 2:
+        raise OrderError(
+            f"the input `{name}` is Partitioned, but it is not known which columns have the partition and the position "
+            "of a row",
+            facts=(("order", brief(order)), ("columns", ", ".join(frame.columns))),
+            instead=((f'order={{"{name}": ("partition", "offset")}}', "the names of both"),),
+        )
+    partition, position = order
+    if partition not in frame.columns:
+        raise ElementError(f"the input `{name}` has no column `{partition}`, which `order` names")
+    if not isinstance(frame.schema[partition].dataType, IntegralType):
+        found = frame.schema[partition].dataType.simpleString()
+        raise ElementError(f"the column `{partition}` of the input `{name}` is {found}; partitions must be integers")
+    return partition, position
 
 
 def _position_column(name: str, of: Any, frame: DataFrame, position: str | None) -> str | None:

@@ -121,7 +121,7 @@ class MicroBatches:
         if given.counted:
             self.counted.add(name)
         code = Code.of((entry, self._deliveries(entry.outputs), name))
-        task = InputTask(code, self.shards, given.position, self.folder if divert else None)
+        task = InputTask(code, self.shards, given.position, given.partition, self.folder if divert else None)
         return given.frame.mapInArrow(task, SPARK)
 
     def literal_blobs(self) -> list[Blob]:

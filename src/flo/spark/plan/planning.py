@@ -59,6 +59,11 @@ def takes_streams_apart(vertex: Vertex) -> bool:
     return one_by_one and (nested or not must_be_in_one_place(vertex.outputs[0]))
 
 
+def needs_all_keys(operator: Operator) -> bool:
+    """Whether it needs the rows of all keys of a keyed stream in one place, as windows over partitions do."""
+    return (operator.like if isinstance(operator, OnTables) else operator).across_keys
+
+
 def is_keyed(stream: Stream) -> bool:
     """Whether it is a keyed stream, in which each key has its own order."""
     of = stream.type.collection
@@ -172,8 +177,8 @@ class _Planner:
         wanted = placement(vertex.operator)
         if any(stream in self.scattered for stream in vertex.inputs):
             wanted = Placement.ONE_PLACE
-        by_keys = bool(vertex.inputs) and all(map(self._goes_by_keys, vertex.inputs))
         operator = vertex.operator
+        by_keys = bool(vertex.inputs) and all(map(self._goes_by_keys, vertex.inputs)) and not needs_all_keys(operator)
         in_source = self._from_source(vertex) and must_be_in_one_place(vertex.inputs[0])
         if in_source and isinstance(operator, OnTables) and operator.keeps_positions:
             vertex = replace(vertex, operator=replace(operator, keys=(POSITION,)))
@@ -199,6 +204,7 @@ class _Planner:
             )
             top, is_alone = top + (not here), False
             found = [self._deliver_by_key(s, top, vertex, place) for place, s in enumerate(vertex.inputs)]
+            self.by_keys.update(filter(is_keyed, vertex.outputs))
         elif wanted is Placement.ONE_PLACE:
             here = all(is_one for is_one, level in zip(alone, levels, strict=True) if level == top)
             top, is_alone = top + (not here or waits), True

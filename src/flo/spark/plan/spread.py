@@ -1,7 +1,8 @@
 """Tumbling windows spread over shards: each shard has the rows of its own windows, and the clock of all rows.
 
 The clock travels as data: a task sends to all shards the rows that move the clock past the end of a window. So all
-shards close the same windows, and find the same rows late, as one shard with all rows would.
+shards close the same windows, and find the same rows late, as one shard with all rows would. Where rows have
+partitions, each partition has its clock.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import pyarrow as pa
 
 from flo.columns.indices import Indices, Numbers
 from flo.core.operator import Deltas, Operator
+from flo.spark.plan.stages import POSITION
 from flo.tables.groups import ONE, Groups
 from flo.tables.operator import Cut, Placement
-from flo.tables.operators.clocks import Times, new_clock
+from flo.tables.operators.clocks import PARTITION, Times, new_clock
 from flo.tables.operators.windowers import Closing, Grid
 from flo.tables.operators.windows import WindowTables
 from flo.tables.state.keys import keys_of
@@ -40,7 +42,10 @@ class SpreadWindows(WindowTables):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         own = table[OWN].to_numpy() if OWN in table.column_names else None
         after, closed, late = self.added(Groups.of(table, ()), own)
-        return after, self._deltas(closed, None if late is None else late.drop_columns([OWN]))
+        if late is not None:
+            beside = [OWN] if self.partitions is None else [OWN, POSITION]  # which a bag has no use for
+            late = late.drop_columns([name for name in beside if name in late.column_names])
+        return after, self._deltas(closed, late)
 
     def _kept(self, rows: pa.Table, times: Times) -> pa.Table:
         return super()._kept(rows, times).append_column(PANE, pa.array(self._panes(times)))
@@ -62,15 +67,26 @@ class SpreadWindows(WindowTables):
     def route_rows(self, table: pa.Table) -> tuple[Numbers, Any]:
         """Returns, for rows in order, the key numbers of their windows, and which rows go to all shards.
 
-        The first and the last row do, so that every shard knows the range of positions.
+        The first and the last row of each partition do, so that every shard knows the range of positions.
         """
         grid, groups = self._grid, Groups.of(table, ())
-        before = new_clock(()).read(ONE, grid.axis.kind)
+        clock = new_clock((), None if self.partitions is None else 0)
+        before = clock.read(ONE, grid.axis.kind)
         _, times = grid.axis.times(groups, before)
-        opened = grid.after(grid.axis.watermark(before.reached(groups, times)))
-        for_all = np.append(True, opened[1:] > opened[:-1])
-        for_all[-1] = True
+        opened = grid.after(grid.axis.watermark(clock.reach(groups, times, before)[0]))
+        last = np.zeros(len(times), bool)
+        last[-1] = True
+        if self.partitions is not None:
+            partitions = table[PARTITION].to_numpy()
+            last[:-1] = partitions[1:] != partitions[:-1]
+        for_all = np.append(True, (opened[1:] > opened[:-1]) | last[:-1]) | last
         return keys_of([pa.chunked_array([pa.array(self._panes(times))])]).numbers, for_all
+
+    @property
+    def order(self) -> list[tuple[str, str]]:
+        """The order that `route_rows` needs."""
+        position = (POSITION, "ascending")
+        return [position] if self.partitions is None else [(PARTITION, "ascending"), position]
 
 
 def spread_of(operator: Operator) -> Operator:

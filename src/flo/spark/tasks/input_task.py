@@ -25,8 +25,10 @@ from flo.spark.tasks.sending import Parcel, Sender, without_end
 from flo.tables.io.diverted import INSTEAD, Diverted
 from flo.tables.io.files import Piece
 from flo.tables.io.fitting import Unfit, fit_rows
+from flo.tables.keyed import KeyedColumns
 from flo.tables.streams import Streams, add_stream_numbers, has_columns, inner_of
 from flo.tables.values import Columns, Rows, is_ordered, layout_of
+from flo.values.partitioned import Partitioned
 
 AT_ONCE = 1 << 18
 """How many rows of an input are processed together, at least."""
@@ -43,6 +45,8 @@ class InputTask:
     """The entry, its deliveries, and the name of the input."""
     shards: int
     position: str | None = None
+    partition: str | None = None
+    """The column with the partition of a row, if the input is partitioned."""
     divert_to: str | None = None
     """The checkpoint that diverted rows are written to; None if a row that does not fit is an error."""
 
@@ -51,7 +55,8 @@ class InputTask:
         origin = context.task_number()
         try:
             sender = Sender(deliveries, self.shards, origin)
-            reader = RowReader(name, entry, partial(run_entry, sender), self.position, self.divert_to)
+            run = partial(run_entry, sender)
+            reader = RowReader(name, entry, run, self.position, self.partition, self.divert_to)
             for table in combine_batches(batches):
                 for parcels in reader.read(table):
                     sender.add(parcels)
@@ -113,6 +118,8 @@ def row_collection(of: Any) -> Any:
     """The collection whose elements are the rows of an input; None if the input has no rows."""
     if isinstance(of, Nested):
         return inner_of(of)[0] if len(of.inner) == 1 and has_columns(of) else None
+    if isinstance(of, KeyedColumns):
+        return of.base.inner if isinstance(of.base, Partitioned) else None
     return of.base if isinstance(of, Columns) else None
 
 
@@ -128,6 +135,7 @@ class RowReader(Generic[T]):
     run: Callable[[Entry, Any], T]
     """Called with rows that fit. Ordered rows have their positions."""
     position: str | None = None
+    partition: str | None = None
     divert_to: str | None = None
     taken: int = 0
     """The number of rows read, diverted ones included."""
@@ -143,9 +151,11 @@ class RowReader(Generic[T]):
     def read(self, table: pa.Table) -> Iterator[T]:
         """Yields the results for all rows: one, or several if rows had to be left out."""
         self.taken += table.num_rows
-        self._expect_one_partition(table)
-        if self.position and is_ordered(self.of):
-            table = self._drop_without_position(table)
+        if self.partition is None:
+            self._expect_one_partition(table)
+        for column in (self.position, self.partition):
+            if column and is_ordered(self.of):
+                table = self._drop_without_position(table, column)
         try:
             rows, places, misfits = fit_rows(Piece(table), self.of)
         except Unfit as error:
@@ -174,12 +184,13 @@ class RowReader(Generic[T]):
                     ),
                 )
 
-    def _drop_without_position(self, table: pa.Table) -> pa.Table:
-        """Diverts the rows whose position is null or nan; returns the others."""
-        invalid = pc.is_null(table[self.position], nan_is_null=True)
+    def _drop_without_position(self, table: pa.Table, column: str) -> pa.Table:
+        """Diverts the rows whose position, or partition, is null or nan; returns the others."""
+        invalid = pc.is_null(table[column], nan_is_null=True)
         for row in table.filter(invalid).to_pylist():
-            shown = "null" if row[self.position] is None else row[self.position]
-            self._divert(Diverted(row, f"`{self.position}` is {shown}, but must give the row's position"))
+            shown = "null" if row[column] is None else row[column]
+            what = "position" if column == self.position else "partition"
+            self._divert(Diverted(row, f"`{column}` is {shown}, but must give the row's {what}"))
         return table.filter(pc.invert(invalid))
 
     def _run_halving(self, rows: Rows, table: pa.Table) -> Iterator[T]:
@@ -187,9 +198,15 @@ class RowReader(Generic[T]):
         placed = rows.table
         if self.position and is_ordered(self.of):
             placed = placed.append_column(POSITION, table[self.position])
-        inner = isinstance(self.entry.type.collection, Nested)
+        of = self.entry.type.collection
+        value: Any = replace(rows, table=placed)
+        if isinstance(of, Nested):
+            value = InnerRows(placed)
+        elif isinstance(of, KeyedColumns):
+            partitions = table[self.partition].cast(pa.int64())
+            value = replace(of.bottom(), table=placed.add_column(0, of.schema.field(0), partitions))
         try:
-            yield self.run(self.entry, InnerRows(placed) if inner else replace(rows, table=placed))
+            yield self.run(self.entry, value)
         except FloError as error:
             count = table.num_rows
             if self.divert_to is None:

@@ -16,7 +16,7 @@ from flo.core.collection import End, Value
 from flo.core.graph import Node
 from flo.core.semantics import attempt
 from flo.spark.plan.spread import OWN, SpreadWindows
-from flo.spark.plan.stages import ALL, NATIVE, ONE, POSITION, STAY, WINDOW, Delivery, shard_of
+from flo.spark.plan.stages import ALL, NATIVE, ONE, STAY, WINDOW, Delivery, shard_of
 from flo.spark.tasks.blobs import Blob, pack_table, split_table
 from flo.tables.keyed import ENDED, KeyedRows
 from flo.tables.keyed import KEY as OF_KEY
@@ -70,7 +70,8 @@ class Sender:
         if delivery.how in (ONE, STAY, NATIVE):
             yield Parcel(delivery, 0 if delivery.how == ONE else own, table)
         elif delivery.how == WINDOW:
-            yield from self._split_by_window(delivery, table.sort_by(POSITION))
+            assert isinstance(delivery.by, SpreadWindows)
+            yield from self._split_by_window(delivery, table.sort_by(delivery.by.order))
         else:
             shards = shard_of(_ask_operator(delivery, table, _key_numbers), self.shards)
             order = np.argsort(shards.astype(np.uint16), kind="stable")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,7 +38,8 @@ class ShardRecord:
     done: set[int] = field(default_factory=set)
     """The output streams of the stage that have ended."""
     reached: dict[int, Any] = field(default_factory=dict)
-    """For each ordered delivery, the position of its last row: one form to compare, and one to print."""
+    """For each ordered delivery, the position of its last row: one form to compare, and one to print. Of a partitioned
+    one, that of each partition."""
     counts: dict[str, int] = field(default_factory=dict)
     """For each sequence, the number of rows so far."""
 
@@ -88,6 +90,26 @@ class ShardRecord:
         if before is not None and first[0] <= before[0]:
             raise _out_of_order(first, before)
         self.reached[delivery.number] = _comparable(column[-1])
+        return table
+
+    def sort_partitions(self, delivery: Delivery, table: pa.Table, partition: str, position: str) -> pa.Table:
+        """Sorts rows by partition, and by position within it. Positions are compared within a partition only."""
+        table = table.take(pc.sort_indices(table, sort_keys=[(partition, "ascending"), (position, "ascending")]))
+        numbers, column = table[partition].to_numpy(), one_chunk(table[position])
+        firsts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)])
+        same = pc.equal(column.slice(1), column.slice(0, len(column) - 1)).to_numpy(zero_copy_only=False)
+        twice = np.flatnonzero(same & (numbers[1:] == numbers[:-1]))
+        if len(twice):
+            at = int(twice[0])
+            raise _out_of_order(_comparable(column[at]), _comparable(column[at]), int(numbers[at]))
+        reached = dict(self.reached.get(delivery.number, {}))
+        for low, high in pairwise([*firsts.tolist(), len(numbers)]):
+            number, first = str(numbers[low]), _comparable(column[low])
+            before = reached.get(number)
+            if before is not None and first[0] <= before[0]:
+                raise _out_of_order(first, before, int(number))
+            reached[number] = _comparable(column[high - 1])
+        self.reached[delivery.number] = reached
         return table
 
     def add_changes(self, output: Output, value: Value, batch: MicroBatch, shard: int) -> tuple[int, bool]:
@@ -143,10 +165,11 @@ def _comparable(position: pa.Scalar) -> list[Any]:
     return [place, str(place)]
 
 
-def _out_of_order(position: list[Any], before: list[Any]) -> ElementError:
-    summary = f"a row at position {position[1]} arrived after one at {before[1]}, but a Sequence is ordered"
+def _out_of_order(position: list[Any], before: list[Any], partition: int | None = None) -> ElementError:
+    where = "" if partition is None else f" of partition {partition}"
+    summary = f"a row at position {position[1]}{where} arrived after one at {before[1]}, but a Sequence is ordered"
     if position[0] == before[0]:
-        summary = f"two rows have the position {position[1]}, so their order in the Sequence is undefined"
+        summary = f"two rows{where} have the position {position[1]}, so their order in the Sequence is undefined"
     return ElementError(
         summary,
         instead=(("flo.Bag[…]", "a collection without order"), ("order=…", "a column that increases from row to row")),

@@ -25,11 +25,13 @@ from flo.spark.tasks.sending import Sender, end_blobs, without_end
 from flo.spark.tasks.shard_record import ShardRecord
 from flo.spark.tasks.state import BLANK, Shard, StateVersions
 from flo.tables.keyed import ENDED, KeyedColumns, KeyedRows
+from flo.tables.operators.clocks import PARTITION
 from flo.tables.operators.upserts import expect_once
 from flo.tables.state.trace import net_changes
 from flo.tables.streams import Streams
 from flo.tables.values import Columns, Rows, is_ordered
 from flo.values.changes import shape_of
+from flo.values.partitioned import Partitioned
 from flo.values.weighted import ZSet
 
 REMEMBERED = 32
@@ -218,7 +220,10 @@ class StageTask:
             rows = [table for table in tables if ENDED not in table.column_names]
             table = pa.concat_tables(rows) if rows else of.bottom().table
             if POSITION in table.column_names:
-                table = record.sort_by_position(delivery, table, POSITION)
+                if isinstance(of.base, Partitioned):
+                    table = record.sort_partitions(delivery, table, PARTITION, POSITION)
+                else:
+                    table = record.sort_by_position(delivery, table, POSITION)
                 if delivery.how != WINDOW:
                     table = table.drop_columns([POSITION])
             elif isinstance(of, Columns) and is_ordered(of.base) and shape_of(of.base.element) is not None:

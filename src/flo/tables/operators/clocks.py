@@ -181,11 +181,13 @@ class ClockOfPartitions(Clock, Lowerable):
     zoned: bool = False
     closed: Any = None
 
+    term = "partition_clocks"
+
     @property
     def whole(self) -> Any:
         """The minimum over the partitions; None if it is not known."""
         known = {partition for partition, _ in self.each}
-        return min(time for _, time in self.each) if known.issuperset(range(self.partitions)) else None
+        return min(time for _, time in self.each) if known and known.issuperset(range(self.partitions)) else None
 
     def read(self, keys: Run, kind: type) -> Reading:
         whole = ClockOfAll(self.whole, self.zoned, self.closed).read(keys, kind)
@@ -220,10 +222,10 @@ class ClockOfPartitions(Clock, Lowerable):
         return None
 
     def lower(self, lower: Lowering) -> Term:
-        return Call("partition_clocks", (self.partitions, self.each, self.zoned, self.closed))
+        return Call(self.term, (self.partitions, self.each, self.zoned, self.closed))
 
 
-register("partition_clocks", ClockOfPartitions)
+register(ClockOfPartitions.term, ClockOfPartitions)
 
 
 @final

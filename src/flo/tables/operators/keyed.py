@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.expression import Expression
-from flo.columns.indices import take_rows
+from flo.columns.indices import Indices, Numbers, take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import Collection
 from flo.core.operator import Delta, Deltas, Operator, Step
@@ -31,13 +31,15 @@ from flo.tables.keyed import (
     key_schema,
     keys_in,
 )
-from flo.tables.operator import Cut, Grouping, OnTables, Op, Placement
+from flo.tables.operator import Cut, Grouping, OnTables, Op, Placement, kept
 from flo.tables.operators.elementwise import like_rows
 from flo.tables.operators.joins import Joined, find_meetings, paired
 from flo.tables.operators.results import weights_beside
-from flo.tables.operators.weights import NOTHING, drop_side
+from flo.tables.operators.weights import NOTHING, drop_side, select_rows
+from flo.tables.state.keys import keys_of
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.trace import (
+    Latest,
     Trace,
     consolidate_runs,
     gather_equal_rows,
@@ -51,9 +53,20 @@ from flo.tables.values import WEIGHT, is_ordered, layout_of
 from flo.tables.whole import Outputs, Whole, Wholes, run_whole, whole_of, whole_types
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
-from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, KeyedJoin, MapValues
+from flo.values.operators.keyed_streams import (
+    Entries,
+    FilterKeys,
+    KeyBy,
+    KeyedJoin,
+    KeyPartitions,
+    MapValues,
+    two_homes,
+)
 from flo.values.operators.per_key import PerKey
 from flo.values.weighted import ZSet
+
+HOME = "home/"
+"""The column with the partition of a key. No field of a Python class can have this name."""
 
 
 def keyed_delta(of: Keyed[Any, Any], table: pa.Table | None, keys: pa.Table | None = None) -> Delta:
@@ -119,6 +132,65 @@ class OnKeyed(OnTables[Op]):
         if self.whole_keys:
             return f"under the key {key_layout(of).to_elements(keys_in(of, part))[0]!r}"
         return super().unit(of.inner, part)
+
+
+@form_of(KeyPartitions)
+@final
+@dataclass(frozen=True)
+class KeyPartitionsTables(OnTables[KeyPartitions]):
+    """Rows of partitions under the user's key. `homes` has the partition of each key."""
+
+    name = "key_partitions_tables"
+    placement = Placement.BY_KEY
+    grouping = Grouping.NONE
+    keeps_positions = False
+
+    homes: Latest = kept(Latest(()), Cut.BY_KEY)
+
+    whole_keys = False
+
+    @classmethod
+    def fits(cls, like: KeyPartitions, inputs: StreamTypes) -> bool:
+        return has_results(like.f)
+
+    def piecewise(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
+        return consume_piecewise_by_key(self, values, onwards=onwards)
+
+    def unit(self, of: Collection, part: pa.Table) -> str:
+        return super().unit(expect_keyed(of).inner, part)
+
+    def _keys(self, table: pa.Table) -> pa.Table:
+        """The keys of rows."""
+        rows = (expect_keyed(self.inputs[0]).inner,)
+        found = key_layout(self.outputs[0]).fitted(apply_function(self.like.f, rows, table))
+        return pa.Table.from_arrays(found.columns, schema=key_schema(self.outputs[0]))
+
+    def key_numbers(self, index: int, table: pa.Table) -> Numbers:
+        return keys_of(self._keys(table).columns).numbers
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        of, homes = expect_keyed(self.outputs[0]), key_names(self.inputs[0])[0]
+        keys, partitions = self._keys(table), table[homes].to_numpy()
+        order, firsts = group_equal_rows(keys)
+        different = partitions[order[firsts]]
+        self._expect(keys, order, partitions[order], np.repeat(different, np.diff(firsts, append=len(order))))
+        run = run_of(take_rows(keys, order[firsts]).append_column(HOME, pa.array(different)), tuple(keys.column_names))
+        state = replace(self.homes, columns=run.columns)
+        known, before = state.known(run)
+        if before is not None:
+            self._expect(run.table, known, run.table[HOME].to_numpy()[known], before[HOME].to_numpy())
+        new = select_rows(run, np.setdiff1d(np.arange(run.rows), known))
+        columns = [*keys.columns, *table.drop_columns([homes]).columns]
+        rows = pa.Table.from_arrays(columns, schema=KeyedColumns(of).schema)
+        return replace(self, homes=state.extended(new)), (replace(KeyedColumns(of).bottom(), table=rows),)
+
+    def _expect(self, keys: pa.Table, indices: Indices, found: Any, expected: Any) -> None:
+        """Raises if a key was found in another partition than before."""
+        wrong = np.flatnonzero(found != expected)
+        if len(wrong):
+            of = expect_keyed(self.outputs[0])
+            (key,) = key_layout(of).to_elements(keys_in(of, take_rows(keys, indices[wrong[:1]])))
+            raise two_homes(key, int(expected[wrong[0]]), int(found[wrong[0]]))
 
 
 @form_of(MapValues)

@@ -191,6 +191,8 @@ class WindowTables(OnTables[TimeWindows | Batch]):
         if counts is not None:
             first, indices = expand_ranges(first, counts), np.repeat(indices, counts)
             ids = np.repeat(ids, counts) if self.keys else ids
+        if not len(indices):  # rows that are late for all that closes
+            return None
         if self.keys:
             order, ids, windows, counts = _by_window(ids, first)
         else:

@@ -129,6 +129,7 @@ class ClockOf(Unary):
     name = "clock_of"
     keeps = Bound.VALUE
     rule = "clock"
+    across_keys = True
     arity = (1, 3)
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -200,7 +201,8 @@ class ClockOf(Unary):
 @dataclass(frozen=True)
 class MinClock(Operator):
     """min_clock(): (LVar<Max>, X), (LVar<Max>, Y) ↪ (LVar<Max>, Z): the clock that is behind. When a bounded clock has
-    ended, no more rows of it come, and the other one counts. `seen` has the time of each."""
+    ended, no more rows of it come, and the other one counts; at the end the last of both. `seen` has the time of
+    each."""
 
     bounded: tuple[bool, bool] = (False, False)
     seen: tuple[Any, Any] = (None, None)
@@ -234,16 +236,18 @@ class MinClock(Operator):
                 after = replace(self, ended=_replaced(self.ended, index, True))
                 rests = _replaced(inputs, index, value.passed())
                 if all(after.ended):
-                    end = LVarValue(value.lattice, BOTTOM, End.ARRIVED)
-                    yield Step("min-clock-terminated", rests, MinClock(self.bounded), (end,))
+                    last = self._moved(after, value) or LVarValue(value.lattice, BOTTOM)
+                    yield Step("min-clock-terminated", rests, MinClock(self.bounded), (last.fix(),))
                 else:
                     yield Step("min-clock-ended", rests, after, (self._moved(after, value),))
 
     def minimum(self) -> Any:
         """Return the time of the clock that is behind; None if a clock has not started."""
         over = [ended and bounded for ended, bounded in zip(self.ended, self.bounded, strict=True)]
+        if all(over):
+            return max((time for time in self.seen if time is not None), default=None)
         waiting = [time for time, is_over in zip(self.seen, over, strict=True) if not is_over]
-        return None if not waiting or None in waiting else min(waiting)
+        return None if None in waiting else min(waiting)
 
     def _moved(self, after: MinClock, value: LVarValue) -> Delta:
         time = after.minimum()

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, final
 
 from flo.core.collection import Collection, Value
 from flo.core.elements import returned_type, type_name
-from flo.core.errors import CollectionError, TypeMismatch
+from flo.core.errors import CollectionError, ElementError, TypeMismatch, brief
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -30,7 +30,7 @@ from flo.values.operators.shapes import (
     run_leaps,
     union_type,
 )
-from flo.values.partitioned import partitioned_as
+from flo.values.partitioned import Partitioned, partitioned_as
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, BagValue, Set, ZSet, ZSetValue
 
@@ -107,6 +107,74 @@ class KeyBy(Unary):
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         return self, (KeyedValue.terminator(),)
+
+
+def two_homes(key: Any, one: int, other: int) -> ElementError:
+    """Return the error about a key that is in two partitions."""
+    return ElementError(
+        f"the key {brief(key)} is in the partitions {min(one, other)} and {max(one, other)}, so its rows have no order",
+        instead=(
+            ("a producer that keys its rows", "sends all rows of a key to one partition"),
+            ("stream.entries().map(…).key_by(…)", "a bag for each key"),
+        ),
+    )
+
+
+@final
+@dataclass(frozen=True)
+class KeyPartitions(Operator):
+    """key_partitions(f): (Partitioned<T>, X) ↪ (Keyed<K, S<T>>, X), where each key is in one partition.
+
+    The order under a key is that of its partition. `homes` has the partition of each key: one that comes in another
+    partition too is an error, because its rows would have no order.
+    """
+
+    f: Callable[[Any], Any]
+    homes: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+
+    name = "key_partitions"
+    keeps = Bound.GROUPS
+    retracts = False
+    across_keys = True
+    signature = "(Partitioned[T], X) -> (Keyed[K, Sequence[T]], X)"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_collection(self, inputs[0], Partitioned)
+        return (StreamType(Keyed(returned_type(self.f), expect_keyed(self, inputs[0]).inner), inputs[0].bounded),)
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        return self._steps(inputs, every=False)
+
+    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+        value = inputs[0]
+        assert isinstance(value, KeyedValue)
+        portions = key_portions(value, every=every)
+        for (_, rest), (after, output) in consume_each(
+            portions, lambda it: self._keyed(it[0]), lambda it: key_note(it[0])
+        ):
+            yield Step("key-partitions", (rest,), after, (output,))
+        if value.ending():
+            end = (KeyedValue.terminator(),)
+            yield Step("key-partitions-terminated", (value.passed(),), KeyPartitions(self.f), end)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
+
+    def _keyed(self, entries: dict[int, Any]) -> tuple[Operator, Delta]:
+        """Return the operator and its output after these rows of some partitions."""
+        groups: dict[Any, list[Any]] = {}
+        homes: dict[Any, int] = {}
+        for partition, value in entries.items():
+            units = value.all_units()
+            evaluate_ahead(self.f, units)
+            for unit in units:
+                key = canonical_element(self.f(unit))
+                home = homes.setdefault(key, self.homes.get(key, partition))
+                if home != partition:
+                    raise two_homes(key, home, partition)
+                groups.setdefault(key, []).append(unit)
+        after = KeyPartitions(self.f, self.homes.updated(homes))
+        return after, KeyedValue.of({key: SequenceValue.of(group) for key, group in groups.items()}) if groups else None
 
 
 class KeyedUnary(Operator):

@@ -15,6 +15,7 @@ from flo.core.operator import Bound, Deltas, Operator, expect_bounded, expect_co
 from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.operators.shapes import ElementKind, Unary, copy_if_mutable, expect_declared, is_immutable
+from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence, SequenceValue
 
 UNBOUNDED_FOLD = (
@@ -24,10 +25,16 @@ UNBOUNDED_FOLD = (
     ("{input}.fold_lattice(…)", "one growing value, read through a threshold"),
 )
 UNORDERED = (("{input}.sort(key)", "puts a bounded stream in order"),)
+PARTITIONED = (
+    ("{input}.per_key(lambda rows: …)", "one result for each partition, which has an order"),
+    ("{input}.key_by(key).per_key(lambda rows: …)", "one for each key, if all rows of a key are in one partition"),
+    ("{input}.tumbling(…)", "windows over all partitions"),
+)
 
 
 def expect_sequence(operator: Operator, given: StreamType, index: int = 0) -> Sequence[Any]:
-    expect_collection(operator, given, Sequence, index=index, error=OrderError, instead=UNORDERED)
+    instead = PARTITIONED if isinstance(given.collection, Partitioned) else UNORDERED
+    expect_collection(operator, given, Sequence, index=index, error=OrderError, instead=instead)
     assert isinstance(given.collection, Sequence)
     return given.collection
 

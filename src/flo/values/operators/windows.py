@@ -74,6 +74,8 @@ class TimeWindows(Cut):
     unordered: bool
     """Whether windows are bags."""
 
+    across_keys = True
+
     @property
     def arity(self) -> tuple[int, int]:  # type: ignore[override]
         return (2 if self.by_clock else 1), 2

@@ -1,0 +1,171 @@
+"""Partitioned logs on Spark: the same windows, sums and late rows, however partitions and micro-batches are cut."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import flo
+from tests.quick import is_thorough
+from tests.spark.simulated import Simulated
+
+PARTITIONS = 5
+
+
+class Click(NamedTuple):
+    user: int
+    at: int
+
+
+def at(click: Click) -> int:
+    return click.at
+
+
+def windowed() -> flo.Flow:
+    """Windows of every kind, and what is late for each."""
+    flow = flo.Flow("clicks")
+    clicks = flow.input("clicks", flo.Partitioned[Click], partitions=PARTITIONS)
+    for name, windows in {
+        "tumbling": clicks.tumbling(10, "at", 3),
+        "sliding": clicks.sliding(10, 4, "at", 3),
+        "session": clicks.session(2, "at", 1),
+    }.items():
+        flow.output(name, windows.nest(lambda window: window.map(at).sum()).flatten())
+        flow.output(f"{name} late", windows.late)
+    return flow
+
+
+Log = dict[int, list[Click]]
+
+
+def log_of(rng: random.Random, length: int = 24) -> Log:
+    """Rows of each partition, about in the order of time, and some far from it."""
+    found: Log = {}
+    for partition in range(PARTITIONS):
+        time, rows = rng.randint(0, 20), []
+        for _ in range(length):
+            time += rng.choice([0, 1, 1, 2, 7])
+            rows.append(Click(partition, max(0, time - rng.choice([0, 0, 0, 1, 2, 3, 5, 9, 14]))))
+        found[partition] = rows
+    return found
+
+
+def cut_log(log: Log, rng: random.Random) -> list[tuple[Log, int]]:
+    """The log in parts: of each partition some rows, or none. With each part, positions beyond those before."""
+    left, parts = {partition: list(rows) for partition, rows in log.items()}, []
+    while any(left.values()):
+        sizes = {partition: rng.randint(0, rng.choice([5, 20])) for partition in left}
+        part = {partition: rows[: sizes[partition]] for partition, rows in left.items() if rows[: sizes[partition]]}
+        left = {partition: rows[sizes[partition] :] for partition, rows in left.items()}
+        if part:
+            parts.append((part, 100 * len(parts)))
+    return parts
+
+
+def ranked(seen: int, click: Click) -> int:
+    return seen + click.at
+
+
+def keyed() -> flo.Flow:
+    """A running sum for each user, whose clicks are in one partition; and the sessions of each, by the clock of all."""
+    flow = flo.Flow("users")
+    clicks = flow.input("clicks", flo.Partitioned[Click], partitions=PARTITIONS)
+    flow.output("running", clicks.key_by("user").per_key(lambda each: each.scan(0, ranked)).entries())
+    clock = clicks.clock("at", 3)
+    sessions = clock.rows.key_by("user").per_key(
+        lambda each: each.session(4, clock=clock).nest(lambda window: window.map(at).sum()).flatten()
+    )
+    flow.output("sessions", sessions.entries())
+    flow.output("behind", clock.late)
+    return flow
+
+
+def plain(found: Any) -> Any:
+    """An output on tables as it is on values."""
+    if not hasattr(found, "to_pylist"):
+        return found
+    rows, counted = found.to_pylist(), Counter[Any]()
+    if "_weight" not in found.column_names:
+        return [row["value"] for row in rows]
+    for row in rows:
+        weight, values = row.pop("_weight"), tuple(row.values())
+        counted[Click(*values) if "at" in row else values] += weight
+    return counted
+
+
+def on_values(flow: flo.Flow, log: Log, rng: random.Random) -> dict[str, Any]:
+    loop = flow.loop()
+    for part, _ in cut_log(log, rng):
+        loop.push(clicks=part)
+        loop.run()
+    return dict(loop.result())
+
+
+def on_tables(flow: flo.Flow, log: Log, rng: random.Random) -> dict[str, Any]:
+    loop = flow.on(flo.here).loop()
+    for part, _ in cut_log(log, rng):
+        loop.push(clicks=part)
+    return {name: plain(found) for name, found in loop.result().items()}
+
+
+def in_tasks(flow: flo.Flow, log: Log, rng: random.Random, folder: Path) -> dict[str, Any]:
+    query = Simulated(flow, folder, rng.choice([1, 2, 3, 5]), seed=rng.randint(0, 1000))
+    for part, start in cut_log(log, rng):
+        query.turn({"clicks": part}, started={"clicks": start})
+    return query.values()
+
+
+@pytest.mark.parametrize("build", [windowed, keyed])
+@pytest.mark.parametrize("seed", range(200 if is_thorough() else 2))
+def test_results_do_not_depend_on_how_partitions_are_interleaved(tmp_path: Path, seed: int, build: Any) -> None:
+    """200 cuts of the same logs, on every engine."""
+    log, flow, rng = log_of(random.Random(seed % 10)), build(), random.Random(seed)
+    whole = dict(flow.run(clicks=log))
+    assert all(whole.values())  # every kind of window closes, and every kind has late rows
+    assert on_values(flow, log, rng) == whole
+    assert on_tables(flow, log, rng) == whole
+    assert in_tasks(flow, log, rng, tmp_path) == whole
+
+
+def test_a_key_in_two_partitions_is_an_error_on_every_engine(tmp_path: Path) -> None:
+    flow = flo.Flow("users")
+    clicks = flow.input("clicks", flo.Partitioned[Click], partitions=2)
+    flow.output("clicks", clicks.key_by("user").entries())
+    log = {0: [Click(1, 1), Click(2, 2)], 1: [Click(3, 1), Click(2, 5)]}
+    for run in (flow.run, flow.on(flo.here).run):
+        with pytest.raises(flo.ElementError, match="the key 2 is in the partitions 0 and 1"):
+            run(clicks=log)
+    query = Simulated(flow, tmp_path, 3)
+    query.turn({"clicks": {0: log[0]}})
+    with pytest.raises(flo.ElementError, match="the key 2 is in the partitions 0 and 1"):
+        query.turn({"clicks": {1: log[1]}})
+
+
+def test_a_partition_that_is_added_counts_from_its_first_row_on(tmp_path: Path) -> None:
+    """Its rows are late by the clock of the whole until then."""
+    flow = flo.Flow("clicks")
+    windows = flow.input("clicks", flo.Partitioned[Click], partitions=1).tumbling(10, "at")
+    flow.output("sums", windows.nest(lambda window: window.map(at).sum()).flatten())
+    flow.output("late", windows.late)
+    query = Simulated(flow, tmp_path, 3)
+    query.turn({"clicks": {0: [Click(0, 3), Click(0, 25)]}})
+    query.turn({"clicks": {0: [Click(0, 45)], 1: [Click(1, 8), Click(1, 21)]}})
+    assert query.values() == {"sums": [3], "late": Counter({Click(1, 8): 1})}
+    query.turn({"clicks": {1: [Click(1, 33), Click(1, 50)]}})
+    assert query.values()["sums"] == [3, 46, 33]
+
+
+def test_positions_are_compared_within_a_partition(tmp_path: Path) -> None:
+    flow = windowed()
+    query = Simulated(flow, tmp_path, 2)
+    query.turn({"clicks": {0: [Click(0, 3)]}}, started={"clicks": 7})
+    query.turn({"clicks": {1: [Click(0, 3)]}}, started={"clicks": 2})
+    with pytest.raises(
+        flo.ElementError,
+        match=r"position 7 of partition 0 arrived after one at 7|two rows of partition 0 have the position 7",
+    ):
+        query.turn({"clicks": {0: [Click(0, 3)]}}, started={"clicks": 7})
