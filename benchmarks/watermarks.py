@@ -119,7 +119,7 @@ def main(interleavings: int = 5) -> None:
     spark.conf.set("spark.sql.shuffle.partitions", "2")
     log = clicks_of()
     print(f"{PARTITIONS} partitions of {ROWS} rows, windows of {SIZE} s, lateness {LATENESS} s")
-    print(f"interleaving  micro-batches  {'Flo: the same as before?':<41}   Spark")
+    print(f"interleaving  micro-batches  {'Flo, as in the first?':<41}   Spark, as in the first?")
     first: Any = None
     for seed in range(interleavings):
         batches = list(interleaved(log, random.Random(seed)))
@@ -130,13 +130,12 @@ def main(interleavings: int = 5) -> None:
             columns = "user long, at long, partition int, offset long"
             frame = spark.readStream.schema(columns).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
             found = in_flo(spark, frame, folder)
-            first = first or found
             counts, dropped = in_spark(frame, folder)
-            every = Counter(row.at // SIZE * SIZE for rows in log for row in rows)
-            wrong = sum(every[start] != count for start, count in counts.items())
-            same = "yes" if found == first else "NO"
-            mine = f"{len(found[0])} windows, {sum(found[1].values())} late, {same}"
-            theirs = f"{len(counts)} windows, {dropped} dropped, {wrong} incomplete"
+            first = first or (found, counts)
+            others = sum(first[1].get(start, count) != count for start, count in counts.items())
+            same = "the same" if found == first[0] else "OTHERS"
+            mine = f"{len(found[0])} windows, {sum(found[1].values())} late rows: {same}"
+            theirs = f"{len(counts)} windows, {dropped} rows dropped: {others} windows have another count"
             print(f"{seed:>12}  {len(batches):>13}  {mine:<41}   {theirs}", flush=True)
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -24,6 +24,7 @@ SECOND = timedelta(seconds=1)
 TIMES: dict[str, tuple[Any, list[Any], tuple[Any, Any]]] = {
     "int": (int | None, [None, 0, 1, 4, 9, 10, -1, -7, 2**62, -(2**62)], (10, 4)),
     "int without null": (int, [0, 3, 5, 8, 9, -6], (7, 7)),
+    "adjacent int": (int, [0, 1, 2, 5, -1, 2**62], (3, 1)),
     "large int": (int, [-(2**63) + 2**61, 2**63 - 2**62, 0], (2**60, 2**58)),
     "datetime": (
         datetime | None,

@@ -85,7 +85,7 @@ def test_views_share_what_is_equal(spark):
         {"sales": sales},
     )
     assert list(found._frames) == ["sales"]
-    assert found.explain().count("group_by(") == 1
+    assert found.explain().partition("\n  state\n")[0].count("group_by(") == 1
 
 
 @pytest.mark.thorough

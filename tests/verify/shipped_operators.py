@@ -23,7 +23,7 @@ from flo.values.operators.bags import BagJoin, BagUnion, Count, Distinct, FoldUn
 from flo.values.operators.clocks import ClockOf, MinClock
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.group_by import Aggregated, GroupBy
-from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, KeyedJoin, MapValues
+from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, KeyedJoin, KeyPartitions, MapValues
 from flo.values.operators.lattices import FoldLattice, SumLattice
 from flo.values.operators.lvars import Above, LVarToSequence, LVarUnion, MapLattice, Threshold
 from flo.values.operators.nested_streams import Flatten, NestedLast, NestedZip, NestOnce, RepeatNested, RepeatNestedBy
@@ -99,6 +99,10 @@ def itself(x: int) -> int:
     return x
 
 
+def odd(x: int) -> int:
+    return x % 2
+
+
 def anywhere(x: int) -> int:
     """The same place for all."""
     return 0
@@ -120,7 +124,7 @@ def one(operator: Operator) -> Node:
     return Node(None, operator)
 
 
-tee, swap, drop, drop_late = Wire(1, (0, 0)), Wire(2, (1, 0)), Wire(1, ()), Wire(2, (0,))
+tee, swap, drop = Wire(1, (0, 0)), Wire(2, (1, 0)), Wire(1, ())
 
 RUNNING_TOTAL: Graph = sequence(
     parallel(one(ReadDefer("total", INTS, INTS.value([0]).fix())), one(identity())),
@@ -189,11 +193,8 @@ SEQUENCES = [
 
 PARTS, TWO = Partitioned(int, 2), {int: [0, 1]}
 """Rows that are times, in two partitions."""
-
-
-def by_clock(windows: Operator) -> Graph:
-    """The windows of the rows on time, closed by the clock of these rows."""
-    return sequence(one(ClockOf(itself, 1)), parallel(one(swap), one(drop)), one(windows), one(drop_late))
+BY_PARTITION = {PARTS: [{}, {0: [0]}, {1: [1]}, {0: [0, 2]}, {0: [2], 1: [1]}, {0: [0, 2], 1: [1, 1]}]}
+"""Rows whose key, whether they are odd, is their partition."""
 
 
 WINDOWS = [
@@ -210,7 +211,6 @@ WINDOWS = [
     *each(ClockOf(when, 1), PAIRS),
     *each(ClockOf(itself), PARTS, examples=TWO),
     *both(MinClock(), MAX),
-    *each(Nest(by_clock(Session(1, itself, by_clock=True))), Nested(INTS), examples={int: [0, 2]}),
 ]
 
 UNORDERED = [
@@ -380,6 +380,7 @@ KEYS = [
     *each(KeyBy(sign), *ELEMENTS),
     *each(MapValues(successor), *KEYED[:4]),
     *each(FilterKeys(positive), *KEYED),
+    *each(KeyPartitions(odd), PARTS, examples=BY_PARTITION),
     *each(Entries(), *KEYED),
     *both(KeyedJoin(), *KEYED[:2], Keyed(int, ZSET)),
     Case(KeyedJoin(add), (Keyed(int, INTS), Keyed(int, BAG))),

@@ -361,12 +361,12 @@ def _window_bound(of: Known, duration: Any, bound: Callable[[int, int], int]) ->
     _expect(duration is None or type(duration) is timedelta)
     span = None if duration is None else duration // MICROSECOND
 
-    def compute(given: Any) -> datetime:
-        moment: datetime = given if of.kind is datetime else datetime(given.year, given.month, given.day)
+    def compute(moment: Any) -> datetime:
+        start: datetime = moment if of.kind is datetime else datetime(moment.year, moment.month, moment.day)
         if span is None:
-            return moment
+            return start
         try:
-            return EPOCH + bound((moment - EPOCH) // MICROSECOND, span) * MICROSECOND
+            return EPOCH + bound((start - EPOCH) // MICROSECOND, span) * MICROSECOND
         except OverflowError:
             raise Unsure from None
 

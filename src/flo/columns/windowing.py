@@ -142,7 +142,7 @@ def _starts(data: pa.Array, size: Any, every: Any) -> pa.Array:
         past = times.numbers % every
         last, counts = times.numbers - past, (size - past - 1) // every + 1
         low = times.limits[0]
-        wrong = (times.numbers < low + past) | (last < low + np.minimum(counts - 1, -low // every) * every)
+        wrong = (times.numbers < low + past) | (last < low + (counts - 1) * every)
         times.shown(last, wrong)
     counts = np.where(times.null, 0, counts)
     back = np.repeat(counts, counts) - 1 - expand_ranges(np.zeros(len(counts), np.int64), counts)

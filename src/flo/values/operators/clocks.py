@@ -24,7 +24,7 @@ from flo.values.lvar import LVar, LVarValue
 from flo.values.operators.keyed_streams import key_note, key_portions
 from flo.values.operators.lvars import as_lvar, expect_lvar
 from flo.values.operators.sequences import expect_sequence
-from flo.values.operators.shapes import ElementKind, Unary, consume_each, expect_declared, run_leaps
+from flo.values.operators.shapes import ElementKind, Unary, all_ending, consume_each, expect_declared, run_leaps
 from flo.values.partitioned import Partitioned
 from flo.values.sequence import SequenceValue
 from flo.values.weighted import Bag, BagValue
@@ -111,6 +111,35 @@ def partition_steps(operator: Any, value: Any, *, every: bool) -> Iterator[Step]
 def rows_of(entries: dict[int, Any]) -> Iterable[tuple[int, Any]]:
     """The elements of some partitions, each with its partition."""
     return ((partition, unit) for partition, value in entries.items() for unit in value.all_units())
+
+
+def clocked_steps(operator: Any, inputs: Values, *, every: bool) -> Iterator[Step]:
+    """The steps of an operator on a sequence or bag and a clock, defined by `take_rows`, `take_clock` and `finish`.
+
+    Rows come first. Then the clock is read, when nothing before the operator can step; and then the ends are passed on.
+    """
+    rows: Any = inputs[0]
+    clock, rule = as_lvar(inputs, 1), operator.rule
+    portions = [(rows.all_units(), rows.drained())] if every else [([unit], rest) for unit, rest in rows.units()]
+    portions = [each for each in portions if each[0]]
+    for (_, rest), (after, outputs) in consume_each(
+        portions, lambda it: operator.take_rows(_in_one_partition(it[0], rows)), lambda it: repr(it[0][0])
+    ):
+        yield Step(f"{rule}-row", (rest, clock), after, outputs)
+    if portions:
+        return
+    if not clock.is_bottom():
+        after, outputs = operator.take_clock(clock.value)
+        yield Step(f"{rule}-clock", (rows, clock.drained()), after, outputs, settled=True)
+    elif all_ending((rows, clock)):
+        yield Step(f"{rule}-terminated", (rows.passed(), clock.passed()), *operator.finish(type(rows)))
+
+
+def _in_one_partition(units: list[Any], source: Any) -> Iterable[tuple[int, Any]]:
+    """The elements of units, those of a bag as often as their weights say, with the partition 0."""
+    if not isinstance(source, BagValue):
+        return ((0, unit) for unit in units)
+    return ((0, element) for element, weight in units for _ in range(weight))
 
 
 @final

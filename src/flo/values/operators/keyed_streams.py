@@ -133,6 +133,7 @@ class KeyPartitions(Operator):
     homes: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
 
     name = "key_partitions"
+    keeps = Bound.GROUPS
     retracts = False
     across_keys = True
     signature = "(Partitioned[T], X) -> (Keyed[K, Sequence[T]], X)"

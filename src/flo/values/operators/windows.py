@@ -30,13 +30,11 @@ from flo.values.event_time import (
     window_type,
 )
 from flo.values.keyed import KeyedValue
-from flo.values.operators.clocks import Latest, expect_partitions, partition_steps
-from flo.values.operators.lvars import as_lvar, expect_lvar
+from flo.values.operators.clocks import Latest, clocked_steps, expect_partitions, partition_steps
+from flo.values.operators.lvars import expect_lvar
 from flo.values.operators.sequences import Cut
 from flo.values.operators.shapes import (
     ElementKind,
-    all_ending,
-    consume_each,
     expect_declared,
     run_leaps,
 )
@@ -132,7 +130,7 @@ class TimeWindows(Cut):
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         if self.by_clock:
-            yield from self._clocked_steps(inputs, every=False)
+            yield from clocked_steps(self, inputs, every=False)
         elif isinstance(inputs[0], KeyedValue):
             yield from partition_steps(self, inputs[0], every=False)
         else:
@@ -145,7 +143,7 @@ class TimeWindows(Cut):
 
     def advance(self, inputs: Values) -> Iterator[Step]:
         if self.by_clock:
-            return run_leaps(self, inputs, lambda operator, values: operator._clocked_steps(values, every=True))
+            return run_leaps(self, inputs, lambda operator, values: clocked_steps(operator, values, every=True))
         if isinstance(inputs[0], KeyedValue):
             return run_leaps(self, inputs, lambda operator, values: partition_steps(operator, values[0], every=True))
         return super().advance(inputs)
@@ -163,32 +161,14 @@ class TimeWindows(Cut):
         late = (BagValue if self.unordered else SequenceValue).terminator()
         return self.cleared(), (NestedValue.pushing(*windows).fix(), late)
 
-    def _clocked_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
-        """The rows first; then the clock, when nothing before this operator can step; then the ends."""
-        rows: Any = inputs[0]
-        clock = as_lvar(inputs, 1)
-        portions = [(rows.all_units(), rows.drained())] if every else [([unit], rest) for unit, rest in rows.units()]
-        portions = [each for each in portions if each[0]]
-        for (_, rest), (operator, outputs) in consume_each(
-            portions, lambda it: self.take_rows(_expanded(it[0], rows)), lambda it: repr(it[0][0])
-        ):
-            yield Step(self.rule + "-row", (rest, clock), operator, outputs)
-        if portions:
-            return
-        if not clock.is_bottom():
-            operator, closed = self._clocked(clock.value)
-            yield Step(self.rule + "-clock", (rows, clock.drained()), operator, self._deltas(closed, []), settled=True)
-        elif all_ending((rows, clock)):
-            yield Step(self.rule + "-terminated", (rows.passed(), clock.passed()), *self.finish(type(rows)))
-
-    def _clocked(self, moment: Any) -> tuple[Self, list[Values]]:
-        """Return the operator when its clock has come to this moment, and the windows that have closed."""
+    def take_clock(self, moment: Any) -> tuple[Operator, Deltas]:
+        """Return the operator and its outputs when its clock has come to this moment."""
         origin = origin_of(moment)
         mark = offset_of(moment, origin)
         if self.latest is not None and mark <= self.latest:
-            return self, []
+            return self, (None, None)
         operator, closed = self.close_until(mark)
-        return replace(operator, latest=mark, origin=origin), closed
+        return replace(operator, latest=mark, origin=origin), self._deltas(closed, [])
 
     def offset(self, unit: Any, origin: Any) -> tuple[Any, Any]:
         """Return (the origin, the element's time as an offset from it)."""
@@ -231,13 +211,6 @@ class TimeWindows(Cut):
 
 def _bag_of(units: Iterable[Any]) -> BagValue:
     return BagValue.of((unit, 1) for unit in units)
-
-
-def _expanded(units: list[Any], source: Any) -> Rows:
-    """The elements of units: those of a bag have weights."""
-    if not isinstance(source, BagValue):
-        return ((0, unit) for unit in units)
-    return ((0, element) for element, weight in units for _ in range(weight))
 
 
 NONE: Elements[Any] = Elements()

@@ -24,6 +24,7 @@ from flo.values.lattice import Custom, Lattice
 from flo.values.lattice_orders import NaturalSum
 from flo.values.lattice_structures import GCounter, MapUnion, PNCounter, Product, Versioned
 from flo.values.lvar import LVar
+from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify.data.examples import is_hashable, named_fields, resolve_type, split_type
@@ -179,8 +180,10 @@ def data_strategy(collection: Collection, given: Given, least: int = 0, longest:
             each = [_inner(stream.collection, given) for stream in inner]
             return st.lists(each[0] if len(each) == 1 else st.tuples(*each), max_size=longest // 2)
         case Keyed():
-            inside = _inner(collection.inner, given)
-            return st.dictionaries(_hashable(collection.key, given), inside, max_size=longest // 2)
+            inside, keys = _inner(collection.inner, given), _hashable(collection.key, given)
+            if isinstance(collection, Partitioned):
+                keys = st.integers(0, collection.count - 1)
+            return st.dictionaries(keys, inside, max_size=longest // 2)
         case LVar():
             return st.lists(lattice_strategy(collection.lattice, given), **some)
         case Sequence():

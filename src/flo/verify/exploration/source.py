@@ -27,6 +27,7 @@ from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lattice import Custom, Lattice
 from flo.values.lvar import LVar, LVarValue
+from flo.values.partitioned import Partitioned
 from flo.values.sequence import SequenceValue
 from flo.values.weighted import Bag, BagValue, SetValue, ZSetValue
 
@@ -207,6 +208,8 @@ class SourceWriter:
                 return f"{self.name(type(collection))}({self.value(base)})"
             case LVar(lattice=lattice):
                 return f"flo.LVar[{self.annotation(lattice)}]"
+            case Partitioned():
+                return f"flo.Partitioned({self.kind(collection.row)}, {collection.count})"
             case Keyed():
                 return f"flo.Keyed[{self.kind(collection.key)}, {self.collection(collection.inner)}]"
             case Nested(inner=inner):

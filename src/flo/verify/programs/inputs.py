@@ -14,6 +14,7 @@ from flo.core.nested import Nested
 from flo.core.stream_type import StreamTypes
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
+from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify.data.given import Given, lattice_values
@@ -97,6 +98,8 @@ def data_of_size(collection: Collection, size: int, given: Given) -> Iterator[An
                 yield from map(list, product(*each))
         case Keyed():
             keys = pick_elements(collection.key, given)
+            if isinstance(collection, Partitioned):
+                keys = list(range(collection.count))
             for sizes in splits(size):
                 each = [list(_inner(collection.inner, part, given)) for part in sizes]
                 yield from (dict(zip(keys, values, strict=False)) for values in product(*each))

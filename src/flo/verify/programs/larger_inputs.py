@@ -18,6 +18,7 @@ from flo.core.nested import Nested
 from flo.core.stream_type import StreamTypes
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
+from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify.data.constants import LADDER, LARGEST, LEAST, neighbours
@@ -200,6 +201,8 @@ def large_data(collection: Collection, size: int, given: Given) -> Iterator[Any]
                 yield [_plain(inner, small)] * size
         case Keyed():
             keys = distinct_elements(collection.key, size if wide else 1, given)
+            if isinstance(collection, Partitioned):
+                keys = list(range(min(collection.count, len(keys))))
             plain = _base(collection.inner)
             many, one = next(large_data(plain, size, given)), next(large_data(plain, 1, given))
             yield {keys[0]: _inside(plain, many)}
