@@ -237,3 +237,11 @@ def test_times_in_the_repeated_hour(spark):
     found = flow.on(spark).run(rows=rows)["hours"].toArrow().to_pylist()
     assert {(row["n"], row["at"].astimezone(UTC)) for row in found} == EXPECTED
     assert {row["hour"] for row in found} == {2}
+
+
+def test_an_expression_without_columns_is_not_pushed_down() -> None:
+    """Narwhals rejects such a filter, and makes one row of such a selection."""
+    layout = Layout.of(Row)
+    assert layout is not None
+    assert runs_in_catalyst(Expression(nw.col("i") > 1, (layout,), bool))
+    assert not runs_in_catalyst(Expression(nw.lit(True), (layout,), bool))

@@ -94,10 +94,12 @@ RESERVED = (WEIGHTS, PARTITION, OFFSET)
 
 
 def runs_in_catalyst(expression: Expression) -> bool:
-    """Whether Spark gives the same result for every row, in the same columns."""
+    """Whether Spark gives the same result for every row, in the same columns. Without columns, Narwhals takes it for a
+    value of all rows."""
     flat = expression.schema.names == list(expression.layout.names)  # not a row type in one column
     names = (*expression.inputs[0].names, *RESERVED), (*expression.layout.names, *RESERVED)
-    return flat and all(map(_is_allowed, expression.calls)) and all(map(are_distinct_names, names))
+    reads = any(call.function == "col" for call in expression.calls)
+    return flat and reads and all(map(_is_allowed, expression.calls)) and all(map(are_distinct_names, names))
 
 
 def are_distinct_names(names: Iterable[str]) -> bool:

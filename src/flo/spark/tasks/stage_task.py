@@ -90,7 +90,8 @@ class StageTask:
         ended = self._ended_deliveries(stage, received)
         received_bytes = size_of(received)
         received.clear()  # frees the memory of each shard's blobs when the shard is done
-        shards = self._shards_to_run(stage, task, sent, ended)
+        has_outputs = any(output.stream in stage.outputs for output in outputs)
+        shards = self._shards_to_run(stage, task, sent, ended, has_outputs)
         written = [shard for shard in shards if self._writes_state(task, shard)]
         report = TaskReport(self.batch.version, stage.level, written, received_bytes)
         for shard in shards:
@@ -119,19 +120,24 @@ class StageTask:
             or len(senders.get(each.number, ())) == (1 if each.alone else self.batch.tasks)
         }
 
-    def _shards_to_run(self, stage: Stage, task: int, sent: Mapping[int, list[Blob]], ended: set[int]) -> list[int]:
-        """The shards of this task that have work: shard 0, and those that received something.
+    def _shards_to_run(
+        self, stage: Stage, task: int, sent: Mapping[int, list[Blob]], ended: set[int], has_outputs: bool
+    ) -> list[int]:
+        """The shards of this task that have work: those that received something.
 
-        In the first micro-batch, and when a delivery ends, all shards have work. Those that have received nothing yet
-        count as one.
+        Shard 0 also has work if a delivery ends, or if the stage has outputs of the program: it says whether they have
+        ended. In the first micro-batch, and when a delivery to all shards ends, all shards have work. Those that have
+        received nothing yet count as one.
         """
         batch, versions = self.batch, self.batch.state_versions.get(stage.level, StateVersions())
-        found = {shard for shard in (0, *sent) if shard % batch.tasks == task}
-        ends_now = {each.number for each in stage.inputs if each.how != ONE and each.number in ended} - versions.ended
-        if batch.is_first or ends_now:
-            found |= {shard for shard in versions.shards if shard % batch.tasks == task}
-            if batch.shards > 1 and (batch.is_first or versions.blank >= 0):
-                found.add(BLANK)
+        ends_now = {each.how for each in stage.inputs if each.number in ended - versions.ended}
+        concerns_all = batch.is_first or bool(ends_now - {ONE})
+        found = {*sent, *(versions.shards if concerns_all else ())}
+        if batch.is_first or ends_now or has_outputs:
+            found.add(0)
+        found = {shard for shard in found if shard % batch.tasks == task}
+        if concerns_all and batch.shards > 1 and (batch.is_first or versions.blank >= 0):
+            found.add(BLANK)
         return sorted(found)
 
     def _writes_state(self, task: int, shard: int) -> bool:
