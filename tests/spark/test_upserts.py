@@ -288,8 +288,8 @@ def test_a_view_of_sql_is_upserted(spark: Any, tmp_path: Path) -> None:
         now = {"availableNow": True}
         views.start({"totals": sink}, checkpoint=tmp_path / "checkpoint", trigger=now).wait()
 
-    for kind, why in (("delta", "cannot go to the delta table"), ("kafka", "has no format `kafka`")):
-        with pytest.raises(flo.FloError, match=why):
+    for kind in ("delta", "iceberg", "kafka"):
+        with pytest.raises(flo.FloError, match=f"the session has no format `{kind}`"):
             start(Upsert(kind, f"{tmp_path}/table", {"kafka.bootstrap.servers": "127.0.0.1:1"}))
     uri = str(tmp_path / "file.db")
     start(Upsert("sqlite", "totals", {"uri": uri}))
