@@ -138,7 +138,6 @@ class OnSpark:
             for output in planned_outputs:
                 expect_columns(output)
             self._expect_weights(frames, sinks)
-            sinks |= self._bound_sinks(sinks, planned_outputs)
             streaming = [name for name, frame in frames.items() if frame.isStreaming]
             if not streaming:
                 raise BoundednessError(
@@ -153,6 +152,7 @@ class OnSpark:
             ]
             ours["inputs"] += [f"{name}: {how}" for name, how in self._described.items()]
             bound = self._bind_inputs(frames, order or {}, divert)
+            sinks |= self._bound_sinks(sinks, planned_outputs)  # last: some make tables
             lease = Lease.take(folder, self._flow.name)
             count = resolve_shards(folder, ours, shards)
             offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{SPARK}"

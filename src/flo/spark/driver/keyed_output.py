@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from flo.core.errors import CollectionError, TypeMismatch, UnknownNameError, brief
+from flo.core.errors import CollectionError, FloError, TypeMismatch, UnknownNameError, brief
 from flo.spark.driver.sinks import OutputChanges, rows_of
 from flo.spark.tasks.latest_rows import CHANGE, LatestRows
 from flo.spark.tasks.output_files import Output
@@ -120,3 +122,15 @@ def identity_of(changes: OutputChanges) -> str:
 def quoted(name: str, quote: str = "`") -> str:
     """A name in SQL, whatever its characters are."""
     return f"{quote}{name.replace(quote, quote * 2)}{quote}"
+
+
+def expect_format(spark: SparkSession, name: str) -> None:
+    """Raises if the session does not have a format of Spark."""
+    jvm, conf = spark._jvm, spark._jsparkSession.sessionState().conf()
+    try:
+        jvm.org.apache.spark.sql.execution.datasources.DataSource.lookupDataSource(name, conf)  # type: ignore[union-attr]
+    except (PySparkException, Py4JJavaError) as error:
+        raise FloError(
+            f"the session has no format `{name}`",
+            instead=(("spark.jars.packages", "the setting that adds it to the session: see docs/connectors.md"),),
+        ) from error

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from flo.core.errors import FloError, TypeMismatch, UnknownNameError
+from flo.core.errors import ElementError, FloError, TypeMismatch, UnknownNameError
 from flo.spark.driver.keyed_output import KeyedOutput, Upserting, identity_of, quoted
 from flo.spark.driver.sinks import OutputChanges
 from flo.spark.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
@@ -42,15 +42,6 @@ class Database(Upserting):
                 instead=((".with_columns(id=nw.lit(0))", 'a key column, for Upsert(…, key="id")'),),
             )
         for field in rows.schema:
-            if field.name in rows.key and field.nullable:
-                raise TypeMismatch(
-                    f"the key column `{field.name}` of the output `{rows.name}` may be null,"
-                    f" which a key of {self.kind} may not",
-                    instead=(
-                        (f'nw.col("{field.name}").fill_null(…)', "before the rows get their key"),
-                        (f"WHERE {field.name} IS NOT NULL", "in a view of SQL"),
-                    ),
-                )
             self._type(rows.name, field)
         with self._transaction(rows) as cursor:
             cursor.execute(self._create(rows))
@@ -65,6 +56,7 @@ class Database(Upserting):
         if not changes.files:
             return
         latest = rows.table(changes)
+        self._expect_no_null_keys(rows, latest)
         with self._transaction(rows) as cursor:
             identity = identity_of(changes).replace("'", "''")
             cursor.execute(
@@ -74,6 +66,18 @@ class Database(Upserting):
             )
             if cursor.fetchall():  # otherwise it has this version
                 self._apply(cursor, rows, latest)
+
+    def _expect_no_null_keys(self, rows: KeyedOutput, latest: pa.Table) -> None:
+        """Raises if a key has a null, which no key of a database may have."""
+        for name in rows.key:
+            if latest[name].null_count:
+                raise ElementError(
+                    f"a row of the output `{rows.name}` has null in `{name}`, a key column of a table of {self.kind}",
+                    instead=(
+                        (f'filter(~nw.col("{name}").is_null())', "before the rows get their key"),
+                        (f"WHERE {name} IS NOT NULL", "in a view of SQL"),
+                    ),
+                )
 
     def _apply(self, cursor: Any, rows: KeyedOutput, latest: pa.Table) -> None:
         cursor.adbc_ingest(STAGED, self._sent(latest), mode="create", temporary=True)

@@ -11,13 +11,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from flo.core.errors import FloError, TypeMismatch
-from flo.spark.driver.keyed_output import KeyedOutput, Upserting, identity_of, quoted
+from flo.spark.driver.keyed_output import KeyedOutput, Upserting, expect_format, identity_of, quoted
 from flo.spark.driver.sinks import OutputChanges
 from flo.spark.session import hold_settings
 from flo.spark.tasks.latest_rows import CHANGE, DELETE, INSERT
 
 TWICE = "two rows of the output have the key "
-PACKAGES = ("spark.jars.packages, spark.sql.extensions", "settings that add it to the session: see docs/connectors.md")
+EXTENSIONS = ("spark.sql.extensions", "the setting that lets SQL change such tables: see docs/connectors.md")
 
 
 class MergedTable(Upserting):
@@ -29,6 +29,7 @@ class MergedTable(Upserting):
         return self.target
 
     def prepare(self, spark: SparkSession, rows: KeyedOutput) -> None:
+        expect_format(spark, self.kind)
         columns = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in rows.spark_schema)
         try:
             spark.sql(f"CREATE TABLE IF NOT EXISTS {self.name} ({columns}) USING {self.kind}")
@@ -37,7 +38,7 @@ class MergedTable(Upserting):
             first = str(error).strip().splitlines()[0]
             raise FloError(
                 f"the output `{rows.name}` cannot go to the {self.kind} table {self.target}: {first}",
-                instead=(PACKAGES,),
+                instead=(EXTENSIONS,),
             ) from error
         missing = [name for name in rows.schema.names if name not in found]
         if missing:

@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pyarrow as pa
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as sf
 
 from flo.core.errors import FloError
-from flo.spark.driver.keyed_output import KeyedOutput, Upserting, identity_of, quoted
+from flo.spark.driver.keyed_output import KeyedOutput, Upserting, expect_format, identity_of, quoted
 from flo.spark.driver.sinks import OutputChanges
 from flo.spark.tasks.latest_rows import CHANGE, DELETE
 
@@ -69,15 +67,3 @@ def _json(columns: Iterable[str]) -> Column:
 
 def _header(name: str, value: str) -> Column:
     return sf.struct(sf.lit(name).alias("key"), sf.lit(value).cast("binary").alias("value"))
-
-
-def expect_format(spark: SparkSession, name: str) -> None:
-    """Raises if the session does not have a format of Spark."""
-    jvm, conf = spark._jvm, spark._jsparkSession.sessionState().conf()
-    try:
-        jvm.org.apache.spark.sql.execution.datasources.DataSource.lookupDataSource(name, conf)  # type: ignore[union-attr]
-    except (PySparkException, Py4JJavaError) as error:
-        raise FloError(
-            f"the session has no format `{name}`",
-            instead=(("spark.jars.packages", "the setting that adds it to the session: see docs/connectors.md"),),
-        ) from error
