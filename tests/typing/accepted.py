@@ -219,3 +219,15 @@ assert_type(flow.table("ended", Order, key=["user"], bounded=True), flo.Stream[f
 assert_type(orders.explode("items"), flo.Stream[flo.ZSet[Any], flo.Unbounded])
 assert_type(ended_orders.explode("items", keep_empty=True), flo.Stream[flo.Sequence[Any], flo.Bounded])
 assert_type(orders.join_asof(orders, on="price", by=["user"]), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+
+# partitions and clocks
+parts = flow.input("parts", flo.Partitioned[int], partitions=2)
+part_windows = parts.tumbling(10, time=lambda x: x)
+assert_type(part_windows.late, flo.Stream[flo.Bag[int], flo.Unbounded])
+part_clock = parts.clock(lambda x: x, 2)
+assert_type(part_clock.rows, flo.Stream[flo.Bag[int], flo.Unbounded])
+clocked = part_clock.rows.session(3, clock=part_clock)
+assert_type(clocked.late, flo.Stream[flo.Bag[int], flo.Unbounded])
+number_clock = open_numbers.clock(lambda x: x)
+assert_type(number_clock.rows, flo.Stream[flo.Sequence[int], flo.Unbounded])
+assert_type(parts.key_by(lambda x: str(x)), flo.Stream[flo.Keyed[str, flo.Sequence[int]], flo.Unbounded])
