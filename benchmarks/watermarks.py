@@ -9,6 +9,7 @@ drops depends on the interleaving.
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import sys
@@ -68,7 +69,9 @@ def write_batches(folder: Path, batches: list[list[tuple[int, int, Click]]]) -> 
             {"user": row.user, "at": row.at, "partition": partition, "offset": offset}
             for partition, offset, row in batch
         ]
-        pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), folder / f"{number:04}.parquet")
+        path = folder / f"{number:04}.parquet"
+        pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), path)
+        os.utime(path, (number, number))  # Spark takes files by their age
 
 
 def flow_of() -> flo.Flow:

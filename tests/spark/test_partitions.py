@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import flo
@@ -174,3 +177,66 @@ def test_positions_are_compared_within_a_partition(tmp_path: Path) -> None:
         match=r"position 7 of partition 0 arrived after one at 7|two rows of partition 0 have the position 7",
     ):
         query.turn({"clicks": {0: [Click(0, 3)]}}, started={"clicks": 7})
+
+
+def test_windows_of_partitions_go_on_in_another_number_of_shards(tmp_path: Path) -> None:
+    log, flow, rng = log_of(random.Random(3)), windowed(), random.Random(3)
+    parts = cut_log(log, rng)
+    for number, (part, start) in enumerate(parts):
+        if number == len(parts) // 2:
+            rescale(str(tmp_path), 5)
+        query = Simulated(flow, tmp_path, 2 if number < len(parts) // 2 else 5, seed=number)
+        query.turn({"clicks": part}, started={"clicks": start})
+    assert query.values() == dict(flow.run(clicks=log))
+
+
+def test_partitions_may_be_tables() -> None:
+    log, flow = log_of(random.Random(4)), windowed()
+    tables = {
+        partition: pa.table({"user": [row.user for row in rows], "at": [row.at for row in rows]})
+        for partition, rows in log.items()
+    }
+    found = flow.on(flo.here).run(clicks=tables)
+    assert {name: plain(each) for name, each in found.items()} == dict(flow.run(clicks=log))
+
+
+def streamed(spark: Any, folder: Path, parts: list[tuple[Log, int]]) -> Any:
+    """A stream of files, one for each micro-batch, whose rows have Kafka's columns and are in no order."""
+    folder.mkdir()
+    for number, (part, start) in enumerate(parts):
+        rows = [
+            {"user": row.user, "at": row.at, "partition": partition, "offset": start + place}
+            for partition, given in part.items()
+            for place, row in enumerate(given)
+        ]
+        random.Random(number).shuffle(rows)
+        path = folder / f"{number:03}.parquet"
+        pq.write_table(pa.Table.from_pylist(rows), path)
+        os.utime(path, (number, number))  # files come by their age
+    columns = "user long, at long, partition long, offset long"
+    return spark.readStream.schema(columns).option("maxFilesPerTrigger", 1).parquet(str(folder))
+
+
+@pytest.mark.parametrize("seed", range(20 if is_thorough() else 1))
+def test_on_spark(spark: Any, tmp_path: Path, seed: int) -> None:
+    """The last micro-batches of a log, or all of them."""
+    log, flow = log_of(random.Random(seed)), windowed()
+    parts = cut_log(log, random.Random(seed))
+    parts = parts if is_thorough() else parts[-3:]
+    frame = streamed(spark, tmp_path / "in", parts)
+    query = flow.on(spark).start({"clicks": frame}, checkpoint=tmp_path / "state", trigger={"availableNow": True})
+    assert query.wait(600)
+    loop = flow.loop()
+    for part, _ in parts:
+        loop.push(clicks=part)
+    loop.run()
+    assert {name: query.view(name).value() for name in loop.result()} == dict(loop.result())
+
+
+def test_the_columns_of_partitions_must_be_known(spark: Any, tmp_path: Path) -> None:
+    flow = windowed()
+    frame = spark.createDataFrame([], "user long, at long, source string, number long")
+    with pytest.raises(flo.OrderError, match="which columns have the partition and the position"):
+        flow.on(spark).run(clicks=frame)
+    with pytest.raises(flo.ElementError, match="`source` of the input `clicks` is string; partitions must be integers"):
+        flow.on(spark).run(clicks=frame, order={"clicks": ("source", "number")})

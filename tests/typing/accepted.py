@@ -231,3 +231,14 @@ assert_type(
 assert_type(
     ended_orders.tumbling(10, "price").group_by("user").agg(n=flo.count()), flo.Stream[flo.Bag[Any], flo.Bounded]
 )
+# partitions and clocks
+parts = flow.input("parts", flo.Partitioned[int], partitions=2)
+part_windows = parts.tumbling(10, time=lambda x: x)
+assert_type(part_windows.late, flo.Stream[flo.Bag[int], flo.Unbounded])
+part_clock = parts.clock(lambda x: x, 2)
+assert_type(part_clock.rows, flo.Stream[flo.Bag[int], flo.Unbounded])
+clocked = part_clock.rows.session(3, clock=part_clock)
+assert_type(clocked.late, flo.Stream[flo.Bag[int], flo.Unbounded])
+number_clock = open_numbers.clock(lambda x: x)
+assert_type(number_clock.rows, flo.Stream[flo.Sequence[int], flo.Unbounded])
+assert_type(parts.key_by(lambda x: str(x)), flo.Stream[flo.Keyed[str, flo.Sequence[int]], flo.Unbounded])

@@ -31,6 +31,7 @@ from flo.tables.streams import StreamColumns, has_columns
 from flo.tables.translate import convert_streams, translate_graph
 from flo.tables.values import Columns, Rows
 from flo.values.keyed import Keyed
+from flo.values.partitioned import Partitioned
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -261,6 +262,8 @@ class TableLoop(FlowLoop):
 def _input_type(stream: StreamType) -> StreamType:
     """The type of an input on tables. A stream of streams is fed whole inner streams."""
     of = stream.collection
+    if isinstance(of, Partitioned):
+        return to_table_type(stream) or stream
     return StreamType(StreamColumns(of), stream.bounded) if has_columns(of) else _as_table(stream)
 
 

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, is_typeddict
 
+import numpy as np
 import pyarrow as pa
 
 from flo.columns.cell import fields_of
@@ -40,6 +41,7 @@ from flo.tables.io.files import (
     to_plain,
 )
 from flo.tables.io.fitting import Unfit, fit_rows
+from flo.tables.keyed import KeyedColumns
 from flo.tables.values import Columns, Rows, layout_of, to_rows
 from flo.values.changes import shape_of
 from flo.values.element_value import ElementCollection
@@ -211,12 +213,37 @@ class Feeder:
     def _feed_value(self, name: str, collection: Any, data: Any) -> int:
         """Feeds a value that is not a collection of elements, which cannot be split."""
         with _errors_of(name):
-            value = collection.value(data)
+            if isinstance(collection, KeyedColumns) and isinstance(data, Mapping):
+                value = self._partitions(name, collection, data)
+            else:
+                value = collection.value(data)
         self._push(name, value)
         self.loop.run()
         size = int(value.size())
         self.diverted.count(name, size)
         return size
+
+    def _partitions(self, name: str, collection: KeyedColumns, data: Mapping[Any, Any]) -> Value:
+        """The rows of a partitioned log: a table, a frame or plain Python for each partition."""
+        of: Any = collection.base.inner
+        collection.base.value(dict.fromkeys(data, ()))  # refuses what is no partition
+        value = collection.bottom()
+        for partition, rows in data.items():
+            if hasattr(rows, "__arrow_c_stream__"):
+                try:
+                    fitted, _, misfits = fit_rows(Piece(pa.table(rows)), of)
+                except Unfit as error:
+                    raise Diverted(None, f"does not fit: {error}").to_error(name, of) from None
+                if misfits:
+                    row = pa.table(rows).slice(misfits[0].index, 1).to_pylist()[0]
+                    raise Diverted(row, misfits[0].reason).to_error(name, of)
+                table = fitted.table
+            else:
+                items = self._convert_dicts(name, of, of.gathered(rows))
+                table = to_rows(of, collection.base.value({partition: items}).entries[partition]).table
+            key = pa.array(np.full(table.num_rows, partition, np.int64))
+            value = value.concat(replace(value.empty(), table=table.add_column(0, collection.schema.field(0), key)))
+        return value
 
     def _convert_dicts(self, name: str, of: ElementCollection[Any], items: list[Any]) -> list[Any]:
         """Converts dicts to rows, if the elements are rows."""
