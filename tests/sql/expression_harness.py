@@ -182,4 +182,6 @@ def condition_of(error: Any) -> str:
     found = error.getCondition() if hasattr(error, "getCondition") else None
     if found is None and type(error).__name__ == "ArithmeticException":
         return "ARITHMETIC_OVERFLOW"  # Java's own error has no name
+    if found == "DATETIME_FIELD_OUT_OF_BOUNDS.WITH_SUGGESTION":  # Spark 4.1 suggests to switch errors off, too
+        return "DATETIME_FIELD_OUT_OF_BOUNDS.WITHOUT_SUGGESTION"
     return str(found or repr(error)[:200])
