@@ -167,6 +167,11 @@ def aggregates() -> dict[str, Any]:
     }
 
 
+def retained(sales: Any) -> Any:
+    kept = sales.to_zset().retain("price", sales.fold_lattice(flo.Max(int), "price"), 30)
+    return [kept, kept.expired]
+
+
 OF_ZSETS = [
     Case("group_by_tables", lambda sales: sales.group_by("shop").agg(**aggregates())),
     Case("group_by_tables", lambda sales: sales.group_by(tens=nw.col("price") // 10).agg(n=flo.count("shop"))),
@@ -195,6 +200,7 @@ OF_SETS = [
     Case("intersection_tables", lambda sales: sales.intersection(sales.filter(nw.col("price") > 20))),
 ]
 OF_SEQUENCES = [
+    Case("retain_tables", retained),
     Case("keys_tables", per_key(prices)),
     Case("form_of_every_key", per_key(lambda some: prices(some).enumerate())),
     Case("form_of_every_key", per_key(lambda some: prices(some).take(3))),
