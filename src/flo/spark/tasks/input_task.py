@@ -182,6 +182,7 @@ class RowReader(Generic[T]):
                     "order",
                     facts=((PARTITION, str(number)),),
                     instead=(
+                        ("flo.Partitioned[…]", "a log that has an order within each partition"),
                         ("flo.Bag[…]", "a collection without order"),
                         (f'order={{"{self.name}": "timestamp"}}', "a column that orders the rows of all partitions"),
                     ),
