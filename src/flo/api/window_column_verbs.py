@@ -110,8 +110,7 @@ def session_columns(rows: Any, gap: Any, time: Any, by: Any) -> Any:
         into = bind_columns("session", "time", {**own, name: name}, (rows, Perhaps(edges) if nullable else edges))
         columns = bind_columns("session", "time", time, (rows,)), bind_columns("session", "time", at, (edges,))
         operator = AsOfJoin(*columns, key, other_key, into, name == END, not nullable, nulls_equal=True)
-        primary, rows = rows.key, rows._then_named("session", operator, edges)
-        rows.key, own = primary, {**own, name: name}
+        rows, own = rows._then_named("session", operator, edges), {**own, name: name}
     return rows
 
 

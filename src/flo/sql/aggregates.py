@@ -162,7 +162,7 @@ class Aggregates(Computed):
                 ("percentile(x, 0.5), percentile(x, 0.9)", "one column for each percentage"),
             )
         number = cast(of, pa.float64())
-        options = (at.option("value"), function.option("reverse"))
+        options = (at.option("value"), function.option("reverse"), function.option("weighs_ends"))
         return self._add("percentile", (self._argument(number),), where, function.type, options, nullable=True)
 
     def _pivot(self, function: Node) -> Node:

@@ -311,7 +311,7 @@ class ExpressionReader(ABC):
                 kind = given.pivotColumn().dataType()
                 return [("values", tuple(plain_value(each, kind) for each in items_of(given.pivotColumnValues())))]
             case "Percentile":
-                return [("reverse", given.reverse())]
+                return [("reverse", given.reverse()), ("weighs_ends", _spark_version() < (4, 3))]
             case "Mode":
                 return [("reverse", given.reverseOpt().toString() == "Some(true)")]
             case "PythonUDF":
@@ -421,3 +421,10 @@ def plain_value(value: Any, jvm_type: Any) -> Any:
     if isinstance(value, (bool, int, float, str, bytes, bytearray)):
         return bytes(value) if isinstance(value, bytearray) else value
     raise UnsupportedQueryError("Literal", f"a constant of type {name} cannot be read", value.toString())
+
+
+def _spark_version() -> tuple[int, int]:
+    import pyspark
+
+    major, minor = pyspark.__version__.split(".")[:2]
+    return int(major), int(minor)

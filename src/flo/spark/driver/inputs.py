@@ -25,11 +25,10 @@ from flo.spark.arrow_types import arrow_schema, arrow_type
 from flo.spark.driver.pushdown import are_distinct_names, runs_in_catalyst
 from flo.spark.driver.python_errors import MISFIT
 from flo.spark.plan.stages import Entry
-from flo.spark.tasks.input_task import MALFORMED, OFFSET, PARTITION, row_collection
+from flo.spark.tasks.input_task import MALFORMED, OFFSET, PARTITION, is_partitioned, row_collection
 from flo.sql.catalyst import quoted
 from flo.tables.io.files import WEIGHTS, Piece
 from flo.tables.io.fitting import Unfit, fit_rows
-from flo.tables.keyed import KeyedColumns
 from flo.tables.operators.elementwise import FilterTables, MapTables
 from flo.tables.values import Columns, is_ordered, layout_of, of_elements
 from flo.values.changes import shape_of
@@ -88,7 +87,7 @@ def bind_input(
             f"the input `{name}` is {entry.type.collection}, which has no rows that a DataFrame could give",
             instead=(("flo.Bag[…], then key_by(…)", "an input of rows, keyed by the program"),),
         )
-    partitioned = isinstance(entry.type.collection, KeyedColumns)
+    partitioned = is_partitioned(entry.type.collection)
     apart, position = _partition_column(name, frame, position) if partitioned else (None, position)
     position = _expect_one(name, position)
     named, position = position, _position_column(name, of, frame, position)
@@ -129,7 +128,7 @@ def describe_source(name: str, frame: DataFrame, entry: Entry, position: Order |
     """How an input is read. A query that resumes from a checkpoint must read it in the same way."""
     how = "streaming" if frame.isStreaming else "read whole"
     partition = None
-    if isinstance(entry.type.collection, KeyedColumns):
+    if is_partitioned(entry.type.collection):
         partition, position = _partition_column(name, frame, position)
     position = _position_column(name, row_collection(entry.type.collection), frame, _expect_one(name, position))
     if position is None:

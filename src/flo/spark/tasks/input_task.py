@@ -121,8 +121,13 @@ def row_collection(of: Any) -> Any:
     if isinstance(of, Nested):
         return inner_of(of)[0] if len(of.inner) == 1 and has_columns(of) else None
     if isinstance(of, KeyedColumns):
-        return of.base.inner if isinstance(of.base, Partitioned) else None
+        return of.base.inner if is_partitioned(of) else None
     return of.base if isinstance(of, Columns) else None
+
+
+def is_partitioned(of: Any) -> bool:
+    """Whether the rows of an input are in partitions, each with an order of its own."""
+    return isinstance(of, KeyedColumns) and isinstance(of.base, Partitioned)
 
 
 @dataclass

@@ -418,7 +418,7 @@ def _percentiles(of: on_values.PercentileOf, values: pa.Array, times: Indices, s
         for each in (low, high)
     )
     with np.errstate(invalid="ignore", over="ignore"):
-        between_them = one + (places - low) * (other - one)
+        between_them = on_values.interpolated(one, other, places - low, high - places, of.weighs_ends)
     return pa.array(np.where((low == high) | (one == other), one, between_them))
 
 

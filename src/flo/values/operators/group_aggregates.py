@@ -421,10 +421,12 @@ class QuantileOf(InOrder):
 @dataclass(frozen=True)
 class PercentileOf(InOrder):
     """percentile(x, q) of Spark SQL: the value at q · (n - 1) in the sorted floats, computed with floats as Spark does.
-    If `downwards`, the largest value is the first."""
+    If `downwards`, the largest value is the first. If it `weighs_ends`, the two values around that place are multiplied
+    by their weights and added, as in Spark before 4.3; else a share of their difference is added to the first."""
 
     at: float = 0.5
     downwards: bool = False
+    weighs_ends: bool = False
 
     name = "percentile_of"
 
@@ -433,7 +435,14 @@ class PercentileOf(InOrder):
         place = last * self.at
         low, high = math.floor(place), math.ceil(place)
         one, other = (_value_at(values, last - each if self.downwards else each) for each in (low, high))
-        return one if low == high or one == other else one + (place - low) * (other - one)
+        if low == high or one == other:
+            return one
+        return interpolated(one, other, place - low, high - place, self.weighs_ends)
+
+
+def interpolated(one: Any, other: Any, after: Any, before: Any, weighs_ends: bool) -> Any:
+    """The value `after` one and `before` the other, which are one place apart."""
+    return before * one + after * other if weighs_ends else one + after * (other - one)
 
 
 def _value_at(values: Values, place: int) -> Any:
