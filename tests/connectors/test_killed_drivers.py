@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from flo.spark.driver.keyed_output import FEW
 from tests.connectors.driver import MALFORMED, ORDERS, STATUS, expected
 
 pytestmark = [pytest.mark.connectors, pytest.mark.slow]
@@ -44,7 +45,8 @@ def test_no_row_is_lost_or_stale(
     }
     file = tmp_path / "settings.json"
     for turn, kill in enumerate([*kills, None]):
-        file.write_text(json.dumps({**given, "produce": turn == 0, "kill": [kill] if kill else []}))
+        few = 0 if turn % 2 == 0 else FEW  # by executors, and by the driver
+        file.write_text(json.dumps({**given, "produce": turn == 0, "kill": [kill] if kill else [], "few": few}))
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
         done = subprocess.run(
             [sys.executable, "-m", "tests.connectors.driver", str(file)],

@@ -21,6 +21,9 @@ from flo.spark.tasks.latest_rows import CHANGE, LatestRows
 from flo.spark.tasks.output_files import Output
 from flo.tables.values import is_ordered, layout_of
 
+FEW = 100_000
+"""How many changes this process reads itself: to start tasks of Python for them takes longer."""
+
 
 @dataclass(frozen=True)
 class KeyedOutput:
@@ -85,13 +88,16 @@ class KeyedOutput:
         return self.latest.of(changes.table())
 
     def frame(self, changes: OutputChanges) -> DataFrame:
-        """The same, computed by executors."""
+        """The same as a DataFrame. Executors compute it, if there are many changes."""
+        schema = self.spark_schema.add(CHANGE, "string", False)
+        if changes.rows <= FEW:
+            return changes.spark.createDataFrame(self.table(changes), schema)
         frame = changes.frame()
         tasks = min(len(changes.files), max(1, changes.spark.sparkContext.defaultParallelism))
         if len(changes.files) > 1:  # the changes of a key may be in several shards
             columns = [sf.col(quoted(column)) for column in self.key]
             frame = frame.repartition(tasks, *columns) if columns else frame.coalesce(1)
-        return frame.mapInArrow(self.latest, self.spark_schema.add(CHANGE, "string", False))
+        return frame.mapInArrow(self.latest, schema)
 
 
 class Upserting(ABC):

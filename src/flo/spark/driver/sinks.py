@@ -59,6 +59,8 @@ class OutputChanges:
     """Whether there is a column `_weight`: how often each row was added, or removed if it is negative."""
     checkpoint: str = ""
     """The id of the checkpoint. Versions of different checkpoints may have equal numbers."""
+    rows: int = 0
+    """How many changes there are."""
 
     @classmethod
     def of(
@@ -69,16 +71,18 @@ class OutputChanges:
         files = tuple(part_name(output.name, version, shard) for shard in written)
         has_rows, staged = isinstance(output.type.collection, Columns), output.to is not None
         schema, weighted = (schema_of(output), is_weighted(output)) if has_rows else (pa.schema([]), False)
-        return cls(spark, folder, output.name, version, shards, schema, files, staged, weighted, checkpoint)
+        rows = outcome.rows.get(output.name, 0)
+        return cls(spark, folder, output.name, version, shards, schema, files, staged, weighted, checkpoint, rows)
 
     @classmethod
     def of_diverted(
         cls, spark: SparkSession, folder: str, name: str, outcome: Outcome, shards: int, checkpoint: str = ""
     ) -> OutputChanges:
         """The rows that an input has diverted in a micro-batch."""
-        files = tuple(file for file, _ in outcome.diverted_files.get(name, ()))
+        found = outcome.diverted_files.get(name, ())
+        files, rows = tuple(file for file, _ in found), sum(count for _, count in found)
         output = f"{name}{DIVERTED}"
-        return cls(spark, folder, output, outcome.version, shards, SCHEMA, files, checkpoint=checkpoint)
+        return cls(spark, folder, output, outcome.version, shards, SCHEMA, files, checkpoint=checkpoint, rows=rows)
 
     def table(self) -> pa.Table:
         """All changes, in this process."""
