@@ -63,6 +63,31 @@ def tumbling(p: Program) -> None:
 
 
 @FAMILY.program
+def windows_that_follow_a_clock(p: Program) -> None:
+    """An element is late if it is behind the clock, and a window closes when the clock is at its end."""
+    clock = p.input(Events, events(3, 12, 8), events(14, 15, 9), events(31, 16)).clock("at", 5)
+    p.expect(clock, 7, 10, 26)
+    p.expect(clock.late, [], events(9), events(9, 16))
+    first, second = events(3, 8), events(12, 14, 15)
+    p.expect(clock.rows.tumbling(10, clock=clock), [], [first], [first, second])
+    slid = [events(3), first, events(12, 8, 14), second, events(15)]
+    p.expect(clock.rows.sliding(10, 5, clock=clock), slid[:1], slid[:2], slid)
+    p.expect(clock.rows.session(3, clock=clock), [events(3)], [events(3)], [events(3), events(8), second])
+
+
+@FAMILY.program
+def windows_of_bags(p: Program) -> None:
+    clock = p.input(Events, events(3, 12, 8), events(14, 15, 9), events(31, 16)).clock("at", 5)
+    rows = clock.rows.to_bag()
+    for windows, *counts in (
+        (rows.tumbling(10, clock=clock), [], [2], [2, 3]),
+        (rows.sliding(10, 5, clock=clock), [1], [1, 2], [1, 2, 3, 3, 1]),
+        (rows.session(3, clock=clock), [1], [1], [1, 1, 3]),
+    ):
+        p.expect(windows.nest(lambda window: window.count()).flatten(), *counts)
+
+
+@FAMILY.program
 def tumbling_by_a_function(p: Program) -> None:
     """Without lateness a window closes with its end. There are no empty windows, and times may be negative."""
     windows = p.input(Events, events(-5, 3), events(40, 12)).tumbling(10, lambda event: event.at)

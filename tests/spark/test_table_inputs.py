@@ -27,7 +27,7 @@ def shop(**options: Any) -> flo.Flow:
 def test_micro_batches_come_one_after_the_other(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without positions, and with rows in any order."""
     without = partial(InputTask, position=None)
-    monkeypatch.setattr(simulated, "InputTask", lambda code, shards, position: without(code, shards))
+    monkeypatch.setattr(simulated, "InputTask", lambda code, shards, *_: without(code, shards))
     flow = flo.Flow("shop")
     flow.output("customers", flow.table("customers", Customer, key="id"))
     query = simulated.Simulated(flow, tmp_path, shards=2, seed=3)

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flo
-from flo.columns import evaluation, node_functions
+from flo.columns import evaluation, node_functions, windowing
 from flo.columns import functions as own_functions
 from flo.columns.evaluation import nodes_of
 from flo.columns.expression import Expression
@@ -276,7 +276,7 @@ def test_every_function_that_is_read_exists():
             made[prefix + name] = getattr(space, name)
     functions = set(dir(nw))
     private = {"clip_lower", "clip_upper"}  # of `clip` with one bound
-    of_flo = {"try_cast", *own_functions.FUNCTIONS}
+    of_flo = {"try_cast", *own_functions.FUNCTIONS, *windowing.FUNCTIONS}
     known = {*node_functions.OWN, *node_functions.KEPT_BY_NARWHALS} - private - of_flo
     assert {name for name in known if name not in made and name not in functions} == set()
     assert [node.name for node in nodes_of(x.clip(1))[1:]] == ["clip_lower"]

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import flo
 from flo.columns.evaluation import every_node
 from flo.columns.expression import MISSING, Expression
+from flo.columns.functions import call
 from flo.columns.layout import Layout
 from flo.columns.one_row import FUNCTIONS
 from tests.quick import tried
@@ -187,6 +188,8 @@ EACH = {
     "str.strip_chars": S.str.strip_chars(),
     "str.to_lowercase": S.str.to_lowercase(),
     "str.to_uppercase": S.str.to_uppercase(),
+    "window_end": call("window_end", ("a",), size=5),
+    "window_start": call("window_start", ("at",)),
 }
 
 

@@ -62,7 +62,7 @@ def table(sizes: Iterable[StateSize], shards: int) -> Table:
     columns = range(shards if shards <= MOST_COLUMNS else 0)
     found = Table(header_style="bold")
     for column in ("stage", "operator", "line", "where", "bounded by"):
-        found.add_column(column)
+        found.add_column(column, no_wrap=column == "operator")
     for column in ("rows", "bytes", *(f"shard {shard}" for shard in columns)):
         found.add_column(column, justify="right")
     rows: dict[tuple[int, str], list[StateSize]] = {}

@@ -205,7 +205,7 @@ class ClockOfPartitions(Clock, Lowerable):
         largest = np.where(started[ids], np.maximum(largest, floor[ids]), largest)
         reached = np.empty_like(largest)
         reached[order] = largest
-        lasts = np.append(np.flatnonzero(ids[1:] != ids[:-1]), len(ids) - 1)
+        lasts = np.flatnonzero(np.diff(ids, append=-1))
         known |= zip(present.tolist(), largest[lasts].tolist(), strict=True)
         after = replace(self, each=tuple(sorted(known.items())))
         latest = None if after.whole is None else np.array([after.whole], times.dtype)
