@@ -210,6 +210,20 @@ ANY: dict[str, Verb] = {
     ],
     "sliding": lambda g: g.pairs.sliding(10, 5, time=typed(lambda p: p[1], tuple[g.T, int], int), lateness=3),
     "session": lambda g: g.pairs.session(4, time=typed(lambda p: p[1], tuple[g.T, int], int), lateness=3),
+    "clock": lambda g: [
+        clock := g.pairs.clock(typed(lambda p: p[1], tuple[g.T, int], int), 3),
+        clock.rows.tumbling(10, clock=clock).nest(lambda s: s.count()),
+        clock.late,
+    ],
+    "retain": lambda g: [
+        kept := g.rows.retain("2", g.pairs.fold_lattice(flo.Max(int), typed(lambda p: p[1], tuple[g.T, int], int)), 5),
+        kept.expired,
+    ],
+    "windows as columns": lambda g: [
+        g.rows.tumble(4, "2"),
+        g.rows.hop(4, 2, "2"),
+        g.rows.session(2, "2", by="0"),
+    ],
     "nest": lambda g: g.open.batch(4).nest(lambda b: b.to_bag()).flatten(),
     "flatten": lambda g: g.open.batch(4).flatten(),
     "repeat_nested": lambda g: g.seq.repeat_nested(2).nest(lambda s: s.distinct()),

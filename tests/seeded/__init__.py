@@ -54,6 +54,7 @@ NOT_SUBJECTS: dict[int, str] = {
     30: "about the event loop, and who receives what it sends",
     32: "about a delta that `++` has no case for: there is no value to go on with",
     34: "about memory: the printed rule keeps more than it needs, and breaks no law",
+    35: "about which operator of a graph steps first: an operator alone does not see the others",
 }
 """Entries of docs/deviations.md that no check can be given, and why."""
 

@@ -24,6 +24,8 @@ A checkpoint is a path, or an address such as s3a://bucket/path.
 
 MOST_COLUMNS = 20
 """The most shards that each get a column."""
+WIDTH = 200
+"""The width of the table where it is not shown on a terminal."""
 
 
 def add_to(subcommands: Any) -> None:
@@ -47,7 +49,8 @@ def show(given: argparse.Namespace) -> int:
 
     checkpoint = Checkpoint(given.checkpoint)
     versions = checkpoint.versions()
-    output = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    width = None if sys.stdout.isatty() else WIDTH
+    output = Console(file=sys.stdout, highlight=False, soft_wrap=True, width=width)
     kept = ", ".join(map(str, versions)) or "none"
     output.print(
         f"flow {checkpoint.description['flow']}, {checkpoint.shards} shards, versions kept: {kept}", markup=False
@@ -61,10 +64,11 @@ def table(sizes: Iterable[StateSize], shards: int) -> Table:
     """A table with a row for every operator and view that holds state, and a column for each shard if they are few."""
     columns = range(shards if shards <= MOST_COLUMNS else 0)
     found = Table(header_style="bold")
-    for column in ("stage", "operator", "line", "where", "bounded by"):
-        found.add_column(column, no_wrap=column == "operator")
+    for column in ("stage", "operator", "line", "where"):
+        found.add_column(column, no_wrap=True)
     for column in ("rows", "bytes", *(f"shard {shard}" for shard in columns)):
-        found.add_column(column, justify="right")
+        found.add_column(column, justify="right", no_wrap=True)
+    found.add_column("bounded by")
     rows: dict[tuple[int, str], list[StateSize]] = {}
     for each in sizes:
         rows.setdefault((each.level, each.label), []).append(each)
@@ -73,9 +77,8 @@ def table(sizes: Iterable[StateSize], shards: int) -> Table:
         total, size = sum(rows_of.values()), sum(part.bytes for part in parts)
         if size:
             by_shard = [f"{rows_of.get(shard, 0):,}" for shard in columns]
-            found.add_row(
-                str(one.level), one.name, one.line, one.where, one.bound, f"{total:,}", f"{size:,}", *by_shard
-            )
+            counts = (f"{total:,}", f"{size:,}", *by_shard)
+            found.add_row(str(one.level), one.name, one.line, one.where, *counts, one.bound)
     return found
 
 
