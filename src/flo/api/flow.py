@@ -16,6 +16,7 @@ from flo.api.stream import Stream
 from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
 from flo.core.dag import compile_graph, live_vertices
+from flo.core.display import pictures
 from flo.core.elements import type_name, unhashable_field
 from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch, UnknownNameError, UnusedInputError, brief
 from flo.core.event_loop import Schedule
@@ -34,6 +35,7 @@ from flo.verify.programs.operators import Program
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from flo.pictures.svg import Picture
     from flo.spark.on_spark import OnSpark
     from flo.tables.here import OnHere
 
@@ -197,6 +199,11 @@ class Flow:
         """Return the typed dataflow as a readable table."""
         self.type()
         return explain_flow(self.name, self._scope, self._outputs)
+
+    def draw(self) -> Picture:
+        """Return the typed dataflow as a picture (SVG): notebooks display it, and `.save(path)` writes it."""
+        picture: Picture = pictures().draw_flow(self)
+        return picture
 
     def loop(self, *, seed: int | None = None, schedule: Schedule | None = None, record: bool = False) -> FlowLoop:
         """Return an event loop. By default it runs as fast as possible; with a seed or a schedule, step by step."""

@@ -45,6 +45,8 @@ class Scope:
     parent: Scope | None = None
     inputs: list[Stream[Any, Any]] = field(default_factory=list)
     vertices: list[Vertex] = field(default_factory=list)
+    outputs: tuple[Stream[Any, Any], ...] = ()
+    """The streams that a body returns. Those of the program have names: the flow keeps them."""
 
     def add_input(self, name: str, stream_type: StreamType, origin: Origin | None) -> Stream[Any, Any]:
         from flo.api.stream import Stream
