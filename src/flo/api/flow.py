@@ -30,6 +30,7 @@ from flo.values.weighted import ZSet
 from flo.verify.exploration.arrivals import split_into_channels
 from flo.verify.exploration.explore import MOST_STATES, Exploration, explore
 from flo.verify.exploration.replay import Replay, flow_replay_line, replay_graph
+from flo.verify.exploration.scenario import Scenario
 from flo.verify.programs.operators import Program
 
 if TYPE_CHECKING:
@@ -266,21 +267,24 @@ class Flow:
         variable has the values that arrive one after the other. Data may be given as a mapping, which is required for
         inputs that are named `seed` or `most_states`.
         """
-        self.type()
         places = {stream.name: place for place, stream in enumerate(self._scope.inputs)}
         types = {stream.name: stream.type for stream in self._scope.inputs}
         given = self._given(places, data, inputs, {"most_states": most_states, "seed": seed})
-        kinds, names = tuple(types.values()), tuple(types)
-        channels = split_into_channels({places[name]: items for name, items in given.items()}, kinds, None, names)
         return explore(
-            self.graph(),
-            kinds,
-            channels,
+            self._scenario(given),
             most_states=MOST_STATES if most_states is None else most_states,
             seed=0 if seed is None else seed,
-            names=names,
             again=lambda *traces: flow_replay_line(types, given, *traces),
         )
+
+    def _scenario(self, given: Mapping[str, Any]) -> Scenario:
+        """Return the program and this data, which arrives in the smallest deltas."""
+        outputs, names = self.type().outputs, [stream.name for stream in self._scope.inputs]
+        kinds = tuple(stream.type for stream in self._scope.inputs)
+        data = {names.index(name): items for name, items in given.items()}
+        channels = split_into_channels(data, kinds, None, tuple(names))
+        output_names = (*self._outputs, *self._late())
+        return Scenario(self.name, self.graph(), kinds, outputs, channels, tuple(names), output_names)
 
     @staticmethod
     def _given(
