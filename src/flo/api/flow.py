@@ -16,7 +16,7 @@ from flo.api.stream import Stream
 from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
 from flo.core.dag import compile_graph, live_vertices
-from flo.core.display import pictures
+from flo.core.display import Displayed, pictures
 from flo.core.elements import type_name, unhashable_field
 from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch, UnknownNameError, UnusedInputError, brief
 from flo.core.event_loop import Schedule
@@ -66,7 +66,7 @@ class Here:
         return "flo.here"
 
 
-class Flow:
+class Flow(Displayed):
     """A streaming program that cannot hang and cannot race."""
 
     def __init__(self, name: str = "flow") -> None:

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from flo.core.collection import Collection
+from flo.core.display import Displayed
 from flo.core.errors import FloError, NameTakenError, Origin, ScopeError, TypeMismatch, UnknownVerbError, brief
 from flo.core.operator import Operator, expect_name
 from flo.core.stream_type import StreamType, StreamTypes, Unbounded
@@ -242,7 +243,7 @@ class Wider(Generic[C_contra, C_co, B_co]):
     """
 
 
-class StreamBase(Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # type: ignore[type-var]
+class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # type: ignore[type-var]
     """The part of a stream that the verbs build on."""
 
     def __init__(

@@ -128,15 +128,19 @@ def _cut(found: StateGraph) -> str:
 def _graph(found: StateGraph, bad: bool, runs: int) -> str:
     outcomes = len(found.outcomes())
     ends = "one final state" if outcomes == 1 else f"{outcomes} final states"
-    kinds = [("", "a state"), ("bad" if bad else "good", ends)]
+    kinds = [("", "a state"), *([("bad" if bad else "good", ends)] if outcomes else [])]
     kinds += [("a", "this run")] if runs == 1 else [("a", "one run"), ("b", "the other")]
     kinds += [("open", "cut here")] if found.open else []
-    legend = "".join(f'<span><i class="dot {kind}"></i>{text}</span>' for kind, text in kinds if outcomes or kind)
+    legend = "".join(f'<span><i class="dot {kind}"></i>{text}</span>' for kind, text in kinds)
     label = escape(f"the graph of {len(found.states):,} states with {ends}")
+    tools = "".join(
+        f'<button id="{name}" aria-label="{about}">{sign}</button>'
+        for name, about, sign in (("closer", "zoom in", "+"), ("farther", "zoom out", "−"), ("whole", "whole", "whole"))
+    )
     return f"""
 <div class="panel"><div class="graph"><canvas id="graph" tabindex="0" role="img" aria-label="{label}"></canvas>
-<div class="tools"><button id="closer" aria-label="zoom in">+</button><button id="farther" aria-label="zoom out">−</button>
-<button id="whole">whole</button></div></div><div class="legend">{legend}<span class="about" id="about"></span></div></div>"""
+<div class="tools">{tools}</div></div>
+<div class="legend">{legend}<span class="about" id="about"></span></div></div>"""
 
 
 def _data(found: StateGraph, runs: list[list[int]] | tuple[()], *, bad: bool) -> str:

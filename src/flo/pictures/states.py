@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from html import escape
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -26,6 +25,8 @@ from flo.verify.exploration.space import Space, State
 
 MOST_STATES = 10_000
 MOST_OF_A_TEXT = 400
+MOST_OF_AN_OPERATOR = 1200
+"""One with a body is long. The page shows the part of it that changes."""
 Edge: TypeAlias = tuple[int, int, int]
 """(from, to, the number of the move)"""
 
@@ -182,7 +183,7 @@ def _content(thing: Any) -> dict[str, Any]:
         return {
             "plain": [_cut(format_value(value)) for value in values],
             "paper": [_paper(value) for value in values],
-            "operator": _cut(format_expression(thing.operator)),
+            "operator": _cut(format_expression(thing.operator), MOST_OF_AN_OPERATOR),
         }
     return {"plain": [_cut(format_value(thing))]}
 
@@ -191,8 +192,8 @@ def _paper(value: Value) -> str:
     try:
         return _cut(text(Lowering()(value)))
     except FloError:  # it cannot be lowered
-        return escape(brief(value))
+        return brief(value)
 
 
-def _cut(whole: str) -> str:
-    return whole if len(whole) <= MOST_OF_A_TEXT else f"{whole[: MOST_OF_A_TEXT - 1]}…"
+def _cut(whole: str, most: int = MOST_OF_A_TEXT) -> str:
+    return whole if len(whole) <= most else f"{whole[: most - 1]}…"

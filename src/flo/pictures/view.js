@@ -22,17 +22,31 @@ for (let i = 0; i < data.edges.length; i += 3) {
 
 const contentOf = (state, slot) => data.contents[slot][data.states[state * places + slot]];
 
+const LONG = 110, AROUND = 36;
+
+/** A text with the part marked that another one has not; of a long text, what is around that part. */
+function marked(text, other) {
+  if (other === null || other === text) return [text.length > LONG ? `${text.slice(0, LONG - 1)}…` : text];
+  if (text.length <= LONG) return [make("mark", "", text)];
+  let from = 0, to = 0;
+  const most = Math.min(text.length, other.length);
+  while (from < most && text[from] === other[from]) from += 1;
+  while (to < most - from && text[text.length - 1 - to] === other[other.length - 1 - to]) to += 1;
+  const changed = text.slice(from, text.length - to);
+  const before = from > AROUND ? `…${text.slice(from - AROUND, from)}` : text.slice(0, from);
+  const after = text.slice(text.length - to);
+  const part = changed.length > 2 * LONG ? `${changed.slice(0, 2 * LONG)}…` : changed || "\u200b";
+  return [before, make("mark", "", part), to > AROUND ? `${after.slice(0, AROUND)}…` : after];
+}
+
 /** The content of a place, with the parts marked that differ from another content of it. */
 function cell(content, other) {
   const found = document.createDocumentFragment();
-  const differs = (a, b) => other !== null && a !== b;
-  content.plain.forEach((text, i) => {
-    const was = other && other.plain[i];
-    found.append(make("div", "", differs(text, was) ? make("mark", "", text) : text));
-  });
+  content.plain.forEach((text, i) => found.append(make("div", "", ...marked(text, other && other.plain[i]))));
   if (content.operator) {
-    const text = content.operator;
-    found.append(make("small", "", differs(text, other && other.operator) ? make("mark", "", text) : text));
+    const small = make("small", "", ...marked(content.operator, other && other.operator));
+    small.title = content.operator;
+    found.append(small);
   }
   return found;
 }
@@ -80,10 +94,15 @@ function ruleFigure(edge) {
   if (known) figure.append(make("div", "math", inference(name)));
   const before = contentOf(edge.from, move.slot);
   const after = data.contents[move.slot][move.to];
-  const config = (content) => [...content.paper, content.operator].join(", ");
-  const instance = `(${config(before)}) → (${config(after)}${move.out ? `, ${move.out}` : ""})`;
-  const title = known ? "this step, newest element left" : "this step, newest element left; the paper has no such rule";
-  figure.append(make("div", "instance", make("small", "", title), instance));
+  const short = (text, other) => (text.length > LONG ? marked(text, other) : [text]);
+  const config = (content, other) => [
+    content.paper.map((text) => `${text.length > LONG ? `${text.slice(0, LONG - 1)}…` : text}, `).join(""),
+    ...short(content.operator, other.operator),
+  ];
+  const whose = move.path.includes("nest-run-graph") ? `this step of ${slot.name}` : "this step";
+  const title = `${whose}, newest element left${known ? "" : "; the paper has no such rule"}`;
+  figure.append(make("div", "instance", make("small", "", title),
+    "(", ...config(before, after), ") → (", ...config(after, before), move.out ? `, ${move.out})` : ")"));
   const outer = move.path.slice(0, at).reverse().filter((rule) => data.rules[rule]);
   if (outer.length) {
     const steps = outer.map((rule) => {

@@ -19,6 +19,7 @@ from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, br
 from flo.core.graph import sequence
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.typing import initial
+from flo.pictures.notebook import html_text
 from flo.tables.checkpoint.store import Saved, Store
 from flo.tables.io.diverted import DivertedRows, OnError
 from flo.tables.io.feeding import Feeder
@@ -106,6 +107,9 @@ class OnHere:
 
     def __repr__(self) -> str:
         return f"<Flow {self._flow.name!r}, in this process: run(…), loop(…), explain()>"
+
+    def _repr_html_(self) -> str:
+        return html_text(self.explain())
 
     def explain(self) -> str:
         """The plan as text: which operators run on tables, which call Python for every row, and their state."""
