@@ -25,7 +25,8 @@ STYLE = f"""\
 .flo-html{{background:var(--paper);color:var(--ink);font:14px/1.5 {SANS};padding:8px 10px;overflow-x:auto}}
 .flo-html table{{border-collapse:collapse;margin:4px 0 10px;color:inherit}}
 .flo-html caption{{text-align:left;font-weight:600;padding:2px 0;color:inherit}}
-.flo-html th{{text-align:left;font-weight:500;color:var(--muted);padding:2px 16px 2px 0;border-bottom:1px solid var(--line)}}
+.flo-html th{{text-align:left;font-weight:500;color:var(--muted);padding:2px 16px 2px 0;\
+border-bottom:1px solid var(--line)}}
 .flo-html td{{text-align:left;font-family:{MONO};font-size:12.5px;padding:2px 16px 2px 0;vertical-align:top;\
 border-bottom:1px solid var(--line)}}
 .flo-html tr{{background:none}}
