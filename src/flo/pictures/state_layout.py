@@ -112,8 +112,8 @@ def _set_heights(dots: Dots) -> None:
     columns: list[list[int]] = [[] for _ in range(1 + max(dots.columns, default=0))]
     before: list[list[int]] = [[] for _ in dots.states]
     after: list[list[int]] = [[] for _ in dots.states]
-    for dot, column in enumerate(dots.columns):
-        columns[column].append(dot)
+    for dot, number in enumerate(dots.columns):
+        columns[number].append(dot)
     for one, other in dots.links:
         before[other].append(one)
         after[one].append(other)
