@@ -184,7 +184,7 @@ class StateGraph {
   hover(dot) {
     if (dot === this.hovered) return;
     this.hovered = dot;
-    this.about.textContent = dot < 0 ? "" : this.describe(this.dots[dot]);
+    this.about.textContent = dot < 0 ? this.about.dataset.hint : this.describe(this.dots[dot]);
     this.draw();
   }
 

@@ -15,7 +15,7 @@ BESIDE = 22.0
 """Between two boxes of a rank."""
 BELOW, MOST_BELOW = 24.0, 64.0
 """Between two ranks: more where links go far to the side."""
-SWEEPS = 12
+SWEEPS, PLACINGS = 12, 24
 
 
 @dataclass(eq=False)
@@ -177,8 +177,8 @@ def _place_across(ranks: list[list[Box]], above: dict[Box, list[Link]], below: d
     for rank in ranks:
         for box, x in zip(rank, _spread([0.0] * len(rank), [1.0] * len(rank), rank), strict=True):
             box.x = x
-    for sweep in range(SWEEPS):
-        both = sweep >= SWEEPS - 4
+    for sweep in range(PLACINGS):
+        both = sweep >= PLACINGS // 2
         for rank in ranks if sweep % 2 == 0 else reversed(ranks):
             wanted, weights = [], []
             for box in rank:

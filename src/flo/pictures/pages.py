@@ -137,10 +137,11 @@ def _graph(found: StateGraph, bad: bool, runs: int) -> str:
         f'<button id="{name}" aria-label="{about}">{sign}</button>'
         for name, about, sign in (("closer", "zoom in", "+"), ("farther", "zoom out", "−"), ("whole", "whole", "whole"))
     )
+    hint = "point to a state, click to go there, drag to move"
     return f"""
-<div class="panel"><div class="graph"><canvas id="graph" tabindex="0" role="img" aria-label="{label}"></canvas>
+<div class="panel"><div class="bar"><span id="about" data-hint="{hint}">{hint}</span>
 <div class="tools">{tools}</div></div>
-<div class="legend">{legend}<span class="about" id="about"></span></div></div>"""
+<canvas id="graph" tabindex="0" role="img" aria-label="{label}"></canvas><div class="legend">{legend}</div></div>"""
 
 
 def _data(found: StateGraph, runs: list[list[int]] | tuple[()], *, bad: bool) -> str:

@@ -60,7 +60,8 @@ function update() {
     button.onclick = () => take(edge);
     return make("li", "", button);
   });
-  byId("enabled").textContent = buttons.length === 1 ? "one enabled step" : `${buttons.length} enabled steps`;
+  const count = buttons.length === 1 ? "one enabled step" : `${buttons.length} enabled steps`;
+  byId("enabled").textContent = data.open.includes(state) ? "the page was cut here" : count;
   const end = ending(state);
   byId("choices").replaceChildren(...(end ? [make("li", "", end)] : []), ...buttons);
   const edge = done ? taken[done - 1] : null;

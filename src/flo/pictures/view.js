@@ -88,10 +88,10 @@ function ruleFigure(edge) {
   const at = move.path.lastIndexOf("operator") + 1;
   const name = move.path[at];
   const slot = data.slots[move.slot];
-  const known = data.rules[name];
+  const printed = [name, move.path[move.path.indexOf("operator") + 1]].find((rule) => data.rules[rule]);
   const where = `${slot.name}${slot.line ? ` at ${slot.line}` : ""}`;
   const figure = make("figure", "rule", make("figcaption", "", make("b", "", name), make("span", "", where)));
-  if (known) figure.append(make("div", "math", inference(name)));
+  if (printed) figure.append(make("div", "math", inference(printed)));
   const before = contentOf(edge.from, move.slot);
   const after = data.contents[move.slot][move.to];
   const short = (text, other) => (text.length > LONG ? marked(text, other) : [text]);
@@ -100,7 +100,8 @@ function ruleFigure(edge) {
     ...short(content.operator, other.operator),
   ];
   const whose = move.path.includes("nest-run-graph") ? `this step of ${slot.name}` : "this step";
-  const title = `${whose}, newest element left${known ? "" : "; the paper has no such rule"}`;
+  const missing = printed === name ? "" : `; the paper has no rule ${name}`;
+  const title = `${whose}, newest element left${missing}`;
   figure.append(make("div", "instance", make("small", "", title),
     "(", ...config(before, after), ") → (", ...config(after, before), move.out ? `, ${move.out})` : ")"));
   const outer = move.path.slice(0, at).reverse().filter((rule) => data.rules[rule]);

@@ -19,7 +19,6 @@ from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, br
 from flo.core.graph import sequence
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.typing import initial
-from flo.pictures.notebook import html_text
 from flo.tables.checkpoint.store import Saved, Store
 from flo.tables.io.diverted import DivertedRows, OnError
 from flo.tables.io.feeding import Feeder
@@ -109,6 +108,8 @@ class OnHere:
         return f"<Flow {self._flow.name!r}, in this process: run(…), loop(…), explain()>"
 
     def _repr_html_(self) -> str:
+        from flo.pictures.notebook import html_text  # nothing else here draws
+
         return html_text(self.explain())
 
     def explain(self) -> str:
