@@ -190,10 +190,24 @@ def _place_across(ranks: list[list[Box]], above: dict[Box, list[Link]], below: d
                 weights.append(8.0 if straight else 1.0 if xs else 0.05)
             for box, x in zip(rank, _spread(wanted, weights, rank), strict=True):
                 box.x = x
+    for rank in ranks:
+        _straighten(rank, above, below)
     leftmost = min(box.left for rank in ranks for box in rank)
     for rank in ranks:
         for box in rank:
             box.x -= leftmost
+
+
+def _straighten(rank: list[Box], above: dict[Box, list[Link]], below: dict[Box, list[Link]]) -> None:
+    """Move the boxes of a chain, where one link leads from box to box, below each other."""
+    wanted, weights = [], []
+    for box in rank:
+        ups = above.get(box, ())
+        chained = len(ups) == 1 and len(below[ups[0].source]) == 1
+        wanted.append(_wanted_x(box, ups[0]) if chained else box.x)
+        weights.append(10.0 if chained else 1.0)
+    for box, x in zip(rank, _spread(wanted, weights, rank), strict=True):
+        box.x = x
 
 
 def _wanted_x(box: Box, link: Link) -> float:

@@ -30,7 +30,7 @@ border-bottom:1px solid var(--line)}}
 .flo-html td{{text-align:left;font-family:{MONO};font-size:12.5px;padding:2px 16px 2px 0;vertical-align:top;\
 border-bottom:1px solid var(--line)}}
 .flo-html tr{{background:none}}
-.flo-html pre{{font:12.5px/1.45 {MONO};color:inherit;background:none;margin:0}}
+.flo-html pre{{font:12.5px/1.45 {MONO};color:inherit;background:none;margin:0;white-space:pre-wrap}}
 .flo-html .good{{color:var(--good)}}.flo-html .bad{{color:var(--bad)}}.flo-html .muted{{color:var(--muted)}}
 """
 
@@ -137,9 +137,11 @@ def _counterexample(broken: Counterexample | None) -> str:
         (str(number), *row) for number, row in enumerate(zip_longest(*broken.columns, fillvalue=""), start=1)
     ]
     titles = ("", "one run", "the other") if len(broken.columns) == 2 else ("", *[""] * len(broken.columns))
-    table = html_table(titles, [*rows, ("=", *broken.outcomes)], f"{law.name} ({law.paper}): {law.statement}")
-    rest = [("instead", broken.instead), ("again", broken.reproduce)]
-    return _line(broken.about) + table + html_table(("", ""), [row for row in rest if row[1]])
+    table = html_table(titles, [*rows, ("=", *broken.outcomes)])
+    name = f"<b>{escape(law.name)}</b> ({escape(law.paper)}): {escape(law.statement)}; broken {escape(broken.about)}"
+    instead = f"<div>instead: {escape(broken.instead)}</div>" if broken.instead else ""
+    again = f"<pre>{escape(broken.reproduce)}</pre>" if broken.reproduce else ""
+    return f"<div>{name}</div>{table}{instead}{again}"
 
 
 def _error(error: FloError) -> str:

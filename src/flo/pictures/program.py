@@ -200,7 +200,9 @@ def _draw_link(link: Link, x: float, y: float) -> Iterator[str]:
     way = f"M{corners[0][0]:.1f} {corners[0][1]:.1f}"
     for (ax, ay), (bx, by) in itertools.pairwise(corners):
         middle = (ay + by) / 2
-        way += f"V{by:.1f}" if ax == bx else f"C{ax:.1f} {middle:.1f} {bx:.1f} {middle:.1f} {bx:.1f} {by:.1f}"
+        way += (
+            f"V{by:.1f}" if abs(ax - bx) < 0.05 else f"C{ax:.1f} {middle:.1f} {bx:.1f} {middle:.1f} {bx:.1f} {by:.1f}"
+        )
     yield tag("path", d=way)
     if link.target.height > 18:  # a stream has no tip: the line goes on behind it
         yield _tip(*corners[-1])
