@@ -92,6 +92,20 @@ def test_a_page_has_every_state_and_one_final_one(tmp_path: Path) -> None:
     assert "<b>step</b>" not in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
+def test_random_schedules_are_drawn_beside_the_states_near_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flo.pictures.pages.MOST_STATES", 8)
+    found = incremented().explore(numbers=list(range(6)), most_states=20, seed=1)
+    assert not found.complete
+    found.save(tmp_path / "page.html")
+    data = read(tmp_path / "page.html")
+    assert data["cut"]
+    (run,) = data["runs"]
+    assert data["outcomes"] == [data["edges"][3 * run[-1] + 1]]
+    assert len(run) == 12
+
+
 def test_a_race_has_two_final_states_and_two_runs(tmp_path: Path) -> None:
     found = race().explore(largest=[1, 2])
     found.save(tmp_path / "page.html")

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from flo.pictures.state_layout import arrange, count_ways
+from flo.pictures.state_layout import MOST_DOTS, arrange, count_ways
 from flo.pictures.states import MOST_STATES, StateGraph
 from flo.pictures.svg import MONO, SANS, palette
 from flo.verify.exploration.explore import Exploration
@@ -131,6 +131,7 @@ def _graph(found: StateGraph, bad: bool, runs: int) -> str:
     kinds = [("", "a state"), *([("bad" if bad else "good", ends)] if outcomes else [])]
     kinds += [("a", "this run")] if runs == 1 else [("a", "one run"), ("b", "the other")]
     kinds += [("open", "cut here")] if found.open else []
+    kinds += [("fold", "several states")] if len(found.states) > MOST_DOTS else []
     legend = "".join(f'<span><i class="dot {kind}"></i>{text}</span>' for kind, text in kinds)
     label = escape(f"the graph of {len(found.states):,} states with {ends}")
     tools = "".join(
