@@ -202,7 +202,7 @@ def _straighten(rank: list[Box], above: dict[Box, list[Link]], below: dict[Box, 
     """Move the boxes of a chain, where one link leads from box to box, below each other."""
     wanted, weights = [], []
     for box in rank:
-        ups = above.get(box, ())
+        ups = above.get(box, [])
         chained = len(ups) == 1 and len(below[ups[0].source]) == 1
         wanted.append(_wanted_x(box, ups[0]) if chained else box.x)
         weights.append(10.0 if chained else 1.0)
