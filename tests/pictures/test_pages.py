@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from copy import deepcopy
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from flo.pictures.rules import RULES, rule_html
 from flo.pictures.state_layout import arrange, count_ways
 from flo.pictures.states import StateGraph
 from tests.paper_rules import SMALL_STEPS
+from tests.seeded import SEEDED
+from tests.seeded.base import Seeded
 from tests.seeded.lvars import CurrentValue
 from tests.seeded.operators import Endless, Hasty
 
@@ -126,6 +129,17 @@ def test_the_report_of_a_broken_law_has_its_runs(operator: flo.Operator, tmp_pat
     data = read(tmp_path / "page.html")
     assert len(data["runs"]) == len(report.counterexample.columns)
     assert report.counterexample.law.name in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.every(test=12)
+@pytest.mark.parametrize("seeded", SEEDED, ids=lambda seeded: seeded.name)
+def test_every_broken_law_has_a_page(seeded: Seeded, tmp_path: Path) -> None:
+    report = flo.verify.check(deepcopy(seeded.subject), *seeded.types, **seeded.arguments | {"tries": 5, "most": 2})
+    report.save(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert len(Checked(page).scripts) in (0, 2)
+    Checked(report._repr_html_())
 
 
 def test_reports_without_runs_are_saved_as_text(tmp_path: Path) -> None:

@@ -83,13 +83,13 @@ class StateGraph:
         for place, name in enumerate(trace.split(), start=1):
             try:
                 take_move(run, name, place)
-            except (FloError, BrokenStep):  # the step that breaks a law cannot be taken
+                states.append(self.space.state(run.graph, run.outputs, run.arrived))
+            except Exception:  # the last step breaks a law: what it gives may fit nowhere
                 break
-            states.append(self.space.state(run.graph, run.outputs, run.arrived))
         known: dict[tuple[int, int], list[int]] = {}
         for number, (one, other, _) in enumerate(self.edges):
             known.setdefault((one, other), []).append(number)
-        for (before, after), event in zip(pairwise(states), run.events, strict=True):
+        for (before, after), event in zip(pairwise(states), run.events, strict=False):
             ends = self._number(before), self._number(after)
             if ends not in known:
                 move = self._add_move(("event", event), {"text": event, "path": [], "slot": -1})
@@ -114,7 +114,7 @@ class StateGraph:
     def _move(self, state: State, move: Move) -> int:
         """Return the number of a move. Steps of unordered collections are named with the elements that they take."""
         if move.step is None:
-            return self._add_move(("arrival", move.name), {"text": move.text, "path": [], "slot": -1})
+            return self._add_move(("arrival", move.text), {"text": move.text, "path": [], "slot": -1})
         path = move.rules
         slot = self._slots[path[: path.index("operator") + 1]]
         key = slot, state[slot], id(move)
@@ -181,17 +181,24 @@ def _content(thing: Any) -> dict[str, Any]:
     if isinstance(thing, Node):
         values = thing.state or ()
         return {
-            "plain": [_cut(format_value(value)) for value in values],
+            "plain": [_plain(value) for value in values],
             "paper": [_paper(value) for value in values],
             "operator": _cut(format_expression(thing.operator), MOST_OF_AN_OPERATOR),
         }
-    return {"plain": [_cut(format_value(thing))]}
+    return {"plain": [_plain(thing)]}
+
+
+def _plain(value: Value) -> str:
+    try:
+        return _cut(format_value(value))
+    except Exception:  # what a broken step has left there may be no value
+        return brief(value)
 
 
 def _paper(value: Value) -> str:
     try:
         return _cut(text(Lowering()(value)))
-    except FloError:  # it cannot be lowered
+    except Exception:  # it cannot be lowered
         return brief(value)
 
 
