@@ -2,7 +2,7 @@
 # To choose the Python that makes it: make test PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check thorough bench chaos versions connectors laws format clean java
+.PHONY: help demo test check thorough bench chaos versions connectors laws format clean java browser
 
 BIN   := .venv/bin
 READY := .venv/.ready
@@ -46,7 +46,7 @@ check: $(READY) java ## lint, formatting, types and the fast tests
 	$(BIN)/mypy
 	$(BIN)/python -m pytest $(XDIST) -m "not slow" -x -q $(PYTEST_ARGS)
 
-thorough: $(READY) java ## everything that takes too long for make test, and crash trials
+thorough: $(READY) java browser ## everything that takes too long for make test, and crash trials
 	$(BIN)/python -m pytest $(XDIST) --thorough $(PYTEST_ARGS)
 	@$(BIN)/python -m tests.spark.chaos --trials $(TRIALS)
 
@@ -94,6 +94,14 @@ java:
 	  { command -v brew >/dev/null && brew install --quiet openjdk; } || { \
 	    echo "No Java was installed. Install Java 17 or 21, or name one: make JAVA_HOME=/path/to/java" >&2; exit 1; }; \
 	fi
+
+# The tests of pages run in Chromium: a missing one is installed where that is allowed, or else they are skipped.
+browser:
+	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ]; then run=; else run="sudo -n"; fi; \
+	{ command -v apt-get >/dev/null && echo "Installing Chromium for the tests of pages ..." && \
+	  $$run apt-get install -qqy --no-install-recommends chromium >/dev/null 2>&1; } || \
+	echo "No Chromium: the tests of pages are skipped."
 
 $(READY): pyproject.toml constraints.txt
 	@if ! $(BIN)/python -c '$(REUSABLE)' >/dev/null 2>&1; then \

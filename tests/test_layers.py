@@ -1,4 +1,4 @@
-"""The layers of the package: core ← values ← verify ← columns ← api ← sql ← tables ← spark ← tools.
+"""The layers of the package: core ← values ← verify ← columns ← api ← pictures ← sql ← tables ← spark ← tools.
 
 Each imports only those to its left.
 """
@@ -16,7 +16,7 @@ import pytest
 import flo.core
 
 ROOT = Path(flo.core.__file__).parent.parent
-LAYERS = ("core", "values", "verify", "columns", "api", "sql", "tables", "spark", "tools")
+LAYERS = ("core", "values", "verify", "columns", "api", "pictures", "sql", "tables", "spark", "tools")
 MODULES = sorted(ROOT.rglob("*.py"))
 ALLOWED_OUTSIDE = {"rich"}
 FOR_TABLES = {"narwhals", "numpy", "pyarrow"}

@@ -57,6 +57,7 @@ from flo.api.window_functions import (
 )
 from flo.core import data as _data  # noqa: F401  # registers how plain Python data is lowered
 from flo.core.collection import Collection, Value
+from flo.core.display import register_pictures
 from flo.core.errors import (
     BoundednessError,
     CheckpointError,
@@ -122,7 +123,14 @@ def _sql(text: str, streams: Any) -> Any:
     return sql_stream(text, streams)
 
 
+def _pictures() -> Any:
+    from flo import pictures
+
+    return pictures
+
+
 register_sql(_sql)
+register_pictures(_pictures)
 register_engine(lambda place: isinstance(place, Here), _on_tables)
 register_engine(lambda place: type(place).__module__.startswith("pyspark."), _on_spark)
 here = Here(_progress)

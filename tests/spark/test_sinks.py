@@ -143,6 +143,7 @@ def test_views_of_one_version(spark, tmp_path):
             rows = view.frame(spark).toArrow()
             assert rows.column_names == view.arrow().column_names == view.polars().columns
             assert added([rows]) == added([view.arrow()])
+            assert view._repr_html_().count("<tr>") == 1 + rows.num_rows
     assert added([query.view("sums", 1).arrow()]) == {("b", 4): 1, ("c", 5): 1}
     assert added([query.views()["sums"].arrow()]) == EXPECTED
     assert query.view("same").value() == {"b": 3, "c": 1}
@@ -167,6 +168,7 @@ def test_views_without_columns(spark, tmp_path):
     assert query.view("nested").value() == [[1, 2], [3, 4]]
     assert query.view("nested").arrow().to_pydict() == {"stream": [0, 0, 1, 1], "value": [1, 2, 3, 4]}
     assert query.view("largest").arrow().to_pydict() == {"value": [5]}
+    assert "<td>5</td>" in query.view("largest")._repr_html_()
     with pytest.raises(flo.TypeMismatch, match="which has no columns: sinks take rows"):
         flow.on(spark).start(
             {"numbers": source}, {"nested": "memory"}, checkpoint=tmp_path / "other", order={"numbers": "_position"}

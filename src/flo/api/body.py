@@ -114,7 +114,7 @@ def build_body(
     names = _parameters(function, len(inner), loops, verb, origin)
     streams = [scope.add_input(name, kind, origin) for name, kind in zip(names, inner, strict=False)]
     returned = function(*streams, loop) if len(names) > len(inner) else function(*streams)
-    outputs = _outputs(returned, scope, verb, origin, may_be_none=loops)
+    outputs = scope.outputs = _outputs(returned, scope, verb, origin, may_be_none=loops)
     for late in scope.unread_late(outputs):
         raise ScopeError(
             f"the late elements of `{late.name}` would be lost: nothing reads them",

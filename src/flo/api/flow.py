@@ -16,6 +16,7 @@ from flo.api.stream import Stream
 from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
 from flo.core.dag import compile_graph, live_vertices
+from flo.core.display import Displayed, pictures
 from flo.core.elements import type_name, unhashable_field
 from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch, UnknownNameError, UnusedInputError, brief
 from flo.core.event_loop import Schedule
@@ -30,11 +31,13 @@ from flo.values.weighted import Bag, ZSet
 from flo.verify.exploration.arrivals import split_into_channels
 from flo.verify.exploration.explore import MOST_STATES, Exploration, explore
 from flo.verify.exploration.replay import Replay, flow_replay_line, replay_graph
+from flo.verify.exploration.scenario import Scenario
 from flo.verify.programs.operators import Program
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from flo.pictures.svg import Picture
     from flo.spark.on_spark import OnSpark
     from flo.tables.here import OnHere
 
@@ -64,7 +67,7 @@ class Here:
         return "flo.here"
 
 
-class Flow:
+class Flow(Displayed):
     """A streaming program that cannot hang and cannot race."""
 
     def __init__(self, name: str = "flow") -> None:
@@ -209,6 +212,11 @@ class Flow:
         self.type()
         return explain_flow(self.name, self._scope, self._outputs)
 
+    def draw(self) -> Picture:
+        """Return the typed dataflow as a picture (SVG): notebooks display it, and `.save(path)` writes it."""
+        picture: Picture = pictures().draw_flow(self)
+        return picture
+
     def loop(self, *, seed: int | None = None, schedule: Schedule | None = None, record: bool = False) -> FlowLoop:
         """Return an event loop. By default it runs as fast as possible; with a seed or a schedule, step by step."""
         self.type()
@@ -270,21 +278,24 @@ class Flow:
         variable has the values that arrive one after the other. Data may be given as a mapping, which is required for
         inputs that are named `seed` or `most_states`.
         """
-        self.type()
         places = {stream.name: place for place, stream in enumerate(self._scope.inputs)}
         types = {stream.name: stream.type for stream in self._scope.inputs}
         given = self._given(places, data, inputs, {"most_states": most_states, "seed": seed})
-        kinds, names = tuple(types.values()), tuple(types)
-        channels = split_into_channels({places[name]: items for name, items in given.items()}, kinds, None, names)
         return explore(
-            self.graph(),
-            kinds,
-            channels,
+            self._scenario(given),
             most_states=MOST_STATES if most_states is None else most_states,
             seed=0 if seed is None else seed,
-            names=names,
             again=lambda *traces: flow_replay_line(types, given, *traces),
         )
+
+    def _scenario(self, given: Mapping[str, Any]) -> Scenario:
+        """Return the program and this data, which arrives in the smallest deltas."""
+        outputs, names = self.type().outputs, [stream.name for stream in self._scope.inputs]
+        kinds = tuple(stream.type for stream in self._scope.inputs)
+        data = {names.index(name): items for name, items in given.items()}
+        channels = split_into_channels(data, kinds, None, tuple(names))
+        output_names = (*self._outputs, *self._late())
+        return Scenario(self.name, self.graph(), kinds, outputs, channels, tuple(names), output_names)
 
     @staticmethod
     def _given(

@@ -10,6 +10,7 @@ from typing import Any
 
 from flo.columns.dicts import from_dicts
 from flo.core.collection import Value
+from flo.core.display import Displayed
 from flo.core.errors import ElementError, FloError, NameTakenError, Origin, ScopeError, UnknownNameError, brief
 from flo.core.event_loop import EventLoop, RandomSchedule, Schedule, Snapshot
 from flo.core.graph import Graph
@@ -18,7 +19,7 @@ from flo.core.stream_type import StreamTypes
 from flo.values.partitioned import Partitioned
 
 
-class Result(dict[str, Any]):
+class Result(Displayed, dict[str, Any]):
     """The outputs of a run as plain Python data, by name."""
 
     def __init__(self, outputs: Mapping[str, Any], fixed: Mapping[str, bool], late: Mapping[str, list[Any]]) -> None:

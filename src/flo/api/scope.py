@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from flo.core.collection import Collection
+from flo.core.display import Displayed
 from flo.core.errors import FloError, NameTakenError, Origin, ScopeError, TypeMismatch, UnknownVerbError, brief
 from flo.core.operator import Operator, expect_name
 from flo.core.stream_type import StreamType, StreamTypes, Unbounded
@@ -49,6 +50,8 @@ class Scope:
     """Of a body of `per_key`: the keyed streams around it, one for each of its first inputs."""
     shared: dict[Stream[Any, Any], Stream[Any, Any]] = field(default_factory=dict)
     """Of a body of `per_key`: the clocks around it that it reads, and the inputs that they are in the body."""
+    outputs: tuple[Stream[Any, Any], ...] = ()
+    """The streams that a body returns. Those of the program have names: the flow keeps them."""
 
     def add_input(self, name: str, stream_type: StreamType, origin: Origin | None) -> Stream[Any, Any]:
         from flo.api.stream import Stream
@@ -244,7 +247,7 @@ class Wider(Generic[C_contra, C_co, B_co]):
     """
 
 
-class StreamBase(Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # type: ignore[type-var]
+class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # type: ignore[type-var]
     """The part of a stream that the verbs build on."""
 
     def __init__(

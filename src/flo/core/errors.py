@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from flo.core.display import Displayed
+
 _FOR_TOOLS = re.compile(r"\s+# (type|pyright|noqa|mypy|fmt)\b.*$")
 PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
 _INSTALLED = tuple(
@@ -93,7 +95,7 @@ def brief(item: Any, most: int = 80) -> str:
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
-class FloError(Exception):
+class FloError(Displayed, Exception):
     """Base class of Flo's errors.
 
     `summary` and `facts` may contain `{input}`: the name of the stream at fault, filled in by the caller that knows it.

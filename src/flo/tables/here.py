@@ -109,6 +109,11 @@ class OnHere:
     def __repr__(self) -> str:
         return f"<Flow {self._flow.name!r}, in this process: run(…), loop(…), explain()>"
 
+    def _repr_html_(self) -> str:
+        from flo.pictures.notebook import html_text  # nothing else here draws
+
+        return html_text(self.explain())
+
     def explain(self) -> str:
         """The plan as text: which operators run on tables, which call Python for every row, and their state."""
         state = explain_state(self._flow._scope, self._flow._outputs)

@@ -9,9 +9,9 @@ from io import TextIOWrapper
 
 import flo
 from flo.core.errors import FloError, Origin
-from flo.tools import check, run, sql, state
+from flo.tools import check, run, sql, state, trace
 
-SUBCOMMANDS = (check, run, sql, state)
+SUBCOMMANDS = (check, run, sql, state, trace)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

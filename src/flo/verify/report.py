@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
+from os import PathLike
 
+from flo.core.display import Displayed, pictures
+from flo.verify.exploration.scenario import Scenario
 from flo.verify.laws import Law
 
 
 @dataclass(frozen=True, slots=True)
-class Counterexample:
+class Counterexample(Displayed):
     """A law that is broken, and the smallest run that was found to break it: one column, or two that should agree."""
 
     law: Law
@@ -21,6 +24,9 @@ class Counterexample:
     """A line to paste that reproduces it."""
     advice: str = ""
     """A fix for this case, where the general advice of the law does not fit."""
+    traces: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    scenario: Scenario | None = field(default=None, compare=False, repr=False)
+    """What the traces are runs of; None if no program has run."""
 
     @property
     def instead(self) -> str:
@@ -95,7 +101,7 @@ class Strength:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Report(Displayed):
     """Which laws were tried on what, how hard, and what broke."""
 
     subject: str
@@ -116,6 +122,10 @@ class Report:
         if self.counterexample is None:
             found = (part.counterexample for part in self.parts if part.counterexample is not None)
             object.__setattr__(self, "counterexample", next(found, None))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a page with the verdict; if a law is broken, with the runs step by step: HTML, in one file."""
+        pictures().save_report(self, path)
 
     @property
     def of_a_part(self) -> bool:

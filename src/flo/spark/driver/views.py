@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from flo.core.collection import Form, FormedValue
 from flo.core.errors import CheckpointError, UnknownNameError
+from flo.pictures.notebook import MOST_ROWS, html_block, html_table
 from flo.spark.checkpoint.commits import committed_versions, read_commit
 from flo.spark.checkpoint.program_changes import DESCRIPTION, read_description
 from flo.spark.checkpoint.stored_views import StoredView, version_error
@@ -111,6 +112,23 @@ class View:
     def _output(self) -> Output:
         assert self.batches is not None, "needs the query that runs the program"
         return next(output for output in self.batches.outputs if output.name == self.name)
+
+    def _repr_html_(self) -> str:
+        rows = self._first_rows(MOST_ROWS + 1)
+        title = f"{self.name}, version {self.version}"
+        return html_block(html_table(rows.column_names, (list(row.values()) for row in rows.to_pylist()), title))
+
+    def _first_rows(self, count: int) -> pa.Table:
+        """Some of the rows. Of a large view, not all parts are read."""
+        stored = self._stored()
+        if stored is None:
+            return self.arrow().slice(0, count)
+        found = empty_rows(stored.kind, stored.schema)
+        for part in stored.parts():
+            found = pa.concat_tables([found, part.rows()])
+            if found.num_rows >= count:
+                break
+        return found.slice(0, count)
 
     def polars(self) -> Any:
         """The rows as a Polars DataFrame."""

@@ -15,6 +15,7 @@ from flo.verify.effort import is_shipped
 from flo.verify.equality import are_equal
 from flo.verify.exploration.arrivals import Channels, open_channels
 from flo.verify.exploration.moves import Move, Run
+from flo.verify.exploration.scenario import Scenario
 from flo.verify.exploration.source import format_expression, format_values, shorten
 from flo.verify.exploration.space import Space, State
 from flo.verify.laws import Law
@@ -80,7 +81,13 @@ def _find_move(run: Run, last: Move) -> Move:
 
 
 def contrast_runs(
-    law: Law, about: str, one: RunRecord, other: RunRecord, again: str = "", advice: str = ""
+    law: Law,
+    about: str,
+    one: RunRecord,
+    other: RunRecord,
+    again: str = "",
+    advice: str = "",
+    scenario: Scenario | None = None,
 ) -> Counterexample:
     """Make the counterexample of two runs that should end alike. Their common start is written once."""
     begun = 0
@@ -93,7 +100,7 @@ def contrast_runs(
         outcomes = format_leftovers(outcomes[0], one.graph, other.graph)
     if begun:
         about = f"{about}, after {shorten(', '.join(one.events[:begun]), 200)}"
-    return Counterexample(law, about, columns, outcomes, again, advice)
+    return Counterexample(law, about, columns, outcomes, again, advice, (one.trace, other.trace), scenario)
 
 
 def first_rules_apart(one: RunRecord, other: RunRecord) -> tuple[str, str]:
@@ -127,9 +134,12 @@ def cut_to_difference(texts: tuple[str, str], most: int = 60) -> tuple[str, str]
     return shorten(mark + one[start:], most), shorten(mark + other[start:], most)
 
 
-def report_run(law: Law, about: str, run: RunRecord, outcome: str, again: str = "", advice: str = "") -> Counterexample:
+def report_run(
+    law: Law, about: str, run: RunRecord, outcome: str, again: str, advice: str, scenario: Scenario
+) -> Counterexample:
     """Make the counterexample of one run with a wrong outcome."""
-    return Counterexample(law, about, (run.events or ("nothing has arrived",),), (outcome,), again, advice)
+    events = run.events or ("nothing has arrived",)
+    return Counterexample(law, about, (events,), (outcome,), again, advice, (run.trace,), scenario)
 
 
 def advise_on_advance(graph: Graph) -> str | None:

@@ -7,18 +7,18 @@ from array import array
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import TypeAlias
 
+from flo.core.display import Displayed, pictures
 from flo.core.errors import LawError, Origin, brief
-from flo.core.graph import Graph
 from flo.core.operator import Values
-from flo.core.stream_type import StreamTypes
-from flo.core.typing import program
 from flo.verify import laws
 from flo.verify.equality import are_equal
 from flo.verify.exploration.arrivals import Channels
 from flo.verify.exploration.counterexamples import RunRecord, advise_on_advance, contrast_runs, find_differing_advance
 from flo.verify.exploration.moves import BrokenStep
+from flo.verify.exploration.scenario import Scenario
 from flo.verify.exploration.space import Space, State
 from flo.verify.laws import Law
 from flo.verify.report import Counterexample
@@ -130,7 +130,7 @@ MOST_STATES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Exploration:
+class Exploration(Displayed):
     """The result of an exploration: the outputs of every stuck state, and traces for `replay` to the first two."""
 
     outcomes: tuple[Values, ...]
@@ -143,6 +143,12 @@ class Exploration:
     rules: frozenset[str] = field(default=frozenset())
     counterexample: Counterexample | None = None
     """The two traces side by side, if there is more than one outcome."""
+    scenario: Scenario | None = field(default=None, compare=False, repr=False)
+    """What was explored."""
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a page with the graph of all states, and the traces step by step: HTML, in one file."""
+        pictures().save_exploration(self, path)
 
     @property
     def ok(self) -> bool:
@@ -157,13 +163,10 @@ class Exploration:
 
 
 def explore(
-    graph: Graph,
-    input_types: StreamTypes,
-    channels: Channels,
+    scenario: Scenario,
     *,
     most_states: int = MOST_STATES,
     seed: int = 0,
-    names: tuple[str, ...] = (),
     again: Callable[[str, str], str] = lambda one, other: "",
 ) -> Exploration:
     """Explore all states if there are at most `most_states`; else random runs with as many states in all.
@@ -176,12 +179,13 @@ def explore(
             instead=((f"most_states={MOST_STATES:_}", "the default"),),
             where=Origin.here(),
         )
-    space = Space(graph, program(graph, input_types).outputs, names)
+    space, channels = Space(scenario.graph, scenario.output_types, scenario.names), scenario.channels
     try:
         result = _explore_all(space, channels, most_states) or _explore_at_random(space, channels, most_states, seed)
     except BrokenStep as broken:
         raise _refusal(broken) from None
     found, runs, law = result
+    found = replace(found, scenario=scenario)
     if len(runs) < 2:
         return found
     one, other = runs[:2]
@@ -190,7 +194,9 @@ def explore(
         found,
         outcomes=tuple(run.outputs for run in runs),
         traces=(one.trace, other.trace),
-        counterexample=contrast_runs(law, "on the data given", one, other, again(one.trace, other.trace), advice),
+        counterexample=contrast_runs(
+            law, "on the data given", one, other, again(one.trace, other.trace), advice, scenario
+        ),
     )
 
 

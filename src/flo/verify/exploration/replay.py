@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flo.core.collection import Collection
+from flo.core.display import Displayed
 from flo.core.errors import FloError, Origin, UnknownNameError, brief
 from flo.core.graph import Graph, Node
 from flo.core.operator import Operator
@@ -24,7 +25,7 @@ from flo.verify.exploration.source import SourceWriter, format_keywords, quote_t
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Replay:
+class Replay(Displayed):
     """A run along a trace."""
 
     outputs: dict[str, Any]

@@ -31,6 +31,7 @@ from flo.verify.exploration.counterexamples import (
 )
 from flo.verify.exploration.explore import Search, deliver_all, walk
 from flo.verify.exploration.moves import ADVANCE, GRAPH_RULES, BrokenStep
+from flo.verify.exploration.scenario import Scenario
 from flo.verify.exploration.source import format_expression, format_values, shorten
 from flo.verify.exploration.space import State
 from flo.verify.laws import Law
@@ -189,7 +190,9 @@ class GraphLaws:
                 outcome = f"{format_values(outputs)}, which has no end"
                 again = self.again(given, record.trace)
                 advice = laws.BOUNDED_OUTPUTS.instead
-                return report_run(self.laws["bounded"], self._about, record, outcome, again, advice)
+                return report_run(
+                    self.laws["bounded"], self._about, record, outcome, again, advice, self._scenario(given)
+                )
         ended_outputs = None if all(given.ends) else self._outputs_if_ended(delivered)
         if ended_outputs is not None and not are_equal(ended_outputs, _fixed(outputs)):
             random = self._check_one_result(given, states)
@@ -241,6 +244,10 @@ class GraphLaws:
             return f"on {', '.join(map(str, self.types)) or 'no inputs'}"
         return f"on {', '.join(f'{n}: {t}' for n, t in zip(self.names, self.types, strict=True))}"
 
+    def _scenario(self, given: Input) -> Scenario:
+        channels = given.channels(self.types)
+        return Scenario("", self.space.graph, self.types, self.output_types, channels, self.names)
+
     def _report_difference(self, role: str, given: Input, one: list[State], other: list[State]) -> Counterexample:
         random = self._check_one_result(given, one) or self._check_one_result(given, other)
         if random is not None:
@@ -261,18 +268,20 @@ class GraphLaws:
         return None
 
     def _contrast(self, role: str, given: Input, one: RunRecord, other: RunRecord, advice: str = "") -> Counterexample:
-        return contrast_runs(self.laws[role], self._about, one, other, self.again(given, other.trace), advice)
+        again = self.again(given, other.trace)
+        return contrast_runs(self.laws[role], self._about, one, other, again, advice, self._scenario(given))
 
     def _report_step(self, broken: BrokenStep, given: Input, states: list[State]) -> Counterexample:
         """Report a step that breaks a law, with the run that leads to it."""
         record = RunRecord.along(self.space, states, broken.move)
         law, again = self.laws[broken.role], self.again(given, record.trace)
         if broken.results:
-            found = contrast_runs(law, self._about, record, record, again)
+            found = contrast_runs(law, self._about, record, record, again, scenario=self._scenario(given))
             about = f"{found.about}: {broken.reason}"
             return replace(found, about=about, outcomes=broken.results, advice=broken.advice)
         before = f"before it: {format_values(record.outputs)}"
-        return report_run(law, f"{self._about}: {broken.reason}", record, before, again, broken.advice)
+        about = f"{self._about}: {broken.reason}"
+        return report_run(law, about, record, before, again, broken.advice, self._scenario(given))
 
     def check_checkpoints(self, given: Input) -> Counterexample | None:
         """Save and restore every state of a run on this input; report one from which it does not go on as before."""
@@ -289,7 +298,9 @@ class GraphLaws:
                 record = self._record(states[:count])
                 about, again = f"{self._about}: {reason[0]}", self.again(given, record.trace)
                 advice = SAME_NAME if self._lacks_a_name() else ""
-                return report_run(self.laws["checkpoint"], about, record, reason[1], again, advice)
+                return report_run(
+                    self.laws["checkpoint"], about, record, reason[1], again, advice, self._scenario(given)
+                )
         return None
 
     def _find_loss(self, state: State, end: State) -> tuple[str, str] | None:

@@ -1,0 +1,105 @@
+"""SVG and HTML as text: escaping, the width of text, colours for light and dark, and the picture that users get."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from html import escape
+from os import PathLike
+from pathlib import Path
+
+MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
+ADVANCE = 0.62
+"""The width of a character of a monospaced font, in units of its size: the widest of those above, and a little more."""
+
+LIGHT = {
+    "paper": "#ffffff",
+    "panel": "#f7f8fa",
+    "ink": "#1b1f24",
+    "muted": "#5b6470",
+    "line": "#c9cfd8",
+    "edge": "#8a94a3",
+    "accent": "#2f5bd8",
+    "accent-soft": "#e9effd",
+    "good": "#12805c",
+    "good-soft": "#e2f5ee",
+    "bad": "#c62a39",
+    "bad-soft": "#fdeaec",
+    "warm": "#a35a00",
+    "warm-soft": "#fdf1dd",
+}
+DARK = {
+    "paper": "#14171c",
+    "panel": "#1b2027",
+    "ink": "#e8ebf0",
+    "muted": "#9aa5b4",
+    "line": "#38414d",
+    "edge": "#748093",
+    "accent": "#86a8ff",
+    "accent-soft": "#1f2b47",
+    "good": "#54cf9f",
+    "good-soft": "#163329",
+    "bad": "#ff7f8a",
+    "bad-soft": "#40202a",
+    "warm": "#f0b35c",
+    "warm-soft": "#382b17",
+}
+
+
+def palette(selector: str) -> str:
+    """Return the rules of CSS that give an element the colours as variables: `var(--ink)`."""
+
+    def rule(colours: dict[str, str]) -> str:
+        return f"{selector}{{{';'.join(f'--{name}:{value}' for name, value in colours.items())}}}"
+
+    return f"{rule(LIGHT)}@media (prefers-color-scheme:dark){{{rule(DARK)}}}"
+
+
+def text_width(text: str, size: float) -> float:
+    """Return the width of a text in a monospaced font, rather too much than too little."""
+    cells = sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
+    return cells * size * ADVANCE
+
+
+def shorten(text: str, most: int) -> str:
+    """Return the text in one line of at most `most` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def tag(name: str, content: str = "", /, **attributes: object) -> str:
+    """Return an element. Attributes are escaped, the content is not. An underscore stands for a hyphen."""
+    given = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(_number(value))}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return f"<{name}{given}>{content}</{name}>" if content else f"<{name}{given}/>"
+
+
+def _number(value: object) -> str:
+    return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Picture:
+    """An SVG. Notebooks display it, `str` returns it, `save` writes it to a file."""
+
+    svg: str
+
+    def __str__(self) -> str:
+        return self.svg
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def _repr_html_(self) -> str:
+        return f'<div style="overflow:auto;max-width:100%">{self.svg}</div>'
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the SVG to a file, which any browser opens."""
+        Path(path).write_text(self.svg, encoding="utf-8")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self.svg):,} characters of SVG>"

@@ -1,0 +1,147 @@
+"""The picture of a program: every operator with its line, streams with their types, nothing on top of anything else."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import flo
+from examples.auctions import auctions
+from flo.pictures.layered import Box, Link, lay_out
+from flo.pictures.svg import text_width
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+def parsed(flow: flo.Flow) -> ElementTree.Element:
+    return ElementTree.fromstring(str(flow.draw()))
+
+
+def groups(root: ElementTree.Element, kind: str) -> list[ElementTree.Element]:
+    return [each for each in root.iter(f"{SVG}g") if kind in str(each.get("class")).split()]
+
+
+def rectangle(group: ElementTree.Element) -> tuple[float, float, float, float]:
+    rect = group.find(f"{SVG}rect")
+    assert rect is not None
+    x, y, width, height = (float(rect.get(name) or 0) for name in ("x", "y", "width", "height"))
+    return x, y, x + width, y + height
+
+
+def texts(group: ElementTree.Element) -> list[str]:
+    return ["".join(each.itertext()) for each in group.findall(f"{SVG}text")]
+
+
+def expect_nothing_overlaps(root: ElementTree.Element) -> None:
+    """Boxes beside each other do not touch, and texts are inside their boxes."""
+    for parent in root.iter():
+        boxes = [rectangle(each) for each in parent.findall(f"{SVG}g")]
+        for one, other in combinations(boxes, 2):
+            apart = one[2] < other[0] or other[2] < one[0] or one[3] < other[1] or other[3] < one[1]
+            assert apart, (one, other)
+        if parent.tag == f"{SVG}g":
+            left, top, right, bottom = rectangle(parent)
+            assert all(left <= x and y >= top and right >= x2 and bottom >= y2 for x, y, x2, y2 in boxes)
+            for each in parent.findall(f"{SVG}text"):
+                size = 10.5 if each.get("class") == "small" else 12.5
+                assert text_width("".join(each.itertext()), size) <= right - left
+                assert top < float(each.get("y") or 0) < bottom
+
+
+def test_a_program_with_bodies_and_a_defer() -> None:
+    root = parsed(auctions())
+    expect_nothing_overlaps(root)
+    assert len(groups(root, "body")) == 2
+    assert len([each for each in root.iter(f"{SVG}path") if each.get("class") == "back"]) == 1
+    drawn = [text for group in groups(root, "operator") for text in texts(group)]
+    assert "union_sets" in drawn
+    lines = [line for group in (*groups(root, "operator"), *groups(root, "body")) for line in texts(group)[1:]]
+    assert len(lines) == len(groups(root, "operator")) + len(groups(root, "body"))
+    assert all(line.startswith("auctions.py:") for line in lines)
+    types = [texts(group)[0] for group in groups(root, "stream")]
+    assert "Set[int] bounded" in types
+    assert "Sequence[Bid] unbounded" in types
+    assert {texts(group)[0] for group in groups(root, "output")} >= {"output ring", "output late", "result"}
+
+
+def test_names_are_escaped_and_shortened_and_the_whole_is_a_tooltip() -> None:
+    flow = flo.Flow("<b>&")
+    numbers = flow.input("a<b", flo.Sequence[int])
+    long = numbers.map(lambda x: x + 1 if x < 1_000_000 and x > 0 else x - 1)
+    flow.output('"quoted" & <i>', long)
+    text = str(flow.draw())
+    assert "<b>" not in text
+    assert "<i>" not in text
+    root = ElementTree.fromstring(text)
+    (operator,) = groups(root, "operator")
+    title = operator.find(f"{SVG}title")
+    assert title is not None
+    assert "x < 1000000 and x > 0" in str(title.text)
+    assert texts(operator)[0].endswith("…")
+    assert len(texts(operator)[0]) <= 38
+
+
+def test_a_flow_that_is_not_finished_is_drawn() -> None:
+    flow = flo.Flow()
+    assert "<svg" in str(flow.draw())
+    flow.input("numbers", flo.Sequence[int]).map(abs)
+    assert [str(each.get("class")) for each in groups(parsed(flow), "operator")] == ["operator idle"]
+
+
+def test_a_picture_is_displayed_and_saved(tmp_path: Path) -> None:
+    picture = auctions().draw()
+    assert picture._repr_svg_() == str(picture)
+    assert str(picture) in picture._repr_html_()
+    picture.save(tmp_path / "auctions.svg")
+    assert (tmp_path / "auctions.svg").read_text(encoding="utf-8") == str(picture)
+    assert len(repr(picture)) < 80
+    assert "prefers-color-scheme:dark" in str(picture)
+
+
+@pytest.mark.parametrize("count", [1, 30, pytest.param(300, marks=pytest.mark.slow)])
+def test_programs_of_every_size_are_laid_out_without_overlaps(count: int) -> None:
+    drawn, flow = random.Random(count), flo.Flow()
+    streams = [flow.input(f"input{place}", flo.Bag[int]) for place in range(3)]
+    for _ in range(count):
+        one, other = drawn.choice(streams[-12:]), drawn.choice(streams[-20:])
+        streams.append(one.map(abs) if drawn.random() < 0.6 else one.union(other))
+    for place, stream in enumerate(streams[-6:]):
+        flow.output(f"output{place}", stream)
+    root = parsed(flow)
+    assert len(groups(root, "operator")) == count
+    expect_nothing_overlaps(root)
+
+
+def test_a_link_over_several_ranks_passes_beside_the_boxes_between() -> None:
+    boxes = [Box(100, 20, outs=2), Box(100, 20), Box(100, 20), Box(100, 20, ins=2)]
+    links = [Link(boxes[0], boxes[1]), Link(boxes[1], boxes[2]), Link(boxes[2], boxes[3])]
+    around = Link(boxes[0], boxes[3], 1, 1)
+    layout = lay_out(boxes, [*links, around])
+    assert [box.rank for box in boxes] == [0, 1, 2, 3]
+    assert [row.top for row in layout.rows] == sorted(row.top for row in layout.rows)
+    for x, y in around.corners[2:-2]:
+        for box in boxes[1:3]:
+            inside = box.left < x < box.left + box.width and box.top <= y <= box.top + box.height
+            assert not inside
+
+
+def test_an_input_is_drawn_just_above_its_reader() -> None:
+    boxes = [Box(10, 10), Box(10, 10), Box(10, 10), Box(10, 10), Box(10, 10, ins=2)]
+    first, second, third, late, last = boxes
+    lay_out(boxes, [Link(first, second), Link(second, third), Link(third, last), Link(late, last, 0, 1)])
+    assert late.rank == 2
+
+
+def test_orders_with_fewer_crossings_are_found() -> None:
+    tops, bottoms = [Box(10, 10) for _ in range(4)], [Box(10, 10) for _ in range(4)]
+    links = [Link(one, other) for one, other in zip(tops, reversed(bottoms), strict=True)]
+    lay_out([*tops, *bottoms], links)
+    assert all(link.source.x == link.target.x for link in links)
