@@ -15,7 +15,7 @@ from flo.core.errors import FloError
 from flo.pictures import save_stepper
 from flo.pictures.states import MOST_STATES
 from flo.tools.load import find_target, isolated, load
-from flo.tools.run import find_flow, split_pair
+from flo.tools.run import find_flow, split_pairs
 
 ABOUT = """\
 Writes a page with all states that the flow of a file can reach on the data given. It opens in any browser, and takes
@@ -57,7 +57,7 @@ def run(given: argparse.Namespace) -> int:
     where = find_target(file)
     with isolated(where):
         flow = find_flow(load(where), name)
-        data = {each: read_data(flow, each, text) for each, text in map(split_pair, given.input)}
+        data = {each: read_data(flow, each, text) for each, text in split_pairs(given.input).items()}
         found = save_stepper(flow._scenario(data), given.html, given.states)
     cut = f"; cut: {len(found.open):,} of them have more steps" if found.open else ""
     print(f"{given.html}: {len(found.states):,} states{cut}")
