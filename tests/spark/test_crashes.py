@@ -24,7 +24,7 @@ def yard(tmp_path_factory):
         ("driver killed", 1),
         pytest.param("worker killed", 2, marks=pytest.mark.thorough),
         pytest.param("task fails twice", 1, marks=pytest.mark.thorough),  # as one whose process is killed
-        ("state truncated", 1),
+        pytest.param("state truncated", 1, marks=pytest.mark.thorough),
         pytest.param("executor lost", 1, marks=pytest.mark.thorough),  # a cluster: five sessions of Java
     ],
 )

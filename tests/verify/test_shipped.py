@@ -129,6 +129,7 @@ MANY = {
 
 
 @pytest.mark.slow
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.thorough) if name in MANY else name for name in names()]
 )
