@@ -22,7 +22,7 @@ from flo.values.operators.shapes import is_immutable
 INTERVAL = 0.05
 """Seconds of wall-clock time between two looks at the processor time."""
 IDLE_SHARE = 0.05
-"""A thread that uses less than this share of the time between two looks is idle. To wake it for a look takes time, too."""
+"""A thread that uses a smaller share of the time between two looks is idle. To be woken for a look takes time, too."""
 LEAST_IDLE = 20
 """A thread that only waits is idle at this many looks in a row, at least."""
 IDLE_FACTOR = 4
