@@ -22,7 +22,7 @@ from tests.api.window_oracle import expected, shown
 from tests.engines.engine import comparable
 from tests.quick import is_thorough
 
-pytestmark = pytest.mark.every(check=5)
+pytestmark = pytest.mark.every(check=5, test=2)
 
 
 class Sale(NamedTuple):

@@ -14,7 +14,7 @@ from tests.api.test_over import ORDERS, Sale, deltas, rows_of, sale
 from tests.api.window_oracle import expected
 from tests.quick import times
 
-pytestmark = pytest.mark.every(check=5)
+pytestmark = pytest.mark.every(check=5, test=2)
 
 
 def compare(make: Any, wanted: Any, seed: int) -> None:

@@ -17,7 +17,7 @@ from tests.engines.engine import Engine, comparable
 from tests.relational.harness import Query, Source, agree
 from tests.relational.rows import BERLIN, MONEY, TEXTS, TIMES
 
-pytestmark = pytest.mark.every(check=5)
+pytestmark = pytest.mark.every(check=5, test=2)
 
 HOW = ("inner", "left", "right", "full", "semi", "anti")
 

@@ -15,6 +15,8 @@ from flo.core.errors import EngineError, FloError
 from flo.spark.driver.python_errors import LONG, WorkerLost, error_for_spark, python_error
 from tests.spark.sources import files
 
+pytestmark = pytest.mark.every(test=2)
+
 NOW = {"availableNow": True}
 
 

@@ -11,7 +11,7 @@ from tests.spark.programs import GALLERY, together
 from tests.spark.simulated import agree_as_one_job, agree_simulated, as_plain
 from tests.spark.sources import stream
 
-pytestmark = pytest.mark.every(check=3)
+pytestmark = pytest.mark.every(check=3, test=2)
 
 
 @pytest.mark.parametrize("name", GALLERY)

@@ -34,7 +34,7 @@ from tests.spark.shops import (
 )
 from tests.spark.simulated import Simulated
 
-pytestmark = pytest.mark.every(check=5)
+pytestmark = pytest.mark.every(check=5, test=2)
 
 
 def tenth_of(sale: Sale) -> int:

@@ -20,6 +20,8 @@ from flo.tables.state import merging
 from tests.spark.shops import sales, sums
 from tests.spark.simulated import Simulated
 
+pytestmark = pytest.mark.every(test=2)
+
 
 @pytest.fixture(autouse=True)
 def unflushed(monkeypatch):

@@ -23,6 +23,8 @@ from tests.spark.programs import add, drawn, first, second
 from tests.spark.simulated import simulated
 from tests.spark.sources import files, stream
 
+pytestmark = pytest.mark.every(test=2)
+
 
 class Message(NamedTuple):
     key: str

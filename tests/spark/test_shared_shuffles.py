@@ -14,6 +14,8 @@ from flo.tables.values import Columns, layout_of
 from tests.spark.harness import agree
 from tests.spark.simulated import NO_SPARK, agree_simulated
 
+pytestmark = pytest.mark.every(test=2)
+
 
 class Sale(NamedTuple):
     shop: int

@@ -19,7 +19,7 @@ from flo.spark.driver.query import Query
 from flo.spark.driver.sinks import OutputChanges
 from tests.spark.sources import stream
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.every(test=2)]
 
 
 class Sale(NamedTuple):

@@ -21,7 +21,7 @@ from tests.spark.harness import streamed
 from tests.spark.shops import DATA, Sale, Shop, everything, expected, merged, sales, snapshot, sums
 from tests.spark.simulated import Simulated, in_this_process
 
-pytestmark = pytest.mark.every(check=5)
+pytestmark = pytest.mark.every(check=5, test=2)
 
 
 def test_on_a_local_disk(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ from tests.spark.shops import Sale, Shop, sales, sums
 from tests.spark.simulated import Simulated
 from tests.spark.sources import files
 
+pytestmark = pytest.mark.every(test=2)
+
 REQUIRED = ("pyarrow", "numpy", "pandas")
 """What docs/spark.md asks of a worker beside PySpark, which Spark itself brings."""
 OF_PANDAS = ("python-dateutil", "six", "pytz", "tzdata")

@@ -16,6 +16,8 @@ import flo
 import flo.spark
 from tests.sql.feeding import Feed
 
+pytestmark = pytest.mark.every(test=2)
+
 USERS = pa.schema([("id", pa.int64()), ("city", pa.string()), ("age", pa.int32()), ("op", pa.string())])
 USERS_DDL = "id long, city string, age int, op string"
 

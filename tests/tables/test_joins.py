@@ -31,7 +31,7 @@ from tests.quick import tried
 from tests.tables.harness import agree, forms, on_tables
 from tests.tables.test_elementwise import outcome
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.every(test=2)]
 
 
 class Row(NamedTuple):

@@ -17,7 +17,7 @@ from flo.core.errors import ElementError, FloError
 from flo.values.exact import Digits, mean_type, sum_type
 from tests.quick import tried
 
-pytestmark = pytest.mark.every(check=3)
+pytestmark = pytest.mark.every(check=3, test=2)
 
 WIDE = pa.decimal128(38, 0)
 MONEY = Annotated[Decimal, pa.decimal128(10, 2)]

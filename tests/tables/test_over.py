@@ -23,7 +23,7 @@ from tests.quick import tried
 from tests.tables.harness import agree, forms, on_tables
 from tests.tables.patches import colliding, whole_deltas
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.every(test=2)]
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -22,6 +22,8 @@ from tests.quick import tried
 from tests.tables.failing import fails_alike
 from tests.tables.harness import agree, forms, on_tables
 
+pytestmark = pytest.mark.every(test=2)
+
 
 class Row(NamedTuple):
     number: int

@@ -16,6 +16,8 @@ import flo
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
 
+pytestmark = pytest.mark.every(test=2)
+
 ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Havana", "Europe/Dublin", "Pacific/Apia")
 YEARS = (3, 1582, 1883, 1893, 1945, 2011, 2024, 2050, 9998)
 
