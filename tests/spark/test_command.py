@@ -23,8 +23,6 @@ streamed, whole = sums(False), sums(True)
 ROWS = """
 from typing import NamedTuple
 
-pytestmark = pytest.mark.every(test=2)
-
 class Sale(NamedTuple):
     shop: str
     price: int
