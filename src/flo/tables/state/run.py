@@ -241,7 +241,8 @@ def merge_runs(runs: list[Run]) -> Run:
 def join_parts(parts: Sequence[Run]) -> Run:
     """The run whose parts these are, one after the other. Columns of sums that a part lacks are zero in it."""
     names = list(dict.fromkeys(name for part in parts for name in part.table.column_names))
-    table = pa.concat_tables([_with_columns(part.table, names) for part in parts]).combine_chunks()
+    tables = [_with_columns(part.table, names) for part in parts]
+    table = pa.concat_tables(tables, promote_options="default").combine_chunks()  # some say that they have no nulls
     numbers = np.concatenate([part.keys.numbers for part in parts])
     whole = Run(parts[0].columns, Keys(numbers, all(part.keys.exact for part in parts)), table).resting()
     ends = np.cumsum([part.rows for part in parts]).tolist()
