@@ -19,6 +19,7 @@ from flo.core.errors import CollectionError, FloError, TypeMismatch, UnknownName
 from flo.spark.driver.sinks import OutputChanges, rows_of
 from flo.spark.tasks.latest_rows import CHANGE, LatestRows
 from flo.spark.tasks.output_files import Output
+from flo.sql.catalyst import quoted
 from flo.tables.values import is_ordered, layout_of
 
 FEW = 100_000
@@ -123,11 +124,6 @@ class Upserting(ABC):
 def identity_of(changes: OutputChanges) -> str:
     """The id of the checkpoint, which is random, and the output: versions are those of this pair."""
     return f"{changes.checkpoint} {changes.output}"
-
-
-def quoted(name: str, quote: str = "`") -> str:
-    """A name in SQL, whatever its characters are."""
-    return f"{quote}{name.replace(quote, quote * 2)}{quote}"
 
 
 def expect_format(spark: SparkSession, name: str) -> None:

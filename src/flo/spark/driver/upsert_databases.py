@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from flo.core.errors import ElementError, FloError, TypeMismatch, UnknownNameError
-from flo.spark.driver.keyed_output import KeyedOutput, Upserting, identity_of, quoted
+from flo.spark.driver.keyed_output import KeyedOutput, Upserting, identity_of
 from flo.spark.driver.sinks import OutputChanges
 from flo.spark.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
 
@@ -81,7 +81,7 @@ class Database(Upserting):
 
     def _apply(self, cursor: Any, rows: KeyedOutput, latest: pa.Table) -> None:
         cursor.adbc_ingest(STAGED, self._sent(latest), mode="create", temporary=True)
-        key = ", ".join(quoted(name, '"') for name in rows.key)
+        key = ", ".join(_quoted(name) for name in rows.key)
         if rows.declared:
             cursor.execute(
                 f"SELECT {key} FROM {STAGED} WHERE {CHANGE} = '{INSERT}' AND ({key}) IN (SELECT {key} FROM {self.name})"
@@ -92,9 +92,9 @@ class Database(Upserting):
         cursor.execute(
             f"DELETE FROM {self.name} WHERE ({key}) IN (SELECT {key} FROM {STAGED} WHERE {CHANGE} = '{DELETE}')"
         )
-        columns = ", ".join(quoted(name, '"') for name in rows.schema.names)
+        columns = ", ".join(_quoted(name) for name in rows.schema.names)
         values = ", ".join(self._read(field) for field in rows.schema)
-        new = ", ".join(f"{quoted(name, chr(34))} = excluded.{quoted(name, chr(34))}" for name in rows.others)
+        new = ", ".join(f"{_quoted(name)} = excluded.{_quoted(name)}" for name in rows.others)
         cursor.execute(
             f"INSERT INTO {self.name} ({columns}) SELECT {values} FROM {STAGED} WHERE {CHANGE} <> '{DELETE}'"
             f" ON CONFLICT ({key}) DO {f'UPDATE SET {new}' if new else 'NOTHING'}"
@@ -104,11 +104,11 @@ class Database(Upserting):
     @property
     def name(self) -> str:
         """The table in SQL."""
-        return ".".join(quoted(part, '"') for part in self.target.split("."))
+        return ".".join(_quoted(part) for part in self.target.split("."))
 
     def _create(self, rows: KeyedOutput) -> str:
-        columns = [f"{quoted(field.name, chr(34))} {self._type(rows.name, field)}" for field in rows.schema]
-        key = ", ".join(quoted(name, '"') for name in rows.key)
+        columns = [f"{_quoted(field.name)} {self._type(rows.name, field)}" for field in rows.schema]
+        key = ", ".join(_quoted(name) for name in rows.key)
         return f"CREATE TABLE IF NOT EXISTS {self.name} ({', '.join(columns)}, PRIMARY KEY ({key}))"
 
     def _type(self, output: str, field: pa.Field) -> str:
@@ -131,7 +131,7 @@ class Database(Upserting):
 
     def _read(self, field: pa.Field) -> str:
         """A column of the temporary table, in the type of the table."""
-        name = quoted(field.name, '"')
+        name = _quoted(field.name)
         return f"CAST({name} AS {self._type('', field)})" if kind_of(field.type) in self.as_text else name
 
     @contextmanager
@@ -217,6 +217,11 @@ class DuckDB(Database):
         "timestamp": "TIMESTAMP",
         "instant": "TIMESTAMPTZ",
     }
+
+
+def _quoted(name: str) -> str:
+    """A name in the SQL of these databases, whatever its characters are."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def kind_of(kind: pa.DataType) -> str:

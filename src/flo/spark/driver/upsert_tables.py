@@ -11,10 +11,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from flo.core.errors import FloError, TypeMismatch
-from flo.spark.driver.keyed_output import KeyedOutput, Upserting, expect_format, identity_of, quoted
+from flo.spark.driver.keyed_output import KeyedOutput, Upserting, expect_format, identity_of
 from flo.spark.driver.sinks import OutputChanges
 from flo.spark.session import hold_settings
 from flo.spark.tasks.latest_rows import CHANGE, DELETE, INSERT
+from flo.sql.catalyst import quoted
 
 TWICE = "two rows of the output have the key "
 EXTENSIONS = ("spark.sql.extensions", "the setting that lets SQL change such tables: see docs/connectors.md")

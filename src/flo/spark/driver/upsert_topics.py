@@ -14,9 +14,10 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as sf
 
 from flo.core.errors import FloError
-from flo.spark.driver.keyed_output import KeyedOutput, Upserting, expect_format, identity_of, quoted
+from flo.spark.driver.keyed_output import KeyedOutput, Upserting, expect_format, identity_of
 from flo.spark.driver.sinks import OutputChanges
 from flo.spark.tasks.latest_rows import CHANGE, DELETE
+from flo.sql.catalyst import quoted
 
 SERVERS = "kafka.bootstrap.servers"
 KEY, VALUE = "key", "value"

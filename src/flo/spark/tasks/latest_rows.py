@@ -17,6 +17,8 @@ CHANGE = "_change"
 """The column that says what happened to a key."""
 INSERT, UPDATE, DELETE = "insert", "update", "delete"
 _PLACE, _ADDED, _REMOVED = "+place", "+added", "+removed"
+AGGREGATED = ((_PLACE, "max"), (_ADDED, "sum"), (_REMOVED, "sum"))
+"""What is computed for each key: the row that it has last, and how many rows came and went."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,7 @@ class LatestRows:
         found = found.append_column(_PLACE, pa.array(np.where(weights > 0, places, places - changes.num_rows)))
         found = found.append_column(_ADDED, pa.array(np.maximum(weights, 0)))
         found = found.append_column(_REMOVED, pa.array(np.minimum(weights, 0)))
-        by_key = found.group_by(list(self.key), use_threads=False).aggregate(
-            [(_PLACE, "max"), (_ADDED, "sum"), (_REMOVED, "sum")]
-        )
+        by_key = found.group_by(list(self.key), use_threads=False).aggregate(list(AGGREGATED))
         place, added, removed = (by_key[f"{name}_{how}"].to_numpy() for name, how in AGGREGATED)
         if (added > 1).any() or (removed < -1).any():
             self._fail(by_key.slice(int(np.flatnonzero((added > 1) | (removed < -1))[0]), 1))
@@ -60,9 +60,6 @@ class LatestRows:
 
     def _fail(self, key: pa.Table) -> None:
         raise two_rows_error(self.output, ", ".join(f"{name}={brief(key[name][0].as_py())}" for name in self.key))
-
-
-AGGREGATED = ((_PLACE, "max"), (_ADDED, "sum"), (_REMOVED, "sum"))
 
 
 def two_rows_error(output: str, key: str) -> ElementError:
