@@ -27,9 +27,7 @@ EDGES: set[Calls] = {
 
 
 def reachable(failed: str, hops: int) -> flo.Flow:
-    def hop(
-        calls: flo.Stream[flo.Set[Calls], flo.Bounded], loop: flo.Loop
-    ) -> flo.Stream[flo.Set[str], flo.Bounded]:
+    def hop(calls: flo.Stream[flo.Set[Calls], flo.Bounded], loop: flo.Loop) -> flo.Stream[flo.Set[str], flo.Bounded]:
         down = loop.read_defer("down", flo.Set[str], initial={failed})
         more = down.union(down.join(calls))
         loop.write_defer("down", more)

@@ -1,13 +1,11 @@
 """The documentation site: every page is in the navigation, and the API reference has everything that users import.
 
-`make thorough` builds the site, with broken links as errors, and searches it in Chromium.
+`make thorough` builds the site, with broken links as errors, and searches it (tests/pictures/test_browser.py).
 """
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ import pytest
 import flo
 import flo.authoring
 import flo.spark
+from tests.errors_page import PAGE, Kind, kinds, page
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -55,9 +54,11 @@ def test_the_api_reference_has_every_public_name(page: str, module: Any) -> None
     assert sorted(public - there - {"verify"}) == []
 
 
-@pytest.mark.thorough
-def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
-    pytest.importorskip("sphinx", reason="the `docs` extra is not installed: make docs")
-    build = [sys.executable, "-m", "sphinx", "-q", "-E", "-W", "--keep-going", "-b", "html", "docs", str(tmp_path)]
-    done = subprocess.run(build, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.returncode == 0, done.stderr
+def test_the_page_of_errors_is_what_the_code_says() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "make errors"
+
+
+@pytest.mark.parametrize("kind", kinds().values(), ids=lambda kind: kind.name)
+def test_every_error_says_its_cause_and_its_fix(kind: Kind) -> None:
+    assert kind.cause
+    assert kind.fix
