@@ -2,10 +2,11 @@
 # To choose the Python that makes it: make test PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check thorough bench chaos versions connectors laws format clean java browser
+.PHONY: help demo test check thorough bench chaos versions connectors laws errors docs format clean java browser
 
 BIN   := .venv/bin
 READY := .venv/.ready
+DOCS  := .venv/.docs
 
 # Pythons to try, in order; the first that is 3.11 to 3.14 and has venv and ensurepip is used.
 PYTHONS := $(PYTHON) python3.13 python3.12 python3.11 python3.14 python3 python
@@ -46,7 +47,7 @@ check: $(READY) java ## lint, formatting, types and the fast tests
 	$(BIN)/mypy
 	$(BIN)/python -m pytest $(XDIST) -m "not slow" -x -q $(PYTEST_ARGS)
 
-thorough: $(READY) java browser ## everything that takes too long for make test, and crash trials
+thorough: $(READY) $(DOCS) java browser ## everything that takes too long for make test, and crash trials
 	$(BIN)/python -m pytest $(XDIST) --thorough $(PYTEST_ARGS)
 	@$(BIN)/python -m tests.spark.chaos --trials $(TRIALS)
 
@@ -74,6 +75,13 @@ connectors: $(READY) java ## Kafka, Delta, Iceberg and databases, real ones on l
 
 laws: $(READY) ## check all that is shipped, and write docs/laws.md
 	@$(BIN)/python -m tests.verify.laws_table
+
+errors: $(READY) ## write docs/errors.md from the code
+	@$(BIN)/python -m tests.errors_page
+
+docs: $(DOCS) ## build the documentation site, build/docs/index.html
+	$(BIN)/python -m sphinx -q -E -W --keep-going -b html docs build/docs
+	@echo "Open build/docs/index.html"
 
 format: $(READY) ## fix what ruff can fix, then format
 	$(BIN)/ruff check --fix-only .
@@ -119,4 +127,9 @@ $(READY): pyproject.toml constraints.txt
 	fi
 	@echo "Setting up .venv with $$($(BIN)/python --version) (about a minute, only when dependencies change) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt
+	@touch $@
+
+# The packages that build the documentation site; tests other than the thorough ones do without them.
+$(DOCS): $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]' -c constraints.txt
 	@touch $@

@@ -27,7 +27,8 @@ from flo.core import term
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 ON_SPARK = [
-    ROOT / "docs" / name for name in ("change-data.md", "connectors.md", "reading-views.md", "spark.md", "sql.md")
+    ROOT / "docs" / name
+    for name in ("change-data.md", "connectors.md", "migrating.md", "reading-views.md", "spark.md", "sql.md")
 ]
 """Run by tests/spark, which has a session."""
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -188,3 +190,24 @@ def test_no_text_of_a_picture_lies_on_another_one(reader: Reader, tmp_path: Path
             "return bad }"
         )
         assert overlapping == []
+
+
+@pytest.mark.thorough
+def test_the_documentation_site_is_searched_offline(reader: Reader, tmp_path: Path) -> None:
+    """Builds the site, opens its pages as files, and finds a page by a word in it."""
+    pytest.importorskip("sphinx", reason="the `docs` extra is not installed: make docs")
+    root = Path(__file__).parents[2]
+    build = [sys.executable, "-m", "sphinx", "-q", "-E", "-W", "--keep-going", "-b", "html", "docs", str(tmp_path)]
+    done = subprocess.run(build, capture_output=True, text=True, cwd=root, check=False)
+    assert done.returncode == 0, done.stderr
+    for width, scheme in ((1280, "light"), (390, "dark")):
+        for name in ("index", "sql", "errors", "api/flows", "source/examples/first.py"):
+            page = reader.open(tmp_path / f"{name}.html", width=width, scheme=scheme)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page = reader.open(tmp_path / "index.html")
+    page.get_by_placeholder("Search").first.fill("event_when_above")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#search-results li a")
+    assert "operators.html" in " ".join(
+        link.get_attribute("href") for link in page.locator("#search-results li a").all()
+    )

@@ -96,10 +96,12 @@ def brief(item: Any, most: int = 80) -> str:
 
 
 class FloError(Displayed, Exception):
-    """Base class of Flo's errors.
+    """Base class of Flo's errors, and the class of those that have none of their own.
 
-    `summary` and `facts` may contain `{input}`: the name of the stream at fault, filled in by the caller that knows it.
+    Fix: read the lines below the message; `instead` has what to write.
     """
+
+    # `summary` and `facts` may contain `{input}`: the name of the stream at fault, filled in by the caller that knows it
 
     def __init__(
         self,
@@ -150,23 +152,41 @@ class FloError(Displayed, Exception):
 
 
 class TypeMismatch(FloError):
-    """A graph or operator is not well typed."""
+    """A graph or operator is not well typed.
+
+    Fix: a verb got arguments or streams of the types that it asks for: the message has the expected and the given
+    type.
+    """
 
 
 class BoundednessError(TypeMismatch):
-    """An operator would wait for the end of a stream that may never end."""
+    """An operator would wait for the end of a stream that may never end.
+
+    Fix: cut the stream into pieces that end (`batch`, `tumbling`), ask for a running result (`scan`, `group_by`),
+    read a growing value through a threshold, or declare the input with `bounded=True` if it does end.
+    """
 
 
 class CollectionError(TypeMismatch):
-    """An operator got a collection that it does not support."""
+    """An operator got a collection that it does not support.
+
+    Fix: convert the stream first (`to_zset`, `to_bag`, `to_set`, `sort`), or use the verb that the message names.
+    """
 
 
 class OrderError(CollectionError):
-    """An operator needs an ordered collection and got an unordered one."""
+    """An operator needs an ordered collection and got an unordered one.
+
+    Fix: sort a bounded stream (`sort`), give each key an order (`key_by`, `per_key`), or use a verb that needs
+    none.
+    """
 
 
 class DeferError(TypeMismatch):
-    """A defer key is written twice, never written, or read and written with different types."""
+    """A defer key is written twice, never written, or read and written with different types.
+
+    Fix: write each key that is read exactly once in the body, with the type that is read.
+    """
 
     key: str | None = None
 
@@ -176,35 +196,62 @@ class DeferError(TypeMismatch):
 
 
 class ThresholdError(TypeMismatch):
-    """Two thresholds could both be passed, so the observed one would depend on timing."""
+    """Two thresholds could both be passed, so the observed one would depend on timing.
+
+    Fix: use one `event_when_above` for each threshold.
+    """
 
 
 class LawError(FloError):
-    """A function or an operator breaks a law it must satisfy."""
+    """A function or an operator breaks a law it must satisfy.
+
+    Fix: the message has values that show it. Use a function that keeps the law, or a verb that does not need it; a
+    claim such as `commutative="why"` is believed at run time and tried by `flo.verify.check`.
+    """
 
 
 class ScopeError(FloError):
-    """A stream is used outside the flow or the `nest` body it belongs to."""
+    """A stream is used outside the flow or the `nest` body it belongs to.
+
+    Fix: pass the stream to the body as an argument of `nest`, return it as a result, or build both streams in one
+    flow.
+    """
 
 
 class NameTakenError(FloError):
-    """A name is used twice."""
+    """A name is used twice.
+
+    Fix: choose another name.
+    """
 
 
 class UnusedInputError(FloError):
-    """An input is declared and nothing reads it."""
+    """An input is declared and nothing reads it.
+
+    Fix: make it an output, use it, or remove it.
+    """
 
 
 class UnknownNameError(FloError):
-    """The flow has no input, output or function of that name."""
+    """The flow has no input, output or function of that name.
+
+    Fix: the message lists the names that there are.
+    """
 
 
 class UnknownVerbError(FloError, AttributeError):
-    """A stream has no verb of that name."""
+    """A stream has no verb of that name.
+
+    Fix: the message names the verb of Flo that does the same.
+    """
 
 
 class ElementError(FloError):
-    """An element does not belong to its stream's declared type."""
+    """An element does not belong to its stream's declared type.
+
+    Fix: correct the data or the declared type; `X | None` allows nulls. On tables and Spark, `on_error="divert"`
+    keeps such rows apart and goes on.
+    """
 
     position: int = 0
 
@@ -216,7 +263,11 @@ class ElementError(FloError):
 
 
 class FunctionError(FloError):
-    """A function of the user raised while an operator was running it."""
+    """A function of the user raised while an operator was running it.
+
+    Fix: the message has your line and the element. Correct the function or the data; on tables and Spark,
+    `on_error="divert"` keeps such rows apart.
+    """
 
 
 class EngineError(Exception):
@@ -224,8 +275,15 @@ class EngineError(Exception):
 
 
 class NotationError(FloError):
-    """The text is not a graph in the paper's notation."""
+    """The text is not a graph in the paper's notation.
+
+    Fix: write it as `str(flow.graph())` does.
+    """
 
 
 class CheckpointError(FloError):
-    """The bytes are not a state of this program."""
+    """The bytes are not a state of this program.
+
+    Fix: start the program that wrote the state, or start with an empty checkpoint. For a damaged file, `flo state
+    verify` says what is missing; the page "Operations" has the steps.
+    """

@@ -76,7 +76,10 @@ for the user's value."""
 
 
 class NoJava(FloError):
-    """Java, which Spark needs, is not installed."""
+    """Java, which Spark needs, is not installed.
+
+    Fix: install Java 17 or newer, or set JAVA_HOME.
+    """
 
 
 def embedded(name: str, *, cores: int | None = None, master: str | None = None, memory: str = "2g") -> SparkSession:

@@ -73,7 +73,10 @@ VISIBLE, EOF = 0, -1
 
 
 class UnsupportedQueryError(FloError):
-    """A query that cannot be maintained: the node of its plan, the expression, the reason, and how to rewrite it."""
+    """A query that cannot be maintained: the node of its plan, the expression, the reason, and how to rewrite it.
+
+    Fix: rewrite the query as the message says; the page "Spark SQL as views" has them all.
+    """
 
     def __init__(self, node: str, reason: str, expression: str = "", instead: tuple[str, str] | None = None) -> None:
         super().__init__(

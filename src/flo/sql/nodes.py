@@ -22,7 +22,10 @@ from flo.sql.sql_text import sql_text
 
 
 class SqlError(ElementError):
-    """An error that Spark raises for a row in ANSI mode: `condition` is the name that Spark gives it."""
+    """An error that Spark raises for a row in ANSI mode: `condition` is the name that Spark gives it.
+
+    Fix: batch Spark fails on the same rows: correct the data, or write `try_cast`, `try_add` or `try_divide`.
+    """
 
     def __init__(self, condition: str, summary: str) -> None:
         super().__init__(f"[{condition}] {summary}")

@@ -29,7 +29,10 @@ SETTING = "spark.sql.optimizer.excludedRules"
 
 
 class QueryError(FloError):
-    """A query that Spark rejects, with Spark's message. `line` is the line of the query that Spark names, if any."""
+    """A query that Spark rejects, with Spark's message. `line` is the line of the query that Spark names, if any.
+
+    Fix: correct the query; it must run in batch Spark.
+    """
 
     line: int | None = None
 

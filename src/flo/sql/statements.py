@@ -16,7 +16,10 @@ END = ";"
 
 
 class StatementError(FloError):
-    """A statement that Spark cannot parse, with Spark's message."""
+    """A statement that Spark cannot parse, with Spark's message.
+
+    Fix: correct the statement on the line that the message names.
+    """
 
 
 @dataclass(frozen=True)

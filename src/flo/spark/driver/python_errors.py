@@ -25,7 +25,10 @@ LONG = 2_000
 
 
 class WorkerLost(FloError):
-    """A Python worker of Spark has died."""
+    """A Python worker of Spark has died.
+
+    Fix: look for a function that needs too much memory or ends the process; start the query again, it resumes.
+    """
 
 
 def python_error(error: Exception) -> Exception:

@@ -371,7 +371,10 @@ class RowNumbers(Axis):
 
 
 class NoTime(ElementError):
-    """A row has no valid time. The operator on values raises the error that users see."""
+    """A row has no valid time. The operator on values raises the error that users see.
+
+    Fix: give every row a time, or filter out those without.
+    """
 
 
 def kind_of(time: Any, durations: list[Any]) -> type | None:

@@ -1,0 +1,42 @@
+"""The starting points that run on Spark, on the session of all tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from examples import fraud_alerts, sql_over_changes
+
+
+def test_fraud_alerts(spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fraud_alerts.write_log(tmp_path / "log")
+    messages = fraud_alerts.from_folder(spark, tmp_path / "log")
+    query = fraud_alerts.start(spark, messages, tmp_path / "checkpoint", shards=2, trigger={"availableNow": True})
+    query.wait()
+    fraud_alerts.show(query)
+    assert capsys.readouterr().out.splitlines() == [
+        "ALERT from second 0: card eve paid 4 times, 2,000.00, in 1 countries",
+        "ALERT from second 0: card joe paid 2 times, 820.00, in 2 countries",
+        "late, looked at by nobody yet: Payment(card='cyd', country='FR', cents=10, second=7)",
+    ]
+
+
+def test_fraud_alerts_are_those_of_the_program_on_values() -> None:
+    found = fraud_alerts.fraud_alerts().run(payments=dict(enumerate(fraud_alerts.LOG)))
+    assert sorted(alert.card for alert in found["alerts"]) == ["eve", "joe"]
+    assert [payment.card for payment in found["late"]] == ["cyd"]
+
+
+def test_sql_over_changes(spark: Any, tmp_path: Path) -> None:
+    first, second = sql_over_changes.run(spark, tmp_path)
+    assert [(row["city"], row["customer"], row["spent"]) for row in first] == [
+        ("Oslo", "bob", 75.0),
+        ("Oslo", "ann", 50.0),
+        ("Rome", "dan", 99.0),
+    ]
+    assert [(row["city"], row["customer"], row["spent"]) for row in second] == [
+        ("Oslo", "cyd", 200.0),
+        ("Oslo", "bob", 75.0),
+    ]
