@@ -59,7 +59,8 @@ def save_stepper(scenario: Scenario, path: str | PathLike[str], most: int = MOST
 <span class="hint long"><kbd>←</kbd> <kbd>→</kbd> back and forward, <kbd>1</kbd> to <kbd>9</kbd> choose</span></div>
 <main class="stepper"><section><h2 id="enabled"></h2><ul class="choices" id="choices"></ul>
 <h2>steps taken</h2><ol class="steps" id="way"></ol></section><section id="step"></section></main>"""
-    content = _graph(found, False, 1) + stepper + _data(found, (), bad=False) + _scripts("stepper.js")
+    content = _graph(found, False, 1) + stepper + _program(scenario)
+    content += _data(found, (), bad=False) + _scripts("stepper.js")
     _write(path, f"{scenario.name}, step by step", head + content)
     return found
 
@@ -98,10 +99,19 @@ def _runs(
             '<div id="inspected"></div>',
             controls,
             f'<main class="columns{" one" * (len(runs) == 1)}">{columns}</main>',
+            _program(scenario),
             _data(found, runs, bad=bad),
             _scripts("runs.js"),
         ]
     )
+
+
+def _program(scenario: Scenario) -> str:
+    """Return the picture of the program, if it is a flow."""
+    if scenario.draw is None:
+        return ""
+    svg = str(scenario.draw()).replace(' xmlns="http://www.w3.org/2000/svg"', "")  # it is inside a page
+    return f'<section class="program"><h2>the program</h2><div class="panel">{svg}</div></section>'
 
 
 def _law_note(broken: Counterexample) -> str:
