@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,50 +12,10 @@ import pytest
 import flo
 from examples.auctions import auctions
 from flo.pictures.pages import save_stepper
+from tests.pictures.browser import IN_BROWSER, Reader
 from tests.pictures.test_pages import increment, race
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed: apt-get install chromium"),
-    pytest.mark.slow,
-    pytest.mark.xdist_group("browser"),
-]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium has none for root
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=sandbox)
-        yield browser
-        browser.close()
-
-
-class Reader:
-    """A reader of a page: opens it at a size and in a colour scheme, and collects what must not happen."""
-
-    def __init__(self, browser: Any) -> None:
-        self.browser = browser
-        self.faults: list[str] = []
-
-    def open(self, path: Path, fragment: str = "", width: int = 1280, scheme: str = "light") -> Any:
-        context = self.browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        page = context.new_page()
-        page.on("console", lambda said: self.faults.append(said.text))
-        page.on("pageerror", lambda error: self.faults.append(str(error)))
-        page.on("request", lambda asked: asked.url.startswith("file:") or self.faults.append(asked.url))
-        page.goto(f"{path.as_uri()}{fragment}")
-        return page
-
-
-@pytest.fixture
-def reader(chromium: Any) -> Iterator[Reader]:
-    opened = Reader(chromium)
-    yield opened
-    for context in chromium.contexts:
-        context.close()
-    assert not opened.faults
+pytestmark = IN_BROWSER
 
 
 def bag_and_numbers() -> flo.Flow:

@@ -295,7 +295,7 @@ class Flow(Displayed):
         data = {names.index(name): items for name, items in given.items()}
         channels = split_into_channels(data, kinds, None, tuple(names))
         output_names = (*self._outputs, *self._late())
-        return Scenario(self.name, self.graph(), kinds, outputs, channels, tuple(names), output_names)
+        return Scenario(self.name, self.graph(), kinds, outputs, channels, tuple(names), output_names, self.draw)
 
     @staticmethod
     def _given(

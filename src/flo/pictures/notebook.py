@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
 from html import escape
 from itertools import islice, zip_longest
 from typing import Any
@@ -85,8 +87,14 @@ def html_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: s
     return f"<table>{named}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def cell_text(value: Any) -> str:
+    """Return a value as the text of a cell."""
+    plain = isinstance(value, (str, Decimal, date, time, timedelta))
+    return str(value) if plain else brief(value, 10 * MOST_OF_A_CELL)
+
+
 def _cell(value: Any) -> str:
-    text = value if isinstance(value, str) else brief(value, 10 * MOST_OF_A_CELL)
+    text = cell_text(value)
     if len(text) <= MOST_OF_A_CELL:
         return escape(text)
     return f'<span title="{escape(text)}">{escape(text[: MOST_OF_A_CELL - 1])}…</span>'

@@ -59,7 +59,8 @@ def save_stepper(scenario: Scenario, path: str | PathLike[str], most: int = MOST
 <span class="hint long"><kbd>←</kbd> <kbd>→</kbd> back and forward, <kbd>1</kbd> to <kbd>9</kbd> choose</span></div>
 <main class="stepper"><section><h2 id="enabled"></h2><ul class="choices" id="choices"></ul>
 <h2>steps taken</h2><ol class="steps" id="way"></ol></section><section id="step"></section></main>"""
-    content = _graph(found, False, 1) + stepper + _data(found, (), bad=False) + _scripts("stepper.js")
+    content = _graph(found, False, 1) + stepper + _program(scenario)
+    content += _data(found, (), bad=False) + _scripts("stepper.js")
     _write(path, f"{scenario.name}, step by step", head + content)
     return found
 
@@ -98,10 +99,19 @@ def _runs(
             '<div id="inspected"></div>',
             controls,
             f'<main class="columns{" one" * (len(runs) == 1)}">{columns}</main>',
+            _program(scenario),
             _data(found, runs, bad=bad),
             _scripts("runs.js"),
         ]
     )
+
+
+def _program(scenario: Scenario) -> str:
+    """Return the picture of the program, if it is a flow."""
+    if scenario.draw is None:
+        return ""
+    svg = str(scenario.draw()).replace(' xmlns="http://www.w3.org/2000/svg"', "")  # it is inside a page
+    return f'<section class="program"><h2>the program</h2><div class="panel">{svg}</div></section>'
 
 
 def _law_note(broken: Counterexample) -> str:
@@ -146,7 +156,6 @@ def _graph(found: StateGraph, bad: bool, runs: int) -> str:
 
 
 def _data(found: StateGraph, runs: list[list[int]] | tuple[()], *, bad: bool) -> str:
-    """Return the data of a page, as JSON that cannot end its script element."""
     data: dict[str, Any] = found.to_data()
     pairs = [(one, other) for one, other, _ in found.edges]
     kept = [state for run in runs for edge in run for state in pairs[edge]]
@@ -154,12 +163,27 @@ def _data(found: StateGraph, runs: list[list[int]] | tuple[()], *, bad: bool) ->
     data["dots"] = arrange(len(found.states), pairs, [0, *kept, *data["outcomes"]]).to_data()
     data["ways"] = [each if each < LARGEST_NUMBER else f"{each:.1e}" for each in ways]
     data |= {"runs": runs, "bad": bad, "cut": _cut(found)}
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return data_script(data)
+
+
+def data_script(data: dict[str, Any]) -> str:
+    """Return the data of a page, as JSON that cannot end its script element."""
+    text = to_json(data).replace("<", "\\u003c")
     return f'<script type="application/json" id="data">{text}</script>'
 
 
+def to_json(data: dict[str, Any]) -> str:
+    """Return data as short JSON."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def own_script(*names: str) -> str:
+    """Return scripts of this package, as one."""
+    return f"<script>{''.join(_own_file(name) for name in names)}</script>"
+
+
 def _scripts(last: str) -> str:
-    return f"<script>{''.join(_own_file(name) for name in ('view.js', 'graph.js', last))}</script>"
+    return own_script("dom.js", "view.js", "graph.js", last)
 
 
 def _own_file(name: str) -> str:
@@ -167,11 +191,20 @@ def _own_file(name: str) -> str:
 
 
 def _write(path: str | PathLike[str], title: str, content: str) -> None:
-    style = f":root{{--mono:{MONO};--sans:{SANS}}}{palette(':root')}{_own_file('page.css')}"
+    Path(path).write_text(page_text(title, content), encoding="utf-8")
+
+
+def page_text(
+    title: str, content: str, *, styles: tuple[str, ...] = ("page.css",), asks_own_server: bool = False
+) -> str:
+    """Return a whole page, which may ask nobody for anything, or only the server that it comes from."""
+    own = "".join(map(_own_file, styles))
+    style = f":root{{--mono:{MONO};--sans:{SANS}}}{palette(':root')}{own}"
     allowed = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-    page = f"""<!doctype html>
+    allowed += "; connect-src 'self'; img-src data:" if asks_own_server else ""
+    icon = '<link rel="icon" href="data:,">' if asks_own_server else ""  # a browser asks a server for one
+    return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{allowed}"><title>{escape(title)}</title>
+<meta http-equiv="Content-Security-Policy" content="{allowed}">{icon}<title>{escape(title)}</title>
 <style>{style}</style></head><body><div class="wrap">{content}</div></body></html>
 """
-    Path(path).write_text(page, encoding="utf-8")

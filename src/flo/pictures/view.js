@@ -1,16 +1,5 @@
 // A state as a table of buffers, a step as an inference rule. `data` is what states.py has written.
-"use strict";
-const data = JSON.parse(document.getElementById("data").textContent);
 const places = data.slots.length;
-const byId = (id) => document.getElementById(id);
-
-/** Make an element; strings become text, never markup. */
-function make(tag, className, ...children) {
-  const node = document.createElement(tag);
-  if (className) node.className = className;
-  node.append(...children.filter((child) => child !== null && child !== ""));
-  return node;
-}
 
 const edges = [];
 const leaving = Array.from({ length: data.states.length / places }, () => []);

@@ -32,12 +32,14 @@ from flo.core.errors import (
 from flo.core.graph import names, sequence
 from flo.core.stream_type import StreamTypes
 from flo.core.typing import initial
+from flo.pictures.notebook import html_text
 from flo.spark.checkpoint.commits import committed_versions
 from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.program_changes import describe_program, resolve_shards, update_description
 from flo.spark.checkpoint.retention import Retention
 from flo.spark.checkpoint.spark_logs import SPARK, expect_sound_logs
 from flo.spark.driver.inputs import BoundInput, NativePrefix, Order, bind_input, describe_source, has_weights
+from flo.spark.driver.job_names import hold_description
 from flo.spark.driver.micro_batches import MicroBatches
 from flo.spark.driver.query import Query
 from flo.spark.driver.shipping import resolve_annotations, ship
@@ -45,7 +47,8 @@ from flo.spark.driver.sink_choice import expect_columns, expect_weights, sink_of
 from flo.spark.driver.sinks import DIVERTED, OutputChanges, Sink
 from flo.spark.driver.upserts import Upsert
 from flo.spark.driver.views import View
-from flo.spark.plan.explain import explain_plan
+from flo.spark.driver.watch import Watched
+from flo.spark.plan.explain import Block, explain_plan, plan_blocks
 from flo.spark.plan.planning import plan_stages, segment_of
 from flo.spark.plan.retractions import Cause, find_retractions
 from flo.spark.plan.stages import MOST_SHARDS
@@ -157,13 +160,16 @@ class OnSpark:
             count = resolve_shards(folder, ours, shards)
             offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{SPARK}"
             expect_sound_logs(offsets, max(committed_versions(folder), default=None))
-            batches = MicroBatches(self._spark, self._plan, planned_outputs, folder, count, ours["id"], retention)
+            batches = MicroBatches(
+                self._spark, self._plan, planned_outputs, folder, count, ours["id"], retention, self._flow.name
+            )
             blobs = {name: batches.add_input(name, each, divert) for name, each in bound.items()}
             update_description(folder, ours)
             static = [blobs[name] for name in frames if name not in streaming]
             ended = {place for place, name in enumerate(self._inputs) if name in frames and name not in streaming}
             streams = [blobs[name] for name in streaming]
-            return Query(self._flow.name, batches, streams, static, ended, sinks, dict(trigger or {}), lease, offsets)
+            watched = Watched(self._flow.name, self._blocks(count), list(frames), self._late_outputs())
+            return Query(watched, batches, streams, static, ended, sinks, dict(trigger or {}), lease, offsets)
         except BaseException as error:
             if lease is not None:
                 lease.release()
@@ -191,11 +197,13 @@ class OnSpark:
             _expect_shards(shards)
             kinds = {n: PARTS if isinstance(t.collection, Columns) else VIEW for n, t in self._output_types.items()}
             outputs = self._planned_outputs(kinds)
-            batches = MicroBatches(self._spark, self._plan, outputs, folder, shards or self._parallelism())
+            count = shards or self._parallelism()
+            batches = MicroBatches(self._spark, self._plan, outputs, folder, count, name=self._flow.name)
             divert = expect_one_of("on_error", on_error, OnError) == "divert"
             bound = self._bind_inputs(frames, order or {}, divert)
             blobs = [batches.add_input(name, each, divert) for name, each in bound.items()]
-            with hold_settings(self._spark, task_settings(batches.narrow)):
+            settings = hold_settings(self._spark, task_settings(batches.narrow))
+            with settings, hold_description(self._spark.sparkContext):
                 outcome = batches.run_first_micro_batch(blobs, set(range(len(self._inputs))))
             batches.commit_micro_batch(outcome)  # so that views can be read
             diverted = {
@@ -219,11 +227,26 @@ class OnSpark:
 
     def explain(self) -> str:
         """The plan as text: the stages, the shuffles between them, how each operator runs, and what state it keeps."""
-        native = {id(operator) for each in self._natives for operator in each.operators}
-        native |= {id(vertex.operator) for _, vertex in self._plan.vertices if segment_of(vertex.operator)}
-        names = list(self._inputs), list(self._output_types)
-        found = explain_plan(self._flow.name, self._plan, *names, self._parallelism(), native)
+        found = explain_plan(self._flow.name, self._plan, self._blocks(self._parallelism()), self._native_operators)
         return "\n".join([found, *(f"  {line}" for line in explain_state(self._flow._scope, self._flow._outputs))])
+
+    def _repr_html_(self) -> str:
+        return html_text(self.explain())
+
+    @property
+    def _native_operators(self) -> set[int]:
+        """The operators that Catalyst runs, by their identity."""
+        native = {id(operator) for each in self._natives for operator in each.operators}
+        return native | {id(vertex.operator) for _, vertex in self._plan.vertices if segment_of(vertex.operator)}
+
+    def _blocks(self, shards: int) -> list[Block]:
+        names = list(self._inputs), list(self._output_types)
+        return plan_blocks(self._plan, *names, shards, self._native_operators)
+
+    def _late_outputs(self) -> list[str]:
+        """The names of the outputs that have late rows, as an operator has sorted them out."""
+        late = {vertex.late for vertex in self._flow._scope.vertices if vertex.late is not None}
+        return [name for name, stream in (self._flow._outputs | self._flow._late()).items() if stream in late]
 
     def _parallelism(self) -> int:
         return max(1, self._spark.sparkContext.defaultParallelism)

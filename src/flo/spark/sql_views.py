@@ -16,6 +16,7 @@ from pyspark.sql.types import LongType, StructType
 from flo.api.flow import Flow
 from flo.columns.row_types import _type_of_spark, row_type_of
 from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch, brief
+from flo.pictures.notebook import html_text
 from flo.spark.change_data import Upserts
 from flo.spark.driver.query import Query
 from flo.spark.on_spark import OnSpark, connect_error, is_connect
@@ -131,6 +132,9 @@ class Views:
         """Return the results for inputs that have ended, as DataFrames."""
         frames: Any = self._frames
         return self._on_spark.run(**options, **frames)
+
+    def _repr_html_(self) -> str:
+        return html_text(self.explain())
 
     def explain(self) -> str:
         """Return the plan as text: what Catalyst does with the inputs, the stages, the shuffles between them, and what

@@ -21,6 +21,7 @@ from flo.api.flow import Flow
 from flo.api.running import expect_known
 from flo.core.errors import FloError, NameTakenError, UnknownNameError, is_users
 from flo.tools.load import find_target, isolated, load
+from flo.tools.run_page import add_page_options, expect_no_page, keep_page, show_page
 from flo.tools.subjects import Subject, find_subjects
 
 ABOUT = """\
@@ -59,6 +60,7 @@ def add_to(subcommands: Any) -> None:
     parser.add_argument(
         "--every", metavar="TIME", help='keep running, with a micro-batch every TIME, such as "10 seconds"'
     )
+    add_page_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -71,6 +73,7 @@ def run(given: argparse.Namespace) -> int:
         flow = find_flow(load(where), name)
         inputs: dict[str, Any] = dict(split_pairs(given.input))
         if given.here:
+            expect_no_page(given, "--here runs in this process")
             print_results(output, flow.on(flo.here).run(**inputs))
         else:
             _on_spark(given, [sys.modules[each] for each in set(sys.modules) - before], flow, inputs, output)
@@ -121,6 +124,8 @@ def _on_spark(
     at_once = all(bounded.values())
     if at_once and given.checkpoint:
         raise FloError("all inputs of the flow are bounded: it runs once, and --checkpoint would keep nothing")
+    if at_once:
+        expect_no_page(given, "all inputs of the flow are bounded: it runs once")
     sources = {name: Source.of(text) for name, text in inputs.items()}
     with contextlib.ExitStack() as stack:
         with Console(stderr=True).status("starting Spark"):
@@ -143,6 +148,7 @@ def _on_spark(
         query = flow.on(spark).start(
             frames, sinks, checkpoint=checkpoint, order=order, shards=given.shards, trigger=trigger
         )
+        show_page(given, query, stack)
         stack.callback(query.stop)
         with Live(micro_batch_table(query), console=Console(stderr=True), refresh_per_second=4) as live:
             while not query.wait(0.25):
@@ -150,6 +156,7 @@ def _on_spark(
             live.update(micro_batch_table(query))
         views = [name for name in flow._outputs if sinks.get(name, "view") == "view"]
         print_results(output, {name: query.view(name).table_or_value() for name in views})
+        keep_page(given)
 
 
 def _sinks(given: list[str]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from rich.live import Live
 from flo.api.running import expect_known
 from flo.core.errors import FloError, NameTakenError, Origin, UnknownNameError
 from flo.tools.run import Source, micro_batch_table, print_results, result_table, sink_of_text, split_pairs
+from flo.tools.run_page import add_page_options, keep_page, show_page
 
 ABOUT = """\
 Maintains the views of a file, which has statements CREATE VIEW name AS SELECT …; of Spark SQL. A view may read the
@@ -46,6 +47,7 @@ def add_to(subcommands: Any) -> None:
     parser.add_argument("--every", metavar="TIME", help='a micro-batch every TIME, such as "10 seconds"')
     parser.add_argument("--once", action="store_true", help="end when all data of the sources is processed")
     parser.add_argument("--explain", action="store_true", help="print the operators, and do not run them")
+    add_page_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -84,11 +86,14 @@ def run(given: argparse.Namespace) -> int:
         checkpoint = given.checkpoint or stack.enter_context(tempfile.TemporaryDirectory(prefix="flo-"))
         trigger = {"processingTime": given.every} if given.every else {"availableNow": True} if given.once else {}
         query = views.start(sinks, checkpoint=checkpoint, shards=given.shards, trigger=trigger)
+        show_page(given, query, stack)
         stack.callback(query.stop)
         shown = [name for name in statements if name not in sinks]
         _follow(query, shown)
         if committed_versions(str(checkpoint)):  # else the sources have no rows
             print_results(output, {name: query.view(name).arrow() for name in shown})
+        if given.once:
+            keep_page(given)
     return 0
 
 

@@ -26,12 +26,14 @@ from flo.spark.arrow_types import arrow_schema
 from flo.spark.checkpoint.commits import commit_version, committed_versions, read_state_versions
 from flo.spark.checkpoint.retention import Retention
 from flo.spark.driver.inputs import BoundInput, counter_name
+from flo.spark.driver.job_names import JobNames
 from flo.spark.driver.python_errors import python_error
 from flo.spark.plan.stages import POSITION, Native, Plan, Stage
 from flo.spark.session import is_narrow
 from flo.spark.tasks.blobs import REPORT, SCHEMA, SPARK, Blob, unpickle
 from flo.spark.tasks.context import Code, MicroBatch
 from flo.spark.tasks.input_task import InputTask, run_entry
+from flo.spark.tasks.naming import NamedTask
 from flo.spark.tasks.native_task import PackTask, UnpackTask
 from flo.spark.tasks.output_files import Output
 from flo.spark.tasks.sending import Sender
@@ -69,6 +71,10 @@ class Outcome:
     """The files of diverted rows, by input, with the number of rows in each."""
     changed_shards: dict[str, list[int]] = field(default_factory=dict)
     """By output, the shards that have written a file of its changes."""
+    stage_rows: dict[int, int] = field(default_factory=dict)
+    """Rows received, by stage."""
+    stage_seconds: dict[int, float] = field(default_factory=dict)
+    """Seconds of the slowest task, by stage."""
 
     @property
     def diverted(self) -> dict[str, int]:
@@ -88,9 +94,11 @@ class MicroBatches:
         shards: int,
         checkpoint: str = "",
         retention: Retention | None = None,
+        name: str = "",
     ) -> None:
         self.spark = spark
         self.plan = plan
+        self.names = JobNames(name, plan)
         self.outputs = outputs
         self.folder = folder
         self.shards = shards
@@ -134,7 +142,7 @@ class MicroBatches:
             self.counted.add(name)
         code = Code.of((entry, self._deliveries(entry.outputs), name))
         task = InputTask(code, self.shards, given.position, given.partition, self.folder if divert else None)
-        return given.frame.mapInArrow(task, SPARK)
+        return given.frame.mapInArrow(NamedTask(f"input {name}", task), SPARK)
 
     def literal_blobs(self) -> list[Blob]:
         """The literals of the program, which enter in the first micro-batch."""
@@ -169,8 +177,9 @@ class MicroBatches:
         if self.plan.natives or self._small_in_a_row < self._small_expected:
             return self._run_stages(frame, version, ended)
         started = time.monotonic()
-        found = frame.repartition(1).mapInArrow(self.small_batch_task(self.micro_batch(version, ended)), SPARK)
-        reports = _collect_reports(found)
+        task = NamedTask(self.names.all_stages, self.small_batch_task(self.micro_batch(version, ended)))
+        found = frame.repartition(1).mapInArrow(task, SPARK)
+        reports = self._collect_reports(found, version)
         if not any(TOO_LARGE in each for each in reports):
             return self._outcome(found, version, reports, started, tasks=1)
         self._small_expected = min(2 * self._small_expected, MOST_EXPECTED)
@@ -188,10 +197,11 @@ class MicroBatches:
         started = time.monotonic()
         try:
             batch = self.micro_batch(version, ended)
-            frame = self._add_natives(frame, 0)
+            frame = self._add_natives(frame, 0, version)
             for number, code in enumerate(self.stages, 1):
-                frame = self._add_natives(self._add_stage(frame, StageTask(code, batch)), number)
-            return self._outcome(frame, version, _collect_reports(frame), started, self.tasks)
+                task = NamedTask(self.names.stages[number], StageTask(code, batch))
+                frame = self._add_natives(self._add_stage(frame, task), number, version)
+            return self._outcome(frame, version, self._collect_reports(frame, version), started, self.tasks)
         finally:
             while self._held:
                 self._held.pop().unpersist()
@@ -199,7 +209,7 @@ class MicroBatches:
     def _add_stage(self, frame: DataFrame, task: Any) -> DataFrame:
         return frame.repartitionById(self.tasks, self._shard).mapInArrow(task, SPARK)
 
-    def _add_natives(self, frame: DataFrame, level: int) -> DataFrame:
+    def _add_natives(self, frame: DataFrame, level: int, version: int) -> DataFrame:
         """The blobs of a level, with the results of Catalyst in place of those that are for it.
 
         The tasks of a stage must run once, and not once for each reader of their blobs. So they run now, in a job of
@@ -209,13 +219,28 @@ class MicroBatches:
             return frame
         held = frame.persist()
         self._held.append(held)
-        _collect_reports(held.where(col("delivery") == REPORT))
+        self._collect_reports(held.where(col("delivery") == REPORT), version)
         parts = [held.where(~col("delivery").isin([each.delivery.number for each in natives]))]
         for each in natives:
             schema, unpack, pack = self.tasks_around(each)
             rows = held.where(col("delivery") == each.delivery.number).mapInArrow(unpack, schema)
             parts.append(each.segment.chain.over(rows, BESIDE).mapInArrow(pack, SPARK))
         return reduce(DataFrame.union, parts)
+
+    def _collect_reports(self, frame: DataFrame, version: int) -> list[Any]:
+        """The task reports that a frame gives. Raises the error that one of them holds."""
+        context = self.spark.sparkContext
+        self.names.describe(context, version)
+        try:
+            with self.names.site(context, version):
+                reports = [unpickle(row.data) for row in frame.collect()]
+        except Exception as error:
+            translated = python_error(error)
+            raise translated from translated.__cause__
+        for each in reports:
+            if isinstance(each, FloError):
+                raise each
+        return reports
 
     def tasks_around(self, native: Native) -> tuple[StructType, UnpackTask, PackTask]:
         """The tasks before and after a segment, and the schema of the rows that it reads."""
@@ -269,11 +294,14 @@ class MicroBatches:
         ended: dict[str, bool] = {}
         diverted: dict[str, list[tuple[str, int]]] = {}
         changed: dict[str, list[int]] = {}
+        stage_rows, stage_seconds = Counter[int](), dict[int, float]()
         versions = dict(self.state_versions(version - 1))
         for each in reports:
             if "stage" in each:
                 before = versions.get(each["stage"], StateVersions())
                 versions[each["stage"]] = before.with_changes(version, each["shards"], each["deliveries"])
+                stage_rows[each["stage"]] += each["taken_rows"]
+                stage_seconds[each["stage"]] = max(stage_seconds.get(each["stage"], 0.0), each["seconds"])
             for name, files in each.get("diverted", {}).items():
                 diverted.setdefault(name, []).extend(files)
             taken.update(each.get("taken", {}))
@@ -285,7 +313,8 @@ class MicroBatches:
         self._last = (version, versions)
         written = sum(each.get("written", 0) for each in reports)
         changed = {name: sorted(shards) for name, shards in changed.items()}
-        return Outcome(version, rows, ended, written, dict(taken), seconds, diverted, changed)
+        stages = dict(stage_rows), stage_seconds
+        return Outcome(version, rows, ended, written, dict(taken), seconds, diverted, changed, *stages)
 
     def commit_micro_batch(self, outcome: Outcome, epoch: int = 0) -> None:
         """Commits a micro-batch: from now on readers see its version."""
@@ -300,19 +329,6 @@ class MicroBatches:
         for number, changed in self.state_versions(version)[stage.level].states():
             _, views, more = Shard(self.folder, self.shards, stage.level, number, stage.graph, types).read(changed)
             yield number, ShardRecord.read(views, more)
-
-
-def _collect_reports(frame: DataFrame) -> list[Any]:
-    """The task reports that a frame gives. Raises the error that one of them holds."""
-    try:
-        reports = [unpickle(row.data) for row in frame.collect()]
-    except Exception as error:
-        translated = python_error(error)
-        raise translated from translated.__cause__
-    for each in reports:
-        if isinstance(each, FloError):
-            raise each
-    return reports
 
 
 def most_tasks(spark: SparkSession) -> int:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 from collections import deque
 from collections.abc import Mapping
 from functools import reduce
+from os import PathLike
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +17,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from flo.api.running import expect_known
 from flo.core.errors import CheckpointError, FloError, Origin, UnknownNameError
+from flo.pictures.notebook import MOST_ROWS, html_block, html_table
+from flo.pictures.run_page import save_run
+from flo.pictures.serving import PageServer
 from flo.spark.checkpoint.commits import committed_versions, expect_next_version
 from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.spark_logs import find_log_problems
@@ -22,6 +27,7 @@ from flo.spark.driver.micro_batches import MicroBatches, Outcome
 from flo.spark.driver.python_errors import error_for_spark, python_error
 from flo.spark.driver.sinks import DIVERTED, Memory, OutputChanges, Sink, ViewSink, forget_parts
 from flo.spark.driver.views import View
+from flo.spark.driver.watch import Watch, Watched
 from flo.spark.session import ON_DISK, STREAMING, hold_settings, task_settings
 from flo.spark.tasks.output_files import VIEW, read_diverted, record_diverted, remove_diverted
 
@@ -34,7 +40,7 @@ class Query:
 
     def __init__(
         self,
-        name: str,
+        watched: Watched,
         batches: MicroBatches,
         streaming: list[DataFrame],
         static: list[DataFrame],
@@ -44,13 +50,14 @@ class Query:
         lease: Lease,
         offsets: str,
     ) -> None:
-        self.name = name
+        self.name = name = watched.name
         self.progress: deque[Outcome] = deque(maxlen=100)
         """The outcomes of the last micro-batches."""
         self._batches, self._static, self._ended, self._sinks = batches, static, ended, sinks
         self._lease, self._offsets = lease, offsets
         self._failure: Exception | None = None
         self._over, self._ending = False, threading.Lock()
+        self._watch = Watch(watched, batches, self._state, self._spark_reports)
         self._has_first = bool(static or batches.plan.literals)
         """Whether the first micro-batch has rows besides those of the streams."""
         writer = reduce(DataFrame.union, streaming).writeStream.foreachBatch(self._run_micro_batch)
@@ -70,9 +77,17 @@ class Query:
             self._wait_for_sources()
 
     def __repr__(self) -> str:
-        state = "running" if self.active else "ended" if self._query.exception() is None else "failed"
         version = f", version {self.progress[-1].version}" if self.progress else ""
-        return f"<Query {self.name!r}{version}, {state}>"
+        return f"<Query {self.name!r}{version}, {self._state()[0]}>"
+
+    def _repr_html_(self) -> str:
+        columns = ("micro-batch", "rows in", "changes out", "state written", "seconds")
+        last = list(self.progress)[-MOST_ROWS:]
+        rows = [
+            (each.version, sum(each.taken.values()), sum(each.rows.values()), each.written, f"{each.seconds:.2f}")
+            for each in last
+        ]
+        return html_block(html_table(columns, rows, f"{self.name}, {self._state()[0]}"))
 
     def _wait_for_sources(self) -> None:
         """Waits until the sources have started. Until then they read the settings of the user's session."""
@@ -109,6 +124,7 @@ class Query:
                 self._sinks[each.output].commit(each)
             forget_parts(batches.folder, batches.outputs, version)
             self.progress.append(outcome)
+            self._watch.note(outcome)
         except Exception as error:
             self._failure = self._translate(error, in_micro_batch=True)
             raise error_for_spark(self._failure) from None
@@ -165,6 +181,7 @@ class Query:
             if self._over:
                 return
             self._over = True
+            self._watch.end()
             found = None
             with contextlib.suppress(Exception):  # Java may have ended
                 found = self._query.exception()
@@ -189,6 +206,40 @@ class Query:
             )
         newest = max(committed_versions(self._batches.folder), default=-1)
         return read_diverted(self._batches.folder, expect_known(name, dict.fromkeys(inputs), "input"), newest)
+
+    def ui(self, port: int | None = None) -> PageServer:
+        """Serves a page with the plan, its figures, charts and views, on this machine only, while the query runs.
+
+        Without a port, a free one is chosen. The page is at `url` of what is returned, and the figures for Prometheus
+        are at `/metrics`.
+        """
+        return self._watch.serve(port)
+
+    def watch(self) -> None:
+        """Collects the sizes of the state and the lag from now on, for `save`. `ui` does so, too."""
+        self._watch.look_again_and_again()
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the same page, as it is now, to one file of HTML."""
+        save_run(self._watch.final_data(), path)
+
+    def metrics(self) -> str:
+        """The figures in the text format of Prometheus, as the page serves them at `/metrics`."""
+        return self._watch.metrics()
+
+    def _state(self) -> tuple[str, str]:
+        """Whether it is running, ended or failed; and the error as text."""
+        if not self._over and self._is_running():
+            return "running", ""
+        return ("ended", "") if self._failure is None else ("failed", str(self._failure))
+
+    def _spark_reports(self, count: int) -> list[Any]:
+        """So many of Spark's last reports on its micro-batches, or as many as it has kept."""
+        try:
+            kept = self._query._jsq.recentProgress()
+            return [json.loads(kept[place].json()) for place in range(max(0, len(kept) - count), len(kept))]
+        except Exception:  # Java has ended
+            return []
 
     @property
     def exception(self) -> Exception | None:

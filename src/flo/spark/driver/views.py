@@ -114,11 +114,11 @@ class View:
         return next(output for output in self.batches.outputs if output.name == self.name)
 
     def _repr_html_(self) -> str:
-        rows = self._first_rows(MOST_ROWS + 1)
+        rows = self.first_rows(MOST_ROWS + 1)
         title = f"{self.name}, version {self.version}"
         return html_block(html_table(rows.column_names, (list(row.values()) for row in rows.to_pylist()), title))
 
-    def _first_rows(self, count: int) -> pa.Table:
+    def first_rows(self, count: int) -> pa.Table:
         """Some of the rows. Of a large view, not all parts are read."""
         stored = self._stored()
         if stored is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from flo.api.explain import describe_operator
 from flo.core.graph import Node
@@ -19,25 +20,45 @@ WIDEST = 56
 """How many characters of an operator are shown."""
 
 
-def explain_plan(name: str, plan: Plan, inputs: list[str], outputs: list[str], shards: int, native: set[int]) -> str:
-    """One block for the inputs and one for each stage: its operators, what it sends, and its outputs."""
+@dataclass(frozen=True)
+class Block:
+    """A part of the plan: what happens to rows before the first shuffle (level 0), or a stage."""
+
+    level: int
+    title: str
+    operators: list[ROW]
+    """Each with how it runs, what it keeps, and its line."""
+    sends: list[tuple[str, str, int]]
+    """Streams that it sends to later stages: the name, how it is shuffled, and the stage."""
+    outputs: list[str]
+
+    def rows(self) -> list[ROW]:
+        """The lines of the text."""
+        sent = [(f"  → {name}", how, f"to stage {level}", "") for name, how, level in self.sends]
+        return [*self.operators, *sent, *((f"  = {name}", "output", "", "") for name in self.outputs)]
+
+
+def plan_blocks(plan: Plan, inputs: list[str], outputs: list[str], shards: int, native: set[int]) -> list[Block]:
+    """One block for the inputs and one for each stage."""
     names = dict(enumerate(inputs)) | dict.fromkeys(plan.literals, "constant")
-    blocks: list[tuple[str, list[ROW]]] = []
+    blocks = []
     for level in range(len(plan.stages) + 1):
         title = f"stage {level}, {shards} shards" if level else "where the rows are"
-        rows = [*_operators(plan, level, native)]
         sent = [each for each in plan.deliveries if _level_of(plan, each) == level and each.how != NATIVELY]
-        rows += [
-            ("  → " + _stream_name(plan, each, names), _describe_shuffle(each), f"to stage {each.level}", "")
-            for each in sent
-        ]
+        sends = [(_stream_name(plan, each, names), _describe_shuffle(each), each.level) for each in sent]
         streams = plan.stages[level - 1].outputs if level else ()
-        rows += [(f"  = {o}", "output", "", "") for o, s in zip(outputs, plan.outputs, strict=True) if s in streams]
-        blocks.append((title, rows))
-    widths = [max((len(row[column]) for _, rows in blocks for row in rows), default=0) for column in range(3)]
+        made = [name for name, stream in zip(outputs, plan.outputs, strict=True) if stream in streams]
+        blocks.append(Block(level, title, list(_operators(plan, level, native)), sends, made))
+    return blocks
+
+
+def explain_plan(name: str, plan: Plan, blocks: list[Block], native: set[int]) -> str:
+    """The blocks as text, and why functions are called row by row."""
+    widths = [max((len(row[column]) for each in blocks for row in each.rows()), default=0) for column in range(3)]
     lines = [f"flow {name}, on Spark"]
-    for title, rows in blocks:
-        lines.append(f"  {title}" if rows else f"  {title}: nothing")
+    for block in blocks:
+        rows = block.rows()
+        lines.append(f"  {block.title}" if rows else f"  {block.title}: nothing")
         for row in rows:
             cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
             lines.append(("    " + "   ".join([*cells, row[3]])).rstrip())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -159,7 +160,9 @@ class StageTask:
         shard, graph, record = self._read_state(stage, number)
         loop = EventLoop(stage.graph, tuple(each.type for each in stage.inputs))
         loop.graph = graph
-        loop.push(tuple(self._delta(each, sent, record) for each in stage.inputs))
+        deltas = tuple(self._delta(each, sent, record) for each in stage.inputs)
+        report.taken_rows += sum(delta.size() for delta in deltas if delta is not None)
+        loop.push(deltas)
         self._push_ends(stage, number, ended, loop, record)
         loop.run()
         sender = Sender(deliveries, self.batch.shards, number)
@@ -283,6 +286,9 @@ class TaskReport:
     """The deliveries that have ended; None if the task does not have shard 0."""
     written: int = 0
     """Bytes of state."""
+    taken_rows: int = 0
+    """Rows that its shards received for this stage."""
+    started: float = field(default_factory=time.monotonic)
 
     def add(self, output: str, shard: int, finished: bool, rows: int, has_file: bool) -> None:
         self.rows[output] = self.rows.get(output, 0) + rows
@@ -294,7 +300,8 @@ class TaskReport:
     def as_dict(self) -> dict[str, Any]:
         state = {"stage": self.level, "shards": self.shards, "deliveries": self.ended_deliveries}
         changes = {"rows": self.rows, "files": self.files, "ended": self.ended_outputs}
-        return {**state, **changes, "version": self.version, "written": self.written, "received": self.received}
+        figures = {"written": self.written, "received": self.received, "taken_rows": self.taken_rows}
+        return {**state, **changes, **figures, "version": self.version, "seconds": time.monotonic() - self.started}
 
 
 def consolidate(value: Value) -> Value:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from flo.core.graph import Graph
 from flo.core.stream_type import StreamTypes
@@ -20,3 +21,5 @@ class Scenario:
     channels: Channels
     names: tuple[str, ...]
     output_names: tuple[str, ...] = ()
+    draw: Callable[[], object] | None = field(default=None, compare=False, repr=False)
+    """Draws the program, if it is a flow."""

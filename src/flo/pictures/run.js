@@ -1,0 +1,235 @@
+// The page of a run: figures, the plan, charts and views. A live page asks its own server for what is new.
+const PERIOD = 1000;
+const entries = data.history.entries;
+let grain = data.history.grain;
+let cursor = null;  // the entry that the reader points to; null is the last one
+let failures = 0;
+
+const sum = (figures) => Object.values(figures).reduce((total, each) => total + each, 0);
+const latest = () => (cursor === null ? entries[entries.length - 1] : entries[cursor]);
+const { count: asCount, bytes: asBytes, seconds: asSeconds } = formats;
+const lateIn = (entry) => data.late.reduce((total, name) => total + (entry.changes[name] || 0), 0);
+const plural = (count, word) => `${asCount(count)} ${word}${count === 1 ? "" : "s"}`;
+const total = (figure) => entries.reduce((found, entry) => found + figure(entry), 0);
+const levels = data.plan.map((block) => block.level).filter((level) => level > 0);
+
+/** The last value of a figure that not every entry has. */
+function known(figure) {
+  for (let place = cursor ?? entries.length - 1; place >= 0; place -= 1) {
+    const value = figure(entries[place]);
+    if (value !== null && value !== undefined) return value;
+  }
+  return null;
+}
+const stateOf = (entry) => (Object.keys(entry.stage_bytes).length ? entry.stage_bytes : null);
+
+/** Rows in a second, over the last ten seconds or at least two entries. */
+function rate() {
+  const last = entries.length - 1;
+  let first = last;
+  while (first > 0 && (entries[last].time - entries[first].time < 10 || first === last)) first -= 1;
+  if (last < 1) return null;
+  const rows = entries.slice(first + 1).reduce((found, entry) => found + sum(entry.taken), 0);
+  return rows / Math.max(0.001, entries[last].time - entries[first].time);
+}
+
+function tile(name, value, more, mark) {
+  return make("div", `tile ${mark || ""}`, make("div", "label", name), make("div", "value", value), make("div", "more", more));
+}
+
+function showTiles() {
+  const last = entries[entries.length - 1];
+  if (!last) return byId("tiles").replaceChildren(tile("micro-batches", "none yet", "waiting for the first rows"));
+  const state = known(stateOf), lag = known((entry) => entry.lag), waiting = known((entry) => entry.waiting);
+  const late = total(lateIn), diverted = total((entry) => sum(entry.diverted));
+  const rows = total((entry) => sum(entry.taken)), speed = rate();
+  byId("tiles").replaceChildren(
+    tile("rows in", asCount(rows), speed === null ? "" : `${asCount(Math.round(speed))} a second lately`),
+    tile("micro-batches", asCount(total((entry) => entry.batches)), `the last took ${asSeconds(last.seconds / last.batches)}`),
+    tile("lag", lag === null ? "–" : asSeconds(lag),
+      waiting === null ? "from the source to the commit" : waiting ? `${plural(waiting, "row")} waiting` : "nothing is waiting"),
+    tile("state", state === null ? "–" : asBytes(sum(state)), `${asBytes(last.written / last.batches)} written last`),
+    tile("late rows", asCount(late), data.late.length ? data.late.join(", ") : "no windows", late ? "warm" : ""),
+    tile("diverted rows", asCount(diverted), diverted ? "rows that did not fit" : "", diverted ? "bad" : ""),
+  );
+}
+
+function showHead() {
+  byId("name").textContent = data.name;
+  const lost = data.live && failures > 1;
+  const badge = byId("state");
+  badge.textContent = lost ? "out of reach" : data.state;
+  badge.className = `badge ${lost || data.state === "failed" ? "bad" : data.state === "running" ? "" : "over"}`;
+  const last = entries[entries.length - 1];
+  const end = data.state === "running" ? data.now : last ? last.time : data.now;
+  byId("facts").textContent = [
+    last ? `version ${last.version}` : "nothing committed yet",
+    `since ${new Date(1000 * data.started).toLocaleString("en-GB")}`,
+    asSeconds(Math.max(0, end - data.started)),
+    lost ? "the process does not answer: these are its last figures" : "",
+  ].filter(Boolean).join(" · ");
+  byId("error").hidden = !data.error;
+  byId("error").textContent = data.error;
+}
+
+const planned = data.plan.map((block) => {
+  const figures = ["rows", "state", "seconds"].map((name) => {
+    const value = make("b", ""), more = make("small", "");
+    return { name, value, more, node: make("div", "figure", make("span", "label", name), value, more) };
+  });
+  const bar = make("div", "share", make("i", ""));
+  if (block.level) figures[2].node.append(bar);
+  const changes = new Map(block.outputs.map((name) => [name, make("b", "")]));
+  const parts = block.operators.map(([name, how, keeps, line]) => {
+    const shown = make("div", "operator", make("code", "", name), make("small", "", line));
+    shown.title = [how, keeps].filter(Boolean).join(", ");
+    return shown;
+  });
+  parts.push(...block.sends.map(([name, how, level]) =>
+    make("div", "sends", "→ ", make("code", "", name), ` ${how}, to stage ${level}`)));
+  parts.push(...block.outputs.map((name) =>
+    make("div", data.late.includes(name) ? "gives late" : "gives", "= ", make("code", "", name), changes.get(name))));
+  const [title, rest] = block.level ? block.title.split(", ") : ["inputs", data.inputs.join(", ")];
+  const node = make("div", "stage", make("div", "rail", make("i", "")),
+    make("div", "does", make("h3", "", title, make("small", "", rest)), ...parts), make("div", "figures", ...figures.map((each) => each.node)));
+  return { block, node, figures, bar, changes };
+});
+
+function showPlan() {
+  const entry = latest(), state = known(stateOf) || {};
+  const longest = entry ? Math.max(...levels.map((level) => entry.stage_seconds[level] || 0), 1e-9) : 1;
+  for (const { block, figures, bar, changes } of planned) {
+    const [rows, size, seconds] = figures;
+    const taken = (one) => (block.level ? one.stage_rows[block.level] || 0 : sum(one.taken));
+    rows.value.textContent = entry ? asCount(taken(entry)) : "–";
+    rows.more.textContent = entry ? `of ${asCount(total(taken))}` : "";
+    size.node.hidden = seconds.node.hidden = !block.level;
+    size.value.textContent = block.level in state ? asBytes(state[block.level]) : "–";
+    const took = entry ? entry.stage_seconds[block.level] : undefined;
+    seconds.value.textContent = took === undefined ? "–" : asSeconds(took / entry.batches);
+    bar.firstChild.style.width = `${(100 * (took || 0)) / longest}%`;
+    for (const [name, value] of changes) {
+      value.textContent = entry ? plural(entry.changes[name] || 0, data.late.includes(name) ? "late row" : "change") : "";
+    }
+  }
+}
+
+/** The most names of which each has a line; the others have one together. */
+const MOST_LINES = 4;
+function byName(names, figure) {
+  const own = names.length > MOST_LINES ? names.slice(0, MOST_LINES - 1) : names;
+  const rest = names.slice(own.length);
+  const lines = own.map((name) => [`${name}`, (entry) => figure(entry, name)]);
+  if (rest.length) lines.push([`${rest.length} others`, (entry) => rest.reduce((found, name) => found + (figure(entry, name) || 0), 0)]);
+  return (given) => lines.map(([name, value]) => [name, given.map(value)]);
+}
+const mean = (figures, name, entry) => (figures[name] || 0) / entry.batches;
+const outputs = data.plan.flatMap((block) => block.outputs).filter((name) => !data.late.includes(name));
+const charts = [
+  { title: "rows in", format: "count", whole: true, series: byName(data.inputs, (entry, name) => mean(entry.taken, name, entry)) },
+  { title: "changes out", format: "count", whole: true, series: byName(outputs, (entry, name) => mean(entry.changes, name, entry)) },
+  {
+    title: "seconds", format: "seconds",
+    series: (given) => [
+      ["micro-batch", given.map((entry) => entry.seconds / entry.batches)],
+      ...byName(levels, (entry, level) => mean(entry.stage_seconds, level, entry))(given).map(([name, values]) =>
+        [/^\d+$/.test(name) ? `stage ${name}` : name, values]),
+    ],
+  },
+  {
+    title: "state", format: "bytes", whole: true,
+    series: (given) => byName(levels, (entry, level) => (stateOf(entry) ? entry.stage_bytes[level] || 0 : null))(given)
+      .map(([name, values]) => [/^\d+$/.test(name) ? `stage ${name}` : name, values]),
+  },
+  {
+    title: "late and diverted rows", format: "count", whole: true,
+    colours: ["warm", "bad"],
+    series: (given) => [["late", given.map((entry) => lateIn(entry) / entry.batches)], ["diverted", given.map((entry) => sum(entry.diverted) / entry.batches)]],
+  },
+  { title: "lag", format: "seconds", series: (given) => [["source to commit", given.map((entry) => entry.lag)]] },
+].map((each) => new Chart(each, point));
+
+function point(to) {
+  if (to === cursor) return;
+  cursor = to;
+  showCharts();
+  showPlan();
+}
+
+function showCharts() {
+  const entry = latest();
+  const several = grain > 1 ? `, each point the mean of ${grain}` : "";
+  byId("of-plan").textContent = entry ? `plan, at micro-batch ${entry.version}` : "plan";
+  byId("at").textContent = cursor === null ? `point to a chart, or use ← →${several}` : `micro-batch ${entry.version}, ${clock(entry.time)}`;
+  for (const chart of charts) chart.show(entries, cursor);
+}
+
+const views = data.views.map((view, place) => {
+  const version = make("small", ""), content = make("div", "scroll");
+  const node = make("details", "panel view", make("summary", "", make("code", "", view.name), version), content);
+  node.open = place === 0 || !data.live;
+  node.ontoggle = () => { if (node.open && data.live) ask(); };
+  return { node, version, content, shown: null };
+});
+
+function showView(place, view) {
+  const own = views[place];
+  if (own.shown === view.version) return;
+  own.shown = view.version;
+  own.version.textContent = view.version < 0 ? "not read yet" : `version ${view.version}${view.rows.length ? "" : ", empty"}`;
+  const head = make("tr", "", ...view.columns.map((name) => make("th", "", name)));
+  const isNumber = view.columns.map((_, i) => view.rows.every((row) => /^-?[\d.,e+-]+$/.test(row[i])));
+  isNumber.forEach((number, i) => number && head.children[i].classList.add("number"));
+  const rows = view.rows.map((row) => make("tr", "", ...row.map((text, i) => {
+    const cell = make("td", isNumber[i] ? "number" : "", text.length > 120 ? `${text.slice(0, 119)}…` : text);
+    if (text.length > 120) cell.title = text;
+    return cell;
+  })));
+  if (view.more) {
+    const cell = make("td", "more", "… more rows");
+    cell.colSpan = view.columns.length;
+    rows.push(make("tr", "", cell));
+  }
+  own.content.replaceChildren(make("table", "", make("thead", "", head), make("tbody", "", ...rows)));
+}
+
+function showAll() {
+  showHead();
+  showTiles();
+  showPlan();
+  showCharts();
+}
+
+/** Ask for what is new. A page that nobody sees asks for nothing. */
+let asking = 0;
+async function ask() {
+  clearTimeout(asking);
+  if (!document.hidden) {
+    const open = views.map(({ node }, place) => (node.open ? place : "")).filter((place) => place !== "");
+    try {
+      const answer = await fetch(`data?grain=${grain}&count=${entries.length}&views=${open}`, { cache: "no-store" });
+      const { history, views: read, ...now } = await answer.json();
+      Object.assign(data, now);
+      if (history.grain !== grain) cursor = null;
+      grain = history.grain;
+      entries.splice(history.from, entries.length, ...history.entries);
+      read.forEach((view, i) => showView(open[i], view));
+      failures = 0;
+    } catch {
+      failures += 1;
+    }
+    showAll();
+  }
+  if (data.state === "running" || document.hidden) asking = setTimeout(ask, failures ? 5 * PERIOD : PERIOD);
+}
+
+byId("plan").append(...planned.map(({ node }) => node));
+byId("charts").append(...charts.map((chart) => chart.node));
+byId("views").append(...views.map(({ node }) => node));
+byId("of-views").hidden = !views.length;
+data.views.forEach((view, place) => showView(place, view));
+showAll();
+if (data.live) {
+  document.addEventListener("visibilitychange", ask);
+  ask();
+}

@@ -1,0 +1,116 @@
+"""The history of a run: the figures of its micro-batches, in bounded memory however long it goes on."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+MOST_ENTRIES = 600
+"""A history with so many entries is thinned out: each two become one."""
+
+
+@dataclass
+class Entry:
+    """The figures of one micro-batch, or of several that follow each other."""
+
+    version: int
+    """The version of the last one."""
+    time: float
+    """When that was committed, in seconds since 1970."""
+    seconds: float
+    taken: Mapping[str, int]
+    """Rows read, by input."""
+    changes: Mapping[str, int]
+    """Rows of changes, by output."""
+    diverted: Mapping[str, int]
+    """Rows diverted, by input."""
+    written: int
+    """Bytes of state written."""
+    stage_rows: Mapping[int, int]
+    """Rows received, by stage."""
+    stage_seconds: Mapping[int, float]
+    """Seconds of the slowest task, by stage."""
+    stage_bytes: Mapping[int, int] = field(default_factory=dict)
+    """Bytes of state, by stage, after the last one; empty if nobody has looked."""
+    lag: float | None = None
+    """Seconds from the moment when the sources were asked for rows to the commit; the longest."""
+    waiting: int | None = None
+    """Rows that the sources had, and that were not read, after the last one. None if they do not say."""
+    batches: int = 1
+
+    def joined(self, later: Entry) -> Entry:
+        """The figures of both."""
+        lags = [each.lag for each in (self, later) if each.lag is not None]
+        return Entry(
+            later.version,
+            later.time,
+            self.seconds + later.seconds,
+            _sum(self.taken, later.taken),
+            _sum(self.changes, later.changes),
+            _sum(self.diverted, later.diverted),
+            self.written + later.written,
+            _sum(self.stage_rows, later.stage_rows),
+            _sum(self.stage_seconds, later.stage_seconds),
+            later.stage_bytes or self.stage_bytes,
+            max(lags, default=None),
+            self.waiting if later.waiting is None else later.waiting,
+            self.batches + later.batches,
+        )
+
+
+class History:
+    """The entries of a run, the oldest first. One thread adds, others read."""
+
+    def __init__(self, most: int = MOST_ENTRIES) -> None:
+        self.most = most
+        self.grain = 1
+        """How many micro-batches an entry has. The last one may have fewer."""
+        self.entries: list[Entry] = []
+        self._lock = threading.Lock()
+
+    def add(self, entry: Entry) -> None:
+        """Add the figures of a micro-batch."""
+        with self._lock:
+            if self.entries and self.entries[-1].batches < self.grain:
+                self.entries[-1] = self.entries[-1].joined(entry)
+                return
+            if len(self.entries) >= self.most:
+                self._thin_out()
+            self.entries.append(entry)
+
+    def _thin_out(self) -> None:
+        pairs = [self.entries[place : place + 2] for place in range(0, len(self.entries), 2)]
+        self.entries = [pair[0].joined(pair[1]) if len(pair) == 2 else pair[0] for pair in pairs]
+        self.grain *= 2
+
+    def complete(self, version: int, **figures: Any) -> None:
+        """Set figures of a micro-batch that were found after it was added."""
+        with self._lock:
+            place = bisect_left(self.entries, version, key=lambda entry: entry.version)
+            if place < len(self.entries):
+                for name, value in figures.items():
+                    setattr(self.entries[place], name, value)
+
+    def total(self) -> Entry | None:
+        """The figures of all micro-batches; None if there are none yet."""
+        with self._lock:
+            entries = list(self.entries)
+        if not entries:
+            return None
+        total = entries[0]
+        for entry in entries[1:]:
+            total = total.joined(entry)
+        return total
+
+    def to_data(self, grain: int = 0, count: int = 0) -> dict[str, Any]:
+        """The entries for a page; if it has the first `count` of this grain, those from the last of them on."""
+        with self._lock:
+            start = max(0, count - 1) if grain == self.grain else 0
+            return {"grain": self.grain, "from": start, "entries": [asdict(each) for each in self.entries[start:]]}
+
+
+def _sum(some: Mapping[Any, Any], more: Mapping[Any, Any]) -> dict[Any, Any]:
+    return {name: some.get(name, 0) + more.get(name, 0) for name in {**some, **more}}

@@ -1,0 +1,46 @@
+"""The page of a run: its plan with figures, charts of its micro-batches, and its views. Live, or saved as one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from flo.pictures.notebook import MOST_ROWS, cell_text
+from flo.pictures.pages import data_script, own_script, page_text
+
+LIVE = "live"
+"""The field of the data that tells the script to ask for more."""
+
+
+def run_page(data: dict[str, Any], *, live: bool) -> str:
+    """Return the page of a run, with its data inside. A live one asks its own server for more."""
+    content = """
+<header><h1 id="name"></h1><span class="badge" id="state"></span><div class="facts" id="facts"></div></header>
+<p class="note law" id="error" hidden></p>
+<section class="tiles" id="tiles" aria-label="figures"></section>
+<section><h2 id="of-plan">plan</h2><div class="panel stages" id="plan"></div></section>
+<section><h2><span id="of-charts">micro-batches</span> <small class="hint" id="at"></small></h2>
+<div class="charts" id="charts"></div></section>
+<section id="of-views"><h2>views</h2><div id="views"></div></section>"""
+    script = own_script("dom.js", "charts.js", "run.js")
+    content += data_script({**data, LIVE: live}) + script
+    return page_text(f"{data['name']}: {data['state']}", content, styles=("page.css", "run.css"), asks_own_server=live)
+
+
+def save_run(data: dict[str, Any], path: str | PathLike[str]) -> None:
+    """Write the page of a run as one file that needs nothing else."""
+    Path(path).write_text(run_page(data, live=False), encoding="utf-8")
+
+
+def view_data(name: str, version: int, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, Any]:
+    """Return the first rows of a view as data of a page."""
+    cells = [[cell_text(value) for value in row] for row in rows]
+    return {
+        "name": name,
+        "version": version,
+        "columns": list(columns),
+        "rows": cells[:MOST_ROWS],
+        "more": len(cells) > MOST_ROWS,
+    }

@@ -1,0 +1,35 @@
+"""The bytes of state of each stage, from the files that a version names. Looks only at shards that have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flo.spark.tasks.state import StateVersions, shard_path, state_folder
+from flo.tables.checkpoint.store import PARTS, STATES, Store, run_file
+
+
+class StateSizes:
+    """The sizes of the states of a checkpoint, as far as they were asked for."""
+
+    def __init__(self, where: str, shards: int) -> None:
+        self.where, self.shards = where, shards
+        self._known: dict[tuple[int, int], tuple[int, int]] = {}
+        """By level and shard, the version of the state and its bytes."""
+
+    def at(self, versions: Mapping[int, StateVersions]) -> dict[int, int]:
+        """The bytes of state by level."""
+        return {level: sum(self._sizes(level, each)) for level, each in sorted(versions.items())}
+
+    def _sizes(self, level: int, versions: StateVersions) -> list[int]:
+        for shard, version in versions.states():
+            known, _ = self._known.get((level, shard), (-1, 0))
+            if known != version:
+                self._known[level, shard] = version, self._size(level, shard, version)
+        return [self._known[level, shard][1] for shard, _ in versions.states()]
+
+    def _size(self, level: int, shard: int, version: int) -> int:
+        store = Store(state_folder(self.where, self.shards).within(shard_path(level, shard)))
+        manifest = store.manifest(version)
+        runs = {f"{PARTS}/{name}": size for name, (size, _) in store.folder.files(PARTS).items()}
+        states = {name: size for name, (size, _) in store.folder.files(STATES).items()}
+        return states.get(manifest["state"], 0) + sum(runs.get(run_file(name), 0) for name in manifest["runs"])

@@ -1,0 +1,152 @@
+"""Watching a query: the figures of its page are those of its micro-batches, its state and its views."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flo
+from flo.spark.checkpoint.inspect import Checkpoint
+from flo.spark.driver.watch import Allowance, Watch, Watched, read_progress
+from flo.spark.on_spark import OnSpark
+from tests.pictures.test_pages import Checked
+from tests.spark.harness import fed
+from tests.spark.shops import Sale, sales
+from tests.spark.simulated import NO_SPARK, Simulated
+
+
+def program() -> flo.Flow:
+    flow = flo.Flow("shops")
+    sold = flow.input("sales", flo.Sequence[Sale])
+    flow.output("sums", sold.to_zset().group_by("shop").agg(sum=flo.sum("price")))
+    windows = sold.tumbling(10, "price", 1)
+    flow.output("counts", windows.nest(lambda window: window.count()).flatten())
+    return flow
+
+
+class Run:
+    """A query that runs in this process, and is watched."""
+
+    def __init__(self, folder: Path) -> None:
+        self.simulated = Simulated(program(), folder, shards=3)
+        on = OnSpark(program(), NO_SPARK)
+        watched = Watched("shops", on._blocks(3), ["sales"], on._late_outputs())
+        self.state = ("running", "")
+        self.reports: list[Any] = []
+        self.watch = Watch(watched, self.simulated.batches, lambda: self.state, lambda count: self.reports[-count:])
+
+    def turn(self, count: int = 20) -> None:
+        version = self.simulated.version
+        rows = [Sale(f"<{number % 4}>", 10 * version + number % 25) for number in range(count)]
+        self.simulated.turn({"sales": rows})
+        self.watch.note(self.simulated.outcome)
+        durations = {"addBatch": 80, "triggerExecution": 100 + version}
+        self.reports += [{"batchId": version, "durationMs": durations}, {"batchId": version + 1, "durationMs": {}}]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    found = Run(tmp_path)
+    yield found
+    found.watch.end()
+
+
+def test_the_figures_of_every_micro_batch(run: Run, tmp_path: Path) -> None:
+    run.turn()
+    run.turn(30)
+    run.watch.look(patient=False)
+    data = run.watch.data()
+    first, last = data["history"]["entries"]
+    assert (first["taken"], last["taken"]) == ({"sales": 20}, {"sales": 30})
+    assert last["stage_rows"][1] >= 30
+    assert set(last["stage_seconds"]) == set(last["stage_bytes"]) == {1, 2}
+    assert sum(last["changes"][name] for name in data["late"]) > 0
+    assert (first["lag"], last["lag"]) == (0.1, 0.101)
+    sizes = list(Checkpoint(str(tmp_path)).sizes(1))
+    for level in (1, 2):
+        assert last["stage_bytes"][level] >= sum(each.bytes for each in sizes if each.level == level) > 0
+    names = [name for block in data["plan"] for name, *_ in block["operators"]]
+    assert any(name.startswith("tumbling") for name in names)
+
+
+def test_the_state_that_is_shown_is_on_the_disk(run: Run, tmp_path: Path) -> None:
+    """After one micro-batch nothing on the disk is old: all files of states are the state."""
+    run.turn()
+    run.watch.look(patient=False)
+    (entry,) = run.watch.history.entries
+    files = [each for each in (tmp_path / "state").rglob("*") if each.is_file() and each.parent.name != "manifests"]
+    assert sum(entry.stage_bytes.values()) == sum(each.stat().st_size for each in files)
+
+
+def test_views_are_read_when_they_are_shown(run: Run) -> None:
+    run.turn()
+    assert [each["version"] for each in run.watch.data()["views"]] == [-1, -1, -1]
+    asked = run.watch.data_for({"views": "0", "grain": "1", "count": "0"})
+    (view,) = asked["views"]
+    assert (view["name"], view["version"], view["columns"]) == ("sums", 0, ["shop", "sum", "_weight"])
+    assert sorted(row[0] for row in view["rows"]) == ["<0>", "<1>", "<2>", "<3>"]
+    assert all(each["version"] == 0 for each in run.watch.final_data()["views"])
+
+
+def test_looking_takes_a_share_of_the_time(run: Run) -> None:
+    run.turn()
+    run.watch.look()
+    run.turn()
+    run.watch._looks._due = float("inf")
+    run.watch.look()
+    assert run.watch.history.entries[-1].lag is None, "it rests"
+    run.watch.look(patient=False)
+    assert run.watch.history.entries[-1].lag is not None
+    allowance = Allowance(share=1e-9)
+    with allowance.spend():
+        sum(range(1000))
+    assert not allowance.is_due()
+
+
+def test_what_waits_in_topics_is_counted() -> None:
+    kafka = {"endOffset": {"a": {"0": 5, "1": 7}}, "latestOffset": {"a": {"0": 9, "1": 7}}}
+    texts = {name: json.dumps(value) for name, value in kafka.items()}
+    files = {"endOffset": {"logOffset": 3}, "latestOffset": None}
+    report = {"batchId": 4, "durationMs": {"addBatch": 1, "triggerExecution": 250}}
+    assert read_progress({**report, "sources": [kafka, files]}) == (4, 0.25, 4)
+    assert read_progress({**report, "sources": [texts]}) == (4, 0.25, 4)
+    assert read_progress({**report, "sources": [files]}) == (4, 0.25, None)
+    assert read_progress({"batchId": 5, "durationMs": {"triggerExecution": 2}, "sources": [kafka]}) == (5, None, 4)
+
+
+def test_a_query_has_a_page_and_its_jobs_have_names(spark: Any, tmp_path: Path) -> None:
+    """On Spark: the page, live and saved, and what Spark's own pages show."""
+    query = fed(spark, program(), {"sales": [list(sales(0, 8)), list(sales(8, 8))]}, tmp_path)
+    with query.ui() as server:
+        assert server.url.startswith("http://127.0.0.1:")
+        with urllib.request.urlopen(f"{server.url}data?views=0", timeout=60) as answer:
+            data = json.load(answer)
+        with urllib.request.urlopen(f"{server.url}metrics", timeout=60) as answer:
+            assert 'flo_rows_taken_total{flow="shops",input="sales"} 16' in answer.read().decode()
+    assert data["state"] == "ended"
+    assert [entry["version"] for entry in data["history"]["entries"]] == [0, 1]
+    assert data["history"]["entries"][1]["lag"] > 0
+    assert data["views"][0]["version"] == 1
+    query.save(tmp_path / "run.html")
+    page = (tmp_path / "run.html").read_text(encoding="utf-8")
+    Checked(page)
+    assert '"version":1,"columns":["shop","sum","_weight"]' in page
+    assert "<td>1</td>" in query._repr_html_()
+    _expect_names(spark, str(query._query.runId))
+
+
+def _expect_names(spark: Any, run: str) -> None:
+    context = spark.sparkContext
+    tracker = context.statusTracker()
+    jobs = {job: tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(run)}
+    assert jobs, "the jobs still belong to the query, which ends them when it is stopped"
+    stages = [tracker.getStageInfo(stage) for job in jobs.values() for stage in job.stageIds]
+    assert {stage.name for stage in stages if stage is not None} >= {f"flo shops, micro-batch {n}" for n in (0, 1)}
+    store = context._jsc.sc().statusStore()
+    described = {store.job(job).description().get() for job in jobs}
+    assert any("micro-batch 1: stage 1: " in each and "group_by" in each for each in described)
