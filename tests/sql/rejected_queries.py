@@ -34,31 +34,36 @@ QUERIES = {
     "name_of_a_file": "SELECT shop, input_file_name() AS file FROM sales",
     # aggregates
     "first_value_of_a_group": "SELECT shop, first(price) AS price FROM sales GROUP BY shop",
-    "any_value_of_a_group": "SELECT shop, any_value(price) AS price FROM sales GROUP BY shop",
     "last_value_of_a_group_without_nulls": "SELECT shop, last(price) IGNORE NULLS AS price FROM sales GROUP BY shop",
     "approximate_count": "SELECT approx_count_distinct(shop) AS shops FROM sales",
     "approximate_percentile": "SELECT approx_percentile(price, 0.5) AS price FROM sales",
-    "several_percentiles": "SELECT percentile(price, array(0.1, 0.9)) AS price FROM sales",
+    "percentile_with_frequencies": "SELECT percentile(price, 0.5, price) AS price FROM sales",
+    "percentile_of_intervals": "SELECT percentile(at - TIMESTAMP_NTZ '2024-01-01', 0.5) AS t FROM sales",
+    "list_of_bytes": "SELECT listagg(CAST(shop AS BINARY)) AS shops FROM sales",
+    "histogram": "SELECT histogram_numeric(price, 5) AS h FROM sales",
+    "sketch": "SELECT hll_sketch_agg(shop) AS h FROM sales",
+    "exclusive_or_of_distinct_values": "SELECT bit_xor(DISTINCT price) AS p FROM sales",
     "aggregate_that_is_not_maintained": "SELECT shop, kurtosis(price) AS k FROM sales GROUP BY shop",
     "variance_of_distinct_values": "SELECT shop, variance(DISTINCT price) AS v FROM sales GROUP BY shop",
     "sum_of_intervals": "SELECT sum(at - TIMESTAMP_NTZ '2024-01-01') AS t FROM sales",
     # windows
-    "lag_without_nulls": "SELECT lag(price) IGNORE NULLS OVER (ORDER BY at) AS p FROM sales",
+    "lag_without_nulls": "SELECT lag(price, 2) IGNORE NULLS OVER (ORDER BY at) AS p FROM sales",
+    "nth_value_without_nulls": "SELECT nth_value(price, 2) IGNORE NULLS OVER (ORDER BY at) AS p FROM sales",
     "distinct_values_in_a_window": "SELECT count(DISTINCT price) OVER (PARTITION BY shop) AS n FROM sales",
-    "variance_in_a_window": "SELECT stddev(price) OVER (PARTITION BY shop) AS v FROM sales",
+    "variance_in_a_frame": "SELECT stddev(price) OVER (PARTITION BY shop ORDER BY at) AS v FROM sales",
     "frame_of_months": "SELECT count(*) OVER (ORDER BY at RANGE INTERVAL 1 MONTH PRECEDING) AS n FROM sales",
-    "default_that_is_a_column": "SELECT lag(price, 1, price) OVER (ORDER BY at) AS p FROM sales",
     "session_windows": "SELECT count(*) AS n FROM sales GROUP BY session_window(at, '5 minutes')",
     # rows
     "sample": "SELECT * FROM sales TABLESAMPLE (10 PERCENT)",
     "large_range": "SELECT id FROM range(1000000) JOIN sales ON id = price",
-    "generator": (
-        "SELECT posexplode(prices) FROM (SELECT shop, collect_list(price) AS prices FROM sales GROUP BY shop)"
+    "recursion": (
+        "WITH RECURSIVE r(n) AS (SELECT price FROM sales UNION ALL SELECT n - 1 FROM r WHERE n > 0) SELECT n FROM r"
     ),
     "subquery_with_several_rows": (
         "SELECT shop, (SELECT b.price FROM sales b WHERE b.shop = a.shop AND b.price < a.price) AS p FROM sales a"
     ),
     # columns
+    "column_of_weights": "SELECT shop, price AS _weight FROM sales",
     "two_columns_of_one_name": "SELECT shop, price AS shop FROM sales",
     "collation": "SELECT shop COLLATE UTF8_LCASE AS shop, count(*) AS n FROM sales GROUP BY 1",
     "months_column": "SELECT INTERVAL 1 YEAR * price AS years FROM sales",

@@ -47,6 +47,13 @@ def test_subqueries_that_compare_with_the_row(spark: Any) -> None:
     assert run(text) == {(3, 1): 1, (4, 3): 1, (10, 4): 1, (1, None): 1}
 
 
+def test_the_first_row_for_each_row(spark: Any) -> None:
+    """Catalyst numbers the rows of the subquery without an order, and sorts them before, by columns that it drops."""
+    best = "SELECT 0 - price AS p FROM sales b WHERE b.shop = a.shop ORDER BY b.price DESC LIMIT 1"
+    text = f"SELECT price, l.p FROM sales a, LATERAL ({best}) l"
+    assert run(text) == {(3, -4): 1, (4, -4): 1, (10, -10): 1}
+
+
 def test_constant_arrays(spark: Any) -> None:
     text = "SELECT avg(DISTINCT price) AS a, collect_set(shop) AS b, array(7, 8)[count(shop) - 2] AS c FROM sales"
     assert run(text) == {(4.5, ("a", "b"), 8): 1}

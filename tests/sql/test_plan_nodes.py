@@ -94,6 +94,8 @@ QUERIES = {
     "places of items": "SELECT s, pos, i FROM (SELECT s, array_sort(collect_list(id)) AS a FROM t GROUP BY s) LATERAL VIEW inline(transform(a, (x, i) -> struct(i, x))) AS pos, i",
     "subquery with lesser partners": "SELECT id, (SELECT count(*) FROM u WHERE u.k < t.k AND u.s = t.s) AS n FROM t",
     "lateral subquery": "SELECT t.id, l.m FROM t LEFT JOIN LATERAL (SELECT max(d) AS m FROM v WHERE v.k >= t.k) AS l",
+    "first rows for each row": "SELECT t.id, l.id AS other, l.n FROM t, LATERAL (SELECT u.id, u.n FROM u WHERE u.k = t.k ORDER BY u.n DESC, u.s, u.id LIMIT 2) l",
+    "first value for each row": "SELECT id, (SELECT v.d FROM v WHERE v.k = t.k ORDER BY v.day DESC, v.d LIMIT 1) AS d FROM t",
     "default that is a column": "SELECT id, coalesce(lag(struct(s AS v)) OVER (ORDER BY id, k, s, d, x, day, ok), struct('none' AS v)).v AS a FROM t",
     "stack": "SELECT s, what, value FROM (SELECT s, count(*) AS n, max(id) AS m FROM t GROUP BY s) LATERAL VIEW stack(2, 'n', n, 'm', CAST(m AS BIGINT)) AS what, value",
 }  # fmt: skip

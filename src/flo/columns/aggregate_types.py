@@ -117,6 +117,14 @@ def _bool(made: on_values.Aggregator) -> Make:
     return make
 
 
+def _bitwise(how: str) -> Make:
+    def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+        _expect("integers", kinds, int)
+        return Found(on_values.Bitwise(how, *options), or_none(kinds[0].plain, kinds[0].nullable))
+
+    return make
+
+
 def _extreme(by: tuple[int, ...], descending: tuple[bool, ...]) -> Make:
     made = on_values.FirstOf(by, descending)
 
@@ -168,7 +176,7 @@ def _percentile(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: t
 
 
 def _mode(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
-    return Found(on_values.ModeOf(), or_none(kinds[0].plain, kinds[0].nullable))
+    return Found(on_values.ModeOf(*options), or_none(kinds[0].plain, kinds[0].nullable))
 
 
 def _linear(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
@@ -229,6 +237,9 @@ AGGREGATES: dict[str, Make] = {
     "corr": _moments(on_values.Correlation(), sample=False),
     "bool_and": _bool(on_values.AllTrue()),
     "bool_or": _bool(on_values.AnyTrue()),
+    "bit_and": _bitwise("and"),
+    "bit_or": _bitwise("or"),
+    "bit_xor": _bitwise("xor"),
     "min": _extreme((0,), (False,)),
     "max": _extreme((0,), (True,)),
     "arg_min": _extreme((1, 0), (False, False)),

@@ -15,7 +15,7 @@ from pyspark.sql.types import LongType, StructType
 
 from flo.api.flow import Flow
 from flo.columns.row_types import _type_of_spark, row_type_of
-from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch, brief
+from flo.core.errors import FloError, Origin, TypeMismatch, brief
 from flo.pictures.notebook import html_text
 from flo.spark.change_data import Upserts
 from flo.spark.driver.query import Query
@@ -27,7 +27,7 @@ from flo.sql.native import Catalyst, Chain, Generated, Kept, Projected, Step, de
 from flo.sql.nodes import column
 from flo.sql.plan import Relation
 from flo.sql.plan_reader import read_frame
-from flo.sql.query import expect_distinct, expect_names, planned, planning_session
+from flo.sql.query import expect_distinct, expect_names, expect_result_names, planned, planning_session
 from flo.sql.rejections import reject
 from flo.tables.io.files import WEIGHTS
 from flo.values.weighted import ZSet
@@ -87,12 +87,7 @@ class Views:
     def _add_view(self, name: str, frame: DataFrame, relation: Relation) -> None:
         """Make a query an output."""
         names = tuple(frame.columns)
-        expect_distinct(names)
-        if WEIGHTS in names:
-            raise NameTakenError(
-                f"the view returns a column `{WEIGHTS}`, which is for how often a row is there",
-                instead=(("SELECT … AS weight", "another name"),),
-            )
+        expect_result_names(names)
         _expect_no_weights(name, relation)
         for segment in _segments(relation):
             (source,) = plan.scans(segment)
@@ -220,8 +215,7 @@ def steps_of(segment: Relation) -> tuple[Step, ...]:
         case plan.Filter():
             return (*steps_of(segment.below), Kept(segment.condition))
         case plan.Generate():
-            names = tuple(each.column for each in segment.made)
-            made = Generated(segment.generator, segment.outer, names)
+            made = Generated(segment.generator, segment.outer, segment.made)
             return (*steps_of(segment.below), made, Projected(tuple((e.column, e) for e in segment.columns)))
     assert isinstance(segment, plan.Scan)
     pairs = ((new, old) for new, old in segment.pairs if old != WEIGHTS)

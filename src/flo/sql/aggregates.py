@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from flo.api.aggregates import AggregateSpec
+from flo.api.ordering import asc, desc
 from flo.sql.catalyst import UnsupportedQueryError
 from flo.sql.nodes import Node, cast, column, literal
 
@@ -27,13 +28,30 @@ MOMENTS = {
 }
 
 
-REWRITES = {
-    "HyperLogLogPlusPlus": ("count(DISTINCT x)", "the exact number"),
-    "ApproximatePercentile": ("percentile(x, 0.5)", "the exact percentile"),
-    "PercentileDisc": ("percentile(x, 0.5)", "between two values, it is on the line that joins them"),
-    "Mode": ("mode(x)", "of several values, the least"),
+BITWISE = {"BitAndAgg": "bit_and", "BitOrAgg": "bit_or", "BitXorAgg": "bit_xor"}
+SKETCH = "a sketch cannot be updated when rows are deleted"
+EXACT_COUNT = ("count(DISTINCT x)", "the exact number")
+COUNTS = ("SELECT x, count(*) AS n … GROUP BY x", "the exact numbers")
+PERCENTILE = ("percentile(x, 0.5)", "the exact percentile")
+OWN = ("group_by(…).agg(name=flo.linear(…))", "an aggregate of your own, after `flow.sql`")
+SKETCHES = {
+    "HyperLogLogPlusPlus": EXACT_COUNT,
+    "Hll": EXACT_COUNT,
+    "Theta": EXACT_COUNT,
+    "Bitmap": EXACT_COUNT,
+    "CountMinSketch": COUNTS,
+    "ApproxTopK": COUNTS,
+    "ApproximatePercentile": PERCENTILE,
+    "Kll": PERCENTILE,
+    "HistogramNumeric": ("SELECT width_bucket(x, 0, 100, 10) AS b, count(*) AS n … GROUP BY b", "fixed bins"),
 }
-"""What to write instead of an aggregate that is not maintained."""
+"""What to write instead of an approximate aggregate, by how the name of its class begins."""
+REWRITES = {
+    "Skewness": ("avg(power((x - m) / s, 3))", "joined with avg(x) AS m and stddev_pop(x) AS s"),
+    "Kurtosis": ("avg(power((x - m) / s, 4)) - 3", "joined with avg(x) AS m and stddev_pop(x) AS s"),
+    "Product": ("exp(sum(ln(x)))", "of positive numbers"),
+}
+"""What to write instead of another aggregate that is not maintained."""
 
 
 def rejected_aggregate(function: Node, distinct: bool = False) -> UnsupportedQueryError:
@@ -43,12 +61,11 @@ def rejected_aggregate(function: Node, distinct: bool = False) -> UnsupportedQue
         return UnsupportedQueryError(
             function.name, "Flo does not maintain it with DISTINCT", function.described, instead
         )
-    if function.name in ("HyperLogLogPlusPlus", "ApproximatePercentile"):
-        reason = "a sketch cannot be updated when rows are deleted"
-    else:
-        reason = "Flo does not maintain this aggregate"
-    own = ("group_by(…).agg(name=flo.linear(…))", "an aggregate of your own, after `flow.sql`")
-    return UnsupportedQueryError(function.name, reason, function.described, REWRITES.get(function.name, own))
+    sketch = next((each for name, each in SKETCHES.items() if function.name.startswith(name)), None)
+    if sketch is not None:
+        return UnsupportedQueryError(function.name, SKETCH, function.described, sketch)
+    reason = "Flo does not maintain this aggregate"
+    return UnsupportedQueryError(function.name, reason, function.described, REWRITES.get(function.name, OWN))
 
 
 class Computed(ABC):
@@ -113,8 +130,8 @@ class Aggregates(Computed):
             case "Min" | "Max":
                 (of,) = function.children
                 return self._add(function.name.lower(), (self._argument(of),), where, function.type, nullable=True)
-            case "First" if function.option("ignore_nulls"):
-                # Spark itself makes this of several DISTINCT: there is one row
+            case "First":
+                # of `any_value`, or made by Spark itself of several DISTINCT, where there is one row
                 (of,) = function.children[:1]
                 return self._add("min", (self._argument(of),), where, function.type, nullable=True)
             case "MaxBy" | "MinBy":
@@ -123,15 +140,24 @@ class Aggregates(Computed):
                 options = (distinct or function.name == "CollectSet",)
                 (of,) = function.children
                 return self._add("collect", (self._argument(of),), where, function.type, options, nullable=False)
-            case "Mode" if not function.option("reverse"):
-                return self._add("mode", (self._argument(function.children[0]),), where, function.type, nullable=True)
-            case "Percentile" if not distinct:
+            case "Mode":
+                options = (function.option("greatest"),)
+                (of,) = function.children
+                return self._add("mode", (self._argument(of),), where, function.type, options, nullable=True)
+            case "Percentile" | "PercentileDisc" if not distinct:
                 return self._percentile(function, where)
+            case "ListAgg":
+                return self._listed(function, where, distinct)
+            case _ if function.name in BITWISE and not (distinct and function.name == "BitXorAgg"):
+                (of,) = function.children
+                kind, options = BITWISE[function.name], (of.type.bit_width,)
+                return self._add(kind, (self._argument(of),), where, function.type, options, nullable=True)
+            case _ if function.name.startswith("Regr") and not distinct:
+                return self._regression(function, where)
             case "PivotFirst":
                 return self._pivot(function)
             case _ if function.name in MOMENTS and not distinct:
-                names = tuple(map(self._argument, function.children))
-                return self._add(MOMENTS[function.name], names, where, pa.float64(), nullable=True)
+                return self._moment(function, where)
         if function.name.startswith("PythonUDAF"):
             raise UnsupportedQueryError(
                 "PythonUDF",
@@ -147,23 +173,112 @@ class Aggregates(Computed):
         kind = "arg_max" if function.name == "MaxBy" else "arg_min"
         if not value.nullable:
             return self._add(kind, (self._argument(value), self._argument(by)), where, function.type, nullable=True)
-        packed = pa.struct([pa.field("value", value.type, True)])
-        pack = Node("CreateNamedStruct", packed, False, (literal("value", pa.string()), value))
-        found = self._add(kind, (self._argument(pack), self._argument(by)), where, packed, nullable=True)
-        return Node("GetStructField", function.type, True, (found,), (("ordinal", 0),))
+        row = packed(value)
+        found = self._add(kind, (self._argument(row), self._argument(by)), where, row.type, nullable=True)
+        return unpacked(found, function.type)
 
     def _percentile(self, function: Node, where: str | None) -> Node:
-        of, at, frequency = function.children
-        if at.name != "Literal" or not isinstance(at.option("value"), float) or frequency.option("value") != 1:
+        of, at, *frequency = function.children
+        asked = at.option("value") if at.name == "Literal" else None
+        if asked is None or any(each.option("value") != 1 for each in frequency) or function.option("legacy"):
             raise UnsupportedQueryError(
                 function.name,
-                "it needs one constant percentage, and no frequencies",
+                "it needs constant percentages, and no frequencies",
                 function.described,
-                ("percentile(x, 0.5), percentile(x, 0.9)", "one column for each percentage"),
+                ("percentile(x, 0.5)", "the same percentage for all groups"),
             )
-        number = cast(of, pa.float64())
-        options = (at.option("value"), function.option("reverse"), function.option("weighs_ends"))
-        return self._add("percentile", (self._argument(number),), where, function.type, options, nullable=True)
+        if not (pa.types.is_integer(of.type) or pa.types.is_floating(of.type) or pa.types.is_decimal(of.type)):
+            raise UnsupportedQueryError(
+                function.name,
+                "Flo has percentiles of numbers, and not of intervals",
+                function.described,
+                ("percentile(timestampdiff(SECOND, started, ended), 0.5)", "the number of seconds"),
+            )
+        name = self._argument(cast(of, pa.float64()))
+        discrete = function.name == "PercentileDisc"
+        found = [
+            self._add(
+                "percentile",
+                (name,),
+                where,
+                pa.float64(),
+                (each, function.option("reverse"), function.option("weighs_ends"), discrete),
+                nullable=True,
+            )
+            for each in (asked if isinstance(asked, tuple) else (asked,))
+        ]
+        if not isinstance(asked, tuple):
+            return found[0]
+        array = Node("Items", function.type, False, tuple(found))
+        nothing = Node("IsNull", pa.bool_(), False, (found[0],))
+        return Node("If", function.type, True, (nothing, literal(None, function.type), array))
+
+    def _listed(self, function: Node, where: str | None, distinct: bool) -> Node:
+        """listagg: texts in an order, or else in their own."""
+        of, separator, *order = function.children
+        if not pa.types.is_string(of.type) or separator.name != "Literal":
+            raise UnsupportedQueryError(
+                function.name,
+                "it needs texts, and a constant between them",
+                function.described,
+                ("listagg(hex(x), ',')", "bytes as texts"),
+            )
+        keys = tuple(
+            (desc if each.option("descending") else asc)(
+                self._argument(each.children[0]), nulls_last=each.option("nulls_last")
+            )
+            for each in order
+        )
+        options = (separator.option("value") or "", distinct)
+        spec = AggregateSpec("string_agg", (self._argument(of),), where, options, order_by=keys or None)
+        return self._column(spec, function.type, nullable=True)
+
+    def _moment(self, function: Node, where: str | None) -> Node:
+        """Variances, covariances and correlations. Of one pair, those of a sample are null, though it be infinite."""
+        found = self._double(MOMENTS[function.name], where, *function.children)
+        if function.name not in ("StddevSamp", "VarianceSamp", "CovSample", "Corr"):
+            return found
+        if function.name == "Corr":  # fails if one does not vary
+            x, y = function.children
+            variances = [self._double("var_pop", where, each) for each in (_of_pairs(x, y), _of_pairs(y, x))]
+            both = _computed("Multiply", *variances)
+            divided = Node("Divide", pa.float64(), True, (found, both), function.options)
+            found = _if_zero(both, divided, found)
+        count = self._add("count", tuple(map(self._argument, counted(function))), where, pa.int64(), nullable=False)
+        several = Node("GreaterThan", pa.bool_(), False, (count, literal(1, pa.int64())))
+        return Node("If", pa.float64(), True, (several, found, NO_NUMBER))
+
+    def _regression(self, function: Node, where: str | None) -> Node:
+        """regr_slope and the like, from variances and covariances of the rows in which both values are present."""
+
+        def moment(kind: str, *of: Node) -> Node:
+            return self._double(kind, where, *of)
+
+        def count(of: Node) -> Node:
+            number = self._add("count", (self._argument(of),), where, pa.int64(), nullable=False)
+            return cast(number, pa.float64())
+
+        if function.name == "RegrReplacement":  # regr_sxx and regr_syy
+            (of,) = function.children
+            return _computed("Multiply", moment("var_pop", of), count(of))
+        y, x = _of_pairs(*function.children), _of_pairs(*reversed(function.children))
+        covariance, variance = moment("covar_pop", *function.children), moment("var_pop", x)
+        slope = _if_zero(variance, NO_NUMBER, _computed("Divide", covariance, variance))
+        match function.name:
+            case "RegrSXY":
+                return _computed("Multiply", covariance, count(x))
+            case "RegrSlope":
+                return slope
+            case "RegrIntercept":
+                return _computed("Subtract", moment("avg", y), _computed("Multiply", slope, moment("avg", x)))
+            case "RegrR2":
+                correlation, one = moment("corr", *function.children), literal(1.0, pa.float64())
+                share = _if_zero(moment("var_pop", y), one, _computed("Multiply", correlation, correlation))
+                return _if_zero(variance, NO_NUMBER, share)
+        raise rejected_aggregate(function)
+
+    def _double(self, kind: str, where: str | None, *of: Node) -> Node:
+        return self._add(kind, tuple(map(self._argument, of)), where, pa.float64(), nullable=True)
 
     def _pivot(self, function: Node) -> Node:
         """PIVOT: an array with the value of each key. Spark has made one row for each key before."""
@@ -173,7 +288,7 @@ class Aggregates(Computed):
             is_this = Node("EqualNullSafe", pa.bool_(), False, (key, literal(each, key.type)))
             name = self._argument(is_this)
             found.append(self._add("max", (self._argument(value),), name, value.type, nullable=True))
-        return Node("CreateArray", function.type, False, tuple(found))
+        return Node("Items", function.type, False, tuple(found))
 
     def _count(self, function: Node, where: str | None, distinct: bool) -> Node:
         asked = list(function.children) if distinct else counted(function)
@@ -198,6 +313,35 @@ class Aggregates(Computed):
         nullable: bool,
     ) -> Node:
         return self._column(AggregateSpec(kind, arguments, where, options), result, nullable=nullable)
+
+
+NO_NUMBER = literal(None, pa.float64())
+
+
+def _of_pairs(one: Node, other: Node) -> Node:
+    """Return a number, or null where the other is."""
+    there = Node("IsNotNull", pa.bool_(), False, (other,))
+    return Node("If", pa.float64(), True, (there, one, NO_NUMBER)) if other.nullable else one
+
+
+def _computed(name: str, one: Node, other: Node) -> Node:
+    return Node(name, pa.float64(), True, (one, other), (("mode", "LEGACY"),))
+
+
+def _if_zero(number: Node, then: Node, otherwise: Node) -> Node:
+    is_zero = Node("EqualTo", pa.bool_(), True, (number, literal(0.0, pa.float64())))
+    return Node("If", pa.float64(), True, (is_zero, then, otherwise))
+
+
+def packed(value: Node) -> Node:
+    """Return a value in a struct, which is not null though the value is."""
+    kind = pa.struct([pa.field("value", value.type, True)])
+    return Node("CreateNamedStruct", kind, False, (literal("value", pa.string()), value))
+
+
+def unpacked(row: Node, kind: pa.DataType) -> Node:
+    """Return the value in a struct; null if there is none."""
+    return Node("GetStructField", kind, True, (row,), (("ordinal", 0),))
 
 
 def counted(function: Node) -> list[Node]:

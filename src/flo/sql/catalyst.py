@@ -315,8 +315,12 @@ class ExpressionReader(ABC):
                 return [("values", tuple(plain_value(each, kind) for each in items_of(given.pivotColumnValues())))]
             case "Percentile":
                 return [("reverse", given.reverse()), ("weighs_ends", _spark_version() < (4, 3))]
+            case "Corr":  # null for no pair or one; else a quotient
+                return [("mode", given.evaluateExpression().falseValue().falseValue().evalMode().toString())]
+            case "PercentileDisc":
+                return [("reverse", given.reverse()), ("legacy", given.legacyCalculation())]
             case "Mode":
-                return [("reverse", given.reverseOpt().toString() == "Some(true)")]
+                return [("greatest", given.reverseOpt().toString() == "Some(false)")]
             case "PythonUDF":
                 code = hashlib.sha256(given.func().command().mkString(",").encode()).hexdigest()
                 return [("function", Parameter(given.name(), f"{given.name()} {given.evalType()} {code}"))]

@@ -22,7 +22,7 @@ from flo.sql import plan
 from flo.sql.aggregates import Aggregates
 from flo.sql.catalyst import UnsupportedQueryError, expect_columns
 from flo.sql.joins import join_relations, united
-from flo.sql.native import Kept, Projected, Segment, Step, can_run_natively
+from flo.sql.native import Generated, Kept, Projected, Segment, Step, can_run_natively
 from flo.sql.nodes import ZERO, Node, column, literal, one_row, replace_nodes
 from flo.sql.plan import Relation
 from flo.sql.registry import is_computed, not_computed, types_text
@@ -252,7 +252,9 @@ class Compiler:
         return self.project(found, {name: replace_nodes(node, known) for name, node in results.items()})
 
     def _generate(self, relation: plan.Generate) -> Any:
-        """explode, posexplode and the like: a row for each item; replicaterows: a row several times."""
+        """explode, posexplode and the like: a row for each item; replicaterows: a row several times.
+
+        Flo has some generators, and Spark runs the others."""
         below, generator = self.stream(relation.below), relation.generator
         if generator.name == "ReplicateRows":
             count, *columns = generator.children
@@ -281,12 +283,10 @@ class Compiler:
             }
             found = rows.explode(item.column, keep_empty=relation.outer)
             return self.project(found, {name: fields.get(name, node) for name, node in relation.by_name.items()})
-        raise UnsupportedQueryError(
-            "Generate",
-            f"Flo maintains explode and inline of an array, and not {generator.name}",
-            generator.described,
-            ("inline(transform(a, (x, i) -> struct(i, x)))", "the items of an array, with their places"),
-        )
+        name = f"{HIDDEN}generator"
+        below, given = self._with_native(below, {**own_columns(below), name: generator})
+        found = self._native(below, Generated(given[name], relation.outer, relation.made))
+        return self.project(found, relation.by_name)
 
     def _window(self, relation: plan.Window) -> Any:
         return add_windows(self, self.stream(relation.below), relation)

@@ -1,7 +1,8 @@
-"""Expressions that Spark evaluates between stateful operators: projections and filters of rows, run by Catalyst.
+"""Expressions that Spark evaluates between stateful operators: projections, filters and generators of rows, run by
+Catalyst.
 
-A segment is a chain of projections and filters. It is a function from a row to one row or none, so it is exact for rows
-that are retracted. On Spark the planner cuts the program at a segment, and Catalyst runs it on the rows of the
+A segment is a chain of these. It is a function from a row to rows, so it is exact for rows that are retracted. On
+Spark the planner cuts the program at a segment, and Catalyst runs it on the rows of the
 micro-batch. In process it runs through the session that planned the query.
 """
 
@@ -47,12 +48,16 @@ class Kept:
 
 @dataclass(frozen=True)
 class Generated:
-    """A step, at an input: a row for each item that a generator makes of a row, with the item in more columns."""
+    """A step: a row for each item that a generator makes of a row, with the item in more columns."""
 
     generator: Node
     outer: bool
     """Whether a row without items is kept, with nulls."""
-    names: tuple[str, ...]
+    made: tuple[Node, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(each.column for each in self.made)
 
 
 Step: TypeAlias = Projected | Kept | Generated
@@ -173,7 +178,10 @@ class Catalyst:
 
 
 class Segment(Flattening):
-    """A chain of projections and filters that Spark runs, as a function from a row to rows. Identified by its text."""
+    """A chain of projections, filters and generators that Spark runs, as a function from a row to rows.
+
+    Identified by its text.
+    """
 
     def __init__(self, spark: Any, layout: Layout, steps: tuple[Step, ...]) -> None:
         self.spark = spark
@@ -282,6 +290,8 @@ def _columns_after(layout: Layout, steps: tuple[Step, ...]) -> tuple[Node, ...]:
     for step in steps:
         if isinstance(step, Projected):
             columns = tuple(column(name, node.type, node.nullable) for name, node in step.given)
+        elif isinstance(step, Generated):
+            columns = (*columns, *step.made)
     return columns
 
 

@@ -146,7 +146,13 @@ class _Reader(ExpressionReader):
         given = tuple(self._named(each) for each in items_of(node.windowExpressions()))
         partition = tuple(self.expression(each) for each in items_of(node.partitionSpec()))
         order = tuple(self._order(each) for each in items_of(node.orderSpec()))
-        return plan.Window((*below.columns, *(each.column for each in given)), below, given, partition, order)
+        columns = (*below.columns, *(each.column for each in given))
+        if order or not _is_sorted(below):
+            return plan.Window(columns, below, given, partition, order)
+        # the first rows for each row of an outer query: their order is that of the rows below
+        rows, order = _with_order(below)
+        wide = plan.Window((*rows.columns, *columns[len(below.columns) :]), rows, given, partition, order)
+        return plan.Project(columns, wide, tuple(Named(each, each) for each in columns))
 
     def _union(self, node: Any) -> Relation:
         parts = tuple(self.relation(each) for each in items_of(node.children()))
@@ -220,6 +226,22 @@ def _is_sorted(relation: Relation) -> bool:
     return isinstance(relation, plan.Limit) or (
         isinstance(relation, (plan.Project, plan.Filter)) and _is_sorted(relation.below)
     )
+
+
+def _with_order(relation: Relation) -> tuple[Relation, tuple[plan.Order, ...]]:
+    """Return sorted rows with all columns that their order reads, and the order."""
+    if isinstance(relation, plan.Limit):
+        whole = relation.count is None and not relation.offset
+        return (relation.below if whole else relation), relation.order
+    assert isinstance(relation, (plan.Project, plan.Filter))
+    below, order = _with_order(relation.below)
+    if isinstance(relation, plan.Filter):
+        return plan.Filter(below.columns, below, relation.condition), order
+    known = {each.column.column for each in relation.given}
+    read = dict.fromkeys(name for each in order for name in sorted(each.by.reads) if name not in known)
+    more = tuple(Named(below.by_name[name], below.by_name[name]) for name in read)
+    given = (*relation.given, *more)
+    return plan.Project(tuple(each.column for each in given), below, given), order
 
 
 def _is_session(key: Any) -> bool:

@@ -26,6 +26,8 @@ COMMANDS = ("Command", "ParsedStatement", "CompoundBody")
 IMMEDIATE = "ExecuteImmediate"
 """A part of the name of a node whose text is executed when it is analysed."""
 SETTING = "spark.sql.optimizer.excludedRules"
+WEIGHTS = "_weight"
+"""The column of changes that says how often a row is there."""
 
 
 class QueryError(FloError):
@@ -48,7 +50,7 @@ def sql_stream(text: str, streams: Mapping[str, Any]) -> Any:
             frame = planned(planner, text)
             relation = read_frame(frame, inputs)
             names = tuple(frame.columns)
-            expect_distinct(names)
+            expect_result_names(names)
             read = scans(relation)
             given = {name: stream for name, stream in streams.items() if name in read}
             scope = next(iter(streams.values())).scope
@@ -113,6 +115,7 @@ def planning_session(active: Any = None) -> Iterator[Any]:
 
 def planned(spark: Any, text: str) -> Any:
     """Return the DataFrame of a query. Raises if Spark rejects it."""
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException, QueryContextType
 
     expect_no_special_times(spark, text)
@@ -120,6 +123,11 @@ def planned(spark: Any, text: str) -> Any:
         _expect_query(spark, text)
         frame = spark.sql(text)
         frame._jdf.queryExecution().optimizedPlan()
+    except Py4JJavaError as error:  # a mistake in Spark itself
+        first = str(error.java_exception).strip().splitlines()[0]
+        raise QueryError(
+            f"Spark fails to plan the query: {first}", facts=(("query", " ".join(text.split())[:200]),)
+        ) from None
     except PySparkException as error:
         first = str(error).strip().splitlines()[0]
         rejected = QueryError(f"Spark rejects the query: {first}", facts=(("query", " ".join(text.split())[:200]),))
@@ -166,6 +174,17 @@ def expect_names(what: str, names: Iterable[str]) -> None:
         other = known.setdefault(name.lower(), name)
         if other != name:
             raise NameTakenError(f"SQL does not tell the {what} `{name}` from `{other}`: letters have no case in names")
+
+
+def expect_result_names(names: tuple[str, ...]) -> None:
+    """Raise if the columns of a result cannot be told apart, or one has the name of the weights."""
+    expect_distinct(names)
+    taken = next((name for name in names if name.lower() == WEIGHTS), None)
+    if taken is not None:
+        raise NameTakenError(
+            f"the query returns a column `{taken}`, which is for how often a row is there",
+            instead=(("SELECT … AS weight", "another name"),),
+        )
 
 
 def expect_distinct(names: tuple[str, ...], what: str = "the query returns") -> None:

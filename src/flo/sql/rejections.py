@@ -28,7 +28,7 @@ CLOCKS = {
 SPECIAL_TIMES = ("now", "today", "tomorrow", "yesterday")
 _SPECIAL = re.compile(rf"r?['\"]\s*({'|'.join(SPECIAL_TIMES)})\b", re.IGNORECASE)
 """A text that begins with a special time, as a token of SQL."""
-ANY_ROW = ("First", "Last", "AnyValue")
+ANY_ROW = ("First", "Last")
 """Aggregates that take the value of whichever row comes first."""
 SESSIONS = "spark.sessionWindow"
 """What marks a column of session windows: they are merged when the plan is executed."""
@@ -107,7 +107,7 @@ def expect_maintainable(analysed: Any) -> None:
             _expect_all_columns(analysed)
 
 
-_WRITTEN = {"First": "first", "Last": "last", "AnyValue": "any_value"}
+_WRITTEN = {"First": "first", "Last": "last"}
 
 
 def expect_no_special_times(spark: Any, text: str) -> None:

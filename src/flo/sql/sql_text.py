@@ -26,6 +26,11 @@ INFIX = {
 FUNCTIONS = {
     "HyperLogLogPlusPlus": "approx_count_distinct",
     "ApproximatePercentile": "approx_percentile",
+    "HistogramNumeric": "histogram_numeric",
+    "HllSketchAgg": "hll_sketch_agg",
+    "CountMinSketchAgg": "count_min_sketch",
+    "BitXorAgg": "bit_xor",
+    "NthValue": "nth_value",
     "StddevSamp": "stddev",
     "StddevPop": "stddev_pop",
     "VarianceSamp": "variance",

@@ -8,12 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 from flo.api.aggregates import AggregateSpec
+from flo.api.joins import RIGHT, join_rows
 from flo.api.ordering import asc, desc
 from flo.api.window_functions import WindowSpec
 from flo.sql import plan
-from flo.sql.aggregates import Computed, counted, sum_type
+from flo.sql.aggregates import Aggregates, Computed, counted, packed, sum_type, unpacked
 from flo.sql.catalyst import UnsupportedQueryError
-from flo.sql.nodes import Node, cast
+from flo.sql.nodes import ZERO, Node, cast
 
 RANKS = {
     "RowNumber": "row_number",
@@ -30,9 +31,24 @@ def add_windows(compiler: Any, stream: Any, relation: plan.Window) -> Any:
     results = {each.column.column: windows.result(each.given) for each in relation.given}
     parts = {f"==part{place}": each for place, each in enumerate(relation.partition)}
     keys, order = order_keys(relation.order)
-    rows = compiler.extended(stream, {**windows.arguments, **parts, **keys})
-    found = rows.over(partition_by=list(parts) or None, order_by=order).with_columns(**windows.specs)
+    found = compiler.extended(stream, {**windows.arguments, **parts, **keys})
+    if windows.specs:
+        found = found.over(partition_by=list(parts) or None, order_by=order).with_columns(**windows.specs)
+    if windows.whole.specs:
+        found = _with_partitions(compiler, found, stream, parts, windows.whole)
     return compiler.project(found, {**relation.below.by_name, **results})
+
+
+def _with_partitions(compiler: Any, rows: Any, stream: Any, parts: dict[str, Node], whole: Aggregates) -> Any:
+    """Return the rows with aggregates of their whole partitions."""
+    keys = {f"{name}_key": each for name, each in parts.items()}
+    given = compiler.project(stream, {**keys, **whole.arguments})
+    if keys:
+        found = given.group_by(*keys).agg(**whole.specs)
+        return join_rows(rows, found, list(parts), list(keys), "inner", None, RIGHT, True)
+    found = compiler.extended(given.agg(**whole.specs), {"==part_key": ZERO})
+    rows = compiler.extended(rows, {"==part": ZERO})
+    return join_rows(rows, found, "==part", "==part_key", "inner", None, RIGHT, False)
 
 
 def order_keys(order: tuple[plan.Order, ...]) -> tuple[dict[str, Node], list[Any] | None]:
@@ -50,6 +66,8 @@ class _Windows(Computed):
     def __init__(self, relation: plan.Window) -> None:
         super().__init__()
         self.order = relation.order
+        self.whole = Aggregates()
+        """Aggregates of whole partitions that have no frames."""
 
     def _computed(self, given: Node) -> Node:
         function, frame, where = given.children[0], given.option("frame"), None
@@ -64,7 +82,7 @@ class _Windows(Computed):
                 buckets = _constant(function.children[0])
                 number = self._column(WindowSpec("ntile", None, (buckets,)), pa.int64(), nullable=False)
                 return cast(number, function.type)
-            case "Lag" | "Lead" if not function.option("ignore_nulls"):
+            case "Lag" | "Lead":
                 return self._neighbour(function)
             case "Count":
                 return self._framed("count", counted(function), where, frame, pa.int64(), nullable=False)
@@ -89,14 +107,20 @@ class _Windows(Computed):
                     return self._framed(name, [of], where, frame, function.type)
                 spec = WindowSpec(f"{name}_value", self._argument(of), (), **self._frame(frame))
                 return self._column(spec, function.type)
-        instead = ("JOIN (SELECT key, … FROM … GROUP BY key)", "an aggregate of each partition")
+        if given.children[0].name == "AggregateExpression" and frame[1:] == (None, None):
+            return self.whole.result(given.children[0])
         if function.option("ignore_nulls"):
-            instead = (
-                "last(x) IGNORE NULLS OVER (… ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)",
-                "the last value that is not null, before the row",
+            raise UnsupportedQueryError(
+                function.name,
+                "Flo does not maintain it without nulls",
+                function.described,
+                ("first(x) IGNORE NULLS OVER (…)", "the first value that is not null"),
             )
         raise UnsupportedQueryError(
-            function.name, "Flo does not maintain this function in a window", function.described, instead
+            function.name,
+            "Flo maintains this function of whole partitions, and not of frames",
+            function.described,
+            ("OVER (PARTITION BY …)", "without an order, a frame is the whole partition"),
         )
 
     def _frame(self, frame: tuple[str, Any, Any]) -> dict[str, tuple[Any, Any]]:
@@ -114,21 +138,33 @@ class _Windows(Computed):
         return {mode: (bounds[0], bounds[1])}
 
     def _neighbour(self, function: Node) -> Node:
+        """lag and lead. Where there is no such row, the result is the default value of this row."""
         of, distance, default = function.children
-        if default.name != "Literal":
-            name = function.name.lower()
+        steps, backwards = _constant(distance), function.name == "Lag"
+        if steps < 0:
+            steps, backwards = -steps, not backwards
+        kind = "lag" if backwards else "lead"
+        if function.option("ignore_nulls"):
+            found = self._neighbour_without_nulls(function, steps, backwards)
+            return found if _is_null(default) else _or_default(found, found, default)
+        if default.name == "Literal":
+            spec = WindowSpec(kind, self._argument(of), (steps, _constant(default)))
+            return self._column(spec, function.type)
+        row = packed(of)
+        there = self._column(WindowSpec(kind, self._argument(row), (steps, None)), row.type)
+        return _or_default(there, unpacked(there, function.type), default)
+
+    def _neighbour_without_nulls(self, function: Node, steps: int, backwards: bool) -> Node:
+        of = function.children[0]
+        if steps != 1:
             raise UnsupportedQueryError(
                 function.name,
-                "its default value must be a constant",
-                default.described,
-                (f"coalesce({name}(struct(x AS v)) OVER w, struct(y AS v)).v", "a default that is a column"),
+                "without nulls, Flo maintains the neighbour that is one step away",
+                function.described,
+                ("lag(x) IGNORE NULLS OVER (…)", "the last value that is not null, before the row"),
             )
-        steps = _constant(distance)
-        kind = function.name.lower()
-        if steps < 0:
-            kind, steps = "lead" if kind == "lag" else "lag", -steps
-        spec = WindowSpec(kind, self._argument(of), (steps, _constant(default)))
-        return self._column(spec, function.type)
+        frame = ("rows", None, -1) if backwards else ("rows", 1, None)
+        return self._framed("last" if backwards else "first", [of], None, frame, function.type)
 
     def _framed(
         self,
@@ -142,6 +178,16 @@ class _Windows(Computed):
     ) -> Node:
         names = tuple(map(self._argument, arguments))
         return self._column(AggregateSpec(kind, names, where, **self._frame(frame)), result, nullable=nullable)
+
+
+def _or_default(there: Node, found: Node, default: Node) -> Node:
+    """Return what was found, or a default value where nothing was there."""
+    missing = Node("IsNull", pa.bool_(), False, (there,))
+    return Node("If", found.type, True, (missing, default, found))
+
+
+def _is_null(given: Node) -> bool:
+    return given.name == "Literal" and given.option("value") is None
 
 
 def _constant(given: Node) -> Any:

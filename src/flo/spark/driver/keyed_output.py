@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 
 from flo.core.errors import CollectionError, FloError, TypeMismatch, UnknownNameError, brief
 from flo.spark.driver.sinks import OutputChanges, rows_of
+from flo.spark.map_rows import map_rows
 from flo.spark.tasks.latest_rows import CHANGE, LatestRows
 from flo.spark.tasks.output_files import Output
 from flo.sql.catalyst import quoted
@@ -98,7 +99,7 @@ class KeyedOutput:
         if len(changes.files) > 1:  # the changes of a key may be in several shards
             columns = [sf.col(quoted(column)) for column in self.key]
             frame = frame.repartition(tasks, *columns) if columns else frame.coalesce(1)
-        return frame.mapInArrow(self.latest, schema)
+        return map_rows(frame, self.latest, schema)
 
 
 class Upserting(ABC):

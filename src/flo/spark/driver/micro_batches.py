@@ -28,6 +28,7 @@ from flo.spark.checkpoint.retention import Retention
 from flo.spark.driver.inputs import BoundInput, counter_name
 from flo.spark.driver.job_names import JobNames
 from flo.spark.driver.python_errors import python_error
+from flo.spark.map_rows import map_rows
 from flo.spark.plan.stages import POSITION, Native, Plan, Stage
 from flo.spark.session import is_narrow
 from flo.spark.tasks.blobs import REPORT, SCHEMA, SPARK, Blob, unpickle
@@ -142,7 +143,7 @@ class MicroBatches:
             self.counted.add(name)
         code = Code.of((entry, self._deliveries(entry.outputs), name))
         task = InputTask(code, self.shards, given.position, given.partition, self.folder if divert else None)
-        return given.frame.mapInArrow(NamedTask(f"input {name}", task), SPARK)
+        return map_rows(given.frame, NamedTask(f\"input {name}\", task), SPARK)
 
     def literal_blobs(self) -> list[Blob]:
         """The literals of the program, which enter in the first micro-batch."""
@@ -224,7 +225,7 @@ class MicroBatches:
         for each in natives:
             schema, unpack, pack = self.tasks_around(each)
             rows = held.where(col("delivery") == each.delivery.number).mapInArrow(unpack, schema)
-            parts.append(each.segment.chain.over(rows, BESIDE).mapInArrow(pack, SPARK))
+            parts.append(map_rows(each.segment.chain.over(rows, BESIDE), pack, SPARK))
         return reduce(DataFrame.union, parts)
 
     def _collect_reports(self, frame: DataFrame, version: int) -> list[Any]:

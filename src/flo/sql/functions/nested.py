@@ -23,7 +23,7 @@ def _struct(node: Node, operands: list[Data]) -> Data:
     return pa.StructArray.from_arrays([as_array(each, count) for each in values], fields=list(node.type))
 
 
-def _array(node: Node, operands: list[Data]) -> Data:
+def array_of(node: Node, operands: list[Data]) -> Data:
     count = size_of(*operands)
     items = pa.concat_arrays([as_array(each, count) for each in operands])
     order = np.arange(count * len(operands)).reshape(len(operands), count).T.reshape(-1)
@@ -100,7 +100,7 @@ declare(
     _struct,
     strict=False,
 )
-declare("CreateArray", "array({}, {})", [of(each, many(each)) for each in ANY], _array, strict=False)
+declare("CreateArray", "array({}, {})", [of(each, many(each)) for each in ANY], array_of, strict=False)
 declare("GetArrayItem", "{}[{}]", [of(Family.ARRAY, Family.INTEGER)], _get_item, modes=(ANSI, LEGACY))
 declare("ElementAt", "element_at({}, {})", [of(Family.ARRAY, Family.INTEGER)], _element_at, modes=(ANSI, LEGACY))
 declare("Size", "size({})", [of(Family.ARRAY)], _size, strict=False)

@@ -12,8 +12,10 @@ import pyarrow.compute as pc
 
 from flo.sql.functions import decimals
 from flo.sql.functions.arithmetic import overflow
+from flo.sql.functions.comparisons import ANY
+from flo.sql.functions.nested import array_of
 from flo.sql.nodes import Node, SqlError
-from flo.sql.registry import MODES, NUMBERS, Data, Family, declare, of
+from flo.sql.registry import MODES, NUMBERS, Data, Family, declare, many, of
 
 
 def _sum_result(node: Node, operands: list[Data]) -> Data:
@@ -55,6 +57,7 @@ def _average_result(node: Node, operands: list[Data]) -> Data:
     return decimals.divide(node, total, pc.cast(there, pa.decimal128(20, 0)))
 
 
+declare("Items", None, [of(many(each)) for each in ANY], array_of, strict=False)
 declare("OneRow", None, [of(each, Family.INTEGER) for each in Family], _one_row)
 _TOTALS = (Family.FLOAT, Family.DECIMAL)
 declare("SumResult", None, [of(each, to=to) for each in _TOTALS for to in NUMBERS], _sum_result, modes=MODES)

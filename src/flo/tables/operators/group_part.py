@@ -164,6 +164,19 @@ class Number(Summand):
 
 @final
 @dataclass(frozen=True)
+class Bit(Summand):
+    """A bit of an integer, in each row that counts."""
+
+    of: Number
+    place: int
+
+    def column(self, delta: Delta) -> Summed:
+        numbers = np.asarray(self.of.column(delta).array)
+        return Addends(pa.array((numbers >> self.place & 1).astype(np.int8)))
+
+
+@final
+@dataclass(frozen=True)
 class Times(Summand):
     """The product of two numbers in each row that counts."""
 

@@ -33,7 +33,7 @@ from flo.tables.operators.group_part import (
     or_null,
     scattered,
 )
-from flo.tables.operators.group_sums import FinishedPart, LinearPart, MomentsPart
+from flo.tables.operators.group_sums import BitsPart, FinishedPart, LinearPart, MomentsPart
 from flo.tables.operators.weights import find_flips
 from flo.tables.state.keys import Keys, extended
 from flo.tables.state.limbs import Addends, Limbs, limbs_in
@@ -367,7 +367,9 @@ class ValuesPart(Part):
             case on_values.ModeOf():
                 most = np.repeat(np.maximum.reduceat(times, starts), np.diff(starts, append=len(owners)))
                 chosen = np.flatnonzero(times == most)
-                first = chosen[np.concatenate([[True], owners[chosen][1:] != owners[chosen][:-1]])]
+                differs = owners[chosen][1:] != owners[chosen][:-1]
+                ends = [differs, [True]] if aggregator.greatest else [[True], differs]
+                first = chosen[np.concatenate(ends)]
                 return scattered(values.take(pa.array(first)), present, count)
             case on_values.QuantileOf():
                 return self._quantiles(aggregator, values, times, starts, present, count)
@@ -411,7 +413,7 @@ def _ranks(times: Indices, starts: Indices) -> tuple[Indices, Indices, Indices]:
 def _percentiles(of: on_values.PercentileOf, values: pa.Array, times: Indices, starts: Indices) -> pa.Array:
     """The percentile of each group, with the arithmetic of floats."""
     until, before, lasts = _ranks(times, starts)
-    places = lasts * of.at
+    places = np.maximum(np.ceil((lasts + 1) * of.at) - 1, 0) if of.discrete else lasts * of.at
     low, high = np.floor(places), np.ceil(places)
     one, other = (
         np.asarray(values)[np.searchsorted(until, before + (lasts - each if of.downwards else each), side="right")]
@@ -449,6 +451,7 @@ PARTS: dict[type[on_values.Aggregator], type[Part]] = {
     on_values.AverageOf: LinearPart,
     on_values.AllTrue: LinearPart,
     on_values.AnyTrue: LinearPart,
+    on_values.Bitwise: BitsPart,
     on_values.Variance: MomentsPart,
     on_values.Covariance: MomentsPart,
     on_values.Correlation: MomentsPart,

@@ -14,6 +14,7 @@ from flo.columns.indices import Indices, largest
 from flo.columns.layout import Layout
 from flo.tables.functions import called, written
 from flo.tables.operators.group_part import (
+    Bit,
     Chosen,
     NotFinite,
     Number,
@@ -81,6 +82,37 @@ class LinearPart(Part):
         if pa.types.is_decimal(kind):
             return as_decimals(sums, place, self.cells[0].arrow, kind, name, mean=True)
         return pa.array(as_floats(sums, place, mean=True))
+
+
+@final
+@dataclass(frozen=True)
+class BitsPart(Part):
+    """bit_and, bit_or and bit_xor: how many values have each bit."""
+
+    def fits(self) -> bool:
+        kind = self.cells[0].arrow
+        return bool(pa.types.is_signed_integer(kind) and kind.bit_width == self._aggregator.bits)
+
+    @property
+    def _aggregator(self) -> on_values.Bitwise:
+        assert isinstance(self.of.aggregator, on_values.Bitwise)
+        return self.of.aggregator
+
+    @property
+    def _places(self) -> list[Bit]:
+        number = Number(self.which, self.names[0])
+        return [Bit(number, place) for place in range(self._aggregator.bits)]
+
+    def summands(self) -> tuple[Summand, ...]:
+        return (*self.counts(), *self._places)
+
+    def results(self, reading: Reading) -> pa.Array:
+        count, kind = self.count(reading), self.cell.arrow
+        found = np.zeros(len(count), np.uint64)
+        for each in self._places:
+            bit = on_values.is_bit_set(self._aggregator.how, reading.integers(each), count)
+            found |= bit.astype(np.uint64) << np.uint64(each.place)
+        return or_null(pa.array(found.astype(kind.to_pandas_dtype()), kind), count != 0)
 
 
 @final

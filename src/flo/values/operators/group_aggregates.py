@@ -153,6 +153,32 @@ class AnyTrue(Linear):
         return sums[0].value() != 0
 
 
+@final
+@dataclass(frozen=True)
+class Bitwise(Linear):
+    """bit_and(x), bit_or(x), bit_xor(x): of integers of so many bits, from how many values have each bit."""
+
+    how: str = "and"
+    bits: int = 64
+
+    name = "bitwise"
+
+    def numbers(self, *arguments: Any) -> tuple[Any, ...]:
+        return tuple(arguments[0] >> place & 1 for place in range(self.bits))
+
+    def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
+        having = [each.value() for each in sums]
+        found = sum(1 << place for place, each in enumerate(having) if is_bit_set(self.how, each, count))
+        return found - (1 << self.bits) if found >> (self.bits - 1) else found
+
+
+def is_bit_set(how: str, having: Any, count: Any) -> Any:
+    """Return whether the result has a bit that so many of the values have."""
+    if how == "and":
+        return having == count
+    return having != 0 if how == "or" else having % 2 != 0
+
+
 @dataclass(frozen=True)
 class Moments(Linear):
     """An aggregate of the sums of x, y, x², xy and y²; products are exact, and the result is rounded once.
@@ -422,17 +448,19 @@ class QuantileOf(InOrder):
 class PercentileOf(InOrder):
     """percentile(x, q) of Spark SQL: the value at q · (n - 1) in the sorted floats, computed with floats as Spark does.
     If `downwards`, the largest value is the first. If it `weighs_ends`, the two values around that place are multiplied
-    by their weights and added, as in Spark before 4.3; else a share of their difference is added to the first."""
+    by their weights and added, as in Spark before 4.3; else a share of their difference is added to the first. If it is
+    `discrete`, it is the first value such that a share of at least q of the values is not after it."""
 
     at: float = 0.5
     downwards: bool = False
     weighs_ends: bool = False
+    discrete: bool = False
 
     name = "percentile_of"
 
     def of_ordered(self, values: Values) -> Any:
         last = sum(weight for _, weight in values) - 1
-        place = last * self.at
+        place = max(math.ceil((last + 1) * self.at) - 1, 0) if self.discrete else last * self.at
         low, high = math.floor(place), math.ceil(place)
         one, other = (_value_at(values, last - each if self.downwards else each) for each in (low, high))
         if low == high or one == other:
@@ -469,10 +497,13 @@ def between(low: Any, high: Any, part: Fraction, places: int = PLACES) -> Any:
 @final
 @dataclass(frozen=True)
 class ModeOf(OfValues):
-    """mode(x): the most frequent value; of several, the least."""
+    """mode(x): the most frequent value; of several, the least, or the greatest."""
+
+    greatest: bool = False
 
     name = "mode_of"
 
     def of_values(self, present: list[tuple[Arguments, int]]) -> Any:
         most = max(weight for _, weight in present)
-        return min((value[0] for value, weight in present if weight == most), key=comparable)
+        candidates = [value[0] for value, weight in present if weight == most]
+        return (max if self.greatest else min)(candidates, key=comparable)
