@@ -42,6 +42,7 @@ def session(jars: list[str], folder: Path) -> SparkSession:
     settings = {
         "spark.jars": ",".join(jars),
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.databricks.delta.snapshotPartitions": "1",
         "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
@@ -82,10 +83,14 @@ def send(messages: DataFrame, servers: str) -> None:
     messages.write.format("kafka").option("kafka.bootstrap.servers", servers).option("topic", ORDERS).save()
 
 
-def orders_of(spark: SparkSession, servers: str, each: int) -> DataFrame:
+def messages_of(spark: SparkSession, servers: str, each: int) -> DataFrame:
+    """The messages of the orders, in micro-batches of so many."""
     stream = spark.readStream.format("kafka").option("kafka.bootstrap.servers", servers).option("subscribe", ORDERS)
-    stream = stream.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", str(each))
-    return rows_of_kafka(stream.load(), Message).withColumnRenamed("weight", "_weight")
+    return stream.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", str(each)).load()
+
+
+def orders_of(spark: SparkSession, servers: str, each: int) -> DataFrame:
+    return rows_of_kafka(messages_of(spark, servers, each), Message).withColumnRenamed("weight", "_weight")
 
 
 def sinks_of(given: dict[str, Any]) -> dict[str, Upsert]:

@@ -39,6 +39,7 @@ KAFKA = (
     "org.apache.kafka:kafka-clients:3.9.1",
     "org.apache.commons:commons-pool2:2.12.1",
 )
+AVRO = ("org.apache.spark:spark-avro_2.13:4.1.1",)  # that of 4.1.3 is not published
 ICEBERG = ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",)
 
 

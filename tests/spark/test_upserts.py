@@ -277,7 +277,7 @@ def test_one_statement_for_all_changes() -> None:
     text = merge_statement("t1", "v1", output())
     assert text.startswith("MERGE INTO t1 AS t USING `v1` AS s ON t.`shop` <=> s.`shop` AND t.`day` <=> s.`day` WHEN")
     assert "raise_error" not in text
-    assert "raise_error(concat('two rows of the output have the key ', 'shop=', " in merge_statement(
+    assert "raise_error(concat('two rows of the output have the key ', to_json(struct(s.`shop`, " in merge_statement(
         "t1", "v1", output(declared=True)
     )
     assert " ON TRUE WHEN" in merge_statement("t1", "v1", KeyedOutput.of(planned(), (), None))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 from abc import abstractmethod
 from collections.abc import Mapping
 from uuid import uuid4
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
@@ -14,10 +17,11 @@ from flo.core.errors import FloError, TypeMismatch
 from flo.spark.driver.keyed_output import KeyedOutput, Upserting, expect_format, identity_of
 from flo.spark.driver.sinks import OutputChanges
 from flo.spark.session import hold_settings
-from flo.spark.tasks.latest_rows import CHANGE, DELETE, INSERT
+from flo.spark.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
 from flo.sql.catalyst import quoted
 
-TWICE = "two rows of the output have the key "
+TWICE = re.compile("two rows of the output have the key (.*) in the table")
+"""The message that MERGE raises for a declared key that has a row already: the key as JSON."""
 EXTENSIONS = ("spark.sql.extensions", "the setting that lets SQL change such tables: see docs/connectors.md")
 
 
@@ -57,6 +61,13 @@ class MergedTable(Upserting):
             latest.createOrReplaceTempView(view)
             with hold_settings(changes.spark, self.settings(changes)):
                 changes.spark.sql(merge_statement(self.name, view, rows))
+        except (PySparkException, Py4JJavaError) as error:
+            found = TWICE.search(str(error))
+            if found is None:
+                raise
+            key = json.loads(found[1])
+            shown = ", ".join(f"{name}={key.get(name)!r}" for name in rows.key)
+            raise two_rows_error(rows.name, shown) from error
         finally:
             changes.spark.catalog.dropTempView(view)
             latest.unpersist()
@@ -113,7 +124,8 @@ def merge_statement(table: str, view: str, rows: KeyedOutput) -> str:
     ]
     if rows.declared:
         first = rows.spark_schema[0]
-        key = ", ', ', ".join(f"'{name}=', CAST(s.{quoted(name)} AS STRING)" for name in rows.key)
-        failure = f"CAST(raise_error(concat('{TWICE}', {key})) AS {first.dataType.simpleString()})"
+        before, after = TWICE.pattern.split("(.*)")
+        key = f"to_json(struct({', '.join(f's.{quoted(name)}' for name in rows.key)}))"
+        failure = f"CAST(raise_error(concat('{before}', {key}, '{after}')) AS {first.dataType.simpleString()})"
         clauses.insert(0, f"WHEN MATCHED AND {change} = '{INSERT}' THEN UPDATE SET {columns[0]} = {failure}")
     return f"MERGE INTO {table} AS t USING {quoted(view)} AS s ON {on} {' '.join(clauses)}"
