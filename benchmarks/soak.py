@@ -3,8 +3,9 @@
     python -m benchmarks.soak --minutes 10
     python -m benchmarks.soak --minutes 60 --rows 20000
 
-Windows of a sequence, a table with a key whose rows change, and a join of it with sums. As many keys and open windows
-are there at all times, so everything should stay as it is. It prints a line a minute, and a verdict for each figure.
+Windows of a sequence, an interval join of two sequences, and sums joined with a table whose rows change. The last two
+are upserted to a database. As many keys, open windows and retained rows are there at all times, so everything should
+stay as it is. It prints a line a minute, and a verdict for each figure.
 """
 
 from __future__ import annotations
@@ -20,13 +21,18 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import narwhals as nw
+
 import flo
+import flo.spark
 from flo.spark.driver.query import Query
 from flo.spark.session import embedded
 
 KEYS = 10_000
-KEPT = 20
-"""The versions of changes and of views that are kept."""
+WITHIN, KEPT_SECONDS = 2, 5
+"""An event accepts the offers of its key of the last seconds. Rows are retained for longer."""
+KEPT = 10
+"""The versions that are kept: of changes, of the state, and of Spark's own log."""
 AT_LEAST = 8
 """Samples, however short the run is."""
 GROWTH = 0.15
@@ -45,17 +51,28 @@ class Price(NamedTuple):
     at: int
 
 
+class Offer(NamedTuple):
+    k: int
+    made: int
+
+
 def soak_flow() -> flo.Flow:
     flow = flo.Flow("soak")
     events = flow.input("events", flo.Sequence[Event])
+    offers = flow.input("offers", flo.Sequence[Offer])
     prices = flow.table("prices", Price, key="k", order_by="at")
     windows = events.tumbling(10, time="time", lateness=2)
     sums_of_windows = windows.nest(lambda w: w.key_by("k").per_key(lambda s: s.map("v").sum()).entries())
     flow.output("closed", sums_of_windows.flatten())
     flow.output("late", windows.late)
     sums = events.to_zset().group_by("k").agg(v=flo.sum("v"))
-    flow.output("sums", sums)
     flow.output("worth", sums.join(prices, "k", "k", into={"k": "k", "v": "v", "price": "price"}))
+    seen, made = events.clock("time"), offers.clock("made")
+    clock = flo.min_clock(seen, made)
+    recent = seen.rows.to_zset().retain("time", clock, KEPT_SECONDS)
+    soon = (nw.col("time") - nw.col("made")).is_between(0, WITHIN)
+    pairs = recent.join(made.rows.to_zset().retain("made", clock, KEPT_SECONDS), on="k", where=soon)
+    flow.output("accepted", pairs.group_by("k").agg(n=flo.count()))
     return flow
 
 
@@ -98,23 +115,33 @@ WATCHED = ("milliseconds", "state_bytes", "state_files", "spark_files", "change_
 
 
 def start(spark: Any, folder: Path, rows: int) -> Query:
-    """The query on two streams of Spark's own source."""
-    stream = spark.readStream.format("rate").option("rowsPerSecond", rows).load()
-    events = stream.selectExpr("value", f"value div {rows} as time", f"value % {KEYS} as k", "value % 1000 as v")
-    stream = spark.readStream.format("rate").option("rowsPerSecond", max(1, rows // 10)).load()
-    prices = stream.selectExpr(f"(value * 7) % {KEYS} as k", "value % 100 as price", "value as at")
-    changes = {name: flo.spark.Changes(str(folder / name), keep=KEPT) for name in ("closed", "worth")}
+    """The query on three streams of Spark's own source."""
+    few = max(1, rows // 10)
+    events = _rows(spark, rows, "value", f"value div {rows} as time", f"value % {KEYS} as k", "value % 1000 as v")
+    offers = _rows(spark, few, "value", f"value div {few} as made", f"(value * 7) % {KEYS} as k")
+    prices = _rows(spark, few, f"(value * 7) % {KEYS} as k", "value % 100 as price", "value as at")
+    database = {"uri": str(folder / "soak.db")}
+    sinks = {
+        "closed": flo.spark.Changes(str(folder / "closed"), keep=KEPT),
+        "late": "noop",
+        "worth": flo.spark.Upsert("sqlite", "worth", database),
+        "accepted": flo.spark.Upsert("sqlite", "accepted", database),
+    }
     return (
         soak_flow()
         .on(spark)
         .start(
-            {"events": events, "prices": prices},
-            changes,
+            {"events": events, "offers": offers, "prices": prices},
+            sinks,
             checkpoint=folder / "checkpoint",
-            order={"events": "value"},
+            order={"events": "value", "offers": "value"},
             keep=KEPT,
         )
     )
+
+
+def _rows(spark: Any, rows: int, *columns: str) -> Any:
+    return spark.readStream.format("rate").option("rowsPerSecond", rows).load().selectExpr(*columns)
 
 
 def samples(query: Query, folder: Path, minutes: float) -> Iterator[Sample]:
@@ -127,7 +154,7 @@ def samples(query: Query, folder: Path, minutes: float) -> Iterator[Sample]:
         last = new[-1].version
         took, memory = [each.seconds * 1e3 for each in new], _memory()
         state, logs = _sizes(folder / "checkpoint" / "state"), _sizes(folder / "checkpoint" / "spark")
-        changes = _sizes(folder / "closed") + _sizes(folder / "worth")
+        changes = _sizes(folder / "closed")
         yield Sample(
             last,
             sum(sum(each.taken.values()) for each in new),
@@ -173,9 +200,10 @@ def verdicts(found: list[Sample], minutes: float) -> Iterator[list[str]]:
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--rows", type=int, default=10_000, help="events in a second")
+    parser.add_argument("--rows", type=int, default=5_000, help="events in a second")
     given = parser.parse_args(arguments)
     spark = embedded("soak", cores=2)
+    spark.conf.set("spark.sql.streaming.minBatchesToRetain", str(KEPT))
     try:
         with tempfile.TemporaryDirectory(prefix="flo-soak-") as temporary:
             query = start(spark, Path(temporary), given.rows)

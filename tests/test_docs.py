@@ -31,6 +31,8 @@ ON_SPARK = [
     for name in ("change-data.md", "connectors.md", "migrating.md", "reading-views.md", "spark.md", "sql.md")
 ]
 """Run by tests/spark, which has a session."""
+WITH_BROKER = [ROOT / "docs" / "tutorial-kafka.md"]
+"""Run by tests/connectors, which has a broker and a database."""
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
@@ -80,9 +82,10 @@ def printed(name: str, parts: list[str], file: Path) -> list[str]:
 def run_page(page: Path, folder: Path) -> list[tuple[Example, str]]:
     found = examples(page.read_text(encoding="utf-8"))
     name = page.stem.lower()
-    as_script = "__main__" if page in ON_SPARK else name  # what a script defines goes along to the workers
+    is_script = page in [*ON_SPARK, *WITH_BROKER]  # what it defines goes along to the workers
+    code = [example.code for example in found]
     with without_tests():
-        return list(zip(found, printed(as_script, [e.code for e in found], folder / f"{name}.py"), strict=True))
+        return list(zip(found, printed("__main__" if is_script else name, code, folder / f"{name}.py"), strict=True))
 
 
 @contextlib.contextmanager
@@ -108,7 +111,11 @@ LONG = [ROOT / "docs" / "tutorial.md", ROOT / "docs" / "testing.md"]
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=[pytest.mark.slow] * (page in LONG)) for page in PAGES if page not in ON_SPARK],
+    [
+        pytest.param(page, marks=[pytest.mark.slow] * (page in LONG))
+        for page in PAGES
+        if page not in [*ON_SPARK, *WITH_BROKER]
+    ],
     ids=identity,
 )
 def test_code_prints_what_is_shown(page: Path, tmp_path: Path) -> None:
@@ -172,7 +179,7 @@ def rewrite(page: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    wanted = [ROOT / name for name in sys.argv[1:]] or PAGES
+    wanted = [ROOT / name for name in sys.argv[1:]] or [page for page in PAGES if page not in WITH_BROKER]
     with tempfile.TemporaryDirectory() as temporary:
         for each in wanted:
             rewrite(each, Path(temporary))

@@ -1,13 +1,29 @@
-"""Services for the tests of connectors. What this machine cannot have skips them, with the reason."""
+"""Services for the tests of connectors. What this machine cannot have skips those that need it, with the reason."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.connectors import services
+from tests.connectors.driver import session
+
+
+@pytest.fixture(scope="session")
+def packages() -> tuple[list[str], dict[str, str]]:
+    """The jars that there are, and why others are not."""
+    return services.fetch_packages()
+
+
+@pytest.fixture(autouse=True)
+def _needs(request: pytest.FixtureRequest, packages: tuple[list[str], dict[str, str]]) -> None:
+    """Skips a test that is marked as one that needs packages which are not there."""
+    for mark in request.node.iter_markers("needs"):
+        for name in mark.args:
+            if name in packages[1]:
+                pytest.skip(packages[1][name])
 
 
 @pytest.fixture
@@ -20,18 +36,19 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def database() -> Iterator[str]:
     try:
-        with services.postgresql(tmp_path_factory.mktemp("postgresql") / "server") as found:
+        with services.postgresql() as found:
             yield found
     except services.Unavailable as error:
         pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")
-def jars() -> list[str]:
-    try:
-        found = [services.fetch_jars(each) for each in (services.KAFKA, services.DELTA, services.ICEBERG)]
-    except services.Unavailable as error:
-        pytest.skip(str(error))
-    return [str(Path(jar)) for some in found for jar in some]
+def connected(
+    packages: tuple[list[str], dict[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SparkSession]:
+    """A session with all connectors that there are."""
+    spark = session(packages[0], tmp_path_factory.mktemp("warehouse"))
+    yield spark
+    spark.stop()

@@ -37,25 +37,43 @@ class Message(NamedTuple):
     weight: int
 
 
+EXTENSIONS = {
+    "delta-spark": "io.delta.sql.DeltaSparkSessionExtension",
+    "iceberg-spark": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+}
+"""The extensions of Spark that a jar has."""
+
+
 def session(jars: list[str], folder: Path) -> SparkSession:
     builder = SparkSession.builder.master("local[2]").appName("connectors")
+    extensions = [name for jar, name in EXTENSIONS.items() if any(jar in each for each in jars)]
     settings = {
         "spark.jars": ",".join(jars),
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.python.unix.domain.socket.enabled": "true",
         "spark.sql.shuffle.partitions": "2",
         "spark.databricks.delta.snapshotPartitions": "1",
         "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
         "spark.sql.catalog.ice.type": "hadoop",
         "spark.sql.catalog.ice.warehouse": str(folder / "iceberg"),
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,"
-        "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.extensions": ",".join(extensions),
     }
+    if EXTENSIONS["delta-spark"] in extensions:
+        settings["spark.sql.catalog.spark_catalog"] = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
     for name, value in settings.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
+
+
+def create_topic(spark: SparkSession, servers: str, topic: str, partitions: int, **settings: str) -> None:
+    admin: Any = spark._jvm.org.apache.kafka.clients.admin  # type: ignore[union-attr]
+    client = admin.Admin.create({"bootstrap.servers": servers})
+    made = admin.NewTopic(topic, partitions, 1).configs(settings)
+    client.createTopics([made]).all().get()
+    client.close()
 
 
 def expected(orders: int, shops: int) -> dict[int, list[int]]:
@@ -82,10 +100,14 @@ def send(messages: DataFrame, servers: str) -> None:
     messages.write.format("kafka").option("kafka.bootstrap.servers", servers).option("topic", ORDERS).save()
 
 
-def orders_of(spark: SparkSession, servers: str, each: int) -> DataFrame:
+def messages_of(spark: SparkSession, servers: str, each: int) -> DataFrame:
+    """The messages of the orders, in micro-batches of so many."""
     stream = spark.readStream.format("kafka").option("kafka.bootstrap.servers", servers).option("subscribe", ORDERS)
-    stream = stream.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", str(each))
-    return rows_of_kafka(stream.load(), Message).withColumnRenamed("weight", "_weight")
+    return stream.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", str(each)).load()
+
+
+def orders_of(spark: SparkSession, servers: str, each: int) -> DataFrame:
+    return rows_of_kafka(messages_of(spark, servers, each), Message).withColumnRenamed("weight", "_weight")
 
 
 def sinks_of(given: dict[str, Any]) -> dict[str, Upsert]:
@@ -182,6 +204,7 @@ def main() -> None:
     keyed_output.FEW = given["few"]
     spark = session(given["jars"], Path(given["folder"]))
     if given["produce"]:
+        create_topic(spark, given["servers"], TOTALS, partitions=3, **{"cleanup.policy": "compact"})
         produce(spark, given["servers"], given["orders"], given["shops"], MALFORMED)
     for output, version in given["kill"]:
         kill_after(output, version)

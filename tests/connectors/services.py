@@ -11,6 +11,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator
@@ -39,7 +40,9 @@ KAFKA = (
     "org.apache.kafka:kafka-clients:3.9.1",
     "org.apache.commons:commons-pool2:2.12.1",
 )
+AVRO = ("org.apache.spark:spark-avro_2.13:4.1.1",)  # that of 4.1.3 is not published
 ICEBERG = ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",)
+PACKAGES = {"kafka": KAFKA, "delta": DELTA, "iceberg": ICEBERG, "avro": AVRO}
 
 
 class Unavailable(Exception):
@@ -70,6 +73,18 @@ def fetch_jars(coordinates: tuple[str, ...], transitive: bool = False) -> list[P
         (work / "jars").rename(folder)
         shutil.rmtree(work)
     return sorted(folder.glob("*.jar"))
+
+
+def fetch_packages() -> tuple[list[str], dict[str, str]]:
+    """The jars of all packages; and for each that this machine cannot get, the reason."""
+    jars: list[str] = []
+    missing: dict[str, str] = {}
+    for name, coordinates in PACKAGES.items():
+        try:
+            jars += map(str, fetch_jars(coordinates))
+        except Unavailable as error:
+            missing[name] = str(error)
+    return jars, missing
 
 
 def free_port() -> int:
@@ -123,30 +138,27 @@ def kafka(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def postgresql(folder: Path) -> Iterator[str]:
+def postgresql() -> Iterator[str]:
     """A server of PostgreSQL. Gives the address of a database."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl")) or list(
         map(Path, filter(None, [shutil.which("pg_ctl")]))
     )
     if not found:
         raise Unavailable("PostgreSQL is not installed: pg_ctl was not found (Debian: apt install postgresql)")
-    folder.mkdir(parents=True)
-    user: list[str] = []
-    if os.geteuid() == 0:  # the server refuses to run as root
-        if shutil.which("runuser") is None:
-            raise Unavailable("PostgreSQL does not run as root, and there is no runuser")
-        shutil.chown(folder, "postgres")
-        for parent in folder.parents:
-            if parent != parent.parent and not os.stat(parent).st_mode & 1:
-                parent.chmod(parent.stat().st_mode | 0o011)
-        user = ["runuser", "-u", "postgres", "--"]
-    binaries, data, port = found[-1].parent, folder / "data", free_port()
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": True, "cwd": "/"}
-    subprocess.run([*user, binaries / "initdb", "-D", data, "-A", "trust", "-U", "flo"], **quiet)  # type: ignore[call-overload]
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -c fsync=off -k {folder}"
-    control = [*user, binaries / "pg_ctl", "-D", data, "-w", "-l", folder / "log.txt"]
-    subprocess.run([*control, "-o", options, "start"], **quiet)  # type: ignore[call-overload]
-    try:
-        yield f"postgresql://flo@127.0.0.1:{port}/postgres"
-    finally:
-        subprocess.run([*control, "-m", "immediate", "stop"], **quiet)  # type: ignore[call-overload]
+    with tempfile.TemporaryDirectory(prefix="flo-postgresql-") as own:  # other users may enter the folder around it
+        folder, user = Path(own), list[str]()
+        if os.geteuid() == 0:  # the server refuses to run as root
+            if shutil.which("runuser") is None:
+                raise Unavailable("PostgreSQL does not run as root, and there is no runuser")
+            shutil.chown(folder, "postgres")
+            user = ["runuser", "-u", "postgres", "--"]
+        binaries, data, port = found[-1].parent, folder / "data", free_port()
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": True, "cwd": "/"}
+        subprocess.run([*user, binaries / "initdb", "-D", data, "-A", "trust", "-U", "flo"], **quiet)  # type: ignore[call-overload]
+        options = f"-p {port} -c listen_addresses=127.0.0.1 -c fsync=off -k {folder}"
+        control = [*user, binaries / "pg_ctl", "-D", data, "-w", "-l", folder / "log.txt"]
+        subprocess.run([*control, "-o", options, "start"], **quiet)  # type: ignore[call-overload]
+        try:
+            yield f"postgresql://flo@127.0.0.1:{port}/postgres"
+        finally:
+            subprocess.run([*control, "-m", "immediate", "stop"], **quiet)  # type: ignore[call-overload]

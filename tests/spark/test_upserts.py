@@ -273,11 +273,14 @@ def test_a_set_has_all_its_columns_as_a_key() -> None:
 
 
 def test_one_statement_for_all_changes() -> None:
-    """Nulls are equal, and a declared key that is there already is an error."""
+    """Nulls are equal where there are some, and a declared key that is there already is an error."""
     text = merge_statement("t1", "v1", output())
-    assert text.startswith("MERGE INTO t1 AS t USING `v1` AS s ON t.`shop` <=> s.`shop` AND t.`day` <=> s.`day` WHEN")
+    assert text.startswith("MERGE INTO t1 AS t USING `v1` AS s ON t.`shop` = s.`shop` AND t.`day` = s.`day` WHEN")
+    assert " ON t.`shop` <=> s.`shop` WHEN" in merge_statement(
+        "t", "v", KeyedOutput.of(planned(Nullable), ("shop",), None)
+    )
     assert "raise_error" not in text
-    assert "raise_error(concat('two rows of the output have the key ', 'shop=', " in merge_statement(
+    assert "raise_error(concat('two rows of the output have the key ', to_json(struct(s.`shop`, " in merge_statement(
         "t1", "v1", output(declared=True)
     )
     assert " ON TRUE WHEN" in merge_statement("t1", "v1", KeyedOutput.of(planned(), (), None))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from flo.spark.driver.upserts import Upsert
     from flo.spark.driver.views import View
     from flo.spark.messages import rows_of_kafka
+    from flo.spark.ordered_files import rows_of_files
     from flo.spark.sql_views import Views, views
 
 _HOMES = {
@@ -23,6 +24,7 @@ _HOMES = {
     **dict.fromkeys(
         ("Upserts", "changes_of_debezium", "changes_of_delta", "upserts_of_debezium"), "flo.spark.change_data"
     ),
+    "rows_of_files": "flo.spark.ordered_files",
     "rows_of_kafka": "flo.spark.messages",
     **dict.fromkeys(("Views", "views"), "flo.spark.sql_views"),
 }
@@ -46,6 +48,7 @@ __all__ = [
     "Views",
     "changes_of_debezium",
     "changes_of_delta",
+    "rows_of_files",
     "rows_of_kafka",
     "upserts_of_debezium",
     "views",

@@ -6,6 +6,7 @@ topic and partition as its file, and the offset as its number.
 
 from __future__ import annotations
 
+import json
 from typing import Any, Literal, TypeAlias, get_args
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from pyspark.sql.types import StructType
 from flo.columns.layout import Layout
 from flo.core.elements import type_name
 from flo.core.errors import NameTakenError, Origin, TypeMismatch, UnknownNameError, brief
+from flo.spark.driver.keyed_output import expect_format
 from flo.spark.tasks.input_task import MALFORMED, OFFSET, PARTITION
 from flo.tables.io.diverted import SCHEMA
 
@@ -63,7 +65,7 @@ def rows_of_kafka(frame: DataFrame, row: Any, encoding: Encoding = "json", avro_
     if taken:
         raise NameTakenError(f"the rows have a column `{taken[0]}`, which says where a message is", where=here)
     if encoding == "avro":
-        given, corrupt = _avro(avro_schema, here), sf.lit(False)
+        given, corrupt = _avro(frame, schema, avro_schema, here), sf.lit(False)
     else:
         wire = StructType([*schema.fields]).add(CORRUPT, "string")
         options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
@@ -104,9 +106,24 @@ def _with_rows(frame: DataFrame, kinds: pa.Schema, columns: dict[str, Column], p
     return frame.select(*(each.alias(name) for name, each in every.items()))
 
 
-def _avro(schema: str | None, here: Origin | None) -> Column:
+def _avro(frame: DataFrame, schema: StructType, written: str | None, here: Origin | None) -> Column:
+    """The decoded row; null if the bytes are not of this schema."""
     from pyspark.sql.avro.functions import from_avro
 
-    if schema is None:
+    if written is None:
         raise TypeMismatch('`encoding="avro"` needs `avro_schema`, the schema that wrote the messages', where=here)
-    return from_avro(sf.col("value"), schema, {"mode": "PERMISSIVE"})
+    # Spark decodes bytes that do not fit to a row of nulls. A record with one field has the same bytes as the field
+    # alone, so that field is null then, and not a row of nulls.
+    around = {"type": "record", "name": "FloMessage", "fields": [{"name": "row", "type": json.loads(written)}]}
+    expect_format(frame.sparkSession, "avro")
+    row = from_avro(sf.col("value"), json.dumps(around), {"mode": "PERMISSIVE"})["row"]
+    kind = frame.select(row.alias("row")).schema["row"].dataType
+    found = kind.names if isinstance(kind, StructType) else []
+    missing = [name for name in schema.names if name not in found]
+    if missing:
+        raise UnknownNameError(
+            f"`avro_schema` has no field `{missing[0]}`, which the rows have",
+            facts=(("fields", ", ".join(found) or kind.simpleString()),),
+            where=here,
+        )
+    return row

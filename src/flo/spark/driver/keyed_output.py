@@ -89,10 +89,14 @@ class KeyedOutput:
         """The latest row of each key, or its deletion, in this process."""
         return self.latest.of(changes.table())
 
+    def reads_itself(self, changes: OutputChanges) -> bool:
+        """Whether this process computes the frame of the changes, because they are few."""
+        return changes.rows <= FEW
+
     def frame(self, changes: OutputChanges) -> DataFrame:
         """The same as a DataFrame. Executors compute it, if there are many changes."""
         schema = self.spark_schema.add(CHANGE, "string", False)
-        if changes.rows <= FEW:
+        if self.reads_itself(changes):
             return changes.spark.createDataFrame(self.table(changes), schema)
         frame = changes.frame()
         tasks = min(len(changes.files), max(1, changes.spark.sparkContext.defaultParallelism))

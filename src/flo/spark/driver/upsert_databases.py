@@ -6,8 +6,9 @@ output: a version that is there already is skipped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -21,6 +22,31 @@ from flo.spark.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
 
 STAGED, VERSIONS = "flo_staged", "flo_versions"
 """The temporary table of a micro-batch, and the table of versions."""
+t = pa.types
+
+
+@dataclass(frozen=True)
+class ColumnKind:
+    """A kind of columns, and its types in the SQL of each database."""
+
+    holds: Callable[[pa.DataType], bool]
+    postgresql: str
+    sqlite: str
+    duckdb: str
+
+
+KINDS = {
+    "boolean": ColumnKind(t.is_boolean, "BOOLEAN", "INTEGER", "BOOLEAN"),
+    "integer": ColumnKind(t.is_signed_integer, "BIGINT", "INTEGER", "BIGINT"),
+    "float": ColumnKind(t.is_floating, "DOUBLE PRECISION", "REAL", "DOUBLE"),
+    "decimal": ColumnKind(t.is_decimal, "NUMERIC({}, {})", "NUMERIC", "DECIMAL({}, {})"),
+    "string": ColumnKind(lambda each: t.is_string(each) or t.is_large_string(each), "TEXT", "TEXT", "VARCHAR"),
+    "binary": ColumnKind(lambda each: t.is_binary(each) or t.is_large_binary(each), "BYTEA", "BLOB", "BLOB"),
+    "date": ColumnKind(t.is_date, "DATE", "TEXT", "DATE"),
+    "timestamp": ColumnKind(lambda each: t.is_timestamp(each) and each.tz is None, "TIMESTAMP", "TEXT", "TIMESTAMP"),
+    "instant": ColumnKind(t.is_timestamp, "TIMESTAMPTZ", "TEXT", "TIMESTAMPTZ"),
+}
+"""The kinds of columns that databases take. The first that holds a type is its kind."""
 
 
 class Database(Upserting):
@@ -30,8 +56,6 @@ class Database(Upserting):
     """The module that connects."""
     package: ClassVar[str]
     """What is to be installed for it."""
-    types: ClassVar[dict[str, str]]
-    """The types of columns in its SQL, by kind."""
     as_text: ClassVar[tuple[str, ...]] = ()
     """The kinds of columns that are sent as texts, because the driver does not take them."""
 
@@ -47,7 +71,7 @@ class Database(Upserting):
             cursor.execute(self._create(rows))
             cursor.execute(
                 f"CREATE TABLE IF NOT EXISTS {VERSIONS}"
-                f" (id {self.types['string']} PRIMARY KEY, version {self.types['integer']})"
+                f" (id {self._word('string')} PRIMARY KEY, version {self._word('integer')})"
             )
         with self._transaction(rows, commits=False) as cursor:  # fails if the table does not fit
             self._apply(cursor, rows, rows.latest.of(rows.schema.empty_table()))
@@ -113,14 +137,19 @@ class Database(Upserting):
 
     def _type(self, output: str, field: pa.Field) -> str:
         kind = kind_of(field.type)
-        if kind not in self.types:
+        if kind is None:
             raise TypeMismatch(
                 f"the column `{field.name}` of the output `{output}` is {field.type}, which {self.kind} does not take",
                 instead=(("select(…)", "plain columns"), ('Upsert("delta", …)', "takes columns of all types")),
             )
         if kind == "decimal":
-            return self.types[kind].format(field.type.precision, field.type.scale)
-        return self.types[kind]
+            return self._word(kind).format(field.type.precision, field.type.scale)
+        return self._word(kind)
+
+    def _word(self, kind: str) -> str:
+        """The type of a kind of columns in its SQL."""
+        word: str = getattr(KINDS[kind], self.kind)
+        return word
 
     def _sent(self, table: pa.Table) -> pa.Table:
         """The rows with columns that the driver takes."""
@@ -169,17 +198,6 @@ class PostgreSQL(Database):
     kind = "postgresql"
     module, package = "adbc_driver_postgresql.dbapi", "adbc-driver-postgresql"
     as_text = ("decimal",)
-    types: ClassVar[dict[str, str]] = {
-        "boolean": "BOOLEAN",
-        "integer": "BIGINT",
-        "float": "DOUBLE PRECISION",
-        "decimal": "NUMERIC({}, {})",
-        "string": "TEXT",
-        "binary": "BYTEA",
-        "date": "DATE",
-        "timestamp": "TIMESTAMP",
-        "instant": "TIMESTAMPTZ",
-    }
 
 
 class SQLite(Database):
@@ -188,17 +206,6 @@ class SQLite(Database):
     kind = "sqlite"
     module, package = "adbc_driver_sqlite.dbapi", "adbc-driver-sqlite"
     as_text = ("decimal",)
-    types: ClassVar[dict[str, str]] = {
-        "boolean": "INTEGER",
-        "integer": "INTEGER",
-        "float": "REAL",
-        "decimal": "NUMERIC",
-        "string": "TEXT",
-        "binary": "BLOB",
-        "date": "TEXT",
-        "timestamp": "TEXT",
-        "instant": "TEXT",
-    }
 
 
 class DuckDB(Database):
@@ -206,17 +213,6 @@ class DuckDB(Database):
 
     kind = "duckdb"
     module, package = "adbc_driver_duckdb.dbapi", "duckdb, which has the driver, and adbc-driver-manager"
-    types: ClassVar[dict[str, str]] = {
-        "boolean": "BOOLEAN",
-        "integer": "BIGINT",
-        "float": "DOUBLE",
-        "decimal": "DECIMAL({}, {})",
-        "string": "VARCHAR",
-        "binary": "BLOB",
-        "date": "DATE",
-        "timestamp": "TIMESTAMP",
-        "instant": "TIMESTAMPTZ",
-    }
 
 
 def _quoted(name: str) -> str:
@@ -224,18 +220,6 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def kind_of(kind: pa.DataType) -> str:
-    """The kind of a column, for all databases; its name in Arrow if none of them takes it."""
-    t = pa.types
-    tests = {
-        "boolean": t.is_boolean,
-        "integer": t.is_signed_integer,
-        "float": t.is_floating,
-        "decimal": t.is_decimal,
-        "string": lambda each: t.is_string(each) or t.is_large_string(each),
-        "binary": lambda each: t.is_binary(each) or t.is_large_binary(each),
-        "date": t.is_date,
-        "timestamp": lambda each: t.is_timestamp(each) and each.tz is None,
-        "instant": t.is_timestamp,
-    }
-    return next((name for name, test in tests.items() if test(kind)), str(kind))
+def kind_of(type: pa.DataType) -> str | None:
+    """The kind of a column; None if no database takes it."""
+    return next((name for name, kind in KINDS.items() if kind.holds(type)), None)

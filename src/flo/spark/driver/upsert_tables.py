@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from abc import abstractmethod
 from collections.abc import Mapping
+from typing import ClassVar
 from uuid import uuid4
 
+import pyarrow as pa
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
@@ -14,15 +19,19 @@ from flo.core.errors import FloError, TypeMismatch
 from flo.spark.driver.keyed_output import KeyedOutput, Upserting, expect_format, identity_of
 from flo.spark.driver.sinks import OutputChanges
 from flo.spark.session import hold_settings
-from flo.spark.tasks.latest_rows import CHANGE, DELETE, INSERT
+from flo.spark.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
 from flo.sql.catalyst import quoted
 
-TWICE = "two rows of the output have the key "
+TWICE = re.compile("two rows of the output have the key (.*) in the table")
+"""The message that MERGE raises for a declared key that has a row already: the key as JSON."""
 EXTENSIONS = ("spark.sql.extensions", "the setting that lets SQL change such tables: see docs/connectors.md")
 
 
 class MergedTable(Upserting):
     """A table that MERGE can change."""
+
+    holds_source: ClassVar[bool] = False
+    """Whether its MERGE holds the rows that it reads more than once."""
 
     @property
     def name(self) -> str:
@@ -52,11 +61,20 @@ class MergedTable(Upserting):
         if not changes.files or self.has(changes):
             return
         view = f"flo_{uuid4().hex}"
-        latest = rows.frame(changes).persist()  # MERGE reads it more than once
+        latest, few = rows.frame(changes), rows.reads_itself(changes)
+        if not few and not self.holds_source:
+            latest.persist()  # MERGE reads it more than once
         try:
             latest.createOrReplaceTempView(view)
-            with hold_settings(changes.spark, self.settings(changes)):
+            with hold_settings(changes.spark, self.settings(changes, few)):
                 changes.spark.sql(merge_statement(self.name, view, rows))
+        except (PySparkException, Py4JJavaError) as error:
+            found = TWICE.search(str(error))
+            if found is None:
+                raise
+            key = json.loads(found[1])
+            shown = ", ".join(f"{name}={key.get(name)!r}" for name in rows.key)
+            raise two_rows_error(rows.name, shown) from error
         finally:
             changes.spark.catalog.dropTempView(view)
             latest.unpersist()
@@ -66,22 +84,27 @@ class MergedTable(Upserting):
         return False
 
     @abstractmethod
-    def settings(self, changes: OutputChanges) -> Mapping[str, str | None]:
-        """The settings of the session by which the version goes into the commit."""
+    def settings(self, changes: OutputChanges, few: bool) -> Mapping[str, str | None]:
+        """The settings of the session by which the version goes into the commit. `few` changes are in this process."""
 
 
 class DeltaTable(MergedTable):
     """A Delta table, by its name or its path. Delta skips a version that it has committed for the application id."""
 
     kind = "delta"
+    holds_source = True
 
     @property
     def name(self) -> str:
         return f"delta.{quoted(self.target)}" if "/" in self.target else self.target
 
-    def settings(self, changes: OutputChanges) -> Mapping[str, str | None]:
-        of = "spark.databricks.delta.write."
-        return {f"{of}txnAppId": identity_of(changes), f"{of}txnVersion": str(changes.version)}
+    def settings(self, changes: OutputChanges, few: bool) -> Mapping[str, str | None]:
+        of = "spark.databricks.delta."
+        return {
+            f"{of}write.txnAppId": identity_of(changes),
+            f"{of}write.txnVersion": str(changes.version),
+            f"{of}merge.materializeSource": "none" if few else "auto",
+        }
 
 
 class IcebergTable(MergedTable):
@@ -89,7 +112,7 @@ class IcebergTable(MergedTable):
 
     kind = "iceberg"
 
-    def settings(self, changes: OutputChanges) -> Mapping[str, str | None]:
+    def settings(self, changes: OutputChanges, few: bool) -> Mapping[str, str | None]:
         of = "spark.sql.iceberg.snapshot-property."
         return {f"{of}flo-id": identity_of(changes), f"{of}flo-version": str(changes.version)}
 
@@ -104,7 +127,7 @@ def merge_statement(table: str, view: str, rows: KeyedOutput) -> str:
     """The statement that replaces, inserts and deletes rows. A declared key that has a row already ends it."""
     change = f"s.{quoted(CHANGE)}"
     columns = [quoted(name) for name in rows.schema.names]
-    on = " AND ".join(f"t.{quoted(name)} <=> s.{quoted(name)}" for name in rows.key) or "TRUE"
+    on = " AND ".join(_equal(rows.schema.field(name)) for name in rows.key) or "TRUE"
     clauses = [
         f"WHEN MATCHED AND {change} = '{DELETE}' THEN DELETE",
         f"WHEN MATCHED THEN UPDATE SET {', '.join(f'{each} = s.{each}' for each in columns)}",
@@ -113,7 +136,13 @@ def merge_statement(table: str, view: str, rows: KeyedOutput) -> str:
     ]
     if rows.declared:
         first = rows.spark_schema[0]
-        key = ", ', ', ".join(f"'{name}=', CAST(s.{quoted(name)} AS STRING)" for name in rows.key)
-        failure = f"CAST(raise_error(concat('{TWICE}', {key})) AS {first.dataType.simpleString()})"
+        before, after = TWICE.pattern.split("(.*)")
+        key = f"to_json(struct({', '.join(f's.{quoted(name)}' for name in rows.key)}))"
+        failure = f"CAST(raise_error(concat('{before}', {key}, '{after}')) AS {first.dataType.simpleString()})"
         clauses.insert(0, f"WHEN MATCHED AND {change} = '{INSERT}' THEN UPDATE SET {columns[0]} = {failure}")
     return f"MERGE INTO {table} AS t USING {quoted(view)} AS s ON {on} {' '.join(clauses)}"
+
+
+def _equal(field: pa.Field) -> str:
+    """Whether a column of the key has the same value in the table. Nulls are equal."""
+    return f"t.{quoted(field.name)} {'<=>' if field.nullable else '='} s.{quoted(field.name)}"
