@@ -158,11 +158,11 @@ class OnSpark:
             offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{SPARK}"
             expect_sound_logs(offsets, max(committed_versions(folder), default=None))
             batches = MicroBatches(self._spark, self._plan, planned_outputs, folder, count, ours["id"], retention)
-            blobs = {name: batches.add_input(name, each, divert) for name, each in bound.items()}
+            rows = batches.add_inputs(bound, divert)
             update_description(folder, ours)
-            static = [blobs[name] for name in frames if name not in streaming]
+            static = [rows[name] for name in frames if name not in streaming]
             ended = {place for place, name in enumerate(self._inputs) if name in frames and name not in streaming}
-            streams = [blobs[name] for name in streaming]
+            streams = [rows[name] for name in streaming]
             return Query(self._flow.name, batches, streams, static, ended, sinks, dict(trigger or {}), lease, offsets)
         except BaseException as error:
             if lease is not None:
@@ -194,9 +194,9 @@ class OnSpark:
             batches = MicroBatches(self._spark, self._plan, outputs, folder, shards or self._parallelism())
             divert = expect_one_of("on_error", on_error, OnError) == "divert"
             bound = self._bind_inputs(frames, order or {}, divert)
-            blobs = [batches.add_input(name, each, divert) for name, each in bound.items()]
+            rows = list(batches.add_inputs(bound, divert).values())
             with hold_settings(self._spark, task_settings(batches.narrow)):
-                outcome = batches.run_first_micro_batch(blobs, set(range(len(self._inputs))))
+                outcome = batches.run_first_micro_batch(rows, set(range(len(self._inputs))))
             batches.commit_micro_batch(outcome)  # so that views can be read
             diverted = {
                 f"{name}{DIVERTED}": hold_on_executors(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import Any
@@ -27,11 +27,12 @@ from flo.spark.checkpoint.commits import commit_version, committed_versions, rea
 from flo.spark.checkpoint.retention import Retention
 from flo.spark.driver.inputs import BoundInput, counter_name
 from flo.spark.driver.python_errors import python_error
+from flo.spark.driver.shared_columns import in_shared_columns, share_columns
 from flo.spark.plan.stages import POSITION, Native, Plan, Stage
 from flo.spark.session import is_narrow
 from flo.spark.tasks.blobs import REPORT, SCHEMA, SPARK, Blob, unpickle
 from flo.spark.tasks.context import Code, MicroBatch
-from flo.spark.tasks.input_task import InputTask, run_entry
+from flo.spark.tasks.input_task import InputColumns, InputTask, run_entry
 from flo.spark.tasks.native_task import PackTask, UnpackTask
 from flo.spark.tasks.output_files import Output
 from flo.spark.tasks.sending import Sender
@@ -47,6 +48,8 @@ FEW_BYTES = 1 << 22
 MOST_EXPECTED = 64
 """The most small micro-batches that must come in a row before one is expected to be small. The number grows each time
 that one turns out to be large."""
+READ_TOGETHER = 32
+"""The most partitions of the inputs that one task reads, one after the other, in a small micro-batch."""
 ON_CLUSTER = 64
 """How many tasks a stage may have on any cluster."""
 
@@ -104,6 +107,7 @@ class MicroBatches:
         """Identifies this start of the query."""
         self._last: tuple[int, dict[int, StateVersions]] = (-1, {})
         """The version that was run last, committed or not, and its state versions."""
+        self._input_task = InputTask((), shards)
         self.counted: set[str] = set()
         """The inputs whose rows Spark counts."""
         self.narrow = True
@@ -126,15 +130,26 @@ class MicroBatches:
     def _deliveries_from(self, stage: Stage) -> tuple[Any, ...]:
         return self._deliveries((*stage.outputs, *(made for _, made in stage.natives)))
 
-    def add_input(self, name: str, given: BoundInput, divert: bool = False) -> DataFrame:
-        """The rows of an input as blobs, addressed to shards."""
-        entry = given.entry
-        self.narrow &= is_narrow(given.frame.schema)
-        if given.counted:
-            self.counted.add(name)
-        code = Code.of((entry, self._deliveries(entry.outputs), name))
-        task = InputTask(code, self.shards, given.position, given.partition, self.folder if divert else None)
-        return given.frame.mapInArrow(task, SPARK)
+    def add_inputs(self, given: Mapping[str, BoundInput], divert: bool = False) -> dict[str, DataFrame]:
+        """The rows of the inputs, all in the same columns."""
+        schemas = [each.frame.schema for each in given.values()]
+        places = share_columns([field.dataType for field in schema] for schema in schemas)
+        self._input_task = InputTask(
+            tuple(
+                InputColumns(
+                    Code.of((each.entry, self._deliveries(each.entry.outputs), name)),
+                    tuple(zip(schema.names, place, strict=True)),
+                    each.position,
+                    each.partition,
+                )
+                for (name, each), schema, place in zip(given.items(), schemas, places, strict=True)
+            ),
+            self.shards,
+            self.folder if divert else None,
+        )
+        self.narrow = all(map(is_narrow, schemas))
+        self.counted = {name for name, each in given.items() if each.counted}
+        return dict(zip(given, in_shared_columns([each.frame for each in given.values()], places), strict=True))
 
     def literal_blobs(self) -> list[Blob]:
         """The literals of the program, which enter in the first micro-batch."""
@@ -158,30 +173,39 @@ class MicroBatches:
 
     def run_first_micro_batch(self, frames: list[DataFrame], ended: set[int]) -> Outcome:
         """Runs the first micro-batch, with the rows of batch inputs and the literals of the program."""
-        spark = frames[0].sparkSession if frames else self.spark
+        parts = [reduce(DataFrame.union, frames).mapInArrow(self._input_task, SPARK)] if frames else []
         if self.plan.literals:
+            spark = frames[0].sparkSession if frames else self.spark
             given = pa.Table.from_batches([blob.batch() for blob in self.literal_blobs()], SCHEMA)
-            frames = [*frames, spark.createDataFrame(given, SPARK)]
-        return self._run_stages(reduce(DataFrame.union, frames), 0, ended)
+            parts.append(spark.createDataFrame(given, SPARK))
+        return self._run_stages(reduce(DataFrame.union, parts), 0, ended)
 
-    def run_micro_batch(self, frame: DataFrame, version: int, ended: set[int]) -> Outcome:
-        """Runs a micro-batch on the blobs of the inputs: in one task if it is probably small, as the last ones were."""
+    def run_micro_batch(self, rows: DataFrame, version: int, ended: set[int]) -> Outcome:
+        """Runs a micro-batch on the rows of inputs: in one task if it is probably small, as the last ones were."""
         if self.plan.natives or self._small_in_a_row < self._small_expected:
-            return self._run_stages(frame, version, ended)
+            return self._run_stages(rows.mapInArrow(self._input_task, SPARK), version, ended)
         started = time.monotonic()
-        found = frame.repartition(1).mapInArrow(self.small_batch_task(self.micro_batch(version, ended)), SPARK)
+        found = self._in_one_task(rows, self.micro_batch(version, ended))
         reports = _collect_reports(found)
         if not any(TOO_LARGE in each for each in reports):
             return self._outcome(found, version, reports, started, tasks=1)
         self._small_expected = min(2 * self._small_expected, MOST_EXPECTED)
         before = self._count_input_rows(found)
-        outcome = self._run_stages(frame, version, ended)  # which reads the inputs once more
+        # this reads the inputs once more
+        outcome = self._run_stages(rows.mapInArrow(self._input_task, SPARK), version, ended)
         counts = {name: count - before.get(name, 0) for name, count in outcome.taken.items()}
         return replace(outcome, taken=counts, seconds=time.monotonic() - started)
 
-    def small_batch_task(self, batch: MicroBatch) -> SmallBatchTask:
-        """The only task of a micro-batch, if that is small."""
-        return SmallBatchTask(tuple(self.stages), replace(batch, tasks=1), FEW_BYTES)
+    def _in_one_task(self, rows: DataFrame, batch: MicroBatch) -> DataFrame:
+        """A small micro-batch in one task. If there are many partitions, tasks of their own read the inputs."""
+        if rows._jdf.logicalPlan().rdd().getNumPartitions() <= READ_TOGETHER:
+            return rows.coalesce(1).mapInArrow(self.small_batch_task(batch, self._input_task), SPARK)
+        blobs = rows.mapInArrow(self._input_task, SPARK)
+        return blobs.repartition(1).mapInArrow(self.small_batch_task(batch), SPARK)
+
+    def small_batch_task(self, batch: MicroBatch, inputs: InputTask | None = None) -> SmallBatchTask:
+        """The last task of a micro-batch, if that is small, and the only one if it reads the inputs."""
+        return SmallBatchTask(inputs, tuple(self.stages), replace(batch, tasks=1), FEW_BYTES)
 
     def _run_stages(self, frame: DataFrame, version: int, ended: set[int]) -> Outcome:
         """Runs a micro-batch in stages, on the blobs of the inputs, with what Catalyst does between them."""

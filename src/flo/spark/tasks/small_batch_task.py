@@ -15,6 +15,7 @@ import pyarrow as pa
 from flo.core.errors import FloError
 from flo.spark.tasks.blobs import read_blobs, report_blob, size_of
 from flo.spark.tasks.context import Code, MicroBatch
+from flo.spark.tasks.input_task import InputTask
 from flo.spark.tasks.stage_task import StageTask
 from flo.tables.checkpoint.folders import Writes
 
@@ -26,6 +27,8 @@ TOO_LARGE = "too_large"
 class SmallBatchTask:
     """The only task of a small micro-batch. If that turns out to be large, the task stops and reports so."""
 
+    input: InputTask | None
+    """What to do with the rows of inputs; None if it receives blobs."""
     stages: tuple[Code, ...]
     batch: MicroBatch
     """With one task in each stage."""
@@ -42,7 +45,7 @@ class SmallBatchTask:
                 return iter([_TOO_LARGE])
         writes = Writes()
         try:
-            moving = list(read_blobs(received))
+            moving = list(read_blobs(received) if self.input is None else self.input.run(0, received))
             for code in self.stages:
                 if size_of(moving) > self.few_bytes:
                     return iter([_TOO_LARGE])
