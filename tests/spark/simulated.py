@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -54,6 +55,7 @@ def in_this_process() -> Iterator[None]:
     """Lets tasks run here. Threads that take turns at the same time have it around all of them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(context, "task_number", lambda: _task.number)
+        patch.setattr(context, "micro_batch", lambda: _task.turn)
         yield
 
 
@@ -136,8 +138,8 @@ class Simulated:
             turn = self.batches.micro_batch(self.version, ended)
             in_one = self.version > 0 and not self.batches.plan.natives and self.free.in_one_task()
             if in_one and self.free.reads_inputs():
-                task, rows = self.batches.small_batch_task(turn, enter), pa.concat_tables(self.free.arranged(parts))
-                moving = [_run(task, 0, rows) for _ in range(times)][-1]
+                task, rows = self.batches.small_batch_task(enter), pa.concat_tables(self.free.arranged(parts))
+                moving = [_run(task, 0, rows, replace(turn, tasks=1)) for _ in range(times)][-1]
             else:
                 moving = [blob for number, part in enumerate(parts) for blob in _run(enter, number, part)]
                 moving += self.batches.literal_blobs() if self.version == 0 else []
@@ -191,8 +193,9 @@ class Simulated:
         return InputTask(tuple(inputs), self.batches.shards), parts
 
     def _run_in_one_task(self, turn: MicroBatch, moving: list[Blob], times: int) -> list[Blob]:
-        task, rows = self.batches.small_batch_task(turn), [blob.batch() for blob in self.free.arranged(moving)]
-        return [_run(task, 0, pa.Table.from_batches(rows, SCHEMA)) for _ in range(times)][-1]
+        task, rows = self.batches.small_batch_task(), [blob.batch() for blob in self.free.arranged(moving)]
+        given, turn = pa.Table.from_batches(rows, SCHEMA), replace(turn, tasks=1)
+        return [_run(task, 0, given, turn) for _ in range(times)][-1]
 
     def _run_stages(self, turn: MicroBatch, moving: list[Blob], times: int) -> list[Blob]:
         moving = self._run_natives(0, moving)
@@ -252,8 +255,8 @@ def partitioned_table(of: Partitioned[Any], given: Mapping[int, Any], start: int
     return pa.concat_tables([nothing, *tables])
 
 
-def _run(task: Any, number: int, rows: pa.Table) -> list[Blob]:
-    _task.number = number
+def _run(task: Any, number: int, rows: pa.Table, turn: MicroBatch | None = None) -> list[Blob]:
+    _task.number, _task.turn = number, turn
     return list(read_blobs(task(iter(rows.combine_chunks().to_batches()))))
 
 

@@ -26,12 +26,13 @@ from flo.spark.arrow_types import arrow_schema
 from flo.spark.checkpoint.commits import commit_version, committed_versions, read_state_versions
 from flo.spark.checkpoint.retention import Retention
 from flo.spark.driver.inputs import BoundInput, counter_name
+from flo.spark.driver.lasting_tasks import column_of_task, map_in_one_task
 from flo.spark.driver.python_errors import python_error
 from flo.spark.driver.shared_columns import in_shared_columns, share_columns
 from flo.spark.plan.stages import POSITION, Native, Plan, Stage
 from flo.spark.session import is_narrow
 from flo.spark.tasks.blobs import REPORT, SCHEMA, SPARK, Blob, unpickle
-from flo.spark.tasks.context import Code, MicroBatch
+from flo.spark.tasks.context import MICRO_BATCH, Code, MicroBatch, describe_micro_batch
 from flo.spark.tasks.input_task import InputColumns, InputTask, run_entry
 from flo.spark.tasks.native_task import PackTask, UnpackTask
 from flo.spark.tasks.output_files import Output
@@ -117,6 +118,8 @@ class MicroBatches:
         """How many micro-batches up to now were small."""
         self._small_expected = 1
         """After how many of them the next is expected to be small, too."""
+        self._small_batch: Column | None = None
+        """The task of small micro-batches, once there was one."""
         self._held: list[DataFrame] = []
         """What executors hold for the micro-batch that runs: rows that Catalyst reads, beside those that pass by."""
 
@@ -198,14 +201,17 @@ class MicroBatches:
 
     def _in_one_task(self, rows: DataFrame, batch: MicroBatch) -> DataFrame:
         """A small micro-batch in one task. If there are many partitions, tasks of their own read the inputs."""
-        if rows._jdf.logicalPlan().rdd().getNumPartitions() <= READ_TOGETHER:
-            return rows.coalesce(1).mapInArrow(self.small_batch_task(batch, self._input_task), SPARK)
-        blobs = rows.mapInArrow(self._input_task, SPARK)
-        return blobs.repartition(1).mapInArrow(self.small_batch_task(batch), SPARK)
+        self.spark.sparkContext.setLocalProperty(MICRO_BATCH, describe_micro_batch(replace(batch, tasks=1)))
+        if rows._jdf.logicalPlan().rdd().getNumPartitions() > READ_TOGETHER:
+            blobs = rows.mapInArrow(self._input_task, SPARK)
+            return blobs.repartition(1).mapInArrow(self.small_batch_task(), SPARK)
+        if self._small_batch is None:
+            self._small_batch = column_of_task(rows, self.small_batch_task(self._input_task), SPARK)
+        return map_in_one_task(rows, self._small_batch)
 
-    def small_batch_task(self, batch: MicroBatch, inputs: InputTask | None = None) -> SmallBatchTask:
+    def small_batch_task(self, inputs: InputTask | None = None) -> SmallBatchTask:
         """The last task of a micro-batch, if that is small, and the only one if it reads the inputs."""
-        return SmallBatchTask(inputs, tuple(self.stages), replace(batch, tasks=1), FEW_BYTES)
+        return SmallBatchTask(inputs, tuple(self.stages), FEW_BYTES)
 
     def _run_stages(self, frame: DataFrame, version: int, ended: set[int]) -> Outcome:
         """Runs a micro-batch in stages, on the blobs of the inputs, with what Catalyst does between them."""

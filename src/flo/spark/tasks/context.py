@@ -6,6 +6,7 @@ import gc
 import os
 import pickle
 import sys
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,6 +16,9 @@ from zipimport import zipimporter
 from pyspark import TaskContext, cloudpickle
 
 from flo.spark.tasks.state import StateVersions
+
+MICRO_BATCH = "flo.microBatch"
+"""The property of a job that describes its micro-batch."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,20 @@ class MicroBatch:
     def is_first(self) -> bool:
         """Whether there is no state yet."""
         return self.version == 0
+
+
+def describe_micro_batch(batch: MicroBatch) -> str:
+    """A micro-batch as a text, which the driver gives to a job as the property `MICRO_BATCH`."""
+    return b64encode(pickle.dumps(batch)).decode()
+
+
+def micro_batch() -> MicroBatch:
+    """The micro-batch of this task's job."""
+    context = TaskContext.get()
+    assert context is not None
+    found = pickle.loads(b64decode(context.getLocalProperty(MICRO_BATCH) or ""))
+    assert isinstance(found, MicroBatch)
+    return found
 
 
 def task_number() -> int:
