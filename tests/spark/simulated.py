@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,12 +26,13 @@ from flo.core.graph import nodes
 from flo.spark.checkpoint.commits import committed_versions
 from flo.spark.checkpoint.program_changes import describe_program, resolve_shards, update_description
 from flo.spark.driver.micro_batches import MicroBatches, Outcome
+from flo.spark.driver.shared_columns import INPUT, share_columns
 from flo.spark.driver.views import View
 from flo.spark.on_spark import OnSpark
 from flo.spark.tasks import context, stage_task
 from flo.spark.tasks.blobs import REPORT, SCHEMA, Blob, read_blobs, unpickle
 from flo.spark.tasks.context import Code, MicroBatch
-from flo.spark.tasks.input_task import PARTITION, InputTask
+from flo.spark.tasks.input_task import PARTITION, InputColumns, InputTask
 from flo.spark.tasks.output_files import VIEW
 from flo.spark.tasks.stage_task import StageTask
 from flo.spark.tasks.state import BLANK, Shard
@@ -53,6 +55,7 @@ def in_this_process() -> Iterator[None]:
     """Lets tasks run here. Threads that take turns at the same time have it around all of them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(context, "task_number", lambda: _task.number)
+        patch.setattr(context, "micro_batch", lambda: _task.turn)
         yield
 
 
@@ -72,6 +75,10 @@ class InOrder:
     def in_one_task(self) -> bool:
         """Whether a micro-batch is taken for a small one."""
         return False
+
+    def reads_inputs(self) -> bool:
+        """Whether the task of a small micro-batch reads the inputs, too."""
+        return True
 
 
 class Drawn(InOrder):
@@ -94,6 +101,9 @@ class Drawn(InOrder):
 
     def in_one_task(self) -> bool:
         return self.rng.random() < 0.4
+
+    def reads_inputs(self) -> bool:
+        return self.rng.random() < 0.7
 
 
 class Simulated:
@@ -123,15 +133,17 @@ class Simulated:
         """Runs the tasks of a micro-batch, those of shards so many times. `started` are positions of first rows;
         `ends` says whether the bounded inputs have ended."""
         with in_this_process():
-            moving = self._entered(given, started or {})
-            if self.version == 0:
-                moving += self.batches.literal_blobs()
+            enter, parts = self._read(given, started or {})
             ended = {place for place, stream in enumerate(self.inputs) if ends and stream.bounded}
             turn = self.batches.micro_batch(self.version, ended)
-            if not self.batches.plan.natives and self.free.in_one_task():
-                moving = self._run_in_one_task(turn, moving, times)
+            in_one = self.version > 0 and not self.batches.plan.natives and self.free.in_one_task()
+            if in_one and self.free.reads_inputs():
+                task, rows = self.batches.small_batch_task(enter), pa.concat_tables(self.free.arranged(parts))
+                moving = [_run(task, 0, rows, replace(turn, tasks=1)) for _ in range(times)][-1]
             else:
-                moving = self._run_stages(turn, moving, times)
+                moving = [blob for number, part in enumerate(parts) for blob in _run(enter, number, part)]
+                moving += self.batches.literal_blobs() if self.version == 0 else []
+                moving = (self._run_in_one_task if in_one else self._run_stages)(turn, moving, times)
         reports = [unpickle(blob.data) for blob in moving if blob.delivery == REPORT]
         for each in reports:
             if isinstance(each, FloError):
@@ -143,26 +155,47 @@ class Simulated:
         self.batches.commit_micro_batch(self.outcome)
         self.version += 1
 
-    def _entered(self, given: Mapping[str, Any], started: Mapping[str, int]) -> list[Blob]:
-        sent: list[Blob] = []
-        numbers = itertools.count()
-        for stream, entry in zip(self.inputs, self.batches.plan.entries, strict=False):
+    def _read(self, given: Mapping[str, Any], started: Mapping[str, int]) -> tuple[InputTask, list[pa.Table]]:
+        """The task that reads the inputs, and the partitions of their rows, all in the same columns."""
+        tables, inputs = [], []
+        for stream in self.inputs:
             of: Any = stream.type.collection
             start = started.get(stream.name, APART * self.version)
-            ordered, partition = is_ordered(of), None
             if isinstance(of, Partitioned):
-                rows, ordered, partition = partitioned_table(of, given.get(stream.name, {}), start), True, PARTITION
+                tables.append(partitioned_table(of, given.get(stream.name, {}), start))
             else:
-                rows = table(of, given.get(stream.name, []), start)
-            code = Code.of((entry, self.batches._deliveries(entry.outputs), stream.name))
-            enter = InputTask(code, self.batches.shards, POSITION if ordered else None, partition)
+                tables.append(table(of, given.get(stream.name, []), start))
+        places = share_columns(rows.schema.types for rows in tables)
+        types = {
+            at: kind
+            for rows, own in zip(tables, places, strict=True)
+            for at, kind in zip(own, rows.schema.types, strict=True)
+        }
+        parts = []
+        for number, (rows, own) in enumerate(zip(tables, places, strict=True)):
+            stream, entry = self.inputs[number], self.batches.plan.entries[number]
+            of = stream.type.collection
+            partitioned = isinstance(of, Partitioned)
+            inputs.append(
+                InputColumns(
+                    Code.of((entry, self.batches._deliveries(entry.outputs), stream.name)),
+                    tuple(zip(rows.column_names, own, strict=True)),
+                    POSITION if partitioned or is_ordered(of) else None,
+                    PARTITION if partitioned else None,
+                )
+            )
             for part in self.free.partitions(rows):
-                sent += _run(enter, next(numbers), part)
-        return sent
+                count = part.num_rows
+                columns = {
+                    str(at): part[own.index(at)] if at in own else pa.nulls(count, types[at]) for at in sorted(types)
+                }
+                parts.append(pa.table({INPUT: pa.array([number] * count, pa.int32()), **columns}))
+        return InputTask(tuple(inputs), self.batches.shards), parts
 
     def _run_in_one_task(self, turn: MicroBatch, moving: list[Blob], times: int) -> list[Blob]:
-        task, rows = self.batches.small_batch_task(turn), [blob.batch() for blob in self.free.arranged(moving)]
-        return [_run(task, 0, pa.Table.from_batches(rows, SCHEMA)) for _ in range(times)][-1]
+        task, rows = self.batches.small_batch_task(), [blob.batch() for blob in self.free.arranged(moving)]
+        given, turn = pa.Table.from_batches(rows, SCHEMA), replace(turn, tasks=1)
+        return [_run(task, 0, given, turn) for _ in range(times)][-1]
 
     def _run_stages(self, turn: MicroBatch, moving: list[Blob], times: int) -> list[Blob]:
         moving = self._run_natives(0, moving)
@@ -222,8 +255,8 @@ def partitioned_table(of: Partitioned[Any], given: Mapping[int, Any], start: int
     return pa.concat_tables([nothing, *tables])
 
 
-def _run(task: Any, number: int, rows: pa.Table) -> list[Blob]:
-    _task.number = number
+def _run(task: Any, number: int, rows: pa.Table, turn: MicroBatch | None = None) -> list[Blob]:
+    _task.number, _task.turn = number, turn
     return list(read_blobs(task(iter(rows.combine_chunks().to_batches()))))
 
 

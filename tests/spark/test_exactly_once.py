@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ from flo.spark.on_spark import OnSpark
 from flo.spark.tasks import output_files
 from flo.spark.tasks.context import MicroBatch
 from flo.spark.tasks.output_files import PARTS, Output, remove_stale_parts, write_parquet, write_part
-from flo.tables.checkpoint.folders import folder
+from flo.tables.checkpoint.folders import Writes, folder
 from flo.tables.checkpoint.store import Store
 from flo.tables.io.diverted import Diverted
 from flo.tables.values import Columns, rows_of
@@ -42,7 +43,12 @@ def test_a_file_that_a_broken_off_turn_has_staged_is_not_published(tmp_path):
     sink, turn = Changes(str(tmp_path)), MicroBatch(3, "", "", 3, 2, frozenset())
     output = Output("numbers", 0, None, PARTS, sink.staging_path())
     for attempt in ([1, 2], [3], [4, 5]), ([1], [], [4]):
-        written = [shard for shard, rows in enumerate(attempt) if write_parquet(output.to, turn, shard, changes(*rows))]
+        with closing(Writes()) as writes:
+            staged = [
+                write_parquet(output.to, turn, shard, changes(*rows), writes) for shard, rows in enumerate(attempt)
+            ]
+            writes.finish()
+        written = [shard for shard, has_file in enumerate(staged) if has_file]
         for task in range(turn.tasks):
             remove_stale_parts(output, turn, task, [shard for shard in written if shard % turn.tasks == task])
     sink.take(OutputChanges(None, "", "numbers", 3, 3, changes().table.schema, (), staged=True))
@@ -54,8 +60,10 @@ def test_parts_of_a_turn_that_was_broken_off_on_more_shards_are_not_taken(tmp_pa
     """As after `flo state rescale`: nobody writes the files of the other shards anew."""
     where, output = str(tmp_path), Output("numbers", 0, StreamType(Columns(changes().of), False), PARTS)
     for shards in (3, 2):
-        for shard in range(shards):
-            write_part(where, "numbers", 5, shard, changes(shard))
+        with closing(Writes()) as writes:
+            for shard in range(shards):
+                write_part(where, "numbers", 5, shard, changes(shard), writes)
+            writes.finish()
     given = OutputChanges.of(None, where, output, Outcome(5, {}, {}, 0, {}, 0.0, changed_shards={"numbers": [0, 1]}), 2)
     assert given.files == tuple(f"outputs/numbers/00000005/{shard:05}.arrow" for shard in (0, 1))
 

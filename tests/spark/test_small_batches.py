@@ -7,6 +7,7 @@ from typing import Any
 
 from flo.spark.driver import micro_batches
 from flo.spark.driver.micro_batches import MicroBatches
+from flo.spark.driver.shared_columns import share_columns
 from tests.spark.harness import fed, values
 from tests.spark.shops import DATA, everything, expected, merged, sales, snapshot, sums
 from tests.spark.simulated import InOrder, Simulated
@@ -25,6 +26,20 @@ def test_states_and_results_are_those_of_many_tasks(tmp_path: Path) -> None:
         one.turn(data)
     assert one.values() == expected(4)
     assert snapshot(str(tmp_path / "one")) == snapshot(str(tmp_path / "many"))
+
+
+def test_inputs_share_columns_of_the_same_type() -> None:
+    assert share_columns([["long", "text", "long"], ["text", "text"], ["date", "long"]]) == [[0, 1, 2], [1, 3], [4, 0]]
+
+
+def test_inputs_with_many_partitions_are_read_by_tasks_of_their_own(
+    spark: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(micro_batches, "READ_TOGETHER", 0)
+    pieces = [sales(100 * version, 5) for version in range(3)]
+    query = fed(spark, sums(), {"sales": pieces}, tmp_path)
+    assert [outcome.taken["sales"] for outcome in query.progress] == [5, 5, 5]
+    assert values(query) == dict(sums().run(sales=merged([{"sales": piece} for piece in pieces])["sales"]))
 
 
 def test_one_that_turns_out_to_be_large_runs_in_stages(spark: Any, tmp_path: Path, monkeypatch: Any) -> None:

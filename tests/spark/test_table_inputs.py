@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
 
 import flo
-from flo.spark.tasks.input_task import InputTask
+from flo.spark.tasks.input_task import InputColumns
 from tests.spark import simulated
 
 
@@ -26,8 +25,7 @@ def shop(**options: Any) -> flo.Flow:
 
 def test_micro_batches_come_one_after_the_other(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without positions, and with rows in any order."""
-    without = partial(InputTask, position=None)
-    monkeypatch.setattr(simulated, "InputTask", lambda code, shards, *_: without(code, shards))
+    monkeypatch.setattr(simulated, "InputColumns", lambda code, columns, *_: InputColumns(code, columns))
     flow = flo.Flow("shop")
     flow.output("customers", flow.table("customers", Customer, key="id"))
     query = simulated.Simulated(flow, tmp_path, shards=2, seed=3)

@@ -163,11 +163,11 @@ class OnSpark:
             batches = MicroBatches(
                 self._spark, self._plan, planned_outputs, folder, count, ours["id"], retention, self._flow.name
             )
-            blobs = {name: batches.add_input(name, each, divert) for name, each in bound.items()}
+            rows = batches.add_inputs(bound, divert)
             update_description(folder, ours)
-            static = [blobs[name] for name in frames if name not in streaming]
+            static = [rows[name] for name in frames if name not in streaming]
             ended = {place for place, name in enumerate(self._inputs) if name in frames and name not in streaming}
-            streams = [blobs[name] for name in streaming]
+            streams = [rows[name] for name in streaming]
             watched = Watched(self._flow.name, self._blocks(count), list(frames), self._late_outputs())
             return Query(watched, batches, streams, static, ended, sinks, dict(trigger or {}), lease, offsets)
         except BaseException as error:
@@ -201,10 +201,10 @@ class OnSpark:
             batches = MicroBatches(self._spark, self._plan, outputs, folder, count, name=self._flow.name)
             divert = expect_one_of("on_error", on_error, OnError) == "divert"
             bound = self._bind_inputs(frames, order or {}, divert)
-            blobs = [batches.add_input(name, each, divert) for name, each in bound.items()]
+            rows = list(batches.add_inputs(bound, divert).values())
             settings = hold_settings(self._spark, task_settings(batches.narrow))
             with settings, hold_description(self._spark.sparkContext):
-                outcome = batches.run_first_micro_batch(blobs, set(range(len(self._inputs))))
+                outcome = batches.run_first_micro_batch(rows, set(range(len(self._inputs))))
             batches.commit_micro_batch(outcome)  # so that views can be read
             diverted = {
                 f"{name}{DIVERTED}": hold_on_executors(

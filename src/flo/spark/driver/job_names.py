@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from pyspark import SparkContext
@@ -25,6 +25,10 @@ class JobNames:
         levels = range(1, len(plan.stages) + 1)
         self.stages = {level: shorten(f"stage {level}: {', '.join(_operators(plan, level))}", MOST) for level in levels}
         self.all_stages = shorten("; ".join(self.stages.values()), MOST)
+
+    def name_inputs(self, names: Iterable[str]) -> str:
+        """The name of the tasks that read inputs."""
+        return shorten(f"input {', '.join(names)}", MOST)
 
     def describe(self, context: SparkContext, version: int) -> None:
         """Describes the jobs that this thread starts from now on."""

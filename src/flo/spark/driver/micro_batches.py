@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import Any
@@ -27,13 +27,15 @@ from flo.spark.checkpoint.commits import commit_version, committed_versions, rea
 from flo.spark.checkpoint.retention import Retention
 from flo.spark.driver.inputs import BoundInput, counter_name
 from flo.spark.driver.job_names import JobNames
+from flo.spark.driver.lasting_tasks import column_of_task, map_in_one_task
 from flo.spark.driver.python_errors import python_error
+from flo.spark.driver.shared_columns import in_shared_columns, share_columns
 from flo.spark.map_rows import map_rows
 from flo.spark.plan.stages import POSITION, Native, Plan, Stage
 from flo.spark.session import is_narrow
 from flo.spark.tasks.blobs import REPORT, SCHEMA, SPARK, Blob, unpickle
-from flo.spark.tasks.context import Code, MicroBatch
-from flo.spark.tasks.input_task import InputTask, run_entry
+from flo.spark.tasks.context import MICRO_BATCH, Code, MicroBatch, describe_micro_batch
+from flo.spark.tasks.input_task import InputColumns, InputTask, run_entry
 from flo.spark.tasks.naming import NamedTask
 from flo.spark.tasks.native_task import PackTask, UnpackTask
 from flo.spark.tasks.output_files import Output
@@ -50,6 +52,8 @@ FEW_BYTES = 1 << 22
 MOST_EXPECTED = 64
 """The most small micro-batches that must come in a row before one is expected to be small. The number grows each time
 that one turns out to be large."""
+READ_TOGETHER = 32
+"""The most partitions of the inputs that one task reads, one after the other, in a small micro-batch."""
 ON_CLUSTER = 64
 """How many tasks a stage may have on any cluster."""
 
@@ -113,6 +117,8 @@ class MicroBatches:
         """Identifies this start of the query."""
         self._last: tuple[int, dict[int, StateVersions]] = (-1, {})
         """The version that was run last, committed or not, and its state versions."""
+        self._input_task = InputTask((), shards)
+        self._input_names = ""
         self.counted: set[str] = set()
         """The inputs whose rows Spark counts."""
         self.narrow = True
@@ -122,6 +128,8 @@ class MicroBatches:
         """How many micro-batches up to now were small."""
         self._small_expected = 1
         """After how many of them the next is expected to be small, too."""
+        self._small_batch: Column | None = None
+        """The task of small micro-batches, once there was one."""
         self._held: list[DataFrame] = []
         """What executors hold for the micro-batch that runs: rows that Catalyst reads, beside those that pass by."""
 
@@ -135,15 +143,31 @@ class MicroBatches:
     def _deliveries_from(self, stage: Stage) -> tuple[Any, ...]:
         return self._deliveries((*stage.outputs, *(made for _, made in stage.natives)))
 
-    def add_input(self, name: str, given: BoundInput, divert: bool = False) -> DataFrame:
-        """The rows of an input as blobs, addressed to shards."""
-        entry = given.entry
-        self.narrow &= is_narrow(given.frame.schema)
-        if given.counted:
-            self.counted.add(name)
-        code = Code.of((entry, self._deliveries(entry.outputs), name))
-        task = InputTask(code, self.shards, given.position, given.partition, self.folder if divert else None)
-        return map_rows(given.frame, NamedTask(f\"input {name}\", task), SPARK)
+    def add_inputs(self, given: Mapping[str, BoundInput], divert: bool = False) -> dict[str, DataFrame]:
+        """The rows of the inputs, all in the same columns."""
+        schemas = [each.frame.schema for each in given.values()]
+        places = share_columns([field.dataType for field in schema] for schema in schemas)
+        self._input_task = InputTask(
+            tuple(
+                InputColumns(
+                    Code.of((each.entry, self._deliveries(each.entry.outputs), name)),
+                    tuple(zip(schema.names, place, strict=True)),
+                    each.position,
+                    each.partition,
+                )
+                for (name, each), schema, place in zip(given.items(), schemas, places, strict=True)
+            ),
+            self.shards,
+            self.folder if divert else None,
+        )
+        self._input_names = self.names.name_inputs(given)
+        self.narrow = all(map(is_narrow, schemas))
+        self.counted = {name for name, each in given.items() if each.counted}
+        return dict(zip(given, in_shared_columns([each.frame for each in given.values()], places), strict=True))
+
+    def _read(self, rows: DataFrame) -> DataFrame:
+        """The rows of inputs as blobs, addressed to shards."""
+        return rows.mapInArrow(NamedTask(self._input_names, self._input_task), SPARK)
 
     def literal_blobs(self) -> list[Blob]:
         """The literals of the program, which enter in the first micro-batch."""
@@ -167,31 +191,45 @@ class MicroBatches:
 
     def run_first_micro_batch(self, frames: list[DataFrame], ended: set[int]) -> Outcome:
         """Runs the first micro-batch, with the rows of batch inputs and the literals of the program."""
-        spark = frames[0].sparkSession if frames else self.spark
+        parts = [self._read(reduce(DataFrame.union, frames))] if frames else []
         if self.plan.literals:
+            spark = frames[0].sparkSession if frames else self.spark
             given = pa.Table.from_batches([blob.batch() for blob in self.literal_blobs()], SCHEMA)
-            frames = [*frames, spark.createDataFrame(given, SPARK)]
-        return self._run_stages(reduce(DataFrame.union, frames), 0, ended)
+            parts.append(spark.createDataFrame(given, SPARK))
+        return self._run_stages(reduce(DataFrame.union, parts), 0, ended)
 
-    def run_micro_batch(self, frame: DataFrame, version: int, ended: set[int]) -> Outcome:
-        """Runs a micro-batch on the blobs of the inputs: in one task if it is probably small, as the last ones were."""
+    def run_micro_batch(self, rows: DataFrame, version: int, ended: set[int]) -> Outcome:
+        """Runs a micro-batch on the rows of inputs: in one task if it is probably small, as the last ones were."""
         if self.plan.natives or self._small_in_a_row < self._small_expected:
-            return self._run_stages(frame, version, ended)
+            return self._run_stages(self._read(rows), version, ended)
         started = time.monotonic()
-        task = NamedTask(self.names.all_stages, self.small_batch_task(self.micro_batch(version, ended)))
-        found = frame.repartition(1).mapInArrow(task, SPARK)
+        found = self._in_one_task(rows, self.micro_batch(version, ended))
         reports = self._collect_reports(found, version)
         if not any(TOO_LARGE in each for each in reports):
             return self._outcome(found, version, reports, started, tasks=1)
         self._small_expected = min(2 * self._small_expected, MOST_EXPECTED)
         before = self._count_input_rows(found)
-        outcome = self._run_stages(frame, version, ended)  # which reads the inputs once more
+        # this reads the inputs once more
+        outcome = self._run_stages(self._read(rows), version, ended)
         counts = {name: count - before.get(name, 0) for name, count in outcome.taken.items()}
         return replace(outcome, taken=counts, seconds=time.monotonic() - started)
 
-    def small_batch_task(self, batch: MicroBatch) -> SmallBatchTask:
-        """The only task of a micro-batch, if that is small."""
-        return SmallBatchTask(tuple(self.stages), replace(batch, tasks=1), FEW_BYTES)
+    def _in_one_task(self, rows: DataFrame, batch: MicroBatch) -> DataFrame:
+        """A small micro-batch in one task. If there are many partitions, tasks of their own read the inputs."""
+        self.spark.sparkContext.setLocalProperty(MICRO_BATCH, describe_micro_batch(replace(batch, tasks=1)))
+        if rows._jdf.logicalPlan().rdd().getNumPartitions() > READ_TOGETHER:
+            blobs = self._read(rows)
+            return blobs.repartition(1).mapInArrow(self._named(self.small_batch_task()), SPARK)
+        if self._small_batch is None:
+            self._small_batch = column_of_task(rows, self._named(self.small_batch_task(self._input_task)), SPARK)
+        return map_in_one_task(rows, self._small_batch)
+
+    def _named(self, task: SmallBatchTask) -> NamedTask:
+        return NamedTask(self.names.all_stages, task)
+
+    def small_batch_task(self, inputs: InputTask | None = None) -> SmallBatchTask:
+        """The last task of a micro-batch, if that is small, and the only one if it reads the inputs."""
+        return SmallBatchTask(inputs, tuple(self.stages), FEW_BYTES)
 
     def _run_stages(self, frame: DataFrame, version: int, ended: set[int]) -> Outcome:
         """Runs a micro-batch in stages, on the blobs of the inputs, with what Catalyst does between them."""

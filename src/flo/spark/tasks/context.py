@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import gc
+import os
 import pickle
-from collections.abc import Mapping
+import sys
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
+from zipimport import zipimporter
 
 from pyspark import TaskContext, cloudpickle
 
 from flo.spark.tasks.state import StateVersions
+
+MICRO_BATCH = "flo.microBatch"
+"""The property of a job that describes its micro-batch."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +39,44 @@ class Code:
 def _load(data: bytes) -> Any:
     code = pickle.loads(data)
     if TaskContext.get() is not None:
+        keep_file_lists()
         exempt_from_gc()
     return code
+
+
+def keep_file_lists() -> None:
+    """Keeps what is known of the zip files that modules are imported from, until one of them changes.
+
+    Spark makes Python forget it before each task. Python 3.11 then lists the files of `pyspark.zip` again, which takes
+    longer than a small micro-batch.
+    """
+    for importer in sys.path_importer_cache.values():
+        if isinstance(importer, zipimporter) and "invalidate_caches" not in vars(importer):
+            vars(importer)["invalidate_caches"] = _IfChanged(importer.archive, importer.invalidate_caches)
+
+
+@dataclass
+class _IfChanged:
+    """Calls a function if a file has changed since the last call."""
+
+    file: str
+    act: Callable[[], None]
+
+    def __post_init__(self) -> None:
+        self._seen = self._state()
+
+    def __call__(self) -> None:
+        state = self._state()
+        if state != self._seen:
+            self._seen = state
+            self.act()
+
+    def _state(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self.file)
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size
 
 
 def exempt_from_gc() -> None:
@@ -70,6 +113,20 @@ class MicroBatch:
     def is_first(self) -> bool:
         """Whether there is no state yet."""
         return self.version == 0
+
+
+def describe_micro_batch(batch: MicroBatch) -> str:
+    """A micro-batch as a text, which the driver gives to a job as the property `MICRO_BATCH`."""
+    return b64encode(pickle.dumps(batch)).decode()
+
+
+def micro_batch() -> MicroBatch:
+    """The micro-batch of this task's job."""
+    context = TaskContext.get()
+    assert context is not None
+    found = pickle.loads(b64decode(context.getLocalProperty(MICRO_BATCH) or ""))
+    assert isinstance(found, MicroBatch)
+    return found
 
 
 def task_number() -> int:

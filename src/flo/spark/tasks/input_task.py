@@ -1,10 +1,16 @@
-"""The task at an input: checks rows, diverts those that do not fit, and sends the rest to their shards."""
+"""The task at the inputs: checks rows, diverts those that do not fit, and sends the rest to their shards.
+
+The rows of all inputs come in the same columns, so that one task can read several inputs. The first column has the
+number of the input; each other one holds a column of every input that has another one of that type.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -18,7 +24,7 @@ from flo.core.event_loop import EventLoop
 from flo.core.nested import Nested
 from flo.spark.plan.stages import POSITION, Entry
 from flo.spark.tasks import context
-from flo.spark.tasks.blobs import report_blob
+from flo.spark.tasks.blobs import Blob, report_blob
 from flo.spark.tasks.context import Code
 from flo.spark.tasks.output_files import write_diverted
 from flo.spark.tasks.sending import Parcel, Sender, without_end
@@ -40,33 +46,65 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class InputTask:
-    """Reads the rows of an input, runs the operators that need no shuffle, and sends the results to shards."""
+class InputColumns:
+    """An input as tasks know it: its operators, and where its columns are in the rows of all inputs."""
 
     code: Code
     """The entry, its deliveries, and the name of the input."""
-    shards: int
+    columns: tuple[tuple[str, int], ...]
+    """The names of its columns, and their indices after the number of the input."""
     position: str | None = None
     partition: str | None = None
     """The column with the partition of a row, if the input is partitioned."""
+
+    def own(self, rows: pa.Table) -> pa.Table:
+        """The rows with the columns of the input alone."""
+        return pa.table([rows.column(1 + index) for _, index in self.columns], [name for name, _ in self.columns])
+
+
+@dataclass(frozen=True)
+class InputTask:
+    """Reads the rows of inputs, runs the operators that need no shuffle, and sends the results to shards."""
+
+    inputs: tuple[InputColumns, ...]
+    shards: int
     divert_to: str | None = None
     """The checkpoint that diverted rows are written to; None if a row that does not fit is an error."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        entry, deliveries, name = self.code.load()
-        origin = context.task_number()
+        return (blob.batch() for blob in self.run(context.task_number(), batches))
+
+    def run(self, origin: int, batches: Iterable[pa.RecordBatch]) -> Iterator[Blob]:
+        """Yields what it sends, and the report. `origin` is the number of the task."""
+        loaded = [each.code.load() for each in self.inputs]
+        sender = Sender(tuple(delivery for _, deliveries, _ in loaded for delivery in deliveries), self.shards, origin)
+        run = partial(run_entry, sender)
+        readers = [
+            RowReader(name, entry, run, each.position, each.partition, self.divert_to)
+            for (entry, _, name), each in zip(loaded, self.inputs, strict=True)
+        ]
+        received = 0
         try:
-            sender = Sender(deliveries, self.shards, origin)
-            run = partial(run_entry, sender)
-            reader = RowReader(name, entry, run, self.position, self.partition, self.divert_to)
-            for table in combine_batches(batches):
-                for parcels in reader.read(table):
-                    sender.add(parcels)
-            for blob in sender.blobs():
-                yield blob.batch()
-            yield report_blob(0, origin, reader.report()).batch()
+            for number, slices in groupby(_slices_of_inputs(batches), itemgetter(0)):
+                for table in combine_batches(rows for _, rows in slices):
+                    received += table.nbytes
+                    for parcels in readers[number].read(self.inputs[number].own(table)):
+                        sender.add(parcels)
+            yield from sender.blobs()
+            taken = {reader.name: reader.taken for reader in readers}
+            files = {reader.name: reader.files for reader in readers if self.divert_to is not None}
+            yield report_blob(0, origin, {"taken": taken, "diverted": files, "received": received})
         except FloError as error:
-            yield report_blob(0, origin, error).batch()
+            yield report_blob(0, origin, error)
+
+
+def _slices_of_inputs(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Slices with the rows of one input each, and its number."""
+    for batch in batches:
+        numbers = batch.column(0).to_numpy()
+        starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]).tolist()
+        for low, high in pairwise([*starts, len(numbers)]):
+            yield int(numbers[low]), batch.slice(low, high - low)
 
 
 def run_entry(sender: Sender, entry: Entry, value: Any) -> list[Parcel]:
@@ -251,7 +289,3 @@ class RowReader(Generic[T]):
             error.input_name = f"`{self.name}`"
             raise error
         self._diverted.append(row)
-
-    def report(self) -> dict[str, Any]:
-        """The part of the task report on this input."""
-        return {"taken": {self.name: self.taken}, "diverted": {self.name: self.files}}

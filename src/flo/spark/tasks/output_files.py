@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flo.core.stream_type import StreamType
-from flo.tables.checkpoint.folders import Local, folder
+from flo.tables.checkpoint.folders import Local, Writes, folder
 from flo.tables.checkpoint.store import (
     damaged_file_error,
     missing_file_error,
@@ -52,11 +52,11 @@ def part_name(name: str, version: int, shard: int) -> str:
     return f"{OUTPUTS}/{name}/{version:08}/{shard:05}.arrow"
 
 
-def write_part(where: str, name: str, version: int, shard: int, value: Any) -> bool:
+def write_part(where: str, name: str, version: int, shard: int, value: Any, writes: Writes) -> bool:
     """Writes the changes of an output in one micro-batch and one shard, atomically. Returns whether there are any."""
     table = table_of(value)
     if table.num_rows:
-        folder(where).write(part_name(name, version, shard), encode_file(table))
+        folder(where).writing_together(writes).write(part_name(name, version, shard), encode_file(table))
     return bool(table.num_rows)
 
 
@@ -68,14 +68,14 @@ def encode_file(table: pa.Table) -> pa.Buffer:
     return sink.getvalue()
 
 
-def write_parquet(to: str, batch: MicroBatch, shard: int, value: Any) -> bool:
+def write_parquet(to: str, batch: MicroBatch, shard: int, value: Any, writes: Writes) -> bool:
     """The same as a Parquet file. Shard 0 always writes one, so that a micro-batch without changes leaves a file."""
     table, files, name = table_of(value), folder(f"{to}{batch.version:08}"), f"{shard:05}-of-{batch.shards:05}.parquet"
     if not table.num_rows and shard != 0:
         return False
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink)
-    files.write(name, sink.getvalue())
+    files.writing_together(writes).write(name, sink.getvalue())
     return True
 
 

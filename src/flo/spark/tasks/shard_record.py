@@ -23,6 +23,7 @@ from flo.values.element_value import ElementCollection
 if TYPE_CHECKING:
     from flo.spark.plan.stages import Delivery
     from flo.spark.tasks.context import MicroBatch
+    from flo.tables.checkpoint.folders import Writes
 
 PLACE = "="
 """The column that numbers the rows of a sequence in its view."""
@@ -112,15 +113,19 @@ class ShardRecord:
         self.reached[delivery.number] = reached
         return table
 
-    def add_changes(self, output: Output, value: Value, batch: MicroBatch, shard: int) -> tuple[int, bool]:
-        """Adds the changes of an output to its view or file; returns the number of rows, and whether a file exists."""
+    def add_changes(
+        self, output: Output, value: Value, batch: MicroBatch, shard: int, writes: Writes
+    ) -> tuple[int, bool]:
+        """Adds the changes of an output to its view or file; returns the number of rows, and whether a file exists.
+
+        The file is there when `writes` are finished."""
         written = False
         if output.how == VIEW:
             self._add_to_view(output, value)
         elif output.how == PARTS and output.to is None:
-            written = write_part(batch.folder, output.name, batch.version, shard, value)
+            written = write_part(batch.folder, output.name, batch.version, shard, value, writes)
         elif output.how == PARTS:
-            written = write_parquet(str(output.to), batch, shard, value)
+            written = write_parquet(str(output.to), batch, shard, value, writes)
         return (value.table.num_rows if isinstance(value, Rows) else value.size()), written
 
     def _add_to_view(self, output: Output, value: Value) -> None:

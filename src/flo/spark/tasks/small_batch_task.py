@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from flo.core.errors import FloError
+from flo.spark.tasks import context
 from flo.spark.tasks.blobs import read_blobs, report_blob, size_of
-from flo.spark.tasks.context import Code, MicroBatch
+from flo.spark.tasks.context import Code
+from flo.spark.tasks.input_task import InputTask
 from flo.spark.tasks.stage_task import StageTask
 from flo.tables.checkpoint.folders import Writes
 
@@ -24,11 +26,13 @@ TOO_LARGE = "too_large"
 
 @dataclass(frozen=True)
 class SmallBatchTask:
-    """The only task of a small micro-batch. If that turns out to be large, the task stops and reports so."""
+    """The only task of a small micro-batch. If that turns out to be large, the task stops and reports so.
 
+    It is the same for all micro-batches of a query: each job says which one it is."""
+
+    input: InputTask | None
+    """What to do with the rows of inputs; None if it receives blobs."""
     stages: tuple[Code, ...]
-    batch: MicroBatch
-    """With one task in each stage."""
     few_bytes: int
     """The most bytes that a stage of a small micro-batch receives."""
 
@@ -40,13 +44,13 @@ class SmallBatchTask:
             size += batch.nbytes
             if size > 2 * self.few_bytes:  # with what is beside the data
                 return iter([_TOO_LARGE])
-        writes = Writes()
+        writes, micro_batch = Writes(), context.micro_batch()
         try:
-            moving = list(read_blobs(received))
+            moving = list(read_blobs(received) if self.input is None else self.input.run(0, received))
             for code in self.stages:
                 if size_of(moving) > self.few_bytes:
                     return iter([_TOO_LARGE])
-                moving = list(StageTask(code, self.batch).run(0, moving, writes))
+                moving = list(StageTask(code, micro_batch).run(0, moving, writes))
             writes.finish()
         except FloError as error:
             return iter([report_blob(0, 0, error).batch()])

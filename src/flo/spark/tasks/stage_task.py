@@ -158,8 +158,7 @@ class StageTask:
         """Runs the event loop of one shard: reads its state, pushes what it received, saves, and sends the results."""
         deliveries, outputs = onwards
         shard, graph, record = self._read_state(stage, number)
-        loop = EventLoop(stage.graph, tuple(each.type for each in stage.inputs))
-        loop.graph = graph
+        loop = shard.start_loop(graph)
         deltas = tuple(self._delta(each, sent, record) for each in stage.inputs)
         report.taken_rows += sum(delta.size() for delta in deltas if delta is not None)
         loop.push(deltas)
@@ -177,7 +176,7 @@ class StageTask:
                 report.ended_streams[stream] = report.ended_streams.get(stream, 0) + 1
             for output in here:
                 if output.stream == stream:
-                    rows, has_file = record.add_changes(output, value, self.batch, number)
+                    rows, has_file = record.add_changes(output, value, self.batch, number, writes)
                     report.add(output.name, number, finished, rows, has_file)
         if number == 0:
             report.ended_deliveries = sorted(record.ended)
@@ -191,7 +190,8 @@ class StageTask:
     def _evict_old_shards(self) -> None:
         """Drops cached shards that are of no more use: of earlier starts, of finished jobs, or long unused here."""
         batch = self.batch
-        gone = {where for where, _, _ in list(_shards) if "://" not in where and not os.path.exists(where)}
+        folders = {where for where, _, _ in list(_shards) if "://" not in where and where != batch.folder}
+        gone = {where for where in folders if not os.path.exists(where)}
         for key, (run, _, version, _) in list(_shards.items()):
             old = run != batch.run or version < batch.version - REMEMBERED
             if key[0] in gone or (key[0] == batch.folder and old):

@@ -6,6 +6,7 @@ object store a put is atomic. Files of an object store that are named by their c
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
@@ -98,11 +99,11 @@ class Writes:
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(FLUSHING)
-        self._files: list[tuple[Path, Path, Future[None]]] = []
+        self._files: list[tuple[str, str, Future[None]]] = []
         """The temporary and the final path of each, and its flush."""
         self._afterwards: list[Callable[[], None]] = []
 
-    def add(self, temporary: Path, target: Path) -> None:
+    def add(self, temporary: str, target: str) -> None:
         self._files.append((temporary, target, self._pool.submit(_flush, temporary)))
 
     def afterwards(self, act: Callable[[], None]) -> None:
@@ -114,8 +115,8 @@ class Writes:
             for _, _, flushed in self._files:
                 flushed.result()
             for temporary, target, _ in self._files:
-                temporary.replace(target)
-            list(self._pool.map(_flush, dict.fromkeys(target.parent for _, target, _ in self._files)))
+                os.replace(temporary, target)
+            list(self._pool.map(_flush, dict.fromkeys(os.path.dirname(target) for _, target, _ in self._files)))
         except OSError as error:
             if error.errno in FULL:
                 raise _no_room(self._files[0][1], error) from error
@@ -127,10 +128,10 @@ class Writes:
         """Removes the files that have not appeared."""
         self._pool.shutdown()
         for temporary, _, _ in self._files:
-            temporary.unlink(missing_ok=True)
+            _remove_file(temporary)
 
 
-def _flush(path: Path) -> None:
+def _flush(path: str) -> None:
     """Flushes a file or a folder to the disk."""
     file = os.open(path, os.O_RDONLY)
     try:
@@ -161,26 +162,26 @@ class Local(Folder):
     def write_with(self, name: str, write: Callable[[Any], Any]) -> int:
         return self._put(name, write, os.replace)
 
-    def _put(self, name: str, write: Callable[[Any], Any], rename: Callable[[Path, Path], Any]) -> int:
+    def _put(self, name: str, write: Callable[[Any], Any], rename: Callable[[str, str], Any]) -> int:
         """Writes under a temporary name, flushes to the disk, and renames; the latter two later, with other writes."""
-        target = self.path / name
-        temporary = target.with_name(f"{TEMPORARY}{target.name}.{uuid.uuid4().hex}")
+        target = f"{self.path}/{name}"
+        parent, _, last = target.rpartition("/")
+        temporary = f"{parent}/{TEMPORARY}{last}.{uuid.uuid4().hex}"
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with pa.OSFile(str(temporary), "wb") as sink:
+            with _open_new(temporary) as sink:
                 write(sink)
-            size = temporary.stat().st_size
+                size: int = sink.tell()
             if self.writes is not None and rename is os.replace:
                 self.writes.add(temporary, target)
                 return size
             _flush(temporary)
             rename(temporary, target)
         except BaseException as error:
-            temporary.unlink(missing_ok=True)
+            _remove_file(temporary)
             if isinstance(error, OSError) and error.errno in FULL:
                 raise _no_room(target, error) from error
             raise
-        _flush(target.parent)
+        _flush(parent)
         return size
 
     def map_file(self, name: str) -> pa.Buffer:
@@ -229,19 +230,33 @@ class Local(Folder):
         return Local(self.path, writes)
 
 
-def _rename_if_free(temporary: Path, target: Path) -> None:
+def _open_new(path: str) -> Any:
+    """Opens a new file to write, and makes its folder if there is none."""
+    try:
+        return pa.OSFile(path, "wb")
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return pa.OSFile(path, "wb")
+
+
+def _remove_file(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _rename_if_free(temporary: str, target: str) -> None:
     """Renames a file unless the target exists: a hard link fails then. Without links the name is reserved first."""
     try:
         os.link(temporary, target)
-        temporary.unlink()
+        os.unlink(temporary)
     except OSError as error:
         if error.errno not in WITHOUT_LINKS:
             raise
         os.close(os.open(target, os.O_CREAT | os.O_EXCL))
-        temporary.replace(target)
+        os.replace(temporary, target)
 
 
-def _no_room(path: Path, error: OSError) -> CheckpointError:
+def _no_room(path: str, error: OSError) -> CheckpointError:
     return CheckpointError(
         f"no space left for the file `{path}`: {os.strerror(error.errno or 0)}",
         instead=(("free disk space, then start again", "the run resumes from the checkpoint"),),

@@ -26,7 +26,7 @@ from flo.core.typing import program
 from flo.tables.checkpoint.folders import TEMPORARY, Folder, folder
 from flo.tables.keyed import KeyedColumns, KeyedRows
 from flo.tables.state.keys import Keys
-from flo.tables.state.run import Content, Run, join_parts, read_ipc, write_ipc
+from flo.tables.state.run import Content, Run, join_parts, read_ipc
 from flo.tables.values import Columns, Rows
 from flo.values.keyed import Keyed
 
@@ -314,7 +314,7 @@ class Store:
     def put(self, run: Run) -> int:
         """Writes a run unless it exists; returns the number of bytes written."""
         name = run_file(run.name)
-        return 0 if self.folder.exists(name) else self.folder.write_with(name, lambda sink: write_ipc(run, sink))
+        return 0 if self.folder.exists(name) else self.folder.write_with(name, run.write_file)
 
     def get(self, columns: tuple[str, ...], name: str) -> Run:
         """A run, memory-mapped."""

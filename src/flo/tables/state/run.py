@@ -121,8 +121,24 @@ class Run(Lowerable):
     def name(self) -> str:
         """A digest of the content, by which the run is stored."""
         content = Content(self.columns)
-        write_ipc(self, pa.PythonFile(content, "w"))
+        if self.table.nbytes <= SMALL_FILE:
+            content.write(self._file)
+        else:
+            write_ipc(self, pa.PythonFile(content, "w"))
         return content.name
+
+    @cached_property
+    def _file(self) -> pa.Buffer:
+        """The content of its file, from when its name is asked for until the file is written."""
+        sink = pa.BufferOutputStream()
+        write_ipc(self, sink)
+        return sink.getvalue()
+
+    def write_file(self, sink: Any) -> None:
+        if "_file" in self.__dict__:
+            sink.write(self.__dict__.pop("_file"))
+        else:
+            write_ipc(self, sink)
 
     def lower(self, lower: Lowering) -> Term:
         sink = pa.BufferOutputStream()
@@ -159,6 +175,8 @@ class Run(Lowerable):
         return which[first], indices[first], np.diff(first, append=len(which))
 
 
+SMALL_FILE = 1 << 18
+"""A file of up to so many bytes is made in memory, once for its name and its content."""
 NUMBERS = "#"
 """The column of key numbers in a stored run, so that they need not be computed again."""
 
