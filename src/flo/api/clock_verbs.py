@@ -102,6 +102,23 @@ def read_clock(verb: str, stream: Any, clock: Any) -> tuple[ClockOf, Any]:
     return vertex.operator, share_clock(verb, stream.scope, clock)
 
 
+def find_clock(verb: str, stream: Any) -> Any:
+    """Return the clock whose rows a stream is made of. Raises if there is none."""
+    vertex = _passed(stream)
+    if vertex is None:
+        error = TypeMismatch(
+            f"`{verb}` needs the clock of {{input}}, which says when no earlier rows follow",
+            facts=(("{input}", stream.type.described()),),
+            instead=(
+                ("stream.clock(time, lateness).rows", "the elements on time by a clock; late ones are in `.late`"),
+                ("clock.rows.filter(…)", "elements may be left out; map them before the clock or behind the join"),
+            ),
+        )
+        error.input_name = stream.described_name
+        raise error.located(Origin.here())
+    return vertex.outputs[0]
+
+
 def _passed(stream: Any) -> Vertex | None:
     """Return the clock whose `rows` a stream is made of, with elements left out."""
     while True:

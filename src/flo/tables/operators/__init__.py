@@ -4,6 +4,7 @@ from flo.tables.operators import (  # noqa: F401
     asof,
     elementwise,
     group_by,
+    interval_joins,
     joins,
     keyed,
     lattices,
