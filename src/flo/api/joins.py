@@ -193,7 +193,7 @@ class Sides:
     def _of_two_types(self, name: str, how: str) -> TypeMismatch:
         kinds = [type_name(layout.cells[layout.names.index(name)].kind) for layout in self._layouts()]
         return TypeMismatch(
-            f'`{self.verb}` with how="{how}" makes one column `{name}` of both keys, which are {kinds[0]} and {kinds[1]}',
+            f'`{self.verb}` with how="{how}" makes one column `{name}` of both keys, which are {" and ".join(kinds)}',
             instead=(
                 (f"nw.col({name!r}).cast(…)", "converts one of them, before the join"),
                 (f"rename({name}=…)", "before the join, for a column of each side"),

@@ -2,6 +2,8 @@
 
 from flo.tables.operators import (  # noqa: F401
     asof,
+    clock_streams,
+    clocked_windows,
     elementwise,
     group_by,
     interval_joins,

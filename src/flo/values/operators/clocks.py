@@ -169,6 +169,10 @@ class ClockOf(Unary):
         rows = StreamType(rows or expect_sequence(self, inputs[0]), bounded)
         return StreamType(LVar(self.lattice), bounded), rows, rows
 
+    def durations(self) -> dict[str, Any]:
+        """Return the durations besides the lateness, as windows have them: none."""
+        return {}
+
     @property
     def lattice(self) -> Max[Any]:
         """The lattice of the clock's values."""
