@@ -106,6 +106,7 @@ class Simulated:
         outputs = on._planned_outputs(dict.fromkeys(on._output_types, how))
         ours = describe_program(flow.name, on._graph, on._plan, list(on._inputs), outputs, shards or on._parallelism())
         self.batches = MicroBatches(NO_SPARK, on._plan, outputs, where, resolve_shards(where, ours, shards))
+        self.batches.now = on._now
         update_description(where, ours)
         self.inputs = list(on._inputs.values())
         self.free = InOrder() if seed is None else Drawn(seed)
@@ -123,7 +124,7 @@ class Simulated:
         """Runs the tasks of a micro-batch, those of shards so many times. `started` are positions of first rows;
         `ends` says whether the bounded inputs have ended."""
         with in_this_process():
-            moving = self._entered(given, started or {})
+            moving = self._entered(given, started or {}) + self.batches.now_blobs(self.version)
             if self.version == 0:
                 moving += self.batches.literal_blobs()
             ended = {place for place, stream in enumerate(self.inputs) if ends and stream.bounded}
@@ -146,7 +147,9 @@ class Simulated:
     def _entered(self, given: Mapping[str, Any], started: Mapping[str, int]) -> list[Blob]:
         sent: list[Blob] = []
         numbers = itertools.count()
-        for stream, entry in zip(self.inputs, self.batches.plan.entries, strict=False):
+        for place, (stream, entry) in enumerate(zip(self.inputs, self.batches.plan.entries, strict=False)):
+            if place == self.batches.now:
+                continue
             of: Any = stream.type.collection
             start = started.get(stream.name, APART * self.version)
             ordered, partition = is_ordered(of), None

@@ -24,6 +24,7 @@ from flo.core.errors import EngineError, FloError
 from flo.core.stream_type import StreamType
 from flo.spark.arrow_types import arrow_schema
 from flo.spark.checkpoint.commits import commit_version, committed_versions, read_state_versions
+from flo.spark.checkpoint.moments import forget_moment, record_moment
 from flo.spark.checkpoint.retention import Retention
 from flo.spark.driver.inputs import BoundInput, counter_name
 from flo.spark.driver.python_errors import python_error
@@ -102,6 +103,8 @@ class MicroBatches:
         self.tasks = min(shards, most_tasks(spark))
         self.run = uuid.uuid4().hex
         """Identifies this start of the query."""
+        self.now: int | None = None
+        """The number of the input that gets the time of the outside world, if there is one."""
         self._last: tuple[int, dict[int, StateVersions]] = (-1, {})
         """The version that was run last, committed or not, and its state versions."""
         self.counted: set[str] = set()
@@ -147,6 +150,23 @@ class MicroBatches:
             found += list(sender.blobs())
         return found
 
+    def now_blobs(self, version: int) -> list[Blob]:
+        """The time of a micro-batch, which is recorded before the micro-batch runs."""
+        if self.now is None:
+            return []
+        entry = self.plan.entries[self.now]
+        sender = Sender(self._deliveries(entry.outputs), self.shards, self.now)
+        moment = record_moment(self.folder, version)
+        sender.add(run_entry(sender, entry, entry.type.collection.value(moment)))
+        return list(sender.blobs())
+
+    def _with_now(self, frame: DataFrame, version: int) -> DataFrame:
+        blobs = self.now_blobs(version)
+        if not blobs:
+            return frame
+        table = pa.Table.from_batches([blob.batch() for blob in blobs], SCHEMA)
+        return frame.union(frame.sparkSession.createDataFrame(table, SPARK))
+
     def micro_batch(self, version: int, ended: set[int]) -> MicroBatch:
         """The description of a micro-batch for its tasks. `ended` are the inputs that have ended."""
         ended = ended | set(self.plan.literals)
@@ -162,10 +182,11 @@ class MicroBatches:
         if self.plan.literals:
             given = pa.Table.from_batches([blob.batch() for blob in self.literal_blobs()], SCHEMA)
             frames = [*frames, spark.createDataFrame(given, SPARK)]
-        return self._run_stages(reduce(DataFrame.union, frames), 0, ended)
+        return self._run_stages(self._with_now(reduce(DataFrame.union, frames), 0), 0, ended)
 
     def run_micro_batch(self, frame: DataFrame, version: int, ended: set[int]) -> Outcome:
         """Runs a micro-batch on the blobs of the inputs: in one task if it is probably small, as the last ones were."""
+        frame = self._with_now(frame, version)
         if self.plan.natives or self._small_in_a_row < self._small_expected:
             return self._run_stages(frame, version, ended)
         started = time.monotonic()
@@ -291,6 +312,8 @@ class MicroBatches:
         """Commits a micro-batch: from now on readers see its version."""
         versions = self.state_versions(outcome.version)
         commit_version(self.folder, outcome.version, self.shards, versions, epoch)
+        if self.now is not None:
+            forget_moment(self.folder, outcome.version - 2)
         self._oldest = self.retention.apply(self.folder, outcome.version) or self._oldest
 
     def read_records(self, output: Output, version: int) -> Iterator[tuple[int, ShardRecord]]:
