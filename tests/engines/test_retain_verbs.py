@@ -73,6 +73,20 @@ def groups_of_windows(p: Program) -> None:
     p.expect(plain, {}, {("a", 2): 2, ("b", 3): 2}, {("a", 2): 2, ("b", 3): 2})
 
 
+@FAMILY.program
+def pairs_within_an_interval(p: Program) -> None:
+    """A pair needs two rows on time; one that comes later than the clocks allow is late."""
+    one = p.input(flo.Sequence[Event], [Event("a", 1), Event("b", 3)], [Event("a", 12)], [Event("b", 9)]).clock("at", 2)
+    other = p.input(flo.Sequence[Event], [Event("a", 4)], [Event("b", 5), Event("a", 14)], [Event("b", 13)]).clock("at")
+    pairs = one.rows.join_interval(other.rows, "user", (0, 5))
+    first = {("a", 1, 4): 1}
+    p.expect(pairs, first, {**first, ("b", 3, 5): 1, ("a", 12, 14): 1}, {**first, ("b", 3, 5): 1, ("a", 12, 14): 1})
+    p.expect(one.late, [], [], [Event("b", 9)])
+    p.expect(other.late, [], [], [Event("b", 13)])
+    bags = other.rows.to_bag().join_interval(one.rows.to_bag(), "user", (-3, 0))
+    p.expect(bags, {("a", 4, 1): 1}, *[{("a", 4, 1): 1, ("b", 5, 3): 1, ("a", 14, 12): 1}] * 2)
+
+
 @FAMILY.on_every_engine
 def test_retain_verbs(engine: Engine, name: str) -> None:
     FAMILY.check(engine, name)

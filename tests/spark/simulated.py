@@ -116,6 +116,7 @@ class Simulated:
         outputs = on._planned_outputs(dict.fromkeys(on._output_types, how))
         ours = describe_program(flow.name, on._graph, on._plan, list(on._inputs), outputs, shards or on._parallelism())
         self.batches = MicroBatches(NO_SPARK, on._plan, outputs, where, resolve_shards(where, ours, shards))
+        self.batches.now = on._now
         update_description(where, ours)
         self.inputs = list(on._inputs.values())
         self.free = InOrder() if seed is None else Drawn(seed)
@@ -137,11 +138,12 @@ class Simulated:
             ended = {place for place, stream in enumerate(self.inputs) if ends and stream.bounded}
             turn = self.batches.micro_batch(self.version, ended)
             in_one = self.version > 0 and not self.batches.plan.natives and self.free.in_one_task()
-            if in_one and self.free.reads_inputs():
+            if in_one and self.batches.now is None and self.free.reads_inputs():
                 task, rows = self.batches.small_batch_task(enter), pa.concat_tables(self.free.arranged(parts))
                 moving = [_run(task, 0, rows, replace(turn, tasks=1)) for _ in range(times)][-1]
             else:
                 moving = [blob for number, part in enumerate(parts) for blob in _run(enter, number, part)]
+                moving += self.batches.now_blobs(self.version)
                 moving += self.batches.literal_blobs() if self.version == 0 else []
                 moving = (self._run_in_one_task if in_one else self._run_stages)(turn, moving, times)
         reports = [unpickle(blob.data) for blob in moving if blob.delivery == REPORT]
@@ -158,7 +160,8 @@ class Simulated:
     def _read(self, given: Mapping[str, Any], started: Mapping[str, int]) -> tuple[InputTask, list[pa.Table]]:
         """The task that reads the inputs, and the partitions of their rows, all in the same columns."""
         tables, inputs = [], []
-        for stream in self.inputs:
+        read = [place for place in range(len(self.inputs)) if place != self.batches.now]
+        for stream in (self.inputs[place] for place in read):
             of: Any = stream.type.collection
             start = started.get(stream.name, APART * self.version)
             if isinstance(of, Partitioned):
@@ -173,7 +176,7 @@ class Simulated:
         }
         parts = []
         for number, (rows, own) in enumerate(zip(tables, places, strict=True)):
-            stream, entry = self.inputs[number], self.batches.plan.entries[number]
+            stream, entry = self.inputs[read[number]], self.batches.plan.entries[read[number]]
             of = stream.type.collection
             partitioned = isinstance(of, Partitioned)
             inputs.append(

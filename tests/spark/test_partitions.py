@@ -74,16 +74,26 @@ def ranked(seen: int, click: Click) -> int:
     return seen + click.at
 
 
+def sums_in(cut: Any) -> Any:
+    """The sums of the windows that a function cuts rows into."""
+    return lambda rows: cut(rows).nest(lambda window: window.map(at).sum()).flatten()
+
+
 def keyed() -> flo.Flow:
-    """A running sum for each user, whose clicks are in one partition; and the sessions of each, by the clock of all."""
+    """A running sum for each user, whose clicks are in one partition; and windows of each, by the clock of all."""
     flow = flo.Flow("users")
     clicks = flow.input("clicks", flo.Partitioned[Click], partitions=PARTITIONS)
     flow.output("running", clicks.key_by("user").per_key(lambda each: each.scan(0, ranked)).entries())
     clock = clicks.clock("at", 3)
-    sessions = clock.rows.key_by("user").per_key(
-        lambda each: each.session(4, clock=clock).nest(lambda window: window.map(at).sum()).flatten()
-    )
-    flow.output("sessions", sessions.entries())
+    for name, cut in {
+        "tumbling": lambda rows: rows.tumbling(10, clock=clock),
+        "sliding": lambda rows: rows.sliding(10, 4, clock=clock),
+        "sessions": lambda rows: rows.session(4, clock=clock),
+    }.items():
+        sums = clock.rows.key_by("user").per_key(sums_in(cut))
+        flow.output(name, sums.entries())
+    flow.output("of all", sums_in(lambda rows: rows.sliding(10, 4, clock=clock))(clock.rows))
+    flow.output("clock", clock)
     flow.output("behind", clock.late)
     return flow
 

@@ -172,6 +172,11 @@ def retained(sales: Any) -> Any:
     return [kept, kept.expired]
 
 
+def within_an_interval(sales: Any) -> Any:
+    clock = sales.clock("price", 40)
+    return [clock.rows.join_interval(clock.rows, "shop", (-10, 10)), clock.late]
+
+
 OF_ZSETS = [
     Case("group_by_tables", lambda sales: sales.group_by("shop").agg(**aggregates())),
     Case("group_by_tables", lambda sales: sales.group_by(tens=nw.col("price") // 10).agg(n=flo.count("shop"))),
@@ -201,6 +206,7 @@ OF_SETS = [
 ]
 OF_SEQUENCES = [
     Case("retain_tables", retained),
+    Case("interval_tables", within_an_interval),
     Case("keys_tables", per_key(prices)),
     Case("form_of_every_key", per_key(lambda some: prices(some).enumerate())),
     Case("form_of_every_key", per_key(lambda some: prices(some).take(3))),

@@ -123,6 +123,37 @@ def test_there_are_no_other_partitions() -> None:
         windowed("tumbling", 10, itself).run(clicks={2: [1]})
 
 
+@pytest.mark.parametrize("on_tables", [False, True])
+def test_a_partition_that_is_added_counts_from_its_first_row_on(on_tables: bool) -> None:
+    """Its rows are late by the clock of the whole before the push that brings it; the same for clocks."""
+    flow = flo.Flow("clicks")
+    clicks = flow.input("clicks", flo.Partitioned[Click], partitions=1)
+    windows, clock = clicks.tumbling(10, "at"), clicks.clock("at")
+    flow.output("counts", windows.nest(lambda window: window.count()).flatten())
+    flow.output("late", windows.late.map(lambda click: click.at).to_zset())
+    flow.output("clock", clock)
+    flow.output("behind", clock.late.map(lambda click: click.at).to_zset())
+    loop: Any = flow.on(flo.here).loop() if on_tables else flow.loop()
+    with pytest.raises(flo.ElementError, match="has no partition 1"):
+        loop.push(clicks={1: times(8)})
+    loop.add_partitions("clicks")
+    clocks = []
+    for part in ({0: times(3, 25)}, {0: times(45), 1: times(8, 21)}, {1: times(33)}, {1: times(50)}):
+        loop.push(clicks=part)
+        if not on_tables:
+            loop.run()
+        clocks.append(loop.peek("clock"))
+    assert clocks == [25, 25, 33, 45]
+    found = {name: loop.peek(name) for name in ("counts", "late", "behind")}
+    if on_tables:
+        found = {name: table["value"].to_pylist() for name, table in found.items()}
+    assert list(found["counts"]) == [1, 2, 1]  # 3; 25 and 21; 33
+    assert sorted(found["late"]) == [8]
+    assert sorted(found["behind"]) == [8, 21]
+    with pytest.raises(flo.ElementError, match="a partitioned input and a number above 0"):
+        loop.add_partitions("clicks", 0)
+
+
 def sessions(bounded: bool = False) -> flo.Flow:
     """The sessions of each user, by the clock of all."""
     flow = flo.Flow("sessions")

@@ -23,6 +23,7 @@ from flo.values.operators.bags import BagJoin, BagUnion, Count, Distinct, FoldUn
 from flo.values.operators.clocks import ClockOf, MinClock
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.group_by import Aggregated, GroupBy
+from flo.values.operators.interval_joins import IntervalJoin
 from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, KeyedJoin, KeyPartitions, MapValues
 from flo.values.operators.lattices import FoldLattice, SumLattice
 from flo.values.operators.lvars import Above, LVarToSequence, LVarUnion, MapLattice, Threshold
@@ -231,7 +232,16 @@ UNORDERED = [
     *both(SetJoin(sign, sign, add), SET),
 ]
 
+CLOCKED = parallel(one(ClockOf(itself)), one(ClockOf(itself)))
+"""The clocks of two sequences of times, the elements on time, and those behind."""
+INTERVALS = sequence(
+    CLOCKED,
+    one(Wire(6, (1, 4, 0, 3))),
+    parallel(one(ToBag()), one(ToBag()), one(Wire(2, (0, 1)))),
+    one(IntervalJoin(0, 1, itself, itself, sign, sign)),
+)
 LATTICES = [
+    Case(Nest(INTERVALS), (Nested(INTS, INTS),), examples=TWO),
     *each(FoldLattice(Max(int)), INTS, BAG, SET),
     *each(FoldLattice(SetUnion(int), alone), INTS, BAG, SET),
     *each(SumLattice(), INTS, Sequence(float)),

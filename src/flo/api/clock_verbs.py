@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import expect_function
+from flo.api.arguments import expect_function, expect_kind, expect_no_argument
 from flo.api.columns import Asked
 from flo.api.scope import B_co, C_co, Scope, StreamBase, Vertex
 from flo.core.errors import Origin, ScopeError, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
+from flo.values.operators.active_clocks import ActiveClock
 from flo.values.operators.bags import BagUnion
 from flo.values.operators.clocks import ClockOf, MinClock
 from flo.values.operators.elementwise import Filter
@@ -28,20 +30,50 @@ UNCHANGED = (Filter, KeyBy, FilterKeys, ToBag, BagUnion)
 """Operators that pass on elements as they are, so that each keeps the time that its clock has seen."""
 
 
+CLOCKS = (ClockOf, ActiveClock)
+"""Operators that give a clock, the rows on time, and those behind it."""
+
+
 class ClockVerbs(StreamBase[C_co, B_co]):
     @overload
     def clock(self: ClockVerbs[Sequence[T], B], time: Asked[T], lateness: Any = None) -> Clock[Sequence[T], B]: ...
     @overload
     def clock(self: ClockVerbs[Partitioned[T], B], time: Asked[T], lateness: Any = None) -> Clock[Bag[T], B]: ...
-    def clock(self, time: Any, lateness: Any = None) -> Any:
+    @overload
+    def clock(
+        self: ClockVerbs[Partitioned[T], B],
+        time: Asked[T],
+        lateness: Any = None,
+        *,
+        idle_after: timedelta,
+        because: str,
+    ) -> Clock[Bag[T], B]: ...
+    def clock(self, time: Any, lateness: Any = None, *, idle_after: Any = None, because: Any = None) -> Any:
         """Return the clock of the stream: the largest time seen, minus the lateness; of a partitioned stream the
         minimum over its partitions.
 
         `.rows` has the elements on time, `.late` those that came behind the clock of their partition. Once the clock
         is at t, no element of `.rows` with a time before t follows.
+
+        A partition that has sent nothing for `idle_after`, by the time of the outside world, does not hold the clock
+        back. When it comes back, its rows before the clock are late. That depends on when rows arrive, so it needs a
+        reason, `because`. The time is recorded with the data: see `Flow.now`.
         """
-        operator = ClockOf(expect_function("clock", "time", time, self), lateness)
-        clock, rows, late = self.scope.apply(operator, self, verb="clock")  # type: ignore[arg-type]
+        function = expect_function("clock", "time", time, self)
+        if idle_after is None:
+            expect_no_argument("clock", "because", because, "only `idle_after` needs a reason")
+            clock, rows, late = self.scope.apply(ClockOf(function, lateness), self, verb="clock")  # type: ignore[arg-type]
+        else:
+            if not isinstance(idle_after, timedelta) or idle_after <= timedelta(0):
+                raise TypeMismatch(
+                    f"`idle_after` of `clock` must be a timedelta above 0; got {brief(idle_after)}",
+                    instead=(("idle_after=timedelta(minutes=1)", "by the time of the outside world"),),
+                    where=Origin.here(),
+                )
+            expect_kind("clock", self, Partitioned)
+            now = self.scope.add_now(because, "idle_after")
+            operator = ActiveClock(function, lateness, idle_after, because)
+            clock, rows, late = self.scope.apply(operator, self, now, verb="clock")  # type: ignore[arg-type]
         made, vertex = _as_clock(clock), clock.source
         assert vertex is not None
         made.rows, made.late, vertex.late = rows, late, late
@@ -81,7 +113,7 @@ def expect_clock(verb: str, given: Any) -> None:
         )
 
 
-def read_clock(verb: str, stream: Any, clock: Any) -> tuple[ClockOf, Any]:
+def read_clock(verb: str, stream: Any, clock: Any) -> tuple[ClockOf | ActiveClock, Any]:
     """Return the operator of the clock that the rows of a stream have passed, and the clock as the scope of the stream
     reads it. Raises unless the rows are on time by this clock."""
     expect_clock(verb, clock)
@@ -98,8 +130,25 @@ def read_clock(verb: str, stream: Any, clock: Any) -> tuple[ClockOf, Any]:
         )
         error.input_name = stream.described_name
         raise error.located(Origin.here())
-    assert isinstance(vertex.operator, ClockOf)
+    assert isinstance(vertex.operator, CLOCKS)
     return vertex.operator, share_clock(verb, stream.scope, clock)
+
+
+def find_clock(verb: str, stream: Any) -> Any:
+    """Return the clock whose rows a stream is made of. Raises if there is none."""
+    vertex = _passed(stream)
+    if vertex is None:
+        error = TypeMismatch(
+            f"`{verb}` needs the clock of {{input}}, which says when no earlier rows follow",
+            facts=(("{input}", stream.type.described()),),
+            instead=(
+                ("stream.clock(time, lateness).rows", "the elements on time by a clock; late ones are in `.late`"),
+                ("clock.rows.filter(…)", "elements may be left out; map them before the clock or behind the join"),
+            ),
+        )
+        error.input_name = stream.described_name
+        raise error.located(Origin.here())
+    return vertex.outputs[0]
 
 
 def _passed(stream: Any) -> Vertex | None:
@@ -111,7 +160,7 @@ def _passed(stream: Any) -> Vertex | None:
             if place >= len(stream.scope.outer):
                 return None
             stream = stream.scope.outer[place]
-        elif isinstance(vertex.operator, ClockOf):
+        elif isinstance(vertex.operator, CLOCKS):
             return vertex if stream is vertex.outputs[1] else None
         elif isinstance(vertex.operator, BagUnion):
             left, right = map(_passed, vertex.inputs)

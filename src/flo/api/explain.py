@@ -68,7 +68,10 @@ def _rows(
     """Yield (what, result, reads, type, where) for every input and operator of the scope."""
     for stream in scope.inputs:
         numbers[stream] = stream.name
-        yield (f"{indent}input", stream.name, "", stream.type.described(), str(stream.origin or ""))
+        described = stream.type.described()
+        if stream is scope.now:
+            described += f", read outside because {'; '.join(dict.fromkeys(scope.reasons))}"
+        yield (f"{indent}input", stream.name, "", described, str(stream.origin or ""))
     taken = set(numbers.values())
     for vertex in vertices:
         for stream in vertex.outputs:

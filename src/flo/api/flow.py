@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, overload
 
 from flo.api.explain import explain_flow
@@ -25,6 +26,8 @@ from flo.core.operator import Operator
 from flo.core.stream_type import Bounded, Derivation, StreamType, StreamTypes, Unbounded
 from flo.core.structural import Source
 from flo.core.typing import program
+from flo.values.lattice_orders import Max
+from flo.values.lvar import LVar
 from flo.values.operators.upserts import Upsert
 from flo.values.partitioned import Partitioned
 from flo.values.weighted import Bag, ZSet
@@ -149,6 +152,15 @@ class Flow(Displayed):
         stream.name, stream.assigned = name, True
         return stream
 
+    def now(self, *, because: str) -> Stream[LVar[Max[datetime]], Unbounded]:
+        """Return the time of the outside world, as a value that grows: when the latest data arrived.
+
+        It is an input called `now`, in UTC. A loop reads the time with every `push` that does not give it, and Spark
+        with every micro-batch, which records it: a micro-batch that runs again has the same time. What depends on it
+        is not determined by the other inputs, so it needs a reason, which `explain` shows.
+        """
+        return self._scope.add_now(because, "now")
+
     def constant(self, collection: type[C] | C, data: Any) -> Stream[C, Bounded]:
         """Return a bounded stream of the given data."""
         try:
@@ -221,7 +233,9 @@ class Flow(Displayed):
         """Return an event loop. By default it runs as fast as possible; with a seed or a schedule, step by step."""
         self.type()
         inputs = {stream.name: stream for stream in self._scope.inputs}
-        return FlowLoop(self.graph(), inputs, self._outputs, self._late(), schedule_of(seed, schedule), record)
+        loop = FlowLoop(self.graph(), inputs, self._outputs, self._late(), schedule_of(seed, schedule), record)
+        loop.reads_time = self._scope.now is not None
+        return loop
 
     def run(self, /, **inputs: Any) -> Result:
         """Run on this data, in this process. Bounded inputs end after it; unbounded ones stay open.

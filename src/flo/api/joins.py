@@ -146,6 +146,7 @@ class Sides:
     on: tuple[Any, ...]
     other_on: tuple[Any, ...]
     suffix: str
+    verb: str = "join"
 
     @property
     def shared(self) -> tuple[str, ...]:
@@ -155,8 +156,8 @@ class Sides:
 
     def names(self) -> dict[str, tuple[int, str]]:
         """For each column of the result, its side and its name there. Raises if two have the same name."""
-        left, right = columns_of(self.left, "join"), columns_of(self.right, "join")
-        return combined_names("join", left, right, self.shared, self.suffix)
+        left, right = columns_of(self.left, self.verb), columns_of(self.right, self.verb)
+        return combined_names(self.verb, left, right, self.shared, self.suffix)
 
     def keys(self, *, apart: bool = False) -> tuple[Any, Any]:
         """Return the keys of both sides as expressions; with `apart`, such that no nulls are equal."""
@@ -164,7 +165,7 @@ class Sides:
         for side, (stream, on) in enumerate(((self.left, self.on), (self.right, self.other_on))):
             given = (*on, _null_side(on, side + 1)) if apart else on
             given = given if len(given) > 1 else given[0]
-            keys.append(bind_columns("join", "other_on" if side else "on", given, (stream,)))
+            keys.append(bind_columns(self.verb, "other_on" if side else "on", given, (stream,)))
         return keys[0], keys[1]
 
     def may_be_null(self) -> bool:
@@ -181,18 +182,18 @@ class Sides:
         for name in self.shared if how in ("right", "full") else ():
             given[name] = coalesced(called[0][name], called[1][name])
             try:
-                bind_columns("join", "columns", given[name], rows)
+                bind_columns(self.verb, "columns", given[name], rows)
             except FloError:
                 raise self._of_two_types(name, how) from None
-        return bind_columns("join", "columns", given, rows)
+        return bind_columns(self.verb, "columns", given, rows)
 
     def _layouts(self) -> tuple[Any, Any]:
-        return row_layout("join", "columns", self.left), row_layout("join", "columns", self.right)
+        return row_layout(self.verb, "columns", self.left), row_layout(self.verb, "columns", self.right)
 
     def _of_two_types(self, name: str, how: str) -> TypeMismatch:
         kinds = [type_name(layout.cells[layout.names.index(name)].kind) for layout in self._layouts()]
         return TypeMismatch(
-            f'`join` with how="{how}" makes one column `{name}` of both keys, which are {kinds[0]} and {kinds[1]}',
+            f'`{self.verb}` with how="{how}" makes one column `{name}` of both keys, which are {" and ".join(kinds)}',
             instead=(
                 (f"nw.col({name!r}).cast(…)", "converts one of them, before the join"),
                 (f"rename({name}=…)", "before the join, for a column of each side"),
@@ -217,24 +218,30 @@ def join_rows(
         from flo.columns.building import literal
 
         on = other_on = (literal(0),)
-    sides = Sides(left, right, _keys(on), _keys(on if other_on is None else other_on), suffix)
-    if len(sides.on) != len(sides.other_on):
-        raise TypeMismatch(
-            f"`join` must get as many keys for both sides; got {len(sides.on)} and {len(sides.other_on)}",
-            where=Origin.here(),
-        )
-    for stream, keys in ((left, sides.on), (right, sides.other_on)):
-        for key in keys:
-            if isinstance(key, str):
-                expect_column(stream, "join", key, columns_of(stream, "join"))
-            _expect_no_condition(key)
-    expect_comparable("join", left, right, *sides.keys(), "on=…, other_on=…")
+    sides = sides_of("join", left, right, on, other_on, suffix)
     apart = not nulls_equal and how != "cross" and sides.may_be_null()
     if how in OUTER:
         return _outer(sides, how, where, apart)
     if how in FILTERING:
         return _matching(sides, how, where, apart)
     return _inner(sides, where, apart)
+
+
+def sides_of(verb: str, left: Any, right: Any, on: Any, other_on: Any, suffix: str) -> Sides:
+    """Return two streams of rows with their keys. Raises unless the keys can be equal."""
+    sides = Sides(left, right, _keys(on), _keys(on if other_on is None else other_on), suffix, verb)
+    if len(sides.on) != len(sides.other_on):
+        raise TypeMismatch(
+            f"`{verb}` must get as many keys for both sides; got {len(sides.on)} and {len(sides.other_on)}",
+            where=Origin.here(),
+        )
+    for stream, keys in ((left, sides.on), (right, sides.other_on)):
+        for key in keys:
+            if isinstance(key, str):
+                expect_column(stream, verb, key, columns_of(stream, verb))
+            _expect_no_condition(key)
+    expect_comparable(verb, left, right, *sides.keys(), "on=…, other_on=…")
+    return sides
 
 
 def _expect_no_condition(key: Any) -> None:
@@ -315,7 +322,7 @@ def _keys(on: Any) -> tuple[Any, ...]:
     return tuple(on) if isinstance(on, (list, tuple)) else (on,)
 
 
-def _without_null_keys(stream: Any, on: tuple[Any, ...], drop: bool) -> Any:
+def without_null_keys(stream: Any, on: tuple[Any, ...], drop: bool) -> Any:
     if not drop:
         return stream
     from flo.columns.building import all_there
@@ -325,7 +332,7 @@ def _without_null_keys(stream: Any, on: tuple[Any, ...], drop: bool) -> Any:
 
 def _inner(sides: Sides, where: Any, apart: bool) -> Any:
     on, other_on = sides.keys()
-    left = _without_null_keys(sides.left, sides.on, apart)
+    left = without_null_keys(sides.left, sides.on, apart)
     kinds = {Bag: BagJoin, Set: SetJoin, ZSet: Join}
     operator = kinds[type(left.collection)](on, other_on, sides.into("inner"))
     return _restricted(left._then_named("join", operator, sides.right), where)
@@ -342,8 +349,8 @@ def _outer(sides: Sides, how: str, where: Any, apart: bool) -> Any:
     into = sides.into(how)
     if where is None:
         both = apart and how == "full"  # null keys of both sides stay, so they must differ
-        left = _without_null_keys(sides.left, sides.on, apart and how == "right")
-        right = _without_null_keys(sides.right, sides.other_on, apart and how == "left")
+        left = without_null_keys(sides.left, sides.on, apart and how == "right")
+        right = without_null_keys(sides.right, sides.other_on, apart and how == "left")
         return left._then_named("join", OUTER[how](*sides.keys(apart=both), into), right)
     pairs = found = _inner(sides, where, apart)
     for side, stream in enumerate((sides.left, sides.right)):
@@ -354,7 +361,7 @@ def _outer(sides: Sides, how: str, where: Any, apart: bool) -> Any:
 
 def _matching(sides: Sides, how: str, where: Any, apart: bool) -> Any:
     if where is None:
-        right = _without_null_keys(sides.right, sides.other_on, apart)
+        right = without_null_keys(sides.right, sides.other_on, apart)
         return sides.left._then_named("join", FILTERING[how](*sides.keys()), right)
     return _matched(sides.left, _inner(sides, where, apart), sides, 0, FILTERING[how])
 

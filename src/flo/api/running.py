@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from threading import RLock
 from typing import Any
 
+from flo.api.scope import NOW
 from flo.columns.dicts import from_dicts
 from flo.core.collection import Value
 from flo.core.display import Displayed
@@ -70,6 +72,10 @@ class FlowLoop:
         self._inputs = {name: place for place, name in enumerate(inputs)}
         self._outputs = {name: place for place, name in enumerate(outputs)}
         self._late = {name: place for place, name in enumerate(late, len(outputs))}
+        self._grown: dict[str, Partitioned[Any]] = {}
+        """The inputs that got more partitions."""
+        self.reads_time = False
+        """Whether the flow has the input `now`, which gets the time of each push that does not give it."""
         self._lock = RLock()
         self._busy = False
         self._offered: Graph | None = None
@@ -91,6 +97,8 @@ class FlowLoop:
             expect_known(each, self._inputs, "input")
         if name in inputs:
             raise NameTakenError(f"`push` got the input `{name}` twice", where=Origin.here())
+        if self.reads_time and NOW not in dict(given):
+            given.append((NOW, datetime.now(UTC)))
         with self._alone("push"):
             self._take(given)
 
@@ -99,7 +107,7 @@ class FlowLoop:
         self._hand_over(values)
 
     def _checked(self, name: str, data: Any) -> Value:
-        collection = self._loop.input_types[self._inputs[name]].collection
+        collection = self._grown.get(name) or self._loop.input_types[self._inputs[name]].collection
         try:
             if isinstance(collection, Partitioned) and isinstance(data, Mapping):
                 data = {partition: from_dicts(collection.row, rows) for partition, rows in data.items()}
@@ -110,6 +118,23 @@ class FlowLoop:
             error.input_name = f"`{name}`"
             raise error.located(Origin.here()) from error.__cause__
         return value
+
+    def add_partitions(self, name: str, count: int = 1) -> None:
+        """Let a partitioned input have so many more partitions.
+
+        Each counts from its first row on: it begins at the clock of the others, and its rows before that are late. A
+        loop that is restored is told again.
+        """
+        of = self._loop.input_types[self._inputs[expect_known(name, self._inputs, "input")]].collection
+        given = self._grown.get(name) or getattr(of, "base", of)
+        if not isinstance(given, Partitioned) or type(count) is not int or count < 1:
+            raise ElementError(
+                f"`add_partitions` must get the name of a partitioned input and a number above 0; "
+                f"got `{name}`, {brief(count)}",
+                facts=((name, str(given)),),
+                where=Origin.here(),
+            )
+        self._grown[name] = given.grown(count)
 
     def end(self, *names: str) -> None:
         """End these inputs: nothing more will arrive on them."""

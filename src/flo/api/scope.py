@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -17,6 +18,8 @@ from flo.core.display import Displayed
 from flo.core.errors import FloError, NameTakenError, Origin, ScopeError, TypeMismatch, UnknownVerbError, brief
 from flo.core.operator import Operator, expect_name
 from flo.core.stream_type import StreamType, StreamTypes, Unbounded
+from flo.values.lattice_orders import Max
+from flo.values.lvar import LVar
 from flo.verify.functions.obligations import obligations
 from flo.verify.functions.rejections import expect
 
@@ -38,6 +41,10 @@ class Vertex:
     """The side output of late elements, which must not be lost."""
 
 
+NOW = "now"
+"""The name of the input with the time of the outside world."""
+
+
 @dataclass(eq=False)
 class Scope:
     """The program itself, or the body of a `nest` or `per_key`. Streams of different scopes cannot be combined."""
@@ -52,6 +59,27 @@ class Scope:
     """Of a body of `per_key`: the clocks around it that it reads, and the inputs that they are in the body."""
     outputs: tuple[Stream[Any, Any], ...] = ()
     """The streams that a body returns. Those of the program have names: the flow keeps them."""
+    now: Stream[Any, Any] | None = None
+    """Of the program: the input that has the time of the outside world, if it was asked for."""
+    reasons: list[str] = field(default_factory=list)
+    """Why it was."""
+
+    def add_now(self, because: Any, verb: str) -> Stream[Any, Any]:
+        """Return the input that has the time of the outside world. Raises unless there is a reason for it."""
+        here = Origin.here()
+        if not isinstance(because, str) or not because.strip():
+            raise TypeMismatch(
+                f"`{verb}` reads the time of the outside world, which the input does not determine: it needs a reason; "
+                f"got {brief(because)}",
+                instead=(('because="devices are switched off at night"', "the reason, which `explain` shows"),),
+                where=here,
+            )
+        if self.parent is not None:
+            raise ScopeError(f"`{verb}` reads the time of the outside world, which a body does not have", where=here)
+        if self.now is None:
+            self.now = self.add_input(NOW, StreamType(LVar(Max(datetime)), bounded=False), here)
+        self.reasons.append(because)
+        return self.now
 
     def add_input(self, name: str, stream_type: StreamType, origin: Origin | None) -> Stream[Any, Any]:
         from flo.api.stream import Stream

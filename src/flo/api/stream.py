@@ -12,6 +12,7 @@ from flo.api.asof_verbs import AsofVerbs
 from flo.api.clock_verbs import ClockVerbs
 from flo.api.combine_verbs import CombineVerbs
 from flo.api.element_verbs import ElementVerbs
+from flo.api.interval_verbs import IntervalVerbs
 from flo.api.keyed_verbs import KeyedVerbs
 from flo.api.lattice_verbs import LatticeVerbs
 from flo.api.over_verbs import OverVerbs
@@ -42,6 +43,7 @@ class Stream(
     LatticeVerbs[C_co, B_co],
     ZSetVerbs[C_co, B_co],
     AsofVerbs[C_co, B_co],
+    IntervalVerbs[C_co, B_co],
     OverVerbs[C_co, B_co],
     KeyedVerbs[C_co, B_co],
     NestedVerbs[C_co, B_co],

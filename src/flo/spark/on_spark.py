@@ -51,7 +51,7 @@ from flo.spark.driver.watch import Watched
 from flo.spark.plan.explain import Block, explain_plan, plan_blocks
 from flo.spark.plan.planning import plan_stages, segment_of
 from flo.spark.plan.retractions import Cause, find_retractions
-from flo.spark.plan.stages import MOST_SHARDS
+from flo.spark.plan.stages import MOST_SHARDS, Entry
 from flo.spark.session import export_s3_settings, hold_on_executors, hold_settings, task_settings
 from flo.spark.tasks.input_task import row_collection
 from flo.spark.tasks.output_files import PARTS, VIEW, Output
@@ -80,6 +80,8 @@ class OnSpark:
         _use_own_python(spark)
         ship(spark)
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
+        self._given = [stream.name for stream in flow._scope.inputs if stream is not flow._scope.now]
+        """The inputs that get DataFrames. The time of the outside world does not."""
         types: StreamTypes = tuple(to_table_type(stream.type) or stream.type for stream in self._inputs.values())
         values = tuple(stream.type for stream in self._inputs.values())
         typed = derive_table_types(flow.graph(), values, (*flow._outputs, *flow._late()))
@@ -149,7 +151,7 @@ class OnSpark:
                 )
             names, parallelism = list(self._inputs), shards or self._parallelism()
             ours = describe_program(self._flow.name, self._graph, self._plan, names, planned_outputs, parallelism)
-            read = zip(frames.items(), self._plan.entries, strict=False)
+            read = zip(frames.items(), self._entries, strict=True)
             ours["inputs"] += [
                 describe_source(name, frame, entry, (order or {}).get(name)) for (name, frame), entry in read
             ]
@@ -163,6 +165,7 @@ class OnSpark:
             batches = MicroBatches(
                 self._spark, self._plan, planned_outputs, folder, count, ours["id"], retention, self._flow.name
             )
+            batches.now = self._now
             rows = batches.add_inputs(bound, divert)
             update_description(folder, ours)
             static = [rows[name] for name in frames if name not in streaming]
@@ -199,6 +202,7 @@ class OnSpark:
             outputs = self._planned_outputs(kinds)
             count = shards or self._parallelism()
             batches = MicroBatches(self._spark, self._plan, outputs, folder, count, name=self._flow.name)
+            batches.now = self._now
             divert = expect_one_of("on_error", on_error, OnError) == "divert"
             bound = self._bind_inputs(frames, order or {}, divert)
             rows = list(batches.add_inputs(bound, divert).values())
@@ -210,7 +214,7 @@ class OnSpark:
                 f"{name}{DIVERTED}": hold_on_executors(
                     OutputChanges.of_diverted(self._spark, folder, name, outcome, batches.shards).frame()
                 )
-                for name in (self._inputs if divert else ())
+                for name in (self._given if divert else ())
             }
             return diverted | {
                 each.name: hold_on_executors(
@@ -255,7 +259,7 @@ class OnSpark:
         """The DataFrames in the order of the inputs. Raises if one is missing, unknown or of the wrong kind."""
         _expect_session(self._spark)
         for name, frame in inputs.items():
-            stream = self._inputs[expect_known(name, self._inputs, "input")]
+            stream = self._inputs[expect_known(name, dict.fromkeys(self._given), "input")]
             if is_connect(frame):
                 raise connect_error(f"the input `{name}` was given a DataFrame of Spark Connect")
             if not isinstance(frame, DataFrame):
@@ -265,15 +269,25 @@ class OnSpark:
                 raise BoundednessError(
                     f"the input `{name}` is bounded, but its DataFrame is streaming and may never end"
                 )
-        for name in self._inputs:
+        for name in self._given:
             if name not in inputs:
                 raise UnknownNameError(f"the input `{name}` has no DataFrame")
-        return {name: inputs[name] for name in self._inputs}
+        return {name: inputs[name] for name in self._given}
+
+    @property
+    def _now(self) -> int | None:
+        """The number of the input that gets the time of the outside world."""
+        return next((place for place, name in enumerate(self._inputs) if name not in self._given), None)
+
+    @property
+    def _entries(self) -> list[Entry]:
+        """Where the rows of DataFrames enter."""
+        return [self._plan.entries[place] for place, name in enumerate(self._inputs) if name in self._given]
 
     @property
     def _diverted_outputs(self) -> list[str]:
         """The names of the outputs for diverted rows."""
-        return [f"{name}{DIVERTED}" for name in self._inputs]
+        return [f"{name}{DIVERTED}" for name in self._given]
 
     def _sinks(self, outputs: Mapping[str, Any], diverted: list[str]) -> dict[str, Sink]:
         names = [*self._output_types, *diverted]
@@ -288,7 +302,7 @@ class OnSpark:
         why = f"its DataFrame has a column `{WEIGHTS}`, and a negative weight retracts a row"
         given = [
             Cause(name, why=why) if has_weights(frame, row_collection(entry.type.collection)) else None
-            for (name, frame), entry in zip(frames.items(), self._plan.entries, strict=False)
+            for (name, frame), entry in zip(frames.items(), self._entries, strict=True)
         ]
         types = tuple(stream.type for stream in self._inputs.values())
         for name, cause in zip(self._output_types, find_retractions(self._flow.graph(), types, given), strict=True):
@@ -321,12 +335,12 @@ class OnSpark:
         natives = repeat(None) if divert else self._natives
         return {
             name: bind_input(name, frame, entry, native, order.get(name))
-            for (name, frame), entry, native in zip(frames.items(), self._plan.entries, natives, strict=False)
+            for (name, frame), entry, native in zip(frames.items(), self._entries, natives, strict=False)
         }
 
     @cached_property
     def _natives(self) -> list[NativePrefix]:
-        return [NativePrefix.of(entry) for entry in self._plan.entries]
+        return [NativePrefix.of(entry) for entry in self._entries]
 
 
 def is_connect(item: Any) -> bool:

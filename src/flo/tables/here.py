@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -12,6 +13,7 @@ import flo.tables.operators  # noqa: F401  # registers the operators on tables
 from flo.api.explain import explain_state
 from flo.api.flow import Here
 from flo.api.running import FlowLoop, Result, expect_known
+from flo.api.scope import NOW
 from flo.columns.derive import derive_table_types
 from flo.columns.pruning import prune_columns
 from flo.core.checkpoint import Running
@@ -140,10 +142,12 @@ class TableLoop(FlowLoop):
             None,
             False,
         )
+        self.reads_time = program._flow._scope.now is not None
         self.name = program._flow.name
         self.negative = negative
         self._pulled: set[str] = set()
         self._feeder = Feeder(self._loop, self._inputs, on_error)
+        self._feeder.grown = self._grown
 
     def _take(self, given: list[tuple[str, Any]]) -> None:
         indices = list(self._inputs)
@@ -186,6 +190,9 @@ class TableLoop(FlowLoop):
                         if bounded[name]:
                             index = self._inputs[name]
                             self._hand_over({index: self._loop.input_types[index].collection.bottom().fix()})
+                if self.reads_time and NOW not in inputs:
+                    index = self._inputs[NOW]
+                    self._hand_over({index: self._loop.input_types[index].collection.value(datetime.now(UTC))})
                 self._loop.run()
                 for line in self._feeder.diverted.summary(self._inputs):
                     bar.said(line)

@@ -17,7 +17,7 @@ T_co = TypeVar("T_co", covariant=True)
 class Partitioned(Keyed[int, Sequence[T_co]], Generic[T_co]):
     """Partitioned<T>: Keyed<int, S<T>> with the partition as the key. `count` partitions, numbered from 0, are known.
 
-    On Spark a topic may get more of them. A partition that was not known counts from its first row on.
+    A log may get more of them. A partition that was not known counts from its first row on.
     """
 
     name = "Partitioned"
@@ -39,8 +39,8 @@ class Partitioned(Keyed[int, Sequence[T_co]], Generic[T_co]):
     def mismatch(self, value: Value) -> str | None:
         reason = super().mismatch(value)
         if reason is None and isinstance(value, KeyedValue):
-            unknown = self._unknown([*value.entries, *value.behind])
-            reason = None if unknown is None else f"there is no partition {unknown}"
+            wrong = next((each for each in (*value.entries, *value.behind) if each < 0), None)
+            reason = None if wrong is None else f"there is no partition {wrong}"
         return reason
 
     def _unknown(self, partitions: list[int]) -> int | None:
@@ -57,9 +57,18 @@ class Partitioned(Keyed[int, Sequence[T_co]], Generic[T_co]):
             raise ElementError(
                 f"{{input}} has no partition {unknown}; its partitions are 0 to {self.count - 1}",
                 facts=(("{input}", str(self)),),
-                instead=((f"partitions={unknown + 1}", "where the input is declared"),) if unknown >= 0 else (),
+                instead=(
+                    (f"partitions={unknown + 1}", "where the input is declared"),
+                    ("loop.add_partitions(…)", "if the log got more of them"),
+                )
+                if unknown >= 0
+                else (),
             )
         return found
+
+    def grown(self, more: int) -> Partitioned[T_co]:
+        """Return the collection with so many more partitions."""
+        return Partitioned(self.row, self.count + more)
 
     def lower(self, lower: Lowering) -> Term:
         return call(self.name, self.row, self.count, lower=lower)

@@ -24,6 +24,7 @@ from flo.core.errors import EngineError, FloError
 from flo.core.stream_type import StreamType
 from flo.spark.arrow_types import arrow_schema
 from flo.spark.checkpoint.commits import commit_version, committed_versions, read_state_versions
+from flo.spark.checkpoint.moments import forget_moment, record_moment
 from flo.spark.checkpoint.retention import Retention
 from flo.spark.driver.inputs import BoundInput, counter_name
 from flo.spark.driver.job_names import JobNames
@@ -115,6 +116,8 @@ class MicroBatches:
         self.tasks = min(shards, most_tasks(spark))
         self.run = uuid.uuid4().hex
         """Identifies this start of the query."""
+        self.now: int | None = None
+        """The number of the input that gets the time of the outside world, if there is one."""
         self._last: tuple[int, dict[int, StateVersions]] = (-1, {})
         """The version that was run last, committed or not, and its state versions."""
         self._input_task = InputTask((), shards)
@@ -180,6 +183,23 @@ class MicroBatches:
             found += list(sender.blobs())
         return found
 
+    def now_blobs(self, version: int) -> list[Blob]:
+        """The time of a micro-batch, which is recorded before the micro-batch runs."""
+        if self.now is None:
+            return []
+        entry = self.plan.entries[self.now]
+        sender = Sender(self._deliveries(entry.outputs), self.shards, self.now)
+        moment = record_moment(self.folder, version)
+        sender.add(run_entry(sender, entry, entry.type.collection.value(moment)))
+        return list(sender.blobs())
+
+    def _with_now(self, frame: DataFrame, version: int) -> DataFrame:
+        blobs = self.now_blobs(version)
+        if not blobs:
+            return frame
+        table = pa.Table.from_batches([blob.batch() for blob in blobs], SCHEMA)
+        return frame.union(frame.sparkSession.createDataFrame(table, SPARK))
+
     def micro_batch(self, version: int, ended: set[int]) -> MicroBatch:
         """The description of a micro-batch for its tasks. `ended` are the inputs that have ended."""
         ended = ended | set(self.plan.literals)
@@ -196,12 +216,12 @@ class MicroBatches:
             spark = frames[0].sparkSession if frames else self.spark
             given = pa.Table.from_batches([blob.batch() for blob in self.literal_blobs()], SCHEMA)
             parts.append(spark.createDataFrame(given, SPARK))
-        return self._run_stages(reduce(DataFrame.union, parts), 0, ended)
+        return self._run_stages(self._with_now(reduce(DataFrame.union, parts), 0), 0, ended)
 
     def run_micro_batch(self, rows: DataFrame, version: int, ended: set[int]) -> Outcome:
         """Runs a micro-batch on the rows of inputs: in one task if it is probably small, as the last ones were."""
         if self.plan.natives or self._small_in_a_row < self._small_expected:
-            return self._run_stages(self._read(rows), version, ended)
+            return self._run_stages(self._with_now(self._read(rows), version), version, ended)
         started = time.monotonic()
         found = self._in_one_task(rows, self.micro_batch(version, ended))
         reports = self._collect_reports(found, version)
@@ -210,15 +230,16 @@ class MicroBatches:
         self._small_expected = min(2 * self._small_expected, MOST_EXPECTED)
         before = self._count_input_rows(found)
         # this reads the inputs once more
-        outcome = self._run_stages(self._read(rows), version, ended)
+        outcome = self._run_stages(self._with_now(self._read(rows), version), version, ended)
         counts = {name: count - before.get(name, 0) for name, count in outcome.taken.items()}
         return replace(outcome, taken=counts, seconds=time.monotonic() - started)
 
     def _in_one_task(self, rows: DataFrame, batch: MicroBatch) -> DataFrame:
-        """A small micro-batch in one task. If there are many partitions, tasks of their own read the inputs."""
+        """A small micro-batch in one task. Tasks of their own read the inputs if these have many partitions, or if the
+        time of the outside world is one of them."""
         self.spark.sparkContext.setLocalProperty(MICRO_BATCH, describe_micro_batch(replace(batch, tasks=1)))
-        if rows._jdf.logicalPlan().rdd().getNumPartitions() > READ_TOGETHER:
-            blobs = self._read(rows)
+        if self.now is not None or rows._jdf.logicalPlan().rdd().getNumPartitions() > READ_TOGETHER:
+            blobs = self._with_now(self._read(rows), batch.version)
             return blobs.repartition(1).mapInArrow(self._named(self.small_batch_task()), SPARK)
         if self._small_batch is None:
             self._small_batch = column_of_task(rows, self._named(self.small_batch_task(self._input_task)), SPARK)
@@ -359,6 +380,8 @@ class MicroBatches:
         """Commits a micro-batch: from now on readers see its version."""
         versions = self.state_versions(outcome.version)
         commit_version(self.folder, outcome.version, self.shards, versions, epoch)
+        if self.now is not None:
+            forget_moment(self.folder, outcome.version - 2)
         self._oldest = self.retention.apply(self.folder, outcome.version) or self._oldest
 
     def read_records(self, output: Output, version: int) -> Iterator[tuple[int, ShardRecord]]:

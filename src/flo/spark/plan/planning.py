@@ -39,7 +39,7 @@ from flo.sql.native import Segment
 from flo.tables.keyed import KeyedColumns
 from flo.tables.operator import OnTables, Placement
 from flo.tables.operators.elementwise import FlatMapTables
-from flo.tables.operators.per_key import FormOfEveryKey
+from flo.tables.operators.per_key import OfEveryKey
 from flo.tables.values import Columns, layout_of
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
@@ -62,7 +62,7 @@ def takes_streams_apart(vertex: Vertex) -> bool:
 
 def needs_all_keys(operator: Operator) -> bool:
     """Whether it needs the rows of all keys of a keyed stream in one place, as windows over partitions do."""
-    if isinstance(operator, FormOfEveryKey):
+    if isinstance(operator, OfEveryKey):
         return False
     return (operator.like if isinstance(operator, OnTables) else operator).across_keys
 
@@ -71,6 +71,11 @@ def is_keyed(stream: Stream) -> bool:
     """Whether it is a keyed stream, in which each key has its own order."""
     of = stream.type.collection
     return isinstance(of.base if isinstance(of, Form) else of, Keyed)
+
+
+def is_clock(stream: Stream) -> bool:
+    """Whether it is one value that grows, which all shards can have."""
+    return isinstance(stream.type.collection, LVar)
 
 
 def segment_of(operator: Operator) -> Segment | None:
@@ -181,7 +186,7 @@ class _Planner:
         if any(stream in self.scattered for stream in vertex.inputs):
             wanted = Placement.ONE_PLACE
         operator = vertex.operator
-        by_keys = bool(vertex.inputs) and all(map(self._goes_by_keys, vertex.inputs)) and not needs_all_keys(operator)
+        by_keys = self._runs_by_keys(vertex)
         in_source = self._from_source(vertex) and must_be_in_one_place(vertex.inputs[0])
         if in_source and isinstance(operator, OnTables) and operator.keeps_positions:
             vertex = replace(vertex, operator=replace(operator, keys=(POSITION,)))
@@ -194,9 +199,12 @@ class _Planner:
         top = max(levels)
         waits = any(s in self.natives for s, level in zip(vertex.inputs, levels, strict=True) if level == top)
         if by_keys:
-            here = all(stream in self.by_keys and self.level[stream] == top for stream in vertex.inputs)
+            here = all(
+                self.level[stream] < top if is_clock(stream) else stream in self.by_keys and self.level[stream] == top
+                for stream in vertex.inputs
+            )
             top, is_alone = top + (not here), False
-            found = [self._deliver(stream, top, KEYS) for stream in vertex.inputs]
+            found = [self._deliver(stream, top, ALL if is_clock(stream) else KEYS) for stream in vertex.inputs]
             self.by_keys.update(stream for stream in vertex.outputs if is_keyed(stream))
         elif wanted is Placement.BY_KEY:
             assert isinstance(operator, OnTables)
@@ -246,9 +254,18 @@ class _Planner:
 
     def _deliver_by_key(self, stream: Stream, level: int, vertex: Vertex, place: int) -> Stream:
         """Delivers rows to the shards of their keys, and a clock to all shards."""
-        if isinstance(stream.type.collection, LVar):
+        if is_clock(stream):
             return self._deliver(stream, level, ALL)
         return self._deliver(stream, level, KEY, vertex, place)
+
+    def _runs_by_keys(self, vertex: Vertex) -> bool:
+        """Whether it runs in all shards, each on the keys that are there. Clocks go to all of them; an operator on
+        values that reads one runs in one place, since its state cannot be cut by key."""
+        keyed = [stream for stream in vertex.inputs if not is_clock(stream)]
+        clocks = len(vertex.inputs) - len(keyed)
+        if not keyed or needs_all_keys(vertex.operator) or (clocks and not isinstance(vertex.operator, OnTables)):
+            return False
+        return all(map(self._goes_by_keys, keyed))
 
     def _goes_by_keys(self, stream: Stream) -> bool:
         """Whether each of its keys is in one shard, or can be shuffled there, which needs tables."""

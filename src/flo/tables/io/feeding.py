@@ -67,6 +67,8 @@ class Feeder:
         self.loop = loop
         self.inputs = inputs
         self.on_error = on_error
+        self.grown: Mapping[str, Any] = {}
+        """The inputs that got more partitions."""
         self.diverted = DivertedRows()
         self._before: Snapshot | None = None
         """The state before the rows of the current input, if rows are diverted."""
@@ -226,7 +228,8 @@ class Feeder:
     def _partitions(self, name: str, collection: KeyedColumns, data: Mapping[Any, Any]) -> Value:
         """The rows of a partitioned log: a table, a frame or plain Python for each partition."""
         of: Any = collection.base.inner
-        collection.base.value(dict.fromkeys(data, ()))  # refuses what is no partition
+        log = self.grown.get(name, collection.base)
+        log.value(dict.fromkeys(data, ()))  # refuses what is no partition
         value = collection.bottom()
         for partition, rows in data.items():
             if hasattr(rows, "__arrow_c_stream__"):
@@ -240,7 +243,7 @@ class Feeder:
                 table = fitted.table
             else:
                 items = self._convert_dicts(name, of, of.gathered(rows))
-                table = to_rows(of, collection.base.value({partition: items}).entries[partition]).table
+                table = to_rows(of, log.value({partition: items}).entries[partition]).table
             key = pa.array(np.full(table.num_rows, partition, np.int64))
             value = value.concat(replace(value.empty(), table=table.add_column(0, collection.schema.field(0), key)))
         return value

@@ -2,8 +2,11 @@
 
 from flo.tables.operators import (  # noqa: F401
     asof,
+    clock_streams,
+    clocked_windows,
     elementwise,
     group_by,
+    interval_joins,
     joins,
     keyed,
     lattices,

@@ -31,6 +31,7 @@ from flo.tables.operators.weights import select_rows
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Latest
 from flo.values.event_time import EPOCH, UTC_EPOCH, offset_of, origin_of
+from flo.values.operators.clocks import ClockOf
 from flo.values.operators.shapes import expect_declared
 from flo.values.operators.windows import TimeWindows
 from flo.values.sequence import SequenceValue
@@ -304,7 +305,7 @@ class Axis(ABC):
 class EventTime(Axis):
     """The time that a function of the user gives each row."""
 
-    like: TimeWindows
+    like: TimeWindows | ClockOf
     inputs: Collections
 
     @property
@@ -383,17 +384,17 @@ def kind_of(time: Any, durations: list[Any]) -> type | None:
     arrow = layout.cells[0].arrow if layout is not None and layout.form == "value" else pa.null()
     kinds = set(map(type, durations))
     if pa.types.is_integer(arrow) and arrow != pa.uint64():
-        return int if kinds == {int} else None
+        return int if kinds <= {int} else None
     if pa.types.is_floating(arrow):
         exact = kinds <= {int, float} and all(duration < EXACT for duration in durations)
         return float if exact else None
     if pa.types.is_date32(arrow) or (pa.types.is_timestamp(arrow) and arrow.unit != "ns"):
-        return timedelta if kinds == {timedelta} else None
+        return timedelta if kinds <= {timedelta} else None
     return None
 
 
-def durations_of(like: TimeWindows) -> list[Any]:
-    """The durations that windows of this operator are made of."""
+def durations_of(like: TimeWindows | ClockOf) -> list[Any]:
+    """The durations that are added to times, or taken from them."""
     return [*like.durations().values(), *([like.lateness] if like.lateness else [])]
 
 
@@ -402,6 +403,13 @@ def has_numbers(like: TimeWindows) -> bool:
     zone, which a Python function does not say."""
     kind = kind_of(like.time, durations_of(like))
     return kind is not None and not (like.bounds and kind is timedelta and not isinstance(like.time, Expression))
+
+
+def moment_of(number: Any, axis: Axis, zoned: bool) -> Any:
+    """A time as Python has it: a number, or a datetime."""
+    if axis.kind is timedelta:
+        return (UTC_EPOCH if zoned else EPOCH) + timedelta(microseconds=number)
+    return number
 
 
 def microseconds(duration: Any) -> Any:

@@ -6,7 +6,7 @@ streams. Before it, `KeysTables` says which keys are new.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, final
 
@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 from flo.columns.indices import Indices, take_rows
 from flo.core.collection import End
 from flo.core.errors import Origin
-from flo.core.graph import Graph, Node, nodes, sequence
+from flo.core.graph import Graph, Node, nodes, parallel, sequence
 from flo.core.nest import Nest
 from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.core.structural import Wire
+from flo.core.structural import Wire, identity
 from flo.tables.faults import expect_row_fault
 from flo.tables.groups import Groups
 from flo.tables.keyed import (
@@ -68,14 +68,23 @@ class KeysTables(OnKeyed[PerKey]):
     seen: Trace = field(default=NOTHING)
     over: tuple[bool, ...] = ()
     """Which inputs have ended, where not all have."""
+    clocks: int = field(default=0, compare=False, kw_only=True)
+    """How many inputs of `per_key`, the last ones, are clocks. They pass beside it."""
 
     name = "keys_tables"
     rule = "per-key"
 
     @property
     def arity(self) -> tuple[int, int]:  # type: ignore[override]
-        count = self.like.arity[0]
+        count = self.like.arity[0] - self.clocks
         return count, count
+
+    def typed(self, inputs: StreamTypes) -> Self:
+        of = tuple(to_value_type(stream).collection for stream in inputs)
+        return replace(self, inputs=of, outputs=of)
+
+    def with_origins(self, like: Self) -> Self:
+        return replace(super().with_origins(like), clocks=like.clocks)
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         return inputs
@@ -152,8 +161,13 @@ def key_of(inputs: StreamTypes) -> Any:
 
 
 def inner(inputs: StreamTypes) -> StreamTypes:
-    """The types under each key."""
-    return tuple(StreamType(expect_keyed(to_value_type(stream).collection).inner, stream.bounded) for stream in inputs)
+    """The types under each key. A clock is the same under all."""
+    return tuple(
+        stream
+        if isinstance(stream.collection, LVar)
+        else StreamType(expect_keyed(to_value_type(stream).collection).inner, stream.bounded)
+        for stream in inputs
+    )
 
 
 @dataclass(frozen=True)
@@ -299,18 +313,21 @@ class FormOfEveryKey(WithForm[Operator]):
         return replace(self, open=left), after, said, last
 
     def _delta(self, index: int, delta: Any, said: pa.Table) -> Delta:
-        """Returns an output of the operator, with the announcements of keys."""
-        of: Any = self.outputs[index]
-        if isinstance(of.inner, LVar):
-            return _lvars(of, delta, said)
-        if has_key_columns(of):
-            return keyed_delta(of, None if delta is None else delta.table, said)
-        nothing = KeyedStreamColumns(of).bottom()
-        if delta is not None:
-            owners = delta.owners.cast(nothing.owners.schema)  # keys of a state may be null, as far as it knows
-            nothing = replace(nothing, streams=replace(delta, owners=None), owners=owners)
-        found = replace(nothing, keys=said)
-        return found if found.has_content() else None
+        return output_of(self.outputs[index], delta, said)
+
+
+def output_of(of: Any, delta: Any, said: pa.Table) -> Delta:
+    """Returns an output for all keys, with the announcements of keys."""
+    if isinstance(of.inner, LVar):
+        return _lvars(of, delta, said)
+    if has_key_columns(of):
+        return keyed_delta(of, None if delta is None else delta.table, said)
+    nothing = KeyedStreamColumns(of).bottom()
+    if delta is not None:
+        owners = delta.owners.cast(nothing.owners.schema)  # keys of a state may be null, as far as it knows
+        nothing = replace(nothing, streams=replace(delta, owners=None), owners=owners)
+    found = replace(nothing, keys=said)
+    return found if found.has_content() else None
 
 
 def _parts(value: KeyedStreams, faulty: Indices) -> tuple[KeyedStreams, KeyedStreams]:
@@ -370,6 +387,30 @@ def per_key(like: PerKey, inputs: StreamTypes) -> Graph | None:
     return sequence(Node(None, KeysTables(like)), found[0]) if helps else None
 
 
+@register_in(CHOICES, PerKey)
+def per_key_by_clocks(like: PerKey, inputs: StreamTypes) -> tuple[StreamTypes, Graph] | None:
+    """Translates a `per_key` whose body follows clocks, which are its last inputs."""
+    clocks = sum(isinstance(stream.collection, LVar) for stream in inputs)
+    keyed, last = inputs[: len(inputs) - clocks], inputs[len(inputs) - clocks :]
+    tables: Any = (*map(to_table_type, keyed), *last)
+    if not clocks or None in tables or any(isinstance(stream.collection, LVar) for stream in keyed):
+        return None
+    types = tuple(map(to_value_type, inputs))
+    is_plain = all(has_key_columns(stream.collection) for stream in types[: len(keyed)])
+    if not is_plain or len({str(key_schema(stream.collection)) for stream in types[: len(keyed)]}) > 1:
+        return None
+    weighted = isinstance(inner_types(like, types)[0].collection, ZSet)
+    found = None if weighted else for_every_key(like.graph, tables, weighted)  # type: ignore[arg-type]
+    if found is None:
+        return None
+    before = parallel(Node(None, KeysTables(like, clocks=clocks)), Node(None, identity(clocks)))
+    return tables, sequence(before, found[0])
+
+
+CLOCKED: dict[type[Operator], Callable[[Any, StreamTypes], Operator | None]] = {}
+"""For operators that follow a clock: a function that makes the form for all keys, if there is one."""
+
+
 def for_every_key(graph: Graph, inputs: StreamTypes, weighted: bool) -> tuple[Graph, StreamTypes] | None:
     """The graph that does for all keys what this one does for one, and what it gives; None if there is none."""
 
@@ -389,6 +430,8 @@ def _one(
     Keys of z-sets are there as long as the body remembers anything of them, which only streams of z-sets need not ask.
     """
     outputs = operator.judge(inner(inputs)).outputs
+    if any(isinstance(stream.collection, LVar) for stream in inputs):
+        return _by_clock(operator, inputs, origin)
     if weighted and not all(isinstance(output.collection, ZSet) for output in outputs):
         return None
     wanted = tuple(map(to_table_type, inputs))
@@ -403,6 +446,16 @@ def _one(
         return None
     conversion, node = convert_streams(inputs, wanted), Node(None, form, origin)  # type: ignore[arg-type]
     return (node if conversion is None else sequence(conversion, node)), given
+
+
+def _by_clock(operator: Operator, inputs: StreamTypes, origin: Origin | None) -> tuple[Graph, StreamTypes] | None:
+    """The same of an operator that reads a clock. Where it has no form, it runs on values, in a `per_key`."""
+    wanted: Any = tuple(to_table_type(each) or each for each in inputs)
+    form = CLOCKED[type(operator)](operator, inner(inputs)) if type(operator) in CLOCKED else None
+    if form is None:
+        form, wanted = PerKey(Node(None, operator, origin)), tuple(map(to_value_type, inputs))
+    conversion, node = convert_streams(inputs, wanted), Node(None, form, origin)
+    return (node if conversion is None else sequence(conversion, node)), form.judge(wanted).outputs
 
 
 def _form(operator: Operator, inputs: StreamTypes) -> Operator | None:

@@ -45,9 +45,78 @@ OPENS = "opens/"
 name."""
 
 
+class EmitsWindows(OnTables[TimeWindows | Batch]):
+    """The base of windows: how rows become the inner streams of those that close."""
+
+    @property
+    def windower(self) -> Windower:
+        of = self.inputs[0]
+        return WINDOWERS[type(self.like)](self.like, (of.inner,) if isinstance(of, Partitioned) else self.inputs[:1])
+
+    @property
+    def partitions(self) -> int | None:
+        """How many partitions are known, if rows have partitions."""
+        return None if isinstance(self.like, Batch) else self.like.partitions
+
+    def _deltas(self, closed: Streams | None, late: pa.Table | None) -> Deltas:
+        return (closed, self.emitted(late, 1)) if len(self.outputs) > 1 else (closed,)
+
+    @property
+    def _names(self) -> list[str]:
+        """The columns of an element."""
+        return list(layout_of(inner_of(expect_nested(self.outputs[0]))[0]).names)
+
+    def _closed(self, groups: Groups, assigned: Assigned, owners: Indices, old: pa.Table | None) -> Streams | None:
+        """The windows that close, with rows that waited for them and rows of the delta."""
+        closing, first, counts, indices = assigned.closing, assigned.first, assigned.counts, assigned.rows
+        ids = ids_of(groups)[indices] if self.keys else indices[:0]
+        tables = [groups.rows.select(self._names)] if len(indices) else []
+        if old is not None:
+            order = sort_indices(old[ARRIVAL].to_numpy())
+            whose = owners[order] if self.keys else np.zeros(1, np.int64)  # one group, which numpy broadcasts
+            old_first, old_counts = closing.holding(whose, old[TIME].to_numpy()[order])
+            if OPENS in old.column_names and old_counts is not None:
+                opens = np.maximum(old_first, old[OPENS].to_numpy()[order])
+                old_first, old_counts = opens, np.maximum(old_counts - (opens - old_first), 0)
+            first = np.concatenate([old_first, first])
+            if old_counts is not None:
+                counts = old_counts if counts is None else np.concatenate([old_counts, counts])
+            indices = np.concatenate([order, indices + old.num_rows])
+            ids = np.concatenate([closing.groups[whose], ids]) if self.keys else ids
+            tables = [old.select(self._names), *tables]
+        if not len(indices):
+            return None
+        if counts is not None:
+            first, indices = expand_ranges(first, counts), np.repeat(indices, counts)
+            ids = np.repeat(ids, counts) if self.keys else ids
+        if not len(indices):  # rows that are late for all that closes
+            return None
+        if self.keys:
+            order, ids, windows, counts = _by_window(ids, first)
+        else:
+            order, windows, counts = grouped(first)
+        rows = _take(pa.concat_tables(tables), indices[order])
+        streams = np.repeat(np.arange(len(windows)), counts)
+        whole = self._streams(rows, streams, closing, windows)
+        return replace(whole, owners=take_rows(groups.keys.table, ids)) if self.keys else whole
+
+    def _streams(self, rows: pa.Table, streams: Indices, closing: Closing, windows: Indices) -> Streams:
+        """Returns the windows as whole inner streams."""
+        if getattr(self.like, "unordered", False):
+            rows = with_weights(rows, np.ones(rows.num_rows, np.int64))
+        tables = [add_stream_numbers(rows, streams)]
+        of: Any = self.outputs[0]
+        if getattr(self.like, "bounds", False):
+            fields = layout_of(inner_of(of)[1]).schema
+            bounds = zip(closing.bounds(windows), fields, strict=True)
+            columns = [_column(each, field.type) for each, field in bounds]
+            tables.append(add_stream_numbers(pa.Table.from_arrays(columns, schema=fields), np.arange(len(windows))))
+        return Streams(of, len(windows), tuple(tables))
+
+
 @form_of(*WINDOWERS)
 @dataclass(frozen=True)
-class WindowTables(OnTables[TimeWindows | Batch]):
+class WindowTables(EmitsWindows):
     """The windows of all groups. A row waits once, whatever the number of windows that it is in."""
 
     placement = Placement.ONE_PLACE
@@ -70,16 +139,6 @@ class WindowTables(OnTables[TimeWindows | Batch]):
     def fits(cls, like: TimeWindows | Batch, inputs: StreamTypes) -> bool:
         return isinstance(like, Batch) or (has_numbers(like) and not like.by_clock)
 
-    @property
-    def windower(self) -> Windower:
-        of = self.inputs[0]
-        return WINDOWERS[type(self.like)](self.like, (of.inner,) if isinstance(of, Partitioned) else self.inputs)
-
-    @property
-    def partitions(self) -> int | None:
-        """How many partitions are known, if rows have partitions."""
-        return None if isinstance(self.like, Batch) else self.like.partitions
-
     def new_clock(self) -> Clock:
         return new_clock(self.keys, self.partitions)
 
@@ -94,9 +153,6 @@ class WindowTables(OnTables[TimeWindows | Batch]):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         after, closed, late = self.added(Groups.of(table, self.keys))
         return after, self._deltas(closed, late)
-
-    def _deltas(self, closed: Streams | None, late: pa.Table | None) -> Deltas:
-        return (closed, self.emitted(late, 1)) if len(self.outputs) > 1 else (closed,)
 
     def added(self, groups: Groups, own: Any = None) -> tuple[Self, Streams | None, pa.Table | None]:
         """Returns the operator after these rows, the windows that have closed, and the late rows.
@@ -156,64 +212,12 @@ class WindowTables(OnTables[TimeWindows | Batch]):
         """Returns rows with the columns that waiting rows need."""
         return rows.select([*self.keys, *self._names])
 
-    @property
-    def _names(self) -> list[str]:
-        """The columns of an element."""
-        return list(layout_of(inner_of(expect_nested(self.outputs[0]))[0]).names)
-
     def _found(self, keys: Run, closing: Closing) -> tuple[Indices, pa.Table | None, Panes]:
         """(the place of each row's group in `closing.groups`, the rows that waited for what closes, those left)."""
         if not len(closing.groups):
             return np.zeros(0, np.int64), None, self.opened
         some = keys if len(closing.groups) == keys.rows else select_rows(keys, closing.groups)
         return self.opened.closed(some, closing.since, closing.until, closing.gone, self._gone)
-
-    def _closed(self, groups: Groups, assigned: Assigned, owners: Indices, old: pa.Table | None) -> Streams | None:
-        """The windows that close, with rows that waited for them and rows of the delta."""
-        closing, first, counts, indices = assigned.closing, assigned.first, assigned.counts, assigned.rows
-        ids = ids_of(groups)[indices] if self.keys else indices[:0]
-        tables = [groups.rows.select(self._names)] if len(indices) else []
-        if old is not None:
-            order = sort_indices(old[ARRIVAL].to_numpy())
-            whose = owners[order] if self.keys else np.zeros(1, np.int64)  # one group, which numpy broadcasts
-            old_first, old_counts = closing.holding(whose, old[TIME].to_numpy()[order])
-            if OPENS in old.column_names and old_counts is not None:
-                opens = np.maximum(old_first, old[OPENS].to_numpy()[order])
-                old_first, old_counts = opens, np.maximum(old_counts - (opens - old_first), 0)
-            first = np.concatenate([old_first, first])
-            if old_counts is not None:
-                counts = old_counts if counts is None else np.concatenate([old_counts, counts])
-            indices = np.concatenate([order, indices + old.num_rows])
-            ids = np.concatenate([closing.groups[whose], ids]) if self.keys else ids
-            tables = [old.select(self._names), *tables]
-        if not len(indices):
-            return None
-        if counts is not None:
-            first, indices = expand_ranges(first, counts), np.repeat(indices, counts)
-            ids = np.repeat(ids, counts) if self.keys else ids
-        if not len(indices):  # rows that are late for all that closes
-            return None
-        if self.keys:
-            order, ids, windows, counts = _by_window(ids, first)
-        else:
-            order, windows, counts = grouped(first)
-        rows = _take(pa.concat_tables(tables), indices[order])
-        streams = np.repeat(np.arange(len(windows)), counts)
-        whole = self._streams(rows, streams, closing, windows)
-        return replace(whole, owners=take_rows(groups.keys.table, ids)) if self.keys else whole
-
-    def _streams(self, rows: pa.Table, streams: Indices, closing: Closing, windows: Indices) -> Streams:
-        """Returns the windows as whole inner streams."""
-        if self.partitions is not None:
-            rows = with_weights(rows, np.ones(rows.num_rows, np.int64))
-        tables = [add_stream_numbers(rows, streams)]
-        of: Any = self.outputs[0]
-        if getattr(self.like, "bounds", False):
-            fields = layout_of(inner_of(of)[1]).schema
-            bounds = zip(closing.bounds(windows), fields, strict=True)
-            columns = [_column(each, field.type) for each, field in bounds]
-            tables.append(add_stream_numbers(pa.Table.from_arrays(columns, schema=fields), np.arange(len(windows))))
-        return Streams(of, len(windows), tuple(tables))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WindowTables) or type(other) is not type(self):

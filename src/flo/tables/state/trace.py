@@ -68,10 +68,14 @@ class Trace(Lowerable):
             return self
         new = self.joined([delta], oldest=not self.runs)
         merges = [*group_runs(self.runs, self.merges), *([Merge((new,))] if new.rows else [])]
-        how = (type(self), self.columns)
-        merges = advance_merges(merges, fuel_of(delta.rows, self.rows), self.joined, how)
+        merges = advance_merges(merges, fuel_of(delta.rows, self.rows), self.joined, self.how)
         runs = tuple(run for merge in merges for run in merge.runs)
         return replace(self, runs=runs, merges=tuple(merge for merge in merges if len(merge.runs) > 1))
+
+    @property
+    def how(self) -> tuple[object, ...]:
+        """What `joined` depends on besides the runs."""
+        return type(self), self.columns
 
     def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
         """Merges runs into one, and combines the rows that belong together.

@@ -34,7 +34,7 @@ from flo.values.weighted import Bag, BagValue
 class Latest:
     """The largest times while rows come: of each partition in `each`, and their minimum in `whole`.
 
-    `whole` is None as long as a known partition has sent nothing. A partition beyond the known ones begins at `whole`.
+    `whole` is None as long as a known partition has sent nothing. A partition beyond the known ones was added.
     """
 
     partitions: int
@@ -59,6 +59,13 @@ class Latest:
         known = len(self.each) >= self.partitions and all(map(self.each.__contains__, range(self.partitions)))
         return min(self.each.values()) if known else None
 
+    def admit(self, partitions: Iterable[int]) -> Latest:
+        """Let partitions that were added begin at the minimum, if it is known."""
+        for each in partitions:
+            if each >= self.partitions > 0 and each not in self.each and self.whole is not None:
+                self.each[each] = self.whole
+        return self
+
     def own(self, partition: int) -> Any:
         """The largest time of a partition; None before its first row."""
         return self.each.get(partition)
@@ -68,10 +75,6 @@ class Latest:
         if self.is_given:
             return False
         own = self.each.get(partition)
-        if own is None and partition >= self.partitions > 0:
-            own = self.whole
-            if own is not None:
-                self.each[partition] = own
         if own is not None and time <= own:
             return False
         self.each[partition] = time
@@ -98,7 +101,9 @@ def expect_partitions(operator: Operator, given: Partitioned[Any]) -> Partitione
 
 def partition_steps(operator: Any, value: Any, *, every: bool) -> Iterator[Step]:
     """The steps of an operator on a partitioned stream, defined by `take_rows` and `finish`: one for each partition
-    that has rows, or one for all."""
+    that has rows, or one for all. Partitions that were added begin at the clock of the whole before any of the rows."""
+    latest = Latest.of(operator.latest, operator.partitions).admit(value.entries)
+    operator = replace(operator, latest=latest.state())
     portions = key_portions(value, every=every)
     for (_, rest), (after, outputs) in consume_each(
         portions, lambda it: operator.take_rows(rows_of(it[0])), lambda it: key_note(it[0])
@@ -168,6 +173,10 @@ class ClockOf(Unary):
         rows: Any = Bag(expect_partitions(self, given).row) if isinstance(given, Partitioned) else None
         rows = StreamType(rows or expect_sequence(self, inputs[0]), bounded)
         return StreamType(LVar(self.lattice), bounded), rows, rows
+
+    def durations(self) -> dict[str, Any]:
+        """Return the durations besides the lateness, as windows have them: none."""
+        return {}
 
     @property
     def lattice(self) -> Max[Any]:

@@ -1,0 +1,108 @@
+"""The verb that joins the rows of two streams whose times are close, and forgets rows by the clocks of both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from flo.api.clock_verbs import find_clock, share_clock
+from flo.api.joins import RIGHT, sides_of, without_null_keys
+from flo.api.scope import B_co, C_co, StreamBase, name_input
+from flo.core.elements import returned_type, type_name
+from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.stream_type import Unbounded
+from flo.values.event_time import EPOCH, expect_durations
+from flo.values.exact import plain_type
+from flo.values.operators.interval_joins import IntervalJoin, span_of
+from flo.values.operators.sets import ToBag
+from flo.values.sequence import Sequence
+from flo.values.weighted import Bag
+
+if TYPE_CHECKING:
+    from flo.api.stream import Stream
+    from flo.columns.expression import Column
+
+T = TypeVar("T")
+U = TypeVar("U")
+B = TypeVar("B", bound=Unbounded)
+B2 = TypeVar("B2", bound=Unbounded)
+VERB = "join_interval"
+
+
+class IntervalVerbs(StreamBase[C_co, B_co]):
+    def join_interval(
+        self: IntervalVerbs[Sequence[T] | Bag[T], B],
+        other: Stream[Sequence[U] | Bag[U], B2],
+        on: Column | list[Column] | tuple[Column, ...],
+        between: tuple[Any, Any],
+        *,
+        other_on: Column | list[Column] | tuple[Column, ...] | None = None,
+        suffix: str = RIGHT,
+    ) -> Stream[Bag[Any], B | B2]:
+        """Return pairs of rows with equal `on` whose times are close: with `between=(low, high)`, the time of the other
+        row less the time of this one is from `low` to `high`, both included.
+
+        Both streams are the `.rows` of clocks, perhaps with rows left out, and their times are those of the clocks. A
+        row is forgotten when the clock of the other side has passed all that it could be paired with. Rows that are
+        late go to `.late` of their clock. Null keys match nothing.
+        """
+        self.scope.expect_here(other, VERB, Origin.here())  # type: ignore[arg-type]
+        streams: list[Any] = [self, other]
+        clocks = [find_clock(VERB, stream) for stream in streams]
+        streams = [each if isinstance(each.collection, Bag) else each._then_named(VERB, ToBag()) for each in streams]
+        times = [clock.source.operator.time for clock in clocks]
+        _expect_same_times(other, *times)
+        low, high = _expect_interval(between, *times)
+        sides = sides_of(VERB, streams[0], streams[1], on, other_on, suffix)
+        left = without_null_keys(streams[0], sides.on, sides.may_be_null())
+        operator = IntervalJoin(low, high, *times, *sides.keys(), sides.into("inner"))
+        follows = [share_clock(VERB, left.scope, clock) for clock in clocks]
+        pairs: Stream[Bag[Any], B | B2] = left._then_named(VERB, operator, streams[1], *follows)
+        return pairs
+
+
+def _expect_interval(between: Any, time: Any, other_time: Any) -> tuple[Any, Any]:
+    """Return the bounds of an interval. Raises unless they are two spans of the times."""
+    if not isinstance(between, tuple) or len(between) != 2:
+        raise TypeMismatch(
+            f"`between` of `{VERB}` must be two spans of time; got {brief(between)}",
+            instead=(("between=(0, 30)", "the other row is at most 30 later"),),
+            where=Origin.here(),
+        )
+    kinds = {plain_type(returned_type(each)) for each in (time, other_time)}
+    numbers = kinds <= {int, float}
+    wanted = (int,) if kinds == {int} else (int, float)
+    for span in between:
+        try:
+            if type(span) is bool or (numbers and type(span) not in wanted):
+                raise TypeError
+            expect_durations(0 if numbers else EPOCH, between=span)
+            span_of(span)
+        except TypeError:
+            shown = "integers" if kinds == {int} else "numbers" if numbers else "timedeltas"
+            raise TypeMismatch(
+                f"`between` of `{VERB}` must be two {shown}, as the times are; got {brief(between)}",
+                where=Origin.here(),
+            ) from None
+    if span_of(between[0]) > span_of(between[1]):
+        raise TypeMismatch(
+            f"`between` of `{VERB}` must have the smaller bound first; got {brief(between)}",
+            instead=((f"between=({between[1]!r}, {between[0]!r})", "from … to …"),),
+            where=Origin.here(),
+        )
+    return between
+
+
+def _expect_same_times(stream: Any, time: Any, other_time: Any) -> None:
+    """Raise if the times of both sides are of two kinds, as far as that is known."""
+    from flo.columns.strict import are_other_times
+    from flo.columns.windowing import time_kind
+
+    layouts = [getattr(each, "layout", None) for each in (time, other_time)]
+    arrows = [layout.cells[0].arrow for layout in layouts if layout is not None and layout.form == "value"]
+    if len(arrows) == 2 and (are_other_times(*arrows) or len(set(map(time_kind, arrows))) > 1):
+        kinds = [type_name(returned_type(each)) for each in (time, other_time)]
+        error = TypeMismatch(
+            f"`{VERB}` compares the times of both sides, which are {kinds[0]} and {kinds[1]}",
+            facts=(("{input}", stream.type.described()),),
+        )
+        raise name_input(error, stream).located(Origin.here())

@@ -1,0 +1,88 @@
+"""Clocks as streams, on tables: the largest time of each partition, and the rows on time and behind.
+
+The clock itself stays one value. Windows that follow a clock are in clocked_windows.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columns.indices import take_rows
+from flo.core.collection import Collection
+from flo.core.operator import Deltas, Operator, Step
+from flo.core.stream_type import StreamTypes
+from flo.tables.faults import consume_piecewise_by_key
+from flo.tables.groups import Groups
+from flo.tables.operator import Grouping, OnTables, Placement
+from flo.tables.operators.clocks import PARTITION, Clock, EventTime, durations_of, kind_of, moment_of, new_clock
+from flo.tables.state.trace import with_weights
+from flo.tables.translate import form_of
+from flo.values.lvar import LVarValue
+from flo.values.operators.clocks import ClockOf
+from flo.values.partitioned import Partitioned
+
+
+@form_of(ClockOf)
+@final
+@dataclass(frozen=True)
+class ClockTables(OnTables[ClockOf]):
+    """The clock of a sequence or a partitioned stream, the rows on time, and those behind it."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
+
+    clock: Clock | None = None
+    """None before the first row."""
+
+    name = "clock_tables"
+
+    @classmethod
+    def fits(cls, like: ClockOf, inputs: StreamTypes) -> bool:
+        return kind_of(like.time, durations_of(like)) is not None
+
+    @property
+    def partitions(self) -> int | None:
+        return self.like.partitions
+
+    @property
+    def _axis(self) -> EventTime:
+        of = self.inputs[0]
+        return EventTime(self.like, (of.inner,) if isinstance(of, Partitioned) else self.inputs)
+
+    def piecewise(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
+        if self.partitions is not None:
+            return consume_piecewise_by_key(self, values, onwards=onwards)
+        return super().piecewise(values, onwards=onwards)
+
+    def unit(self, of: Collection, part: pa.Table) -> str:
+        return super().unit(of.inner if isinstance(of, Partitioned) else of, part)
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        groups, axis, clock = Groups.of(table, ()), self._axis, self.clock or new_clock((), self.partitions)
+        before = clock.read(groups.keys, axis.kind)
+        zoned, times = axis.times(groups, before)
+        reached, latest, clock = clock.reach(groups, times, before)
+        behind = axis.exact(times) < axis.watermark(reached)
+        after = clock.moved(
+            groups.keys, before.moved(before.latest if latest is None else latest, zoned, before.closed)
+        )
+        moved = None
+        if latest is not None and not (before.known[0] and before.latest[0] >= latest[0]):
+            mark = axis.watermark(latest)[0]
+            mark = mark.item() if isinstance(mark, np.generic) else mark
+            moved = LVarValue(self.like.lattice, moment_of(mark, axis, zoned))
+        if not behind.any():
+            return replace(self, clock=after), (moved, self._rows(table, 1), None)
+        on_time, late = (take_rows(table, np.flatnonzero(which)) for which in (~behind, behind))
+        return replace(self, clock=after), (moved, self._rows(on_time, 1), self._rows(late, 2))
+
+    def _rows(self, table: pa.Table, index: int) -> Any:
+        if self.partitions is not None:
+            table = with_weights(table.drop_columns([PARTITION]), np.ones(table.num_rows, np.int64))
+        return self.emitted(table, index)

@@ -1,0 +1,243 @@
+"""Tumbling and sliding windows that follow a clock, on tables: for all rows, or for every key.
+
+Rows wait by their times, those of all keys together. When the clock moves, the rows of the windows that it has passed
+are the first ones in the order of time; only then they are grouped by key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self, final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columns.indices import Indices, stable_order, take_rows
+from flo.core.collection import End
+from flo.core.operator import Deltas, Operator, Step, Values, run
+from flo.core.stream_type import StreamTypes
+from flo.tables.groups import ONE, Groups
+from flo.tables.keyed import ENDED, KeyedColumns, expect_keyed
+from flo.tables.operator import Grouping, Placement, register_in, to_table_type, to_value_type
+from flo.tables.operators.clocks import ClockOfAll, Times, has_numbers
+from flo.tables.operators.per_key import CLOCKED, WithForm, output_of
+from flo.tables.operators.windowers import AlignedClosing, Assigned, Grid
+from flo.tables.operators.windows import EmitsWindows
+from flo.tables.state.expiring import in_order
+from flo.tables.state.keys import Keys, keys_of
+from flo.tables.state.panes import ARRIVAL
+from flo.tables.state.panes import TIME as PANE_TIME
+from flo.tables.state.run import Run
+from flo.tables.state.timed import TIME, Timed, times_in
+from flo.tables.state.trace import group_equal_rows
+from flo.tables.streams import Streams
+from flo.tables.translate import CHOICES
+from flo.tables.values import WEIGHT
+from flo.values.operators.retain import to_number
+from flo.values.operators.windows import Sliding, TimeWindows, Tumbling
+
+NOTHING: Indices = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class ClockedWindows(EmitsWindows):
+    """The windows that a clock has not passed. The rows of windows are on time by the clock, so none is late."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
+
+    waiting: Timed = Timed(())  # noqa: RUF009
+    """The rows of open windows, by time."""
+    mark: Any = None
+    """How far the clock has come, as a number."""
+    count: int = 0
+    """How many rows have come."""
+
+    name = "clocked_windows"
+
+    @property
+    def grid(self) -> Grid:
+        found = self.windower
+        assert isinstance(found, Grid)
+        return found
+
+    def _moment(self, mark: Any) -> Times:
+        exact: Times = self.grid.axis.exact(np.array([mark], np.float64 if self.grid.axis.kind is float else np.int64))
+        return exact
+
+    @property
+    def held(self) -> Timed:
+        """The rows that wait. It knows which are gone: those that are only in windows that have closed."""
+        gone = None
+        if self.mark is not None:
+            grid = self.grid
+            gone = grid.axis.bounds(grid.start(grid.after(self._moment(self.mark))))[0].item()
+        return replace(self.waiting, columns=(TIME,), mark=gone)
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        if WEIGHT in table.column_names and pc.max(table[WEIGHT]).as_py() > 1:
+            table = take_rows(table, np.repeat(np.arange(table.num_rows), table[WEIGHT].to_numpy()))
+        axis = self.grid.axis
+        _, times = axis.times(Groups.of(table, ()), ClockOfAll().read(ONE, axis.kind))
+        numbers = in_order(times)
+        order = stable_order(numbers)
+        rows = take_rows(table.select([*self.keys, *self._names]), order)
+        rows = rows.append_column(pa.field(ARRIVAL, pa.int64(), nullable=False), pa.array(self.count + order))
+        rows = rows.append_column(pa.field(TIME, pa.array(times[:0]).type, nullable=False), pa.array(times[order]))
+        waiting = self.held.extended(Run((TIME,), Keys(numbers[order], exact=False), rows))
+        return replace(self, waiting=waiting, count=self.count + table.num_rows), (None, None)
+
+    def at(self, moment: Any) -> tuple[Self, Deltas]:
+        """The operator and its outputs when the clock is at this moment."""
+        mark = to_number(moment)
+        if self.mark is not None and mark <= self.mark:
+            return self, (None, None)
+        stops = self.grid.after(self._moment(mark))
+        closed = self._between(self._begin(), stops)
+        after = replace(self, mark=mark)
+        return replace(after, waiting=after.held.without_gone()), (closed, None)
+
+    def _begin(self) -> Any:
+        """The first window that is open; None if all are."""
+        return None if self.mark is None else self.grid.after(self._moment(self.mark))
+
+    def _between(self, begin: Any, stops: Any) -> Streams | None:
+        """The windows from one number on and before another."""
+        grid = self.grid
+        since = None if begin is None else grid.axis.bounds(grid.start(begin))
+        until = None if stops is None else grid.axis.bounds(grid.end(stops - 1))
+        parts = []
+        for each in self.waiting.runs:
+            times = times_in(each)
+            low = 0 if since is None else int(np.searchsorted(times, since[0]))
+            high = len(times) if until is None else int(np.searchsorted(times, until[0]))
+            parts += [each.table.slice(low, high - low)] if low < high else []
+        if not parts:
+            return None
+        rows = pa.concat_tables(parts).combine_chunks()
+        rows = rows.rename_columns([PANE_TIME if name == TIME else name for name in rows.column_names])
+        keys, owners = _grouped(rows.select(list(self.keys))) if self.keys else (ONE, NOTHING)
+        every = np.arange(keys.rows)
+        begins, ends = (None if each is None else np.repeat(each, keys.rows) for each in (begin, stops))
+        none: Times = np.zeros(0)
+        closing = AlignedClosing(grid, every, none, None, none, begins, ends)
+        assigned = Assigned(NOTHING, NOTHING, NOTHING, None, NOTHING, closing, None, None)
+        return self._closed(Groups(pa.table({}), keys, NOTHING), assigned, owners, rows)
+
+    def last(self) -> Deltas:
+        """What is due when rows and clock have ended."""
+        return (self._between(self._begin(), None) if self.like.flush else None), None
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        yield from clocked_steps(self, inputs, onwards=False)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        yield from clocked_leaps(self, inputs)
+
+    def finished(self) -> tuple[Operator, Deltas]:
+        deltas = self.last()
+        return self.reset(), tuple(
+            self.ended(index) if delta is None else delta.fix() for index, delta in enumerate(deltas)
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ClockedWindows):
+            return NotImplemented
+        mine, theirs = ((each.like, each.mark, each.count) for each in (self, other))
+        return mine == theirs and self.held == other.held
+
+    def __hash__(self) -> int:
+        return hash((self.like, self.mark, self.count))
+
+
+def _grouped(keys: pa.Table) -> tuple[Run, Indices]:
+    """The different keys of rows, and which of them each row has."""
+    names = tuple(keys.column_names)
+    numbers = keys_of([keys[name] for name in names])
+    order, firsts = group_equal_rows(keys, numbers)
+    owners = np.empty(len(order), np.int64)
+    owners[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
+    places = order[firsts]
+    return Run(names, Keys(numbers.at(places), numbers.exact), take_rows(keys, places)), owners
+
+
+def clocked_steps(operator: Any, inputs: Values, *, onwards: bool) -> Iterator[Step]:
+    """The steps of an operator on rows and a clock: rows come first, then the clock, and then the ends."""
+    rows: Any = inputs[0]
+    clock: Any = inputs[1]
+    if rows.has_content():
+        for step in operator.consume_steps((rows,), onwards=onwards):
+            yield replace(step, rule=f"{operator.rule}-row", inputs=(*step.inputs, clock))
+    elif not clock.is_bottom():
+        yield Step(f"{operator.rule}-clock", (rows, clock.drained()), *operator.at(clock.value), settled=True)
+    elif rows.end is not End.OPEN and clock.end is not End.OPEN and End.ARRIVED in (rows.end, clock.end):
+        yield Step(f"{operator.rule}-terminated", (rows.passed(), clock.passed()), *operator.finished())
+
+
+def clocked_leaps(operator: Operator, inputs: Values) -> Iterator[Step]:
+    """The same, as far as rows can be consumed one after the other, and then the rest."""
+    for step in clocked_steps(operator, inputs, onwards=True):
+        yield step
+        operator, inputs = step.operator, step.inputs
+    yield from run(operator, inputs)
+
+
+@final
+@dataclass(frozen=True)
+class ClockedOfEveryKey(WithForm[TimeWindows]):
+    """The same for all keys at once, with one clock."""
+
+    name = "clocked_of_every_key"
+
+    def take_in(self, value: Any) -> tuple[Operator, Deltas]:
+        form = self.form.consume(value.table)[0] if value.table.num_rows else self.form
+        said = value.keys.filter(pc.invert(value.keys[ENDED]))  # a key ends with all others, and the clock
+        return replace(self, form=form), tuple(output_of(of, None, said) for of in self.outputs)
+
+    def at(self, moment: Any) -> tuple[Operator, Deltas]:
+        form, deltas = self.form.at(moment)
+        return replace(self, form=form), self._outputs(deltas)
+
+    def _outputs(self, deltas: Deltas) -> Deltas:
+        return tuple(
+            None if delta is None else output_of(of, delta, self.nothing_said)
+            for of, delta in zip(self.outputs, deltas, strict=True)
+        )
+
+    @property
+    def nothing_said(self) -> pa.Table:
+        """No announcements of keys."""
+        return KeyedColumns(expect_keyed(self.inputs[0])).bottom().keys
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        yield from clocked_steps(self, inputs, onwards=False)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        yield from clocked_leaps(self, inputs)
+
+    def finished(self) -> tuple[Operator, Deltas]:
+        deltas = self._outputs(self.form.last())
+        after = replace(self.reset(), form=self.form.reset())
+        return after, tuple(self.ended(index) if delta is None else delta.fix() for index, delta in enumerate(deltas))
+
+
+def fits(like: TimeWindows) -> bool:
+    """Whether windows that follow a clock have a form: those at regular places, of times that are numbers."""
+    return like.by_clock and isinstance(like, (Tumbling, Sliding)) and has_numbers(like)
+
+
+@register_in(CLOCKED, Tumbling, Sliding)
+def windows_of_every_key(like: TimeWindows, inputs: StreamTypes) -> Operator | None:
+    return ClockedOfEveryKey(like, ClockedWindows(like)) if fits(like) else None
+
+
+@register_in(CHOICES, Tumbling, Sliding)
+def windows_by_clock(like: TimeWindows, inputs: StreamTypes) -> tuple[StreamTypes, Operator] | None:
+    """Returns the form of windows that follow a clock, which stays one value; None for other windows."""
+    rows = to_table_type(inputs[0])
+    if rows is None or not fits(like) or any(out is None for out in like.type(tuple(map(to_value_type, inputs)))):
+        return None
+    return (rows, inputs[1]), ClockedWindows(like)

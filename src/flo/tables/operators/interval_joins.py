@@ -1,0 +1,201 @@
+"""join_interval on tables: both sides by key and time; a delta meets the rows of the other side within its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columns.expression import Expression
+from flo.columns.indices import Numbers, one_chunk
+from flo.columns.layout import VALUE
+from flo.columns.windowing import Times, time_kind
+from flo.core.collection import End
+from flo.core.operator import Deltas, Operator, Step, Values, run
+from flo.core.stream_type import StreamTypes
+from flo.tables.functions import apply_function, plain_columns, with_key
+from flo.tables.operator import (
+    Cut,
+    Grouping,
+    OnTables,
+    Placement,
+    kept,
+    register_in,
+    to_output_type,
+    to_table_type,
+    to_value_type,
+)
+from flo.tables.operators.joins import Joined, Meeting, must_be_coded, paired
+from flo.tables.state.keys import keys_of
+from flo.tables.state.run import Run
+from flo.tables.state.timed import Timed, match_times, shifted, timed_run, times_in
+from flo.tables.translate import CHOICES
+from flo.values.operators.interval_joins import IntervalJoin, span_of
+from flo.values.operators.retain import to_number
+from flo.values.operators.shapes import SIDES
+
+NO_ROWS = Timed(())
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class IntervalTables(OnTables[IntervalJoin]):
+    """The rows of both sides that the clock of the other has not passed."""
+
+    placement = Placement.BY_KEY
+    grouping = Grouping.NONE
+    keeps_positions = False
+
+    left: Timed = kept(NO_ROWS, Cut.BY_KEY)
+    right: Timed = kept(NO_ROWS, Cut.BY_KEY)
+    left_mark: Any = kept(None, Cut.LATEST)
+    """How far the clock of the left side has come, as a number."""
+    right_mark: Any = kept(None, Cut.LATEST)
+    left_over: bool = kept(False, Cut.SAME)
+    """Whether the left side has ended."""
+    right_over: bool = kept(False, Cut.SAME)
+
+    name = "interval_tables"
+    rule = "join-interval"
+
+    @property
+    def ons(self) -> tuple[Any, Any]:
+        return self.like.on, self.like.other_on
+
+    def _with_key(self, side: int, table: pa.Table) -> tuple[pa.Table, tuple[str, ...]]:
+        return with_key(table, self.ons[side], self.inputs[side], coded=self._coded)
+
+    @property
+    def _coded(self) -> bool:
+        return must_be_coded(*self.ons, *self.inputs[:2])
+
+    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+        rows, columns = self._with_key(place, table)
+        return keys_of([rows[name] for name in columns]).numbers
+
+    def key_columns(self, place: int) -> tuple[str, ...] | None:
+        return None if place > 1 or self._coded else plain_columns(self.ons[place], self.inputs[place])
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        into = self.like.into
+        return into.passed(columns) if isinstance(into, Expression) else None
+
+    def kept_rows(self, side: int) -> Timed:
+        """The rows of a side, which knows which of them have met all of the other."""
+        if side == 0:
+            return replace(self.left, mark=self.right_mark, span=span_of(self.like.high))
+        mark = None if self.left_mark is None else self.left_mark + span_of(self.like.low)
+        return replace(self.right, mark=mark)
+
+    def _arrived(self, side: int, table: pa.Table) -> Run:
+        rows, columns = self._with_key(side, table.combine_chunks())
+        time = self.like.time if side == 0 else self.like.other_time
+        times = Times.of(self.like.name, one_chunk(apply_function(time, (self.inputs[side],), table)[VALUE]))
+        return timed_run(rows, columns, times.numbers)
+
+    def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
+        one, other = self._arrived(0, left), self._arrived(1, right)
+        lefts, rights = self.kept_rows(0), self.kept_rows(1)
+        low, high = span_of(self.like.low), span_of(self.like.high)
+        meetings: list[Meeting] = []
+        times = times_in(one)
+        since, until = shifted(times, low), shifted(times, high)
+        for each in (*rights.runs, other):
+            ours, theirs = match_times(one, each, since, until)
+            meetings += [(one, each, ours, theirs)] if len(ours) else []
+        times = times_in(other)
+        since, until = shifted(times, -high, down=True), shifted(times, -low, up=True)
+        for each in lefts.runs:
+            theirs, ours = match_times(other, each, since, until)
+            if times.dtype == np.float64:  # sums are compared, as on values, and not differences
+                at = times_in(each)[ours]
+                close = (at + low <= times[theirs]) & (times[theirs] <= at + high)
+                ours, theirs = ours[close], theirs[close]
+            meetings += [(each, other, ours, theirs)] if len(ours) else []
+        inputs = self.inputs[:2]
+        found = paired(Joined(self.like, inputs, self.outputs[0]), meetings)  # type: ignore[arg-type]
+        after = replace(
+            self,
+            left=self.left if self.right_over else lefts.extended(one),
+            right=self.right if self.left_over else rights.extended(other),
+        )
+        return after, (self.emitted(found),)
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        yield from self._steps(inputs, onwards=False)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        operator: Operator = self
+        for step in self._steps(inputs, onwards=True):
+            yield step
+            operator, inputs = step.operator, step.inputs
+        yield from run(operator, inputs)
+
+    def _steps(self, inputs: Values, *, onwards: bool) -> Iterator[Step]:
+        rows: Any = inputs[:2]
+        clocks: Any = inputs[2:]
+        if any(each.has_content() for each in rows):
+            for step in self.consume_steps(rows, onwards=onwards):
+                yield replace(step, inputs=(*step.inputs, *clocks))
+            return
+        for side in range(2):
+            passed = [*inputs]
+            if not clocks[side].is_bottom():
+                passed[2 + side] = clocks[side].drained()
+                after = self._at(side, to_number(clocks[side].value))
+                yield Step(f"join-interval-clock{SIDES[side]}", tuple(passed), after, (None,), settled=True)
+                return
+            if rows[side].end is End.ARRIVED and clocks[side].end is End.ARRIVED:
+                passed[side], passed[2 + side] = rows[side].passed(), clocks[side].passed()
+                yield self._side_ended(side, tuple(passed))
+                return
+
+    def _side_ended(self, side: int, rests: Values) -> Step:
+        if self.right_over if side == 0 else self.left_over:
+            return Step("join-interval-terminated", rests, self.reset(), (self.ended(),))
+        own, other = SIDES[side][1:], SIDES[1 - side][1:]
+        changes: dict[str, Any] = {f"{own}_over": True, other: NO_ROWS}
+        return Step(f"join-interval{SIDES[side]}-ended", rests, replace(self, **changes), (None,))
+
+    def _at(self, side: int, mark: Any) -> Operator:
+        """The operator when the clock of a side has come to a mark, without rows that have met all of that side."""
+        before = self.left_mark if side == 0 else self.right_mark
+        if before is not None and mark <= before:
+            return self
+        changes: dict[str, Any] = {f"{SIDES[side][1:]}_mark": mark}
+        after = replace(self, **changes)
+        changes = {SIDES[1 - side][1:]: after.kept_rows(1 - side).without_gone()}
+        return replace(after, **changes)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, IntervalTables):
+            return NotImplemented
+        mine, theirs = (
+            (each.like, each.left_mark, each.right_mark, each.left_over, each.right_over) for each in (self, other)
+        )
+        return mine == theirs and all(self.kept_rows(side) == other.kept_rows(side) for side in range(2))
+
+    def __hash__(self) -> int:
+        return hash((self.like, self.left_mark, self.right_mark))
+
+
+@register_in(CHOICES, IntervalJoin)
+def interval_join(like: IntervalJoin, inputs: StreamTypes) -> tuple[StreamTypes, Operator] | None:
+    """Returns the form on tables, if the times of both sides are columns of one kind; clocks stay values."""
+    tables = [to_table_type(stream) for stream in inputs[:2]]
+    values = tuple(map(to_value_type, inputs))
+    if None in tables or any(to_output_type(out) is None for out in like.type(values)):
+        return None
+    kinds = []
+    for time in (like.time, like.other_time):
+        if not isinstance(time, Expression) or time.layout.form != "value":
+            return None
+        kinds.append(time_kind(time.layout.cells[0].arrow))
+    spans = (timedelta,) if kinds[0] is timedelta else (int,) if kinds[0] is int else (int, float)
+    if kinds[0] is None or kinds[0] != kinds[1] or not all(type(span) in spans for span in (like.low, like.high)):
+        return None
+    return (*tables, *inputs[2:]), IntervalTables(like)  # type: ignore[return-value]

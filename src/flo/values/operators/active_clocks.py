@@ -1,0 +1,163 @@
+"""The clock of the partitions that are not silent: one that has sent nothing for some time does not hold it back.
+
+Whether a partition is silent is decided by the time of the outside world, `now`, which arrives as an input of its own
+and is recorded as other input is. So the operator is a function of its inputs, but of the order in which rows and `now`
+come, too: programs ask for it with a reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, final
+
+from flo.core.collection import End
+from flo.core.errors import TypeMismatch
+from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_collection
+from flo.core.stream_type import StreamType, StreamTypes
+from flo.values.event_time import expect_durations, is_positive_duration, offset_of, origin_of
+from flo.values.keyed import KeyedValue
+from flo.values.lattice import BOTTOM
+from flo.values.lattice_orders import Max
+from flo.values.lvar import LVar, LVarValue
+from flo.values.operators.clocks import ClockOf, expect_partitions, rows_of
+from flo.values.operators.keyed_streams import key_note, key_portions
+from flo.values.operators.lvars import as_lvar, expect_lvar
+from flo.values.operators.shapes import consume_each, expect_declared, run_leaps
+from flo.values.partitioned import Partitioned
+from flo.values.weighted import Bag, BagValue
+
+
+@final
+@dataclass(frozen=True)
+class ActiveClock(Operator):
+    """active_clock(time, lateness, idle_after, because, …): (Partitioned<T>, X), (LVar<Max>, Y)
+    ↪ (LVar<Max>, X), (Bag<T>, X), (Bag<T>, X): the clock, the elements on time, and those behind it.
+
+    Rows are taken first. When `now` is read, partitions that had rows since the last time were heard `now`, and those
+    that were heard `idle_after` ago or before are idle. The clock is the minimum of the others, and moves only then. A
+    partition that comes back, or that is new, begins at the clock: its rows before that are late.
+    """
+
+    time: Callable[[Any], Any]
+    lateness: Any
+    idle_after: timedelta
+    because: str
+    partitions: int = 0
+    origin: Any = None
+    latest: tuple[tuple[int, Any], ...] = ()
+    """The largest time of each partition that has had a row."""
+    whole: Any = None
+    """The minimum over the partitions that are not idle, when `now` was last read."""
+    heard: tuple[tuple[int, datetime | None], ...] = ()
+    """When each partition was heard; None if it has had rows since `now` was read."""
+    idle: tuple[int, ...] = ()
+
+    name = "active_clock"
+    keeps = Bound.VALUE
+    rule = "clock"
+    across_keys = True
+    arity = (2, 3)
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_collection(
+            self,
+            inputs[0],
+            Partitioned,
+            instead=(("{input}.clock(time, lateness)", "without `idle_after`: only partitions can be idle"),),
+        )
+        expect_lvar(self, inputs[1], index=1)
+        if self.lateness and not is_positive_duration(self.lateness):
+            raise TypeMismatch(f"the lateness of a `clock` must be a duration ≥ 0; got {self.lateness!r}")
+        given: Any = inputs[0].collection
+        rows = StreamType(Bag(expect_partitions(self, given).row), inputs[0].bounded)
+        return StreamType(LVar(self.lattice), inputs[0].bounded), rows, rows
+
+    @property
+    def lattice(self) -> Max[Any]:
+        return ClockOf(self.time, self.lateness).lattice
+
+    def typed(self, inputs: StreamTypes) -> ActiveClock:
+        given: Any = inputs[0].collection
+        return replace(self, partitions=given.count)
+
+    @property
+    def described(self) -> str:
+        lateness = "" if self.lateness is None else f", {self.lateness}"
+        named = getattr(self.time, "__name__", "time")
+        return f"{named}{lateness}, idle after {self.idle_after} because {self.because}"
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        return self._steps(inputs, every=False)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
+
+    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+        rows, now = inputs[0], as_lvar(inputs, 1)
+        assert isinstance(rows, KeyedValue)
+        portions = list(key_portions(rows, every=every))
+        for (_, rest), (after, outputs) in consume_each(
+            portions, lambda it: self._take_rows(rows_of(it[0])), lambda it: key_note(it[0])
+        ):
+            yield Step("clock-partition", (rest, now), after, outputs)
+        if portions:
+            return
+        if not now.is_bottom():
+            over = rows.end is End.PASSED
+            after, outputs = (self, (None, None, None)) if over else self._at(now.value)
+            yield Step("clock-now", (rows, now.drained()), after, outputs, settled=True)
+        elif rows.ending():
+            end = BagValue.terminator()
+            ended = LVarValue(self.lattice, BOTTOM, End.ARRIVED)
+            yield Step("clock-terminated", (rows.passed(), now), self, (ended, end, end))
+
+    def _take_rows(self, rows: Iterable[tuple[int, Any]]) -> tuple[Operator, Deltas]:
+        """Return the operator and its outputs after these rows."""
+        origin, latest, heard, idle = self.origin, dict(self.latest), dict(self.heard), set(self.idle)
+        on_time: list[Any] = []
+        late: list[Any] = []
+        for partition, unit in rows:
+            moment = self.time(unit)
+            expect_declared(self.time, [moment])
+            if origin is None:
+                origin = origin_of(moment)
+                expect_durations(moment, lateness=self.lateness)
+            offset, own = offset_of(moment, origin), latest.get(partition)
+            comes = partition in idle or (partition >= self.partitions and own is None)
+            if comes and self.whole is not None:
+                own = self.whole if own is None else max(own, self.whole)
+            latest[partition] = own = offset if own is None else max(own, offset)
+            (on_time if offset >= self._watermark(own) else late).append(unit)
+            idle.discard(partition)
+            heard[partition] = None
+        after = replace(self, origin=origin, latest=_sorted(latest), heard=_sorted(heard), idle=tuple(sorted(idle)))
+        return after, (None, _bag(on_time), _bag(late))
+
+    def _at(self, now: datetime) -> tuple[Operator, Deltas]:
+        """Return the operator and its outputs when it is `now`."""
+        latest, before = dict(self.latest), dict(self.heard)
+        known = {*range(self.partitions), *latest}
+        heard = {each: before.get(each) or now for each in known}
+        idle = {each for each, moment in heard.items() if now - moment >= self.idle_after}
+        active = known - idle
+        whole = self.whole
+        if active and active <= latest.keys():
+            least = min(latest[each] for each in active)
+            whole = least if whole is None else max(whole, least)
+        after = replace(self, heard=_sorted(heard), idle=tuple(sorted(idle)), whole=whole)
+        if whole is None or whole == self.whole:
+            return after, (None, None, None)
+        return after, (LVarValue(self.lattice, self.origin + self._watermark(whole)), None, None)
+
+    def _watermark(self, latest: Any) -> Any:
+        return latest - self.lateness if self.lateness else latest
+
+
+def _sorted(found: dict[int, Any]) -> tuple[tuple[int, Any], ...]:
+    return tuple(sorted(found.items(), key=lambda each: each[0]))
+
+
+def _bag(units: list[Any]) -> BagValue | None:
+    return BagValue.of((unit, 1) for unit in units) if units else None
