@@ -101,7 +101,7 @@ class FloError(Displayed, Exception):
     Fix: read the lines below the message; `instead` has what to write.
     """
 
-    # `summary` and `facts` may contain `{input}`: the name of the stream at fault, filled in by the caller that knows it
+    # `summary` and `facts` may contain `{input}`: the name of the stream at fault, which the caller fills in
 
     def __init__(
         self,
