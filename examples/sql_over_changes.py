@@ -2,8 +2,8 @@
 
     python -m examples.sql_over_changes
 
-The query joins, groups and ranks, which Spark's own streaming rejects. Rows are inserted, updated and deleted, and
-after each micro-batch the view has what the query would return on the tables as they are now.
+The query joins, groups and ranks, which Spark's own streaming rejects. Rows are inserted, updated and deleted. After
+each micro-batch the view has what the query would return on the tables as they are now.
 """
 
 from __future__ import annotations

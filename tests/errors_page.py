@@ -18,9 +18,9 @@ GOLDEN = [ROOT / "tests" / "golden", ROOT / "tests" / "tables" / "golden", ROOT 
 INTRODUCTION = """\
 # Errors
 
-`make errors` writes this page from the code. Every error of a program is a `flo.FloError`. It says what failed, your line, what was
-expected and what it got, and under `instead` what to write. Almost all are raised when the program is built or started; those about
-data are raised when the data arrives.
+`make errors` writes this page from the code. Every error of a program is a `flo.FloError`. It says what failed, your
+line, what was expected and what it got, and under `instead` what to write. Almost all are raised when the program is
+built or started; those about data are raised when the data arrives.
 
 Search for the fixed words of a message. `…` stands for what depends on your program: names, types and values.
 """

@@ -36,8 +36,8 @@ def pages_below(page: Path) -> list[Path]:
 
 def test_every_page_is_in_the_navigation_once() -> None:
     found = [DOCS / "index.md"]
-    for page in found:  # grows
-        found += pages_below(page)
+    for each in found:  # grows
+        found += pages_below(each)
     assert len(found) == len(set(found))
     assert set(found) == {*DOCS.rglob("*.md"), *DOCS.rglob("*.rst")}
 
