@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+PATIENCE = 180_000
+"""Milliseconds to wait for the browser, on a machine that has much else to do."""
 IN_BROWSER = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed: apt-get install chromium"),
     pytest.mark.slow,
@@ -27,6 +29,7 @@ class Reader:
         """Open a file, or an address of this machine. A page may ask for nothing but itself and its own server."""
         context = self.browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
         page = context.new_page()
+        page.set_default_timeout(PATIENCE)
         address = place if isinstance(place, str) else place.as_uri()
         own = urlsplit(address).netloc
         page.on("console", lambda said: self.faults.append(said.text))

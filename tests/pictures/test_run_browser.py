@@ -52,7 +52,7 @@ def text_of(page: Any, tile: str) -> str:
 def wait_for(page: Any, tile: str, value: str) -> None:
     """Wait until the page has asked for more, and shows it."""
     found = f"[...document.querySelectorAll('.tile')].find(each => each.textContent.startsWith('{tile}'))"
-    page.wait_for_function(f"() => {found}?.querySelector('.value').textContent === '{value}'", timeout=60_000)
+    page.wait_for_function(f"() => {found}?.querySelector('.value').textContent === '{value}'")
 
 
 def test_a_live_page_follows_the_run(reader: Reader) -> None:
@@ -74,10 +74,10 @@ def test_a_live_page_follows_the_run(reader: Reader) -> None:
         assert page.locator(".view[open] td").all_inner_texts() == ["Ada", "1"]
         page.locator(".view summary").nth(1).focus()
         page.keyboard.press("Enter")
-        page.wait_for_function("() => document.querySelectorAll('.view[open] td').length === 4", timeout=60_000)
+        page.wait_for_function("() => document.querySelectorAll('.view[open] td').length === 4")
         assert run.asked[-1]["views"] == "0,1"
         run.known |= {"state": "failed", "error": "a <b>price</b> is missing"}
-        page.wait_for_function("() => !document.getElementById('error').hidden", timeout=60_000)
+        page.wait_for_function("() => !document.getElementById('error').hidden")
         assert page.locator("#error").inner_text() == "a <b>price</b> is missing"
         assert page.locator("#state").inner_text() == "failed"
 

@@ -14,7 +14,7 @@ import pytest
 
 import flo
 from flo.pictures.metrics import format_metrics
-from flo.pictures.run_history import Entry, History
+from flo.pictures.run_history import AGAIN, Entry, History
 from flo.pictures.run_page import run_page, view_data
 from flo.pictures.serving import Answer, PageServer
 from tests.pictures.test_pages import Checked
@@ -78,15 +78,15 @@ def test_a_history_is_thinned_out_and_loses_no_row() -> None:
 
 
 def test_a_page_gets_what_it_does_not_have() -> None:
-    history = History(most=8)
-    for version in range(6):
+    history = History(most=40)
+    for version in range(40):
         history.add(entry(version))
     assert history.to_data()["from"] == 0
-    new = history.to_data(grain=1, count=4)
-    assert (new["from"], [each["version"] for each in new["entries"]]) == (3, [3, 4, 5])
-    for version in range(6, 9):
-        history.add(entry(version))
-    assert history.to_data(grain=1, count=6)["from"] == 0, "entries were joined since"
+    new = history.to_data(grain=1, count=38)
+    assert new["from"] == 38 - AGAIN
+    assert [each["version"] for each in new["entries"]] == list(range(38 - AGAIN, 40))
+    history.add(entry(40))
+    assert history.to_data(grain=1, count=40)["from"] == 0, "entries were joined since"
 
 
 def test_figures_that_come_later_belong_to_their_micro_batch() -> None:

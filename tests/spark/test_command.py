@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import urllib.request
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -85,6 +88,34 @@ def test_a_whole_result_as_files(folder, shared, spark, capsys):
     assert main(["run", f"{folder / 'sums.py'}::whole", *given]) == 0
     assert {(row["shop"], row["sum"]) for row in spark.read.json(str(folder / "out")).collect()} == {("a", 6), ("b", 2)}
     assert not capsys.readouterr().out
+
+
+def test_the_page_is_served_until_it_is_interrupted_and_saved(folder, shared, capsys, monkeypatch):
+    served = []
+
+    def read_page():
+        said = capsys.readouterr().err
+        with urllib.request.urlopen(re.search(r"http://127\.0\.0\.1:\d+/", said)[0], timeout=60) as answer:
+            served.append(answer.read().decode())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("flo.tools.run_page.wait_for_ever", read_page)
+    given = ["--input", f"sales={folder / 'sales'}", "--ui", "--html", str(folder / "run.html")]
+    assert main(["run", f"{folder / 'sums.py'}::streamed", *given]) == 0
+    saved = (folder / "run.html").read_text(encoding="utf-8")
+    for page, live in ((served[0], "true"), (saved, "false")):
+        assert '"taken":{"sales":3}' in page
+        assert f'"live":{live}' in page
+    assert '"rows":[["a","6","1"],["b","2","1"]]' in saved or '"rows":[["b","2","1"],["a","6","1"]]' in saved
+
+
+@pytest.mark.parametrize("option", [["--ui"], ["--html", "run.html"]])
+def test_there_is_no_page_without_micro_batches(folder, capsys, option):
+    given = ["--input", f"sales={folder / 'sales' / '1.csv'}", *option]
+    assert main(["run", f"{folder / 'sums.py'}::whole", *given, "--here"]) == 2
+    assert "but --here runs in this process" in capsys.readouterr().err
+    assert main(["run", f"{folder / 'sums.py'}::whole", *given]) == 2
+    assert "all inputs of the flow are bounded" in capsys.readouterr().err
 
 
 def test_here(folder, capsys):

@@ -70,6 +70,7 @@ def test_the_figures_of_every_micro_batch(run: Run, tmp_path: Path) -> None:
     sizes = list(Checkpoint(str(tmp_path)).sizes(1))
     for level in (1, 2):
         assert last["stage_bytes"][level] >= sum(each.bytes for each in sizes if each.level == level) > 0
+    assert "stage 1, 2 shards" in OnSpark(program(), NO_SPARK)._repr_html_()
     names = [name for block in data["plan"] for name, *_ in block["operators"]]
     assert any(name.startswith("tumbling") for name in names)
 

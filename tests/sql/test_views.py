@@ -86,6 +86,7 @@ def test_views_share_what_is_equal(spark):
     )
     assert list(found._frames) == ["sales"]
     assert found.explain().partition("\n  state\n")[0].count("group_by(") == 1
+    assert "group_by(" in found._repr_html_()
 
 
 @pytest.mark.thorough

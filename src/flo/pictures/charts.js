@@ -23,6 +23,7 @@ const formats = {
     return `${trim(value)} B`;
   },
   seconds(value) {
+    if (value === 0) return "0 s";
     if (value < 0.9995) return `${value < 0.0095 && value > 0 ? trim(1000 * value) : Math.round(1000 * value)} ms`;
     if (value < 120) return `${trim(value)} s`;
     const minutes = Math.floor(value / 60);
@@ -90,7 +91,7 @@ class Chart {
     const top = 10, bottom = height - 20;
     const most = Math.max(...this.lines.flatMap(([, values]) => values.map((value) => value ?? 0)), 0);
     const highest = this.whole ? Math.max(2, roundUp(most)) : roundUp(most);
-    const marks = [0, highest / 2, highest];
+    const marks = this.whole && highest % 2 ? [0, highest] : [0, highest / 2, highest];
     this.left = 20 + 6.6 * Math.max(...marks.map((mark) => this.format(mark).length));
     this.right = width - 14;
     const y = (value) => bottom - (value / highest) * (bottom - top);

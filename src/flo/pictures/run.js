@@ -47,7 +47,7 @@ function showTiles() {
     tile("rows in", asCount(rows), speed === null ? "" : `${asCount(Math.round(speed))} a second lately`),
     tile("micro-batches", asCount(total((entry) => entry.batches)), `the last took ${asSeconds(last.seconds / last.batches)}`),
     tile("lag", lag === null ? "–" : asSeconds(lag),
-      waiting === null ? "from the source to the commit" : waiting ? `${plural(waiting, "row")} waiting` : "nothing is waiting"),
+      waiting === null ? "source to commit" : waiting ? `${plural(waiting, "row")} waiting` : "nothing is waiting"),
     tile("state", state === null ? "–" : asBytes(sum(state)), `${asBytes(last.written / last.batches)} written last`),
     tile("late rows", asCount(late), data.late.length ? data.late.join(", ") : "no windows", late ? "warm" : ""),
     tile("diverted rows", asCount(diverted), diverted ? "rows that did not fit" : "", diverted ? "bad" : ""),

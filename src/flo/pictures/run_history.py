@@ -10,6 +10,8 @@ from typing import Any
 
 MOST_ENTRIES = 600
 """A history with so many entries is thinned out: each two become one."""
+AGAIN = 16
+"""So many entries are given to a page again: some of their figures may have come later."""
 
 
 @dataclass
@@ -106,9 +108,9 @@ class History:
         return total
 
     def to_data(self, grain: int = 0, count: int = 0) -> dict[str, Any]:
-        """The entries for a page; if it has the first `count` of this grain, those from the last of them on."""
+        """The entries for a page; if it has the first `count` of this grain, only those that may be new to it."""
         with self._lock:
-            start = max(0, count - 1) if grain == self.grain else 0
+            start = max(0, count - AGAIN) if grain == self.grain else 0
             return {"grain": self.grain, "from": start, "entries": [asdict(each) for each in self.entries[start:]]}
 
 

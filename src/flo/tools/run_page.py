@@ -40,4 +40,8 @@ def keep_page(given: argparse.Namespace) -> None:
     if given.ui is not None:
         print("the run is over; the page stays until Ctrl-C", file=sys.stderr)
         with contextlib.suppress(KeyboardInterrupt):
-            threading.Event().wait()
+            wait_for_ever()
+
+
+def wait_for_ever() -> None:
+    threading.Event().wait()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from pyspark import SparkContext
 from pyspark.traceback_utils import SCCallSiteSync
@@ -53,10 +54,18 @@ def hold_description(context: SparkContext) -> Iterator[None]:
 
 
 class CallSite(SCCallSiteSync):
-    """Sets the name of the jobs that start inside. PySpark sets none while another one is set."""
+    """Sets the name of the jobs that this thread starts inside. PySpark sets none while another one is set."""
 
     def __init__(self, context: SparkContext, name: str) -> None:
         self._context, self._call_site = context, name
+
+    def __enter__(self) -> None:
+        SCCallSiteSync._spark_stack_depth += 1
+        self._context._jsc.setCallSite(self._call_site)  # also if other threads have set theirs
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        SCCallSiteSync._spark_stack_depth -= 1
+        self._context._jsc.setCallSite(None)
 
 
 def _operators(plan: Plan, level: int) -> list[str]:
