@@ -48,8 +48,9 @@ from flo.spark.tasks.state import READABLE, Shard, StateVersions
 from flo.sql.native import BESIDE, spark_schema
 from flo.tables.values import Columns, Rows, is_ordered
 
-FEW_BYTES = 1 << 22
-"""A micro-batch is small if none of its stages receives more bytes than this."""
+FEW_BYTES = 1 << 23
+"""A micro-batch is small if neither its inputs have more bytes than this, in the columns that they share, nor any of
+its stages receives more."""
 MOST_EXPECTED = 64
 """The most small micro-batches that must come in a row before one is expected to be small. The number grows each time
 that one turns out to be large."""
