@@ -62,6 +62,8 @@ QUERIES = {
     "subquery_with_several_rows": (
         "SELECT shop, (SELECT b.price FROM sales b WHERE b.shop = a.shop AND b.price < a.price) AS p FROM sales a"
     ),
+    "pivot_by_two_columns": "SELECT * FROM sales PIVOT (count(at) AS n FOR (shop, price) IN (('a', 1) AS one))",
+    "constant_struct": "SELECT c.a FROM VALUES (1, struct(2 AS b)) AS c(a, s) JOIN sales ON c.s.b = price AND c.a = 1",
     # columns
     "column_of_weights": "SELECT shop, price AS _weight FROM sales",
     "two_columns_of_one_name": "SELECT shop, price AS shop FROM sales",

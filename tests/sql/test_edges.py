@@ -101,7 +101,11 @@ def test_names(spark: Any) -> None:
     frame = spark.createDataFrame(SALES, "shop string, price int")
     text = "SELECT max(price) AS most FROM `my sales`"
     queries = {"the most": text, "twice": "SELECT 2 * most AS m FROM `the most`", "renamed": frame.toDF("a", "price")}
-    found = flo.spark.views(spark, queries, {"my sales": frame}).run(shards=1)
+    queries["dots"] = (
+        "SELECT `a.b`, initcap(`a.b`) AS `c.d`, n FROM (SELECT `a.b`, max(`p``q`) AS n FROM d GROUP BY `a.b`)"
+    )
+    found = flo.spark.views(spark, queries, {"my sales": frame, "d": frame.toDF("a.b", "p`q")}).run(shards=1)
+    assert {tuple(row) for row in found["dots"].collect()} == {("a", "A", 4, 1), ("b", "B", 10, 1), (None, None, 1, 1)}
     assert [tuple(row) for row in found["twice"].collect()] == [(20, 1)]
     assert found["renamed"].columns == ["a", "price", "_weight"]
 

@@ -312,6 +312,13 @@ class ExpressionReader(ABC):
                 return [("ignore_nulls", given.ignoreNulls())]
             case "PivotFirst":
                 kind = given.pivotColumn().dataType()
+                if kind.typeName() == "struct":
+                    raise UnsupportedQueryError(
+                        "Pivot",
+                        "Flo pivots by one column",
+                        "PIVOT (… FOR (a, b) IN …)",
+                        ("PIVOT (… FOR concat_ws('/', a, b) IN ('1/x' AS one))", "one column made of several"),
+                    )
                 return [("values", tuple(plain_value(each, kind) for each in items_of(given.pivotColumnValues())))]
             case "Percentile":
                 return [("reverse", given.reverse()), ("weighs_ends", _spark_version() < (4, 3))]
@@ -427,7 +434,12 @@ def plain_value(value: Any, jvm_type: Any) -> Any:
         return math.nan  # one object, so that equal constants are equal
     if isinstance(value, (bool, int, float, str, bytes, bytearray)):
         return bytes(value) if isinstance(value, bytearray) else value
-    raise UnsupportedQueryError("Literal", f"a constant of type {name} cannot be read", value.toString())
+    raise UnsupportedQueryError(
+        "Literal",
+        f"Flo has no constants of type {name}",
+        value.toString(),
+        ("SELECT struct(c.a, c.b) … VALUES (1, 2) AS c(a, b)", "columns of simple types"),
+    )
 
 
 def _spark_version() -> tuple[int, int]:
