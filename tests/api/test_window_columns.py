@@ -245,3 +245,14 @@ def test_a_column_of_that_name_is_not_replaced() -> None:
     with pytest.raises(flo.FloError, match="adds the column `window_end`, which `rows` already has"):
         rows.tumble(5, "at")
     assert rows.rename(window_end="old").tumble(5, "at").key is None
+
+
+def test_hop_keeps_the_key_of_its_rows() -> None:
+    flow = flo.Flow("keys")
+    rows = flow.table("rows", Keyed, key="id")
+    assert rows.hop(20, 10, "at").key == ("id", "window_start")
+
+
+class Keyed(NamedTuple):
+    id: int
+    at: int

@@ -154,6 +154,24 @@ def test_a_partition_that_is_added_counts_from_its_first_row_on(on_tables: bool)
         loop.add_partitions("clicks", 0)
 
 
+def test_verbs_of_elements_say_what_works_on_partitions() -> None:
+    flow = flo.Flow("clicks")
+    clicks = flow.input("clicks", flo.Partitioned[Click], partitions=2)
+    for verb in ("map", "filter", "flat_map"):
+        with pytest.raises(flo.CollectionError) as error:
+            getattr(clicks, verb)(lambda click: click)
+        assert f"clicks.per_key(lambda rows: rows.{verb}(…))" in str(error.value)
+    with pytest.raises(flo.OrderError, match="`clock` requires Sequence or Partitioned"):
+        flow.input("bag", flo.Bag[Click]).clock("at")  # type: ignore[call-overload]
+
+
+def test_a_late_stream_that_nothing_reads_gets_a_name_of_its_own() -> None:
+    flow = flo.Flow("clicks")
+    sums = flow.input("clicks", flo.Sequence[int]).tumbling(10, itself)
+    flow.output("sums", sums.nest(lambda window: window.sum()).flatten())
+    assert flow.run(clicks=[1, 25, 3]).late == {"sums 2": [3]}
+
+
 def sessions(bounded: bool = False) -> flo.Flow:
     """The sessions of each user, by the clock of all."""
     flow = flo.Flow("sessions")

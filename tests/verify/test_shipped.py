@@ -34,7 +34,7 @@ from tests.verify.shipped import (
     streams,
 )
 from tests.verify.shipped_functions import FUNCTIONS
-from tests.verify.shipped_operators import CASES, cases, names, reports
+from tests.verify.shipped_operators import CASES, ELSEWHERE, cases, names, reports
 
 
 def missing(base, found):
@@ -43,7 +43,8 @@ def missing(base, found):
 
 def test_all_that_is_shipped_is_in_the_catalogue():
     assert len(shipped_classes(Operator)) > 60
-    assert missing(Operator, {type(each) for case in CASES for each in operators_in(case.operator)}) == []
+    found = {type(each) for case in CASES for each in operators_in(case.operator)}
+    assert missing(Operator, found | set(ELSEWHERE)) == []
     assert missing(Collection, set(map(type, COLLECTIONS))) == []
     assert missing(Lattice, set(map(type, LATTICES))) == []
 

@@ -194,8 +194,11 @@ class Flow(Displayed):
         """Return the side outputs of late elements that nothing reads. They become outputs, so that nothing is lost."""
         late: dict[str, Stream[Any, Any]] = {}
         for stream in self._scope.unread_late(self._outputs.values()):
-            number = sum(other.split(" ")[0] == stream.name for other in late)
-            late[f"{stream.name} {number + 1}" if number else stream.name] = stream
+            taken, name, number = {*self._outputs, *late}, stream.name, 1
+            while name in taken:
+                number += 1
+                name = f"{stream.name} {number}"
+            late[name] = stream
         return late
 
     def graph(self) -> Graph:

@@ -35,6 +35,8 @@ def key_of(stream: StreamBase[Any, Any]) -> Key:
     if isinstance(stream.collection, Set):
         return _columns(stream.collection.element) or None
     vertex = stream.source
+    if vertex is not None and vertex.key is not None:
+        return vertex.key
     rule = None if vertex is None else RULES.get(type(vertex.operator))
     return None if vertex is None or rule is None else rule(vertex.operator, vertex)
 

@@ -39,6 +39,8 @@ class Vertex:
     """The body that a `nest` or a `per_key` runs."""
     late: Stream[Any, Any] | None = None
     """The side output of late elements, which must not be lost."""
+    key: tuple[str, ...] | None = None
+    """The key of its output, where the verb knows it and the operator does not say."""
 
 
 NOW = "now"

@@ -80,6 +80,8 @@ class WindowColumnVerbs(StreamBase[C_co, B_co]):
         explode = Exploding.of(START, nullable, row_layout("hop", "time", listed))
         assert explode is not None, "a list of windows"
         each = listed._then_named("hop", FlatMap(explode))
+        if (key := self.key) is not None:
+            each.source.key = (*key, START)  # a row is in each of its windows once
         return project_rows(each, "hop", {**own, START: START, END: call(END, (START,), size=size, every=every)})
 
 

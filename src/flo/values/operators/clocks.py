@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any, final, get_args
 
 from flo.core.collection import End
-from flo.core.errors import TypeMismatch
-from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values
+from flo.core.errors import OrderError, TypeMismatch
+from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.event_time import expect_durations, is_positive_duration, offset_of, origin_of, window_type
 from flo.values.keyed import KeyedValue
@@ -23,10 +23,9 @@ from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar, LVarValue
 from flo.values.operators.keyed_streams import key_note, key_portions
 from flo.values.operators.lvars import as_lvar, expect_lvar
-from flo.values.operators.sequences import expect_sequence
 from flo.values.operators.shapes import ElementKind, Unary, all_ending, consume_each, expect_declared, run_leaps
 from flo.values.partitioned import Partitioned
-from flo.values.sequence import SequenceValue
+from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, BagValue
 
 
@@ -147,6 +146,12 @@ def _in_one_partition(units: list[Any], source: Any) -> Iterable[tuple[int, Any]
     return ((0, element) for element, weight in units for _ in range(weight))
 
 
+ORDERED = (
+    ("flow.input(…, flo.Sequence[…])", "an input with an order"),
+    ("flow.input(…, flo.Partitioned[…], partitions=3)", "a log with an order within each partition"),
+)
+
+
 @final
 @dataclass(frozen=True)
 class ClockOf(Unary):
@@ -170,8 +175,9 @@ class ClockOf(Unary):
         given, bounded = inputs[0].collection, inputs[0].bounded
         if self.lateness and not is_positive_duration(self.lateness):
             raise TypeMismatch(f"the lateness of a `clock` must be a duration ≥ 0; got {self.lateness!r}")
-        rows: Any = Bag(expect_partitions(self, given).row) if isinstance(given, Partitioned) else None
-        rows = StreamType(rows or expect_sequence(self, inputs[0]), bounded)
+        expect_collection(self, inputs[0], Sequence, Partitioned, error=OrderError, instead=ORDERED)
+        rows: Any = Bag(expect_partitions(self, given).row) if isinstance(given, Partitioned) else given
+        rows = StreamType(rows, bounded)
         return StreamType(LVar(self.lattice), bounded), rows, rows
 
     def durations(self) -> dict[str, Any]:

@@ -10,7 +10,9 @@ from flo.core.elements import returned_type
 from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.element_value import ElementCollection
+from flo.values.keyed import Keyed
 from flo.values.operators.shapes import ElementKind, Unary, expect_all_of_type, expect_declared
+from flo.values.partitioned import Partitioned
 from flo.values.weighted import ZSetValue
 
 
@@ -18,6 +20,15 @@ def with_element(given: StreamType, element: Any) -> StreamType:
     """Return the same collection and boundedness with another element type."""
     assert isinstance(given.collection, ElementCollection)
     return StreamType(type(given.collection)(element), given.bounded)
+
+
+def expect_elements(operator: Operator, given: StreamType) -> None:
+    """Raise unless the input is a collection of elements. Keyed streams have them under each key."""
+    inside = f"{{input}}.per_key(lambda rows: rows.{operator.name}(…))"
+    instead = ((inside, "does it under each key"),) if isinstance(given.collection, Keyed) else ()
+    if isinstance(given.collection, Partitioned):
+        instead = ((inside, "does it in each partition"),)
+    expect_collection(operator, given, ElementCollection, instead=instead)
 
 
 @final
@@ -38,7 +49,7 @@ class Map(Unary):
     rule = "map"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_collection(self, inputs[0], ElementCollection)
+        expect_elements(self, inputs[0])
         return (with_element(inputs[0], returned_type(self.f)),)
 
     def rule_on(self, rule: str, source: ElementKind) -> str:
@@ -64,7 +75,7 @@ class Filter(Unary):
     rule = "filter"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_collection(self, inputs[0], ElementCollection)
+        expect_elements(self, inputs[0])
         return inputs
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
@@ -85,7 +96,7 @@ class FlatMap(Unary):
     rule = "flat-map"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_collection(self, inputs[0], ElementCollection)
+        expect_elements(self, inputs[0])
         return (with_element(inputs[0], item_type(returned_type(self.f))),)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:

@@ -1,0 +1,43 @@
+"""Clocks on Spark: windows of each key by the clock of all, interval joins, and the time of the outside world."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import flo
+from flo.spark.checkpoint.moments import record_moment
+from tests.spark.test_partitions import PARTITIONS, Click, at, cut_log, log_of, streamed
+
+
+def clocked() -> flo.Flow:
+    """No partition is silent for a day."""
+    flow = flo.Flow("clocked")
+    clicks = flow.input("clicks", flo.Partitioned[Click], partitions=PARTITIONS)
+    clock = clicks.clock("at", 3, idle_after=timedelta(days=1), because="a partition may be switched off")
+    plain = clicks.clock("at", 3)
+    for name, each in {"active": clock, "plain": plain}.items():
+        sums = each.rows.key_by("user").per_key(
+            lambda rows, each=each: rows.tumbling(10, clock=each).nest(lambda window: window.map(at).sum()).flatten()
+        )
+        flow.output(name, sums.entries())
+        flow.output(f"{name} late", each.late)
+    flow.output("pairs", plain.rows.join_interval(plain.rows, "user", (1, 2)))
+    return flow
+
+
+def test_clocks_on_spark(spark: Any, tmp_path: Path) -> None:
+    """The last micro-batches of a log. The time of each is recorded, and a micro-batch that runs again reads it."""
+    flow, parts = clocked(), cut_log(log_of(random.Random(5)), random.Random(5))[-3:]
+    frame = streamed(spark, tmp_path / "in", parts)
+    query = flow.on(spark).start({"clicks": frame}, checkpoint=tmp_path / "state", trigger={"availableNow": True})
+    assert query.wait(600)
+    loop = flow.loop()
+    for part, _ in parts:
+        loop.push(clicks=part)
+    loop.run()
+    assert {name: query.view(name).value() for name in loop.result()} == dict(loop.result())
+    before = datetime.now(UTC)
+    assert record_moment(str(tmp_path / "state"), len(parts) - 1) < before
