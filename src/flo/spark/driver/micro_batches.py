@@ -31,7 +31,7 @@ from flo.spark.plan.stages import POSITION, Native, Plan, Stage
 from flo.spark.session import is_narrow
 from flo.spark.tasks.blobs import REPORT, SCHEMA, SPARK, Blob, unpickle
 from flo.spark.tasks.context import Code, MicroBatch
-from flo.spark.tasks.input_task import InputTask, run_entry
+from flo.spark.tasks.input_task import MALFORMED, InputTask, run_entry
 from flo.spark.tasks.native_task import PackTask, UnpackTask
 from flo.spark.tasks.output_files import Output
 from flo.spark.tasks.sending import Sender
@@ -129,7 +129,7 @@ class MicroBatches:
     def add_input(self, name: str, given: BoundInput, divert: bool = False) -> DataFrame:
         """The rows of an input as blobs, addressed to shards."""
         entry = given.entry
-        self.narrow &= is_narrow(given.frame.schema)
+        self.narrow &= all(is_narrow(field.dataType) for field in given.frame.schema if field.name != MALFORMED)
         if given.counted:
             self.counted.add(name)
         code = Code.of((entry, self._deliveries(entry.outputs), name))
