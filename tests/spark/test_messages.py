@@ -11,6 +11,7 @@ from pyspark.sql import functions as sf
 
 import flo
 import flo.spark
+from flo.spark.messages import LONGEST
 
 pytestmark = pytest.mark.slow
 
@@ -56,6 +57,8 @@ def test_rows_of_messages(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(flo.ElementError, match="does not fit: the message is not json of Click") as caught:
         flow.on(spark).run(clicks=clicks, shards=1)
     assert ("clicks, partition 0", "offset 1") in caught.value.facts
+    long = flo.spark.rows_of_kafka(messages(spark, [b"x" * (LONGEST + 1)]), Click)
+    assert len(flow.on(spark).run(clicks=long, on_error="divert")["clicks diverted"].collect()[0].row) == LONGEST
     pairs = flo.Flow("pairs")
     pairs.output("pairs", pairs.input("pairs", flo.Bag[Pair], bounded=True))
     raw = flo.spark.rows_of_kafka(messages(spark, [b"\xff\x00"]), Pair, "raw")

@@ -1,7 +1,7 @@
 """Messages of Kafka as rows: decoded by a row type, with their partition and offset.
 
-A message that cannot be decoded ends the query. With `on_error="divert"` it is diverted: its text, the reason, the
-topic and partition as its file, and the offset as its number.
+A message that cannot be decoded ends the query. With `on_error="divert"` it is diverted: the beginning of its text, the
+reason, the topic and partition as its file, and the offset as its number.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from flo.tables.io.diverted import SCHEMA
 Encoding: TypeAlias = Literal["json", "avro", "raw"]
 MESSAGE = ("key", "value", "topic", PARTITION, OFFSET, "timestamp")
 """The columns of Spark's source for Kafka."""
+LONGEST = 10_000
+"""How many characters of a malformed message are kept. So all columns beside the rows are small."""
 CORRUPT = "_corrupt"
 """The field that Spark fills with a text that is not the JSON that it expects."""
 
@@ -99,7 +101,7 @@ def _with_rows(frame: DataFrame, kinds: pa.Schema, columns: dict[str, Column], p
             problem = problem.when(columns[field.name].isNull(), f"`{field.name}` is null")
     shown = sf.when(sf.is_valid_utf8(text := sf.col("value").cast("string")), text).otherwise(sf.hex("value"))
     where = sf.concat(sf.col("topic"), sf.lit(", partition "), sf.col(PARTITION).cast("string"))
-    parts = (shown, problem, where, sf.col(OFFSET))
+    parts = (sf.substring(shown, 1, LONGEST), problem, where, sf.col(OFFSET))
     malformed = sf.struct(*(part.alias(name) for part, name in zip(parts, SCHEMA.names, strict=True)))
     places = {name: sf.col(name) for name in (PARTITION, OFFSET) if name not in columns}
     every = {**columns, **places, MALFORMED: sf.when(problem.isNotNull(), malformed)}

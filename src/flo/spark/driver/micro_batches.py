@@ -36,7 +36,7 @@ from flo.spark.plan.stages import POSITION, Native, Plan, Stage
 from flo.spark.session import is_narrow
 from flo.spark.tasks.blobs import REPORT, SCHEMA, SPARK, Blob, unpickle
 from flo.spark.tasks.context import MICRO_BATCH, Code, MicroBatch, describe_micro_batch
-from flo.spark.tasks.input_task import InputColumns, InputTask, run_entry
+from flo.spark.tasks.input_task import MALFORMED, InputColumns, InputTask, run_entry
 from flo.spark.tasks.naming import NamedTask
 from flo.spark.tasks.native_task import PackTask, UnpackTask
 from flo.spark.tasks.output_files import Output
@@ -165,7 +165,8 @@ class MicroBatches:
             self.folder if divert else None,
         )
         self._input_names = self.names.name_inputs(given)
-        self.narrow = all(map(is_narrow, schemas))
+        fields = [field for schema in schemas for field in schema if field.name != MALFORMED]
+        self.narrow = all(is_narrow(field.dataType) for field in fields)
         self.counted = {name for name, each in given.items() if each.counted}
         return dict(zip(given, in_shared_columns([each.frame for each in given.values()], places), strict=True))
 
