@@ -84,7 +84,7 @@ class KeysTables(OnKeyed[PerKey]):
         return replace(self, inputs=of, outputs=of)
 
     def with_origins(self, like: Self) -> Self:
-        return replace(super().with_origins(like), clocks=like.clocks)
+        return replace(OnKeyed.with_origins(self, like), clocks=like.clocks)
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         return inputs
