@@ -45,7 +45,7 @@ class IntervalVerbs(StreamBase[C_co, B_co]):
         row is forgotten when the clock of the other side has passed all that it could be paired with. Rows that are
         late go to `.late` of their clock. Null keys match nothing.
         """
-        self.scope.expect_here(other, VERB, Origin.here())  # type: ignore[arg-type]
+        self.scope.expect_here(other, VERB, Origin.here())
         streams: list[Any] = [self, other]
         clocks = [find_clock(VERB, stream) for stream in streams]
         streams = [each if isinstance(each.collection, Bag) else each._then_named(VERB, ToBag()) for each in streams]
@@ -54,7 +54,7 @@ class IntervalVerbs(StreamBase[C_co, B_co]):
         low, high = _expect_interval(between, *times)
         sides = sides_of(VERB, streams[0], streams[1], on, other_on, suffix)
         left = without_null_keys(streams[0], sides.on, sides.may_be_null())
-        operator = IntervalJoin(low, high, *times, *sides.keys(), sides.into("inner"))
+        operator = IntervalJoin(low, high, times[0], times[1], *sides.keys(), sides.into("inner"))
         follows = [share_clock(VERB, left.scope, clock) for clock in clocks]
         pairs: Stream[Bag[Any], B | B2] = left._then_named(VERB, operator, streams[1], *follows)
         return pairs

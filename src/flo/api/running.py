@@ -126,7 +126,8 @@ class FlowLoop:
         loop that is restored is told again.
         """
         of = self._loop.input_types[self._inputs[expect_known(name, self._inputs, "input")]].collection
-        given = self._grown.get(name) or getattr(of, "base", of)
+        declared: Any = getattr(of, "base", of)
+        given = self._grown.get(name, declared)
         if not isinstance(given, Partitioned) or type(count) is not int or count < 1:
             raise ElementError(
                 f"`add_partitions` must get the name of a partitioned input and a number above 0; "

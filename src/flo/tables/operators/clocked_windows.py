@@ -172,7 +172,8 @@ def clocked_steps(operator: Any, inputs: Values, *, onwards: bool) -> Iterator[S
         for step in operator.consume_steps((rows,), onwards=onwards):
             yield replace(step, rule=f"{operator.rule}-row", inputs=(*step.inputs, clock))
     elif not clock.is_bottom():
-        yield Step(f"{operator.rule}-clock", (rows, clock.drained()), *operator.at(clock.value), settled=True)
+        after, outputs = operator.at(clock.value)
+        yield Step(f"{operator.rule}-clock", (rows, clock.drained()), after, outputs, settled=True)
     elif rows.end is not End.OPEN and clock.end is not End.OPEN and End.ARRIVED in (rows.end, clock.end):
         yield Step(f"{operator.rule}-terminated", (rows.passed(), clock.passed()), *operator.finished())
 

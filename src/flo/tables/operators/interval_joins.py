@@ -186,7 +186,7 @@ class IntervalTables(OnTables[IntervalJoin]):
 @register_in(CHOICES, IntervalJoin)
 def interval_join(like: IntervalJoin, inputs: StreamTypes) -> tuple[StreamTypes, Operator] | None:
     """Returns the form on tables, if the times of both sides are columns of one kind; clocks stay values."""
-    tables = [to_table_type(stream) for stream in inputs[:2]]
+    tables: list[Any] = [to_table_type(stream) for stream in inputs[:2]]
     values = tuple(map(to_value_type, inputs))
     if None in tables or any(to_output_type(out) is None for out in like.type(values)):
         return None
@@ -198,4 +198,4 @@ def interval_join(like: IntervalJoin, inputs: StreamTypes) -> tuple[StreamTypes,
     spans = (timedelta,) if kinds[0] is timedelta else (int,) if kinds[0] is int else (int, float)
     if kinds[0] is None or kinds[0] != kinds[1] or not all(type(span) in spans for span in (like.low, like.high)):
         return None
-    return (*tables, *inputs[2:]), IntervalTables(like)  # type: ignore[return-value]
+    return (*tables, *inputs[2:]), IntervalTables(like)

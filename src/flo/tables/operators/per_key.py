@@ -84,7 +84,8 @@ class KeysTables(OnKeyed[PerKey]):
         return replace(self, inputs=of, outputs=of)
 
     def with_origins(self, like: Self) -> Self:
-        return replace(super().with_origins(like), clocks=like.clocks)
+        kept = {name: getattr(like, name) for name in ("like", "inputs", "outputs", "keys", "clocks")}
+        return replace(self, **kept)
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         return inputs
