@@ -11,16 +11,10 @@ from typing import Any, NamedTuple
 import pytest
 
 import flo
-from flo.core.graph import Graph, Node, nodes, parallel, sequence
-from flo.core.nest import Nest
-from flo.core.nested import Nested
-from flo.core.structural import Wire, identity
+from flo.core.graph import nodes
 from flo.spark.checkpoint.rescale import rescale
 from flo.tables.operators.interval_joins import IntervalTables
-from flo.values.operators.clocks import ClockOf
 from flo.values.operators.interval_joins import IntervalJoin
-from flo.values.operators.sets import ToBag
-from flo.values.sequence import Sequence
 from tests.quick import is_thorough
 from tests.spark.simulated import Simulated
 
@@ -112,26 +106,6 @@ def test_pairs_are_those_of_the_rows_that_were_not_late(seed: int, tmp_path: Pat
 def test_no_schedule_and_no_cut_has_another_outcome() -> None:
     given: dict[str, Any] = {"clicks": [Click("a", 1), Click("a", 9)], "sales": {0: [Sale("a", 2), Sale("a", 10)]}}
     assert len(joined(0, 2).explore(**given).outcomes) == 1
-
-
-def itself(x: int) -> int:
-    return x
-
-
-def by_clocks() -> Graph:
-    """The pairs of the rows on time of two sequences, by their clocks."""
-    clocks = parallel(Node(None, ClockOf(itself)), Node(None, ClockOf(itself)))
-    bags = parallel(Node(None, ToBag()), Node(None, ToBag()), Node(None, identity(2)))
-    join = IntervalJoin(0, 1, itself, itself, itself, itself)
-    return sequence(clocks, Node(None, Wire(6, (1, 4, 0, 3))), bags, Node(None, join))
-
-
-@pytest.mark.thorough
-def test_the_laws_hold_for_rows_and_their_clocks() -> None:
-    report = flo.verify.check(
-        Nest(by_clocks()), Nested(Sequence(int), Sequence(int)), most=2, tries=5, examples={int: [0, 2]}
-    )
-    assert report.ok, report
 
 
 def kept_in(graph: Any) -> int:
