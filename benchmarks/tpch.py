@@ -86,7 +86,7 @@ def compare(scale: float, queries: list[str], shares: list[float], folder: Path)
     data = folder / "data"
     if not (data / WARM / QUERIES).exists():
         write_data(scale, shares, data)
-        write_data(scale / 10, shares[:1], data / WARM)
+        write_data(scale / 10, shares, data / WARM)
     texts = json.loads((data / QUERIES).read_text())
     found = {name: measure(name, data, folder / name, queries) for name in SIDES}
     rows = []
