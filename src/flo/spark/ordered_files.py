@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import permutations
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
@@ -29,7 +30,7 @@ def rows_of_files(frame: DataFrame, prefixes: Sequence[str] = ("",)) -> DataFram
     here = Origin.here()
     if isinstance(prefixes, str) or not prefixes or not all(isinstance(each, str) for each in prefixes):
         raise TypeMismatch(f"`prefixes` must be a list of texts; got {brief(prefixes)}", where=here)
-    both = [(one, other) for one in prefixes for other in prefixes if one is not other and other.startswith(one)]
+    both = [(one, other) for one, other in permutations(prefixes, 2) if other.startswith(one)]
     if both:
         raise TypeMismatch(f"a file whose name begins with {both[0][1]!r} begins with {both[0][0]!r} too", where=here)
     taken = [name for name in (PARTITION, OFFSET, MALFORMED) if name in frame.columns]

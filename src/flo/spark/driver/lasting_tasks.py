@@ -1,4 +1,4 @@
-"""A task that is made once, and runs in every micro-batch of a query, always in the same process.
+"""A task that is made once, and runs in every micro-batch of a query, in the same process if no other query runs.
 
 `DataFrame.mapInArrow` pickles its function each time, and makes a column of it with some dozens of calls into Java.
 Spark gives a task to the process that was idle for the longest time. So tasks that keep state in memory would find that
@@ -7,6 +7,7 @@ another process has changed it, unless they have a pool of processes for themsel
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -19,18 +20,21 @@ from flo.sql.catalyst import quoted
 
 OWN_POOL = {"FLO_SMALL_MICRO_BATCHES": "1"}
 """Spark has a pool of processes for each set of environment variables."""
+_lock = threading.Lock()
+"""Held while the environment of the context is changed."""
 
 
 def column_of_task(rows: DataFrame, task: Any, returns: StructType) -> Column:
     """A task for rows with these columns, as Spark knows it."""
     context = rows.sparkSession.sparkContext
     function: Any = pandas_udf(task, returns, PythonEvalType.SQL_MAP_ARROW_ITER_UDF)  # type: ignore[call-overload]
-    environment = context.environment
-    context.environment = {**environment, **OWN_POOL}
-    try:
-        column: Column = function(*(col(quoted(name)) for name in rows.columns))
-    finally:
-        context.environment = environment
+    with _lock:
+        context.environment = {**context.environment, **OWN_POOL}
+        try:
+            column: Column = function(*(col(quoted(name)) for name in rows.columns))
+        finally:  # another thread may have added variables meanwhile
+            found = {**context.environment}
+            context.environment = {name: value for name, value in found.items() if name not in OWN_POOL}
     return column
 
 

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -41,7 +42,7 @@ REMEMBERED = 32
 process, and one that had the shard before reads only what is new."""
 _shards: dict[tuple[str, int, int], tuple[str, Shard, int, Any]] = {}
 """The shards that this process has cached, by (checkpoint, level, shard): the start of the query they belong to, the
-shard, its version, and its state."""
+shard, its version, and its state. A version is cached when its files are there."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,8 @@ class StageTask:
             views, more = record.parts(here), record.more(here)
             saved = shard.save(self.batch.version, loop.graph, views, more, self.batch.oldest, writes)
             report.written += saved.bytes
-        _shards[self._key(stage, number)] = (self.batch.run, shard, self.batch.version, (loop.graph, record))
+        cached = (self.batch.run, shard, self.batch.version, (loop.graph, record))
+        writes.afterwards(partial(_shards.__setitem__, self._key(stage, number), cached))
         yield from sender.blobs()
 
     def _evict_old_shards(self) -> None:
