@@ -184,7 +184,7 @@ def test_keys_of_rows() -> None:
     flow = flo.Flow("clicks")
     rows = flow.table("clicks", row_of("int without null"), key="n")
     assert rows.tumble(5, "at").key == ("n",)
-    assert rows.hop(5, 2, "at").key is None  # a row is there once for each of its windows
+    assert rows.hop(5, 2, "at").key == ("n", "window_start")  # a row is there once for each of its windows
     assert rows.session(5, "at").key == ("n",)
 
 

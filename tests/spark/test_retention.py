@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 import flo
-from benchmarks.soak import Event, Price, soak_flow
+from benchmarks.soak import Event, Offer, Price, soak_flow
 from flo.spark.checkpoint import retention
 from flo.spark.checkpoint.commits import committed_versions
 from flo.spark.checkpoint.inspect import Checkpoint
@@ -83,7 +83,8 @@ def test_a_soak_stays_as_large_as_it_is(tmp_path, monkeypatch):
     for version in range(36):
         rows = range(version * 20, version * 20 + 20)
         events = [Event(place // 4, place % 30, 1) for place in rows]
-        query.turn({"events": events, "prices": [Price(place % 15, place, place) for place in rows]})
+        offers = [Offer(place % 30, place // 4) for place in rows]
+        query.turn({"events": events, "offers": offers, "prices": [Price(place % 15, place, place) for place in rows]})
         state = [file.stat().st_size for file in (tmp_path / "state").rglob("*.arrow")]
         files.append(len(state))
         sizes.append(sum(state))
