@@ -18,7 +18,7 @@ from flo.values.keyed import Keyed
 from flo.values.lattice_orders import And, Flat, Max
 from flo.values.lattice_structures import SetUnion
 from flo.values.lvar import LVar
-from flo.values.operators import group_aggregates, zset_asof, zset_joins, zsets
+from flo.values.operators import group_aggregates, moments, zset_asof, zset_joins, zsets
 from flo.values.operators.active_clocks import ActiveClock
 from flo.values.operators.bags import BagJoin, BagUnion, Count, Distinct, FoldUnordered, Sort, Sum
 from flo.values.operators.clocks import ClockOf, MinClock
@@ -303,6 +303,7 @@ class Sums(NamedTuple):
     total: int | None
     mean: float | None
     spread: float | None
+    bits: int | None
     twice: int | None
 
 
@@ -330,7 +331,8 @@ GROUPS = [
                 Aggregated(group_aggregates.CountRows()),
                 Aggregated(group_aggregates.SumOf(), (1,)),
                 Aggregated(group_aggregates.AverageOf(), (1,)),
-                Aggregated(group_aggregates.Variance(), (1,)),
+                Aggregated(moments.Variance(), (1,)),
+                Aggregated(group_aggregates.Bitwise("xor", 8), (1,)),
                 Aggregated(group_aggregates.LinearOf(successor), (1,)),
             ),
             Sums,

@@ -22,6 +22,7 @@ from flo.core.errors import brief
 from flo.core.type_relations import accepts, positional_parameters
 from flo.values.exact import digits_of, mean_places, mean_type, plain_type, sum_type
 from flo.values.operators import group_aggregates as on_values
+from flo.values.operators import moments
 
 NUMBERS = (int, float, bool, Decimal)
 
@@ -101,7 +102,7 @@ def _avg(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bo
     return Found(on_values.AverageOf(mean_places(plain)), or_none(mean_type(plain), kinds[0].nullable))
 
 
-def _moments(made: on_values.Moments, *, sample: bool) -> Make:
+def _moments(made: moments.Moments, *, sample: bool) -> Make:
     def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
         _expect_numbers(kinds)
         return Found(made, or_none(float, sample or _any_null(kinds)))
@@ -228,13 +229,13 @@ AGGREGATES: dict[str, Make] = {
     "sum": _sum,
     "sum_distinct": _sum_distinct,
     "avg": _avg,
-    "var_samp": _moments(on_values.Variance(1, False), sample=True),
-    "var_pop": _moments(on_values.Variance(0, False), sample=False),
-    "stddev_samp": _moments(on_values.Variance(1, True), sample=True),
-    "stddev_pop": _moments(on_values.Variance(0, True), sample=False),
-    "covar_samp": _moments(on_values.Covariance(1), sample=True),
-    "covar_pop": _moments(on_values.Covariance(0), sample=False),
-    "corr": _moments(on_values.Correlation(), sample=False),
+    "var_samp": _moments(moments.Variance(1, False), sample=True),
+    "var_pop": _moments(moments.Variance(0, False), sample=False),
+    "stddev_samp": _moments(moments.Variance(1, True), sample=True),
+    "stddev_pop": _moments(moments.Variance(0, True), sample=False),
+    "covar_samp": _moments(moments.Covariance(1), sample=True),
+    "covar_pop": _moments(moments.Covariance(0), sample=False),
+    "corr": _moments(moments.Correlation(), sample=False),
     "bool_and": _bool(on_values.AllTrue()),
     "bool_or": _bool(on_values.AnyTrue()),
     "bit_and": _bitwise("and"),

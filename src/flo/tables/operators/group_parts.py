@@ -44,6 +44,7 @@ from flo.tables.state.totals import Sums, as_array, numbers_in, sums_of
 from flo.tables.state.trace import Trace, group_equal_rows, sum_ranges, weight_overflow, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators import group_aggregates as on_values
+from flo.values.operators import moments
 from flo.values.operators.group_by import Aggregated
 
 OWNER = "=owner"
@@ -452,9 +453,9 @@ PARTS: dict[type[on_values.Aggregator], type[Part]] = {
     on_values.AllTrue: LinearPart,
     on_values.AnyTrue: LinearPart,
     on_values.Bitwise: BitsPart,
-    on_values.Variance: MomentsPart,
-    on_values.Covariance: MomentsPart,
-    on_values.Correlation: MomentsPart,
+    moments.Variance: MomentsPart,
+    moments.Covariance: MomentsPart,
+    moments.Correlation: MomentsPart,
     on_values.LinearOf: FinishedPart,
     on_values.CountDistinctOf: DistinctPart,
     on_values.SumDistinctOf: DistinctPart,

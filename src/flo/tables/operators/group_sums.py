@@ -31,6 +31,7 @@ from flo.tables.state.totals import Sums, as_array, as_decimals, as_floats, as_l
 from flo.tables.values import WEIGHT
 from flo.values.exact import root_of, to_decimal, to_float
 from flo.values.operators import group_aggregates as on_values
+from flo.values.operators import moments
 from flo.values.operators.shapes import expect_declared
 
 
@@ -158,7 +159,7 @@ class MomentsPart(Part):
 
     @property
     def _correlates(self) -> bool:
-        return isinstance(self.of.aggregator, on_values.Correlation)
+        return isinstance(self.of.aggregator, moments.Correlation)
 
     def _of_finite(self, reading: Reading, count: Indices, places: Indices) -> Any:
         """The results at these places, where all values are finite."""
@@ -168,7 +169,7 @@ class MomentsPart(Part):
         if self._correlates:
             one, other = (self._spread(reading, count, place, place).at(places) for place in (0, last))
             rows = zip(both.fractions(), one.fractions(), other.fractions(), strict=True)
-            return [on_values.correlated(*each) for each in rows]
+            return [moments.correlated(*each) for each in rows]
         less, root = getattr(aggregator, "less", 0), getattr(aggregator, "root", False)
         divisors = many * (many - less)  # exact below 2³¹
         scale = 10 ** (self._scale(0) + self._scale(last))
