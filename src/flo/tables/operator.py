@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import Enum
@@ -369,6 +370,24 @@ class OnTables(Operator, Generic[Op]):
     def consumes_all(self) -> bool:
         """Whether it can consume all that has arrived, in whatever order it arrived on its inputs."""
         return type(self).steps is OnTables.steps
+
+
+class ReadsClocks(OnTables[Op]):
+    """An operator on tables whose last inputs are clocks, which it reads after its rows."""
+
+    @abstractmethod
+    def steps_by_clock(self, inputs: Values, *, onwards: bool) -> Iterator[Step]:
+        """The steps on these inputs: each from the current state, or with `onwards` one after the other."""
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        yield from self.steps_by_clock(inputs, onwards=False)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        operator: Operator = self
+        for step in self.steps_by_clock(inputs, onwards=True):
+            yield step
+            operator, inputs = step.operator, step.inputs
+        yield from run(operator, inputs)
 
 
 def operators_on_tables() -> dict[str, type[OnTables[Operator]]]:

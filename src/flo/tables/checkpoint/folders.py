@@ -231,7 +231,7 @@ class Local(Folder):
 
 
 def _open_new(path: str) -> Any:
-    """Opens a new file to write, and makes its folder if there is none."""
+    """Creates a file to write, and its folder if that is missing."""
     try:
         return pa.OSFile(path, "wb")
     except FileNotFoundError:

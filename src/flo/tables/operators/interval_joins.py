@@ -15,14 +15,14 @@ from flo.columns.indices import Numbers, one_chunk
 from flo.columns.layout import VALUE
 from flo.columns.windowing import Times, time_kind
 from flo.core.collection import End
-from flo.core.operator import Deltas, Operator, Step, Values, run
+from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import apply_function, plain_columns, with_key
 from flo.tables.operator import (
     Cut,
     Grouping,
-    OnTables,
     Placement,
+    ReadsClocks,
     kept,
     register_in,
     to_output_type,
@@ -43,7 +43,7 @@ NO_ROWS = Timed(())
 
 @final
 @dataclass(frozen=True, eq=False)
-class IntervalTables(OnTables[IntervalJoin]):
+class IntervalTables(ReadsClocks[IntervalJoin]):
     """The rows of both sides that the clock of the other has not passed."""
 
     placement = Placement.BY_KEY
@@ -125,17 +125,7 @@ class IntervalTables(OnTables[IntervalJoin]):
         )
         return after, (self.emitted(found),)
 
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        yield from self._steps(inputs, onwards=False)
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        operator: Operator = self
-        for step in self._steps(inputs, onwards=True):
-            yield step
-            operator, inputs = step.operator, step.inputs
-        yield from run(operator, inputs)
-
-    def _steps(self, inputs: Values, *, onwards: bool) -> Iterator[Step]:
+    def steps_by_clock(self, inputs: Values, *, onwards: bool) -> Iterator[Step]:
         rows: Any = inputs[:2]
         clocks: Any = inputs[2:]
         if any(each.has_content() for each in rows):

@@ -14,10 +14,10 @@ from flo.columns.indices import Numbers, one_chunk
 from flo.columns.layout import VALUE
 from flo.columns.windowing import Times, time_kind
 from flo.core.collection import End
-from flo.core.operator import Deltas, Operator, Step, Values, run
+from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import apply_function
-from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in, to_table_type, to_value_type
+from flo.tables.operator import Cut, Grouping, Placement, ReadsClocks, kept, register_in, to_table_type, to_value_type
 from flo.tables.operators.elementwise import negated
 from flo.tables.state.expiring import Expiring, is_before
 from flo.tables.state.keys import keys_of
@@ -28,7 +28,7 @@ from flo.values.operators.retain import Retain
 
 @final
 @dataclass(frozen=True)
-class RetainTables(OnTables[Retain]):
+class RetainTables(ReadsClocks[Retain]):
     """The rows that the clock has not passed, and beside them those that it has."""
 
     placement = Placement.BY_KEY
@@ -61,17 +61,7 @@ class RetainTables(OnTables[Retain]):
             after = replace(self, waiting=self.waiting.added(rows, times.numbers[~gone]))
         return after, (self.emitted(rows), self.emitted(late, 1))
 
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        yield from self._steps(inputs, onwards=False)
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        operator: Operator = self
-        for step in self._steps(inputs, onwards=True):
-            yield step
-            operator, inputs = step.operator, step.inputs
-        yield from run(operator, inputs)
-
-    def _steps(self, inputs: Values, *, onwards: bool) -> Iterator[Step]:
+    def steps_by_clock(self, inputs: Values, *, onwards: bool) -> Iterator[Step]:
         rows: Any = inputs[0]
         clock: Any = inputs[1]
         if rows.has_content():
