@@ -116,7 +116,11 @@ def _avro(frame: DataFrame, schema: StructType, written: str | None, here: Origi
         raise TypeMismatch('`encoding="avro"` needs `avro_schema`, the schema that wrote the messages', where=here)
     # Spark decodes bytes that do not fit to a row of nulls. A record with one field has the same bytes as the field
     # alone, so that field is null then, and not a row of nulls.
-    around = {"type": "record", "name": "FloMessage", "fields": [{"name": "row", "type": json.loads(written)}]}
+    try:
+        type_of_row = json.loads(written)
+    except ValueError as error:
+        raise TypeMismatch(f"`avro_schema` is not JSON: {error}", where=here) from None
+    around = {"type": "record", "name": "FloMessage", "fields": [{"name": "row", "type": type_of_row}]}
     expect_format(frame.sparkSession, "avro")
     row = from_avro(sf.col("value"), json.dumps(around), {"mode": "PERMISSIVE"})["row"]
     kind = frame.select(row.alias("row")).schema["row"].dataType

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import uuid
 from collections import Counter
@@ -222,7 +223,7 @@ class MicroBatches:
 
     def run_micro_batch(self, rows: DataFrame, version: int, ended: set[int]) -> Outcome:
         """Runs a micro-batch on the rows of inputs: in one task if it is probably small, as the last ones were."""
-        if self.plan.natives or self._small_in_a_row < self._small_expected:
+        if self.plan.natives or self._small_in_a_row < self._small_expected or not has_own_thread():
             return self._run_stages(self._with_now(self._read(rows), version), version, ended)
         started = time.monotonic()
         found = self._in_one_task(rows, self.micro_batch(version, ended))
@@ -393,6 +394,11 @@ class MicroBatches:
         for number, changed in self.state_versions(version)[stage.level].states():
             _, views, more = Shard(self.folder, self.shards, stage.level, number, stage.graph, types).read(changed)
             yield number, ShardRecord.read(views, more)
+
+
+def has_own_thread() -> bool:
+    """Whether PySpark gives each thread of Python a thread of Java, whose properties reach only its own jobs."""
+    return os.environ.get("PYSPARK_PIN_THREAD", "true").lower() == "true"
 
 
 def most_tasks(spark: SparkSession) -> int:

@@ -208,7 +208,7 @@ class Query:
         return read_diverted(self._batches.folder, expect_known(name, dict.fromkeys(inputs), "input"), newest)
 
     def ui(self, port: int | None = None) -> PageServer:
-        """Serves a page with the plan, its figures, charts and views, on this machine only, while the query runs.
+        """Serves a page with the plan, its figures, charts and views, on this machine only, until it is closed.
 
         Without a port, a free one is chosen. The page is at `url` of what is returned, and the figures for Prometheus
         are at `/metrics`.
