@@ -151,7 +151,7 @@ class MicroBatches:
     def add_inputs(self, given: Mapping[str, BoundInput], divert: bool = False) -> dict[str, DataFrame]:
         """The rows of the inputs, all in the same columns."""
         schemas = [each.frame.schema for each in given.values()]
-        places = share_columns([field.dataType for field in schema] for schema in schemas)
+        places = share_columns([field.dataType.json() for field in schema] for schema in schemas)
         self._input_task = InputTask(
             tuple(
                 InputColumns(
@@ -215,7 +215,7 @@ class MicroBatches:
     def run_first_micro_batch(self, frames: list[DataFrame], ended: set[int]) -> Outcome:
         """Runs the first micro-batch, with the rows of batch inputs and the literals of the program."""
         parts = [self._read(reduce(DataFrame.union, frames))] if frames else []
-        if self.plan.literals:
+        if self.plan.literals or not frames:
             spark = frames[0].sparkSession if frames else self.spark
             given = pa.Table.from_batches([blob.batch() for blob in self.literal_blobs()], SCHEMA)
             parts.append(spark.createDataFrame(given, SPARK))
