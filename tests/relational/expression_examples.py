@@ -213,7 +213,7 @@ ARITHMETIC = [
     Example('c("x").ceil()', "ceil(x)"),
     Example('c("x").sqrt()', "sqrt(x)", expected=of("x", rounded_root), why="of negative numbers: NaN"),
     Example('c("y").exp()', "exp(y)", close=True),
-    Example('c("x").log()', "ln(x)", expected=of("x", logarithm), close=True, why="of 0: -inf; of less: NaN"),
+    Example('c("x").log()', "ln(x)", expected=of("x", logarithm), close=True, why="of 0: -inf; below 0: NaN"),
     Example('c("y").sin()', "sin(y)", close=True),
     Example(
         'c("a").clip(0, 5)',
@@ -222,7 +222,7 @@ ARITHMETIC = [
     ),
     Example('c("d") + c("d")', "d + d", why="exact"),
     Example('c("d") * 2', "d * 2"),
-    Example('c("d") * c("x")', "d::DOUBLE * x", close=True, why="beside a float: a float"),
+    Example('c("d") * c("x")', "d::DOUBLE * x", close=True, why="with a float: a float"),
 ]
 COMPARISONS = [
     Example('c("a") == c("b")', "a = b"),
@@ -298,7 +298,7 @@ TEXTS = [
     Example('c("s").str.starts_with("a")', "starts_with(s, 'a')"),
     Example('c("s").str.ends_with("2")', "ends_with(s, '2')", duck="suffix(s, '2')"),
     Example('c("s").str.contains("-", literal=True)', "contains(s, '-')"),
-    Example(r'c("s").str.contains(r"^\w+-\d")', r"regexp_matches(s, '^\w+-\d')", why="RE2; anywhere in the text"),
+    Example(r'c("s").str.contains(r"^\w+-\d")', r"regexp_matches(s, '^\w+-\d')", why="RE2; anywhere in the string"),
     Example('c("s").str.contains("a.b")', "regexp_matches(s, 'a.b')"),
     Example('c("s").str.replace_all("-", "+", literal=True)', "replace(s, '-', '+')"),
     Example(
@@ -319,7 +319,7 @@ TEXTS = [
     Example('flo.split_part("s", "-", -1)', "split_part(s, '-', -1)"),
     Example('c("s").str.strip_chars()', "trim(s, …)", duck="trim(s, ' \t\n\r\v\f')", why="ASCII blanks"),
     Example('c("s").str.strip_chars("-1")', "trim(s, '-1')"),
-    Example('c("t").str.pad_start(4, "0")', "lpad(t, 4, '0')", why="longer texts stay"),
+    Example('c("t").str.pad_start(4, "0")', "lpad(t, 4, '0')", why="longer strings stay as they are"),
     Example('c("t").str.zfill(4)', "lpad(t, 4, '0')", expected=of("t", lambda t: t.zfill(4)), why="after the sign"),
 ]
 HASHES = [
@@ -331,11 +331,11 @@ HASHES = [
         expected=lambda row: encoded_hash(
             b"N" if row.a is None else b"I" + str(row.a).encode(), b"N" if row.s is None else b"S" + row.s.encode()
         ),
-        why="8-byte BLAKE2b, the same everywhere; every engine of SQL has its own",
+        why="8-byte BLAKE2b, the same everywhere; every SQL engine has its own",
     ),
 ]
 CASTS = [
-    Example('c("s").cast(nw.Int64)', "CAST(s AS BIGINT)", expected=of("s", read_integer), why="blanks are errors, too"),
+    Example('c("s").cast(nw.Int64)', "CAST(s AS BIGINT)", expected=of("s", read_integer), why="blanks are errors"),
     Example(
         'flo.try_cast("s", nw.Int64)',
         "TRY_CAST(s AS BIGINT)",
@@ -436,7 +436,7 @@ ZONES = [
         'c("z").dt.to_string("%H:%M %z")',
         "strftime(z, '%H:%M %z')",
         expected=of("z", lambda z: z.astimezone(BERLIN).strftime("%H:%M %z")),
-        why="as Python writes offsets",
+        why="offsets as in Python",
     ),
 ]
 NESTED = [
@@ -444,7 +444,7 @@ NESTED = [
     Example('c("items").list.get(0)', "items[1]", why="counts from 0; null out of range"),
     Example('c("items").list.contains(7)', "list_contains(items, 7)"),
     Example('c("items").list.sort()', "list_sort(items)"),
-    Example('c("items").list.sum()', "list_sum(items)", expected=of("items", sum), why="of nothing: 0"),
+    Example('c("items").list.sum()', "list_sum(items)", expected=of("items", sum), why="of an empty list: 0"),
     Example('c("items").list.max()', "list_max(items)"),
     Example('c("tags").list.get(1)', "tags[2]"),
     Example('c("who").struct.field("age")', "who.age"),

@@ -20,10 +20,10 @@ INTRODUCTION = """\
 # Expressions
 
 `python -m tests.relational.expressions_table` writes this page. The tests run every example on values and on tables,
-with nulls and extreme values, and compare it with DuckDB, or with what is written beside it where SQL means something
-else.
+with nulls and extreme values. They compare the results with DuckDB or, where SQL differs, with the result that the
+last column describes.
 
-Expressions are those of [Narwhals](https://narwhals-dev.github.io/narwhals/), and a few functions that it does not
+Expressions are those of [Narwhals](https://narwhals-dev.github.io/narwhals/), plus a few functions that it does not
 have: `flo.split_part`, `flo.regexp_extract`, `flo.hash`, `flo.md5`, `flo.sha256`, `flo.try_cast`, `flo.greatest` and
 `flo.least`. They work wherever a verb takes columns, and mean the same on values, on tables and on Spark.
 
@@ -64,24 +64,24 @@ Row(shop='south', item=None, seconds=0)
 - A string is the name of a column where a column is expected, and a constant where a value is compared or replaced:
   `nw.col("s") == "x"`. In `then`, `otherwise`, `coalesce` and `concat_str`, a constant is `nw.lit("x")`.
 - The type of a result, and whether it can be null, follow from the expression and the types of the columns alone.
-- Integers are computed in 64 bits. A result that leaves the range is an error of the row, which names the row and the
-  expression; so is a `cast` that fails. `flo.try_cast` gives null instead.
+- Integers are computed in 64 bits. A result that leaves the range is an error that names the row and the expression. So
+  is a `cast` that fails. `flo.try_cast` gives null instead.
 - A branch of `when` is only computed for the rows that take it, so it cannot fail for others.
 - Regular expressions are those of [RE2](https://github.com/google/re2/wiki/Syntax): `\\d` and `\\w` are ASCII, and
-  there is no looking ahead or back.
-- Functions that need other rows are rejected: sums, ranks and shifts are aggregates and verbs.
+  there is no lookahead or lookbehind.
+- Functions that need other rows, such as sums, ranks and shifts, are rejected. Use aggregates and verbs for them.
 
-In the tables, `a` and `b` are integers, `x` and `y` floats, `d` decimals, `s` and `t` texts, `p` and `q` bools, `day`
+In the tables, `a` and `b` are integers, `x` and `y` floats, `d` decimals, `s` and `t` strings, `p` and `q` bools, `day`
 dates, `at` times, `z` times in Berlin, `lasts` durations, `items` and `tags` lists, and `who` rows with `name` and
-`age`. "Null" says when the result is null: `operand` if an operand is; `never`; and `also` if it can be null of
-operands that are not. The types are those of operands that are not null.
+`age`. The column "null" says when the result can be null: `operand` if an operand is null, `never`, or `also` if it can
+be null even when no operand is. The types assume operands that are not null.
 """
 REFUSALS = """\
 ## Rejected when the program is built
 
-Whatever can be known before the first row: columns that do not exist, types that do not go together, constants that do
-not fit, invalid regular expressions, formats, intervals and zones, and a filter that is not a bool. The error names
-what is wrong.
+Flo rejects everything that it can know to be wrong before the first row: columns that do not exist, types that do not
+match, constants that do not fit, invalid regular expressions, formats, intervals and zones, and a filter that is not a
+bool. The error names what is wrong.
 
 | expression | the error |
 | --- | --- |
@@ -89,7 +89,7 @@ what is wrong.
 FROM_SQL = """\
 ## From SQL
 
-The examples by their SQL. [Verbs, aggregates and joins](relational.md#from-sql) have a table of their own.
+The same examples, sorted by their SQL. [Verbs, aggregates and joins](relational.md#from-sql) have their own table.
 
 | SQL | Flo |
 | --- | --- |

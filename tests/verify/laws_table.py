@@ -35,23 +35,23 @@ ALGEBRA = (COMMUTATIVE, ASSOCIATIVE, IDEMPOTENT, ADDITIVE)
 INTRODUCTION = """\
 # The laws, and how hard each was tried
 
-`make laws` writes this page. It runs `flo.verify.check` on every collection, lattice and operator that Flo ships, and
-on some functions, and puts the reports into tables. The suite runs the same checks and compares.
+`make laws` writes this page. It runs `flo.verify.check` on every collection, lattice and operator that Flo ships and on
+some functions, and prints the reports as tables. The test suite runs the same checks and compares the results.
 
 | in a cell | |
 |---|---|
-| ∀≤2 | holds on every input of up to two elements, of a few different ones, in every schedule and every cut |
-| ∀ | holds on all combinations of a few values; of `source`, which has no input, in every schedule |
-| +60 | and on 60 inputs made at random, which may be larger |
-| proved | holds for all values, shown by the solver |
+| ∀≤2 | holds on every input of up to two elements, taken from a few values, in every schedule and every cut |
+| ∀ | holds on all combinations of a few values; for `source`, which has no input, in every schedule |
+| +60 | holds also on 60 random inputs, which may be larger |
+| proved | holds for all values: the solver proves it |
 | ✗ | does not hold; the counterexample is below the table |
-| — | was not asked |
-| … | was not looked at any more: another law is broken |
+| — | does not apply |
+| … | was not tried, because another law is broken |
 
-Where a row stands for several instances and types, ∀ gives what all of them reached, and the numbers are sums. What
-was tried are inputs of operators, pairs of a value and a delta of collections, and tuples of values of lattices and
-functions. `merge_sorted` gets only sorted sequences, and `zset_to_bag` and `zset_to_set` only weights above zero: they
-reject others.
+Where a row stands for several instances and types, ∀ gives the size that all of them reached, and the numbers are sums.
+The column "tried" counts inputs for operators, pairs of a value and a delta for collections, and tuples of values for
+lattices and functions. `merge_sorted` is tried only on sorted sequences, and `zset_to_bag` and `zset_to_set` only on
+weights above zero, because they raise an error for others.
 """
 
 
