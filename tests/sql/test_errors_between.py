@@ -41,3 +41,13 @@ def test_an_error_that_stays_is_raised(loop: Any) -> None:
         loop.push(a={A(1, 1): -1, A(1, 0): 1})
     loop.push(b={B(1, 0): -1})
     assert loop.pull("rows").num_rows == 0
+
+
+def test_the_least_integer_is_no_place_in_an_array(spark: Any) -> None:
+    """Batch Spark reads memory beside the array."""
+    flow = flo.Flow("items")
+    a = flow.input("a", flo.ZSet[A])
+    query = "SELECT element_at(collect_list(x), CAST(min(k) AS INT)) AS x FROM a"
+    flow.output("rows", flow.sql(query, a=a))
+    with pytest.raises(SqlError, match="INVALID_ARRAY_INDEX_IN_ELEMENT_AT"):
+        flow.run(a=[A(-(2**31), 1)])
