@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.evaluation import Rows
+from flo.spark.tasks.context import Code
 from flo.sql import plan
 from flo.sql.catalyst import UnsupportedQueryError, items_of, stand_in
 from flo.sql.nodes import Node, SqlError, evaluate
@@ -57,7 +58,7 @@ def plan_all(spark: Any, expressions: Sequence[str], table: pa.Table) -> list[Pl
             relation = read_frame(frame, {number: "extremes"})
             assert isinstance(relation, plan.Project)
             return [
-                Planned(text, named.given, given)
+                Planned(text, Code.of(named.given).load(), given)  # as tasks get it
                 for text, named, given in zip(texts, relation.given, native, strict=True)
             ]
         except (PySparkException, UnsupportedQueryError) as error:

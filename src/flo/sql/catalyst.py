@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from flo.columns.row_types import _type_of_spark
 from flo.core.errors import FloError
-from flo.sql.nodes import Node, column, is_opaque, literal
+from flo.sql.nodes import Months, Node, column, is_opaque, literal
 from flo.sql.plan import Named, Order, Relation
 from flo.sql.registry import MONTHS
 
@@ -426,7 +426,7 @@ def plain_value(value: Any, jvm_type: Any) -> Any:
         return datetime.datetime(1970, 1, 1, tzinfo=zone) + datetime.timedelta(microseconds=int(value))
     if name.startswith("interval "):  # not those of months, days and microseconds
         months = "month" in name or "year" in name
-        return pa.MonthDayNano([int(value), 0, 0]) if months else datetime.timedelta(microseconds=int(value))
+        return Months(int(value)) if months else datetime.timedelta(microseconds=int(value))
     if name == "array":
         kind = jvm_type.elementType()
         return tuple(plain_value(each, kind) for each in value.toObjectArray(kind))

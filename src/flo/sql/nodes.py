@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -97,6 +97,17 @@ class Node(ColumnFunction):
 
 def column(name: str, kind: pa.DataType, nullable: bool) -> Node:
     return Node("AttributeReference", kind, nullable, (), (("column", name),))
+
+
+class Months(NamedTuple):
+    """A constant number of months, as Arrow takes it. Arrow's own `MonthDayNano` cannot be pickled."""
+
+    months: int
+    days: int = 0
+    nanoseconds: int = 0
+
+    def __str__(self) -> str:
+        return f"INTERVAL '{self.months}' MONTH"
 
 
 def literal(value: Any, kind: pa.DataType) -> Node:

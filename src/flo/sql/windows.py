@@ -14,7 +14,7 @@ from flo.api.window_functions import WindowSpec
 from flo.sql import plan
 from flo.sql.aggregates import Aggregates, Computed, counted, packed, sum_type, unpacked
 from flo.sql.catalyst import UnsupportedQueryError
-from flo.sql.nodes import ZERO, Node, cast
+from flo.sql.nodes import ZERO, Months, Node, cast
 
 RANKS = {
     "RowNumber": "row_number",
@@ -126,7 +126,7 @@ class _Windows(Computed):
     def _frame(self, frame: tuple[str, Any, Any]) -> dict[str, tuple[Any, Any]]:
         """Return a frame by its mode. The offsets of a range of dates are days."""
         mode, *bounds = frame
-        if any(isinstance(each, pa.MonthDayNano) for each in bounds):
+        if any(isinstance(each, Months) for each in bounds):
             raise UnsupportedQueryError(
                 "WindowExpression",
                 "months differ in length, and Flo maintains frames of a fixed length",
