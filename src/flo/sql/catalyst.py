@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from flo.columns.row_types import _type_of_spark
 from flo.core.errors import FloError
-from flo.sql.nodes import Months, Node, column, is_opaque, literal
+from flo.sql.nodes import UNICODE, Months, Node, column, is_opaque, literal
 from flo.sql.plan import Named, Order, Relation
 from flo.sql.registry import MONTHS
 
@@ -51,8 +51,6 @@ MODES = ("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder",
 """Classes that have an evaluation mode: ANSI, LEGACY or TRY."""
 CHECKED = ("UnaryMinus", "Abs", "Ceil", "Floor", "GetArrayItem", "ElementAt", "MakeDate")
 """Classes that raise an error or do not."""
-ICU = "spark.sql.icu.caseMappings.enabled"
-"""Whether upper and lower case follow ICU. Otherwise they depend on the version of Java."""
 ZONED = (
     "Hour",
     "Minute",
@@ -179,7 +177,8 @@ class ExpressionReader(ABC):
     names: dict[int, Node] = field(default_factory=dict)
     """Columns by their number in Catalyst."""
     taken: dict[str, int] = field(default_factory=dict)
-    uses_icu: bool = True
+    unicode: int | None = None
+    """The version of Unicode that upper and lower case follow. None if it is that of Java."""
 
     @abstractmethod
     def relation(self, node: Any) -> Relation:
@@ -278,8 +277,8 @@ class ExpressionReader(ABC):
                 return [("mode", "ANSI" if checks else "LEGACY"), *outside]
             case _ if name in ZONED:
                 return _zone(given)
-            case "Upper" | "Lower" | "InitCap" if not self.uses_icu:
-                return [("variant", "the letters of Java")]
+            case "Upper" | "Lower" | "InitCap":
+                return [("variant", "the letters of Java") if self.unicode is None else (UNICODE, self.unicode)]
             case "Size":
                 return [("size_of_null", given.legacySizeOfNull())]
             case "InSet":
@@ -404,6 +403,13 @@ def _items(scala_set: Any) -> list[Any]:
     while items.hasNext():
         found.append(items.next())
     return found
+
+
+def unicode_of(spark: Any) -> int | None:
+    """Return the version of Unicode that upper and lower case follow: that of ICU. None if they follow Java."""
+    if spark.conf.get("spark.sql.icu.caseMappings.enabled", "true") != "true":
+        return None
+    return int(spark._jvm.com.ibm.icu.lang.UCharacter.getUnicodeVersion().getMajor())
 
 
 def _value(given: Any) -> Any:

@@ -20,6 +20,9 @@ from flo.core.errors import ElementError
 from flo.sql.registry import Data, Function, functions
 from flo.sql.sql_text import sql_text
 
+UNICODE = "unicode"
+"""The option with the version of Unicode that Spark knows. It is not shown: a query is the same with a newer Spark."""
+
 
 class SqlError(ElementError):
     """An error that Spark raises for a row in ANSI mode: `condition` is the name that Spark gives it.
@@ -81,7 +84,7 @@ class Node(ColumnFunction):
         parts = [child.text for child in self.children]
         if self.name == "Literal":
             return f"{self.option('value')!r}"
-        shown = [f"{name}={value!r}" for name, value in self.options]
+        shown = [f"{name}={value!r}" for name, value in self.options if name != UNICODE]
         return f"{self.name}({', '.join([*parts, *shown])})" + (f": {self.type}" if self.name == "Cast" else "")
 
     @property

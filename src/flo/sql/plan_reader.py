@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flo.sql import plan
-from flo.sql.catalyst import ICU, ExpressionReader, UnsupportedQueryError, items_of, plain_value
+from flo.sql.catalyst import ExpressionReader, UnsupportedQueryError, items_of, plain_value, unicode_of
 from flo.sql.nodes import Node, column
 from flo.sql.plan import Named, Relation
 from flo.sql.rejections import REWRITES, SESSIONS, expect_maintainable, reject
@@ -31,7 +31,7 @@ def read_frame(frame: Any, inputs: Mapping[int, str]) -> Relation:
     """Return the optimised plan of a DataFrame. `inputs` has the names of stand-ins by their numbers."""
     execution = frame._jdf.queryExecution()
     expect_maintainable(execution.analyzed())
-    reader = _Reader(dict(inputs), uses_icu=frame.sparkSession.conf.get(ICU, "true") == "true")
+    reader = _Reader(dict(inputs), unicode=unicode_of(frame.sparkSession))
     return reader.relation(execution.optimizedPlan())
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.sql.functions.texts import by_row, is_constant
-from flo.sql.nodes import Node, SqlError
+from flo.sql.nodes import UNICODE, Node, SqlError
 from flo.sql.registry import Compute, Data, Family, declare, of
 
 
@@ -51,50 +51,71 @@ def _quoted(sign: str) -> str:
 
 
 NEWER = {
-    0xA7DC: 0x19B,
-    0xA7CB: 0x264,
-    0x1C89: 0x1C8A,
-    0xA7CC: 0xA7CD,
-    0xA7CE: 0xA7CF,
-    0xA7D2: 0xA7D3,
-    0xA7D4: 0xA7D5,
-    0xA7DA: 0xA7DB,
-    **{0x10D50 + place: 0x10D70 + place for place in range(22)},
-    **{0x16EA0 + place: 0x16EBB + place for place in range(25)},
+    16: {
+        0xA7DC: 0x19B,
+        0xA7CB: 0x264,
+        0x1C89: 0x1C8A,
+        0xA7CC: 0xA7CD,
+        0xA7DA: 0xA7DB,
+        **{0x10D50 + place: 0x10D70 + place for place in range(22)},
+    },
+    17: {
+        0xA7CE: 0xA7CF,
+        0xA7D2: 0xA7D3,
+        0xA7D4: 0xA7D5,
+        **{0x16EA0 + place: 0x16EBB + place for place in range(25)},
+    },
 }
-"""Capital and small letters that Spark knows, and Python does not before some version: Unicode 15 to 17."""
+"""Capital and small letters by the version of Unicode that has added them. Spark may know more of them than Python."""
 
 
-def upper(text: str) -> str:
-    return text.upper().translate(_CAPITAL)
+@cache
+def _small(unicode: int) -> dict[int, int]:
+    """The small letters of the capital ones that were added up to a version of Unicode."""
+    return {
+        capital: small for version, added in NEWER.items() if version <= unicode for capital, small in added.items()
+    }
 
 
-def lower(text: str) -> str:
-    return text.lower().translate(NEWER)
+@cache
+def _capital(unicode: int) -> dict[int, int]:
+    return {small: capital for capital, small in _small(unicode).items()}
 
 
-def capitalise(text: str) -> str:
+def upper(text: str, unicode: int) -> str:
+    return text.upper().translate(_capital(unicode))
+
+
+def lower(text: str, unicode: int) -> str:
+    return text.lower().translate(_small(unicode))
+
+
+def capitalise(text: str, unicode: int) -> str:
     """initcap: words are what lies between spaces. The first letter is in title case: ǅ."""
-    return " ".join(map(_capitalised, text.split(" ")))
+    return " ".join(_capitalised(word, unicode) for word in text.split(" "))
 
 
-def _capitalised(word: str) -> str:
+def _capitalised(word: str, unicode: int) -> str:
     first = word[:1]
-    return first.title().translate(_CAPITAL) + lower(word)[len(lower(first)) :]
+    return first.title().translate(_capital(unicode)) + lower(word, unicode)[len(lower(first, unicode)) :]
 
 
-_CAPITAL = {small: capital for capital, small in NEWER.items()}
-
-
-def _cased(name: str, python: Callable[[str], str]) -> Compute:
-    """Upper and lower case: letters beyond ASCII may become several, and are changed by row."""
-    function = getattr(pc, f"ascii_{name}")
+def _by_row(python: Callable[[str, int], str]) -> Compute:
+    """Letters beyond ASCII may become several, and are changed by row."""
 
     def compute(node: Node, operands: list[Data]) -> Data:
-        plain = pc.string_is_ascii(operands[0])
-        if not pc.all(plain, min_count=0).as_py():
-            return by_row(python, operands, node.type)
-        return function(operands[0])
+        return by_row(lambda text: python(text, node.option(UNICODE)), operands, node.type)
+
+    return compute
+
+
+def _cased(name: str, python: Callable[[str, int], str]) -> Compute:
+    """Upper and lower case."""
+    in_ascii, in_unicode = getattr(pc, f"ascii_{name}"), _by_row(python)
+
+    def compute(node: Node, operands: list[Data]) -> Data:
+        plain = pc.all(pc.string_is_ascii(operands[0]), min_count=0).as_py()
+        return in_ascii(operands[0]) if plain else in_unicode(node, operands)
 
     return compute
 
@@ -102,5 +123,5 @@ def _cased(name: str, python: Callable[[str], str]) -> Compute:
 TEXT = Family.STRING
 declare("Like", "{} LIKE {}", [of(TEXT, TEXT)], _like)
 declare("Upper", "upper({})", [of(TEXT)], _cased("upper", upper))
-declare("InitCap", "initcap({})", [of(TEXT)], lambda node, operands: by_row(capitalise, operands, node.type))
+declare("InitCap", "initcap({})", [of(TEXT)], _by_row(capitalise))
 declare("Lower", "lower({})", [of(TEXT)], _cased("lower", lower))

@@ -169,13 +169,6 @@ def _pad(*, left: bool) -> Callable[[str, int, str], str]:
     return pad
 
 
-def _translate(text: str, signs: str, others: str) -> str:
-    table: dict[int, str | None] = {}
-    for place, sign in enumerate(signs):
-        table.setdefault(ord(sign), others[place] if place < len(others) else None)
-    return text.translate(table)
-
-
 def _overlay(text: str, other: str, position: int, length: int) -> str:
     count = length if length >= 0 else len(other)
     return cut(text, 1, position - 1) + other + cut(text, position + count, 2**31 - 1)
@@ -216,7 +209,6 @@ declare("StringLPad", "lpad({}, {}, {})", [of(TEXT, INTEGER, TEXT)], _rows(_pad(
 declare("StringRPad", "rpad({}, {}, {})", [of(TEXT, INTEGER, TEXT)], _rows(_pad(left=False)))
 declare("StringRepeat", "repeat({}, {})", [of(TEXT, INTEGER)], _rows(lambda text, count: text * count))
 declare("StringSpace", "space({})", [of(INTEGER)], _rows(lambda count: " " * count))
-declare("StringTranslate", "translate({}, {}, {})", [of(TEXT, TEXT, TEXT)], _rows(_translate))
 declare("Overlay", "overlay({}, {}, {}, {})", [of(TEXT, TEXT, INTEGER, INTEGER)], _rows(_overlay))
 declare("Reverse", "reverse({})", [of(TEXT)], lambda node, operands: pc.utf8_reverse(operands[0]))
 declare("Length", "length({})", [of(TEXT)], lambda node, operands: pc.utf8_length(operands[0]))

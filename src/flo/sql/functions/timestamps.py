@@ -14,7 +14,7 @@ from flo.sql.functions.dates import UNITS, floor_to, months_of
 from flo.sql.functions.decimals import rescaled, size_of, widen
 from flo.sql.functions.time_casts import SECOND, floor_divide
 from flo.sql.functions.zones import DAY, INSTANT, LOCAL, days_of, micros_of_day, to_instants, to_local
-from flo.sql.nodes import Node, SqlError, as_array
+from flo.sql.nodes import Node, as_array
 from flo.sql.registry import Compute, Data, Family, constant, declare, of
 
 AT, LOCALLY = Family.TIMESTAMP, Family.LOCAL
@@ -145,17 +145,6 @@ def _to_units(unit: int) -> Compute:
     return lambda node, operands: floor_divide(pc.cast(operands[0], MICROS), unit)
 
 
-def _of_units(unit: int) -> Compute:
-    def compute(node: Node, operands: list[Data]) -> Data:
-        data = pc.cast(operands[0], MICROS)
-        try:
-            return pc.cast(pc.multiply_checked(data, unit), INSTANT)
-        except pa.ArrowInvalid:
-            raise SqlError("DATETIME_OVERFLOW", "there is no such timestamp") from None
-
-    return compute
-
-
 def _same_bits(node: Node, operands: list[Data]) -> Data:
     return pc.cast(pc.cast(operands[0], MICROS), node.type)
 
@@ -188,9 +177,7 @@ for _class, _sql in (("UnixTimestamp", "unix_timestamp({})"), ("ToUnixTimestamp"
 declare("UnixSeconds", "unix_seconds({})", [of(AT)], _to_units(SECOND))
 declare("UnixMillis", "unix_millis({})", [of(AT)], _to_units(1000))
 declare("UnixMicros", "unix_micros({})", [of(AT)], _to_units(1))
-declare("SecondsToTimestamp", "timestamp_seconds({})", [of(Family.INTEGER)], _of_units(SECOND))
-declare("MillisToTimestamp", "timestamp_millis({})", [of(Family.INTEGER)], _of_units(1000))
-declare("MicrosToTimestamp", "timestamp_micros({})", [of(Family.INTEGER)], _of_units(1))
+declare("MicrosToTimestamp", "timestamp_micros({})", [of(Family.INTEGER)], _same_bits)
 declare(
     "PreciseTimestampConversion",
     "window({}, '1 hour').start",
