@@ -23,6 +23,7 @@ from flo.values.operators.active_clocks import ActiveClock
 from flo.values.operators.bags import BagJoin, BagUnion, Count, Distinct, FoldUnordered, Sort, Sum
 from flo.values.operators.clocks import ClockOf, MinClock
 from flo.values.operators.elementwise import Filter, FlatMap, Map
+from flo.values.operators.final import FinalGroups
 from flo.values.operators.group_by import Aggregated, GroupBy
 from flo.values.operators.interval_joins import IntervalJoin
 from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, KeyedJoin, KeyPartitions, MapValues
@@ -143,6 +144,32 @@ AS_OFTEN_AS_LONG: Graph = sequence(one(tee), parallel(one(identity()), one(Count
 def prepared(operator: Operator, *before: Operator) -> Nest:
     """An operator that takes only some data, behind others that make it."""
     return Nest(sequence(*map(one, before), one(operator)))
+
+
+def end_of(row: tuple[int, int]) -> int:
+    """The end of the window of two instants that the time of a row is in."""
+    return row[0]
+
+
+def windowed(pair: tuple[int, int]) -> tuple[int, int]:
+    """The end of the window of a pair, and its number."""
+    return pair[1] // 2 * 2 + 2, pair[0]
+
+
+class Ended(NamedTuple):
+    end: int
+    rows: int
+    total: int | None
+
+
+SUMS_OF_WINDOWS = (Aggregated(group_aggregates.CountRows()), Aggregated(group_aggregates.SumOf(), (1,)))
+FINAL: Graph = sequence(
+    one(ClockOf(when, 1)),
+    parallel(one(identity()), sequence(one(ToZSet()), one(Map(windowed))), one(drop)),
+    one(swap),
+    one(FinalGroups(GroupBy(1, SUMS_OF_WINDOWS, Ended), end_of)),
+)
+"""The groups of windows, of rows that their clock has seen."""
 
 
 def sources(*collections: Collection) -> list[Case]:
@@ -407,6 +434,7 @@ NESTS = [
     *each(Nest(AS_OFTEN_AS_LONG), Nested(INTS)),
     *each(Nest(one(Zip())), Nested(INTS, INTS)),
     *each(Nest(one(Take(1))), Nested(INTS)),
+    *each(Nest(FINAL), Nested(PAIRS)),
     *each(NestedLast(), *NESTED),
     *each(NestedLast(2), Nested(INTS, BAG)),
     *each(Flatten(), *NESTED, Nested(StreamType(INTS, bounded=False))),
