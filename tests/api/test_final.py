@@ -12,11 +12,21 @@ import narwhals as nw
 import pytest
 
 import flo
-from flo.core.graph import nodes
+import flo.verify
+from flo.core.graph import Node, nodes, parallel, sequence
+from flo.core.nest import Nest
+from flo.core.nested import Nested
 from flo.core.operator import Step
+from flo.core.structural import Wire, identity
 from flo.spark.checkpoint.rescale import rescale
 from flo.tables.operators.final import FinalTables
+from flo.values.operators.clocks import ClockOf
+from flo.values.operators.elementwise import Map
 from flo.values.operators.final import FinalGroups
+from flo.values.operators.group_aggregates import CountRows
+from flo.values.operators.group_by import Aggregated, GroupBy
+from flo.values.operators.zsets import ToZSet
+from flo.values.sequence import Sequence
 from tests.quick import is_thorough
 from tests.spark.simulated import Simulated
 
@@ -186,6 +196,39 @@ def explored_sessions() -> Any:
 def test_a_session_that_has_closed_stays_as_it_is_in_every_schedule() -> None:
     ((counts, *_),) = explored_sessions().outcomes
     assert counts.size() == 2
+
+
+class Ended(NamedTuple):
+    end: int
+    n: int
+
+
+def time_of(x: int) -> int:
+    return x
+
+
+def windowed(x: int) -> tuple[int, int]:
+    """The end of the window of two instants that a time is in, and the time."""
+    return x // 2 * 2 + 2, x
+
+
+def first_of(row: tuple[int, int]) -> int:
+    return row[0]
+
+
+@pytest.mark.thorough
+def test_the_laws() -> None:
+    """Of the operator behind the clock of its rows."""
+    groups = GroupBy(1, (Aggregated(CountRows()),), Ended)
+    kept = sequence(Node(None, ToZSet()), Node(None, Map(windowed)))
+    graph = sequence(
+        Node(None, ClockOf(time_of, 1)),
+        parallel(Node(None, identity()), kept, Node(None, Wire(1, ()))),
+        Node(None, Wire(2, (1, 0))),
+        Node(None, FinalGroups(groups, first_of)),
+    )
+    report = flo.verify.check(Nest(graph), Nested(Sequence(int)), most=2, tries=10, examples={int: [0, 4]})
+    assert report.ok, str(report)
 
 
 def test_a_clock_that_overtakes_rows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -394,14 +437,14 @@ def test_what_is_rejected() -> None:
         (counts(rows.session(5, "at"), "window_start"), "must be those of windows"),
         (counts(rows.tumble(10, "at").rename(window_start="s", window_end="e").session(5, "at"), "e"), "of windows"),
         (counts(sales.to_zset().tumble(10, "at")), "the rows of `sales` may come behind it"),
-        (counts(clock.late.to_zset().tumble(10, "at")), "made by `clock`"),
+        (counts(clock.late.to_zset().tumble(10, "at")), "may come behind it"),
         (counts(by_sold.rows.to_zset().tumble(10, "sold")), "may come behind it"),
-        (counts(tumbled.join(users.select("user"), on="user")), "made by `join`"),
-        (counts(rows.join(users.select("user"), on="user").tumble(10, "at")), "made by `join`"),
+        (counts(tumbled.join(users.select("user"), on="user")), "treat each row alone; `join` does not"),
+        (counts(rows.join(users.select("user"), on="user").tumble(10, "at")), "treat each row alone; `join` does not"),
         (counts(tumbled.union(others.tumble(10, "at"))), "the rows of `others` may come behind it"),
-        (counts(tumbled.top(1, "at", by="user")), "made by `top`"),
-        (counts(tumbled.distinct(on="user", order_by="at")), "made by `distinct`"),
-        (counts(rows.retain("at", clock, 5).tumble(10, "at")), "made by `retain`"),
+        (counts(tumbled.top(1, "at", by="user")), "treat each row alone; `top` does not"),
+        (counts(tumbled.distinct(on="user", order_by="at")), "treat each row alone; `distinct` does not"),
+        (counts(rows.retain("at", clock, 5).tumble(10, "at")), "treat each row alone; `retain` does not"),
         (counts(rows.tumble(10, "sold")), "`tumble` is by `sold`"),
         (counts(rows.session(10, "sold")), "`session` is by `sold`"),
         (counts(rows.tumble(10, nw.col("at") + 1)), "`tumble` is by a computed time"),

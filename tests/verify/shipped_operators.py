@@ -146,32 +146,6 @@ def prepared(operator: Operator, *before: Operator) -> Nest:
     return Nest(sequence(*map(one, before), one(operator)))
 
 
-def end_of(row: tuple[int, int]) -> int:
-    """The end of the window of two instants that the time of a row is in."""
-    return row[0]
-
-
-def windowed(pair: tuple[int, int]) -> tuple[int, int]:
-    """The end of the window of a pair, and its number."""
-    return pair[1] // 2 * 2 + 2, pair[0]
-
-
-class Ended(NamedTuple):
-    end: int
-    rows: int
-    total: int | None
-
-
-SUMS_OF_WINDOWS = (Aggregated(group_aggregates.CountRows()), Aggregated(group_aggregates.SumOf(), (1,)))
-FINAL: Graph = sequence(
-    one(ClockOf(when, 1)),
-    parallel(one(identity()), sequence(one(ToZSet()), one(Map(windowed))), one(drop)),
-    one(swap),
-    one(FinalGroups(GroupBy(1, SUMS_OF_WINDOWS, Ended), end_of)),
-)
-"""The groups of windows, of rows that their clock has seen."""
-
-
 def sources(*collections: Collection) -> list[Case]:
     data = {Sequence: [1, 2], Bag: [1, 1], Set: {1, 2}}
     return [
@@ -262,6 +236,7 @@ UNORDERED = [
 
 ELSEWHERE: dict[type[Operator], str] = {
     IntervalJoin: "its clocks must be those of its rows: tests/api/test_join_interval.py",
+    FinalGroups: "its clock must be that of its rows: tests/api/test_final.py",
     ActiveClock: "it depends on when `now` comes, and says so: tests/values/test_idle_partitions.py",
 }
 """Operators that have no laws on any inputs whatever, and where they are checked."""
@@ -434,7 +409,6 @@ NESTS = [
     *each(Nest(AS_OFTEN_AS_LONG), Nested(INTS)),
     *each(Nest(one(Zip())), Nested(INTS, INTS)),
     *each(Nest(one(Take(1))), Nested(INTS)),
-    *each(Nest(FINAL), Nested(PAIRS)),
     *each(NestedLast(), *NESTED),
     *each(NestedLast(2), Nested(INTS, BAG)),
     *each(Flatten(), *NESTED, Nested(StreamType(INTS, bounded=False))),
