@@ -37,7 +37,6 @@ class FinalVerbs(StreamBase[C_co, B_co]):
         """
         expect_kind(VERB, self, ZSet)
         expect_clock(VERB, clock)
-        self.scope.expect_here(clock, VERB, Origin.here())
         vertex, groups = _expect_groups(self)
         if not groups.keys:
             raise _without_window(self)
