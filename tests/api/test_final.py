@@ -19,7 +19,7 @@ from flo.core.nested import Nested
 from flo.core.operator import Step
 from flo.core.structural import Wire, identity
 from flo.spark.checkpoint.rescale import rescale
-from flo.tables.operators.final import FinalTables
+from flo.tables.operators.final import Ending, FinalSums, FinalTables
 from flo.values.operators.clocks import ClockOf
 from flo.values.operators.elementwise import Map
 from flo.values.operators.final import FinalGroups
@@ -351,51 +351,60 @@ def test_a_row_whose_window_does_not_end_behind_it_is_an_error() -> None:
 
 def kept_in(graph: Any) -> int:
     """The rows that `final` keeps."""
-    (final,) = (node.operator for node in nodes(graph) if isinstance(node.operator, (FinalGroups, FinalTables)))
-    if isinstance(final, FinalTables):
-        return final.waiting.rows
-    return sum(len(rows) for rows in final.waiting.to_dict().values())
+    (final,) = (node.operator for node in nodes(graph) if isinstance(node.operator, (FinalGroups, Ending)))
+    if isinstance(final, FinalSums):
+        return max(final.waiting.rows, final.totals.rows)
+    return final.waiting.rows if isinstance(final, Ending) else sum(map(len, final.waiting.to_dict().values()))
 
 
-def counted() -> flo.Flow:
+def counted(**more: Any) -> flo.Flow:
     flow = flo.Flow("counted")
     clock = flow.input("clicks", flo.Sequence[Click]).clock("at")
     rows = clock.rows.to_zset().tumble(SIZE, "at")
-    flow.output("counts", rows.group_by("window_end", "user").agg(n=flo.count(), most=flo.max("at")).final(clock))
+    flow.output("counts", rows.group_by("window_end", "user").agg(n=flo.count(), **more).final(clock))
     return flow
 
 
-@pytest.mark.parametrize("on_tables", [False, True])
-def test_state_is_the_rows_of_open_windows(on_tables: bool) -> None:
-    flow, most = counted(), 0
-    loop: Any = flow.on(flo.here).loop() if on_tables else flow.loop()
-    for start in range(0, 4000, 20):
-        loop.push(clicks=[Click("a", start + n) for n in range(20)])
-        if not on_tables:
+@pytest.mark.parametrize(
+    ("place", "more", "most"), [(None, {}, 40), (flo.here, {}, 30), (flo.here, {"most": flo.max("at")}, 500)]
+)
+def test_state_is_the_rows_or_groups_of_open_windows(place: Any, more: Any, most: int) -> None:
+    flow, kept = counted(**more), 0
+    loop: Any = flow.loop() if place is None else flow.on(place).loop()
+    for start in range(0, 4000, 40):
+        loop.push(clicks=[Click("a", start + n) for n in range(40)])
+        if place is None:
             loop.run()
-        most = max(most, kept_in(loop.graph))
-    assert most <= (300 if on_tables else 20)
+        kept = max(kept, kept_in(loop.graph))
+    assert kept <= most
 
 
-def test_the_form_on_tables_is_used_and_resumes(tmp_path: Path) -> None:
-    flow = counted()
+@pytest.mark.parametrize(
+    ("more", "form", "groups"),
+    [
+        ({}, FinalSums, {(10, "a", 2): 1, (20, "b", 2): 1}),
+        ({"most": flo.max("at")}, FinalTables, {(10, "a", 2, 9): 1, (20, "b", 2, 13): 1}),
+    ],
+)
+def test_the_forms_on_tables_are_used_and_resume(tmp_path: Path, more: Any, form: type, groups: Any) -> None:
+    flow = counted(**more)
     loop, again = flow.on(flo.here).loop(), flow.on(flo.here).loop()
     loop.push(clicks=[Click("a", 1), Click("a", 9), Click("b", 12)])
     loop.checkpoint(tmp_path)
     again.restore(tmp_path)
     again.push(clicks=[Click("b", 13), Click("a", 21)])
-    assert groups_in(again.result()["counts"]) == {(10, "a", 2, 9): 1, (20, "b", 2, 13): 1}
-    assert any(isinstance(node.operator, FinalTables) for node in nodes(loop.graph))
+    assert groups_in(again.result()["counts"]) == groups
+    assert [type(node.operator) for node in nodes(loop.graph) if isinstance(node.operator, Ending)] == [form]
 
 
 def test_late_rows_are_in_late_of_the_clock() -> None:
     found = counted().run(clicks=[Click("a", 1), Click("a", 12), Click("a", 3)])
-    assert groups_in(found["counts"]) == {(10, "a", 1, 1): 1}
+    assert groups_in(found["counts"]) == {(10, "a", 1): 1}
     assert found.late == {"clock": [Click("a", 3)]}
 
 
 def test_explain_says_what_bounds_it() -> None:
-    text = counted().explain()
+    text = counted(most=flo.max("at")).explain()
     assert "group_by" not in text, "the corrected groups are not computed"
     _, _, state = text.partition("\nstate\n")
     (line,) = (line for line in state.splitlines() if "final(" in line)
