@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 import narwhals as nw
 import pytest
@@ -280,6 +281,32 @@ def test_the_union_of_two_streams_follows_the_clock_that_is_behind() -> None:
     assert groups_in(loop.pull("counts")) == {(10, 3): 1}
     with pytest.raises(flo.TypeMismatch, match="may come behind it"):
         counts.final(one)
+
+
+class Zoned(NamedTuple):
+    at: Annotated[datetime, ZoneInfo("Europe/Berlin")]
+    n: int
+
+
+def is_large(row: Zoned) -> bool:
+    return row.n > 1
+
+
+def test_verbs_that_treat_each_row_alone() -> None:
+    """Functions of rows, renamed columns, unions; windows that overlap, at times with a zone; by a clock of its own."""
+    flow, minute = flo.Flow("alone"), timedelta(minutes=1)
+    seen = flow.input("seen", flo.Partitioned[Zoned], partitions=2)
+    clock = seen.clock("at", minute, idle_after=timedelta(days=1), because="some are switched off")
+    rows = clock.rows.with_columns(large=is_large).to_zset()
+    rows = rows.union(rows.filter(nw.col("n") > 2)).select("large", time="at").hop(60 * minute, 30 * minute, "time")
+    flow.output("counts", rows.group_by("large", began="window_start").agg(n=flo.count()).final(clock))
+    start = datetime(2026, 3, 29, 0, 30, tzinfo=ZoneInfo("Europe/Berlin"))
+    log = {part: [Zoned(start + n * step * minute, n) for n in range(6)] for part, step in ((0, 20), (1, 31))}
+    began = [datetime(2026, 3, 28, 23, 0, tzinfo=UTC) + n * 30 * minute for n in range(3)]
+    groups = {(False, began[0], 3): 1, (False, began[1], 4): 1, (True, began[1], 1): 1}
+    groups |= {(False, began[2], 1): 1, (True, began[2], 6): 1}
+    for found in (flow.run(seen=log), flow.on(flo.here).run(seen=log)):
+        assert groups_in(found["counts"]) == groups
 
 
 class Seen(NamedTuple):
