@@ -499,4 +499,4 @@ def test_what_is_rejected() -> None:
     with pytest.raises(flo.TypeMismatch, match="needs windows of the time"):
         counts(of_function.rows.to_zset().tumble(10, "at")).final(of_function)
     good.final(clock)
-    counts(rows.tumble(10, nw.col("at")), "window_start").final(clock)
+    counts(rows.select(nw.col("at")).tumble(10, nw.col("at")), nw.col("window_start")).final(clock)

@@ -61,7 +61,9 @@ def trace_times(stream: Any) -> OnTime:
         return _with_windows(vertex)
     operator = vertex.operator
     if isinstance(operator, CLOCKS) and stream is vertex.outputs[1]:
-        time = plain_column(getattr(operator.time, "given", None), _columns(stream))
+        from flo.columns.expression import plain_column
+
+        time = plain_column(getattr(operator.time, "given", None))
         return OnTime(frozenset({vertex}), frozenset() if time is None else frozenset({time}), {})
     if isinstance(operator, (Filter, ToBag, ToZSet)):
         return trace_times(vertex.inputs[0])
@@ -110,12 +112,3 @@ def _columns(stream: Any) -> dict[str, Any]:
 
     layout = Layout.of(kind_of(stream))
     return {} if layout is None else {field.name: field.type for field in layout.schema}
-
-
-def plain_column(given: Any, columns: Any) -> str | None:
-    """Return the column that an expression is, among these; None if it computes something."""
-    from flo.columns.expression import expression_text
-
-    if given is None:
-        return None
-    return next((name for name in columns if expression_text(name) == expression_text(given)), None)

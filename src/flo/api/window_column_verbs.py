@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from flo.api.arguments import expect_kind
 from flo.api.columns import Perhaps, bind_columns, is_expression, row_layout
-from flo.api.on_time import END, START, plain_column
+from flo.api.on_time import END, START
 from flo.api.projections import columns_of
 from flo.api.row_verbs import project_rows
 from flo.api.scope import B_co, C_co, StreamBase, WindowColumns, name_input
@@ -89,7 +89,9 @@ class WindowColumnVerbs(StreamBase[C_co, B_co]):
 
 def _with_windows(result: Any, rows: Any, time: Any, size: Any = None, every: Any = None) -> Any:
     """Return the stream, which knows the windows that it has as columns."""
-    result.source.windows = WindowColumns(rows, plain_column(time, columns_of(rows, "windows")), size, every)
+    from flo.columns.expression import plain_column
+
+    result.source.windows = WindowColumns(rows, plain_column(time), size, every)
     return result
 
 
