@@ -9,7 +9,7 @@ All of this follows from the operators that make a stream.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flo.api.clock_verbs import CLOCKS
@@ -81,11 +81,11 @@ def _with_windows(vertex: Vertex) -> OnTime:
     assert windows is not None
     before = trace_times(windows.rows)
     is_session = windows.size is None
-    kept = OnTime(before.clocks, frozenset(), {}, before.other_windows) if is_session else before
+    kept = replace(before, times=frozenset(), ends={}) if is_session else before
     if windows.time not in before.times:
-        return OnTime(kept.clocks, kept.times, kept.ends, (*kept.other_windows, vertex))
+        return replace(kept, other_windows=(*kept.other_windows, vertex))
     own = {END: Ends()} if is_session else {START: Ends(windows.size, windows.every), END: Ends()}
-    return OnTime(kept.clocks, kept.times, {**kept.ends, **own}, kept.other_windows)
+    return replace(kept, ends={**kept.ends, **own})
 
 
 def _projected(before: OnTime, f: Any, given: Mapping[str, Any], made: Mapping[str, Any]) -> OnTime:
@@ -96,9 +96,9 @@ def _projected(before: OnTime, f: Any, given: Mapping[str, Any], made: Mapping[s
         found = passes((name,))
         return found[0] if found is not None and made.get(found[0]) == given[name] else None
 
-    times = {passed(name) for name in before.times} - {None}
+    times = frozenset(after for name in before.times if (after := passed(name)) is not None)
     ends = {after: each for name, each in before.ends.items() if (after := passed(name)) is not None}
-    return OnTime(before.clocks, frozenset(times), ends, before.other_windows)  # type: ignore[arg-type]
+    return replace(before, times=times, ends=ends)
 
 
 def _united(one: OnTime, other: OnTime) -> OnTime:
