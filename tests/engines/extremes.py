@@ -219,6 +219,14 @@ ANY: dict[str, Verb] = {
         clock := g.pairs.clock(typed(lambda p: p[1], tuple[g.T, int], int), 3),
         clock.rows.join_interval(clock.rows, "1", (-1, 1)),
     ],
+    "final": lambda g: [
+        clock := g.pairs.clock("1", 3),
+        clock.rows.to_zset()
+        .tumble(4, "1")
+        .group_by("window_end", own="0")
+        .agg(n=flo.count(), different=flo.count_distinct("0"))
+        .final(clock),
+    ],
     "retain": lambda g: [
         kept := g.rows.retain("2", g.pairs.fold_lattice(flo.Max(int), typed(lambda p: p[1], tuple[g.T, int], int)), 5),
         kept.expired,

@@ -74,6 +74,21 @@ def groups_of_windows(p: Program) -> None:
 
 
 @FAMILY.program
+def final_groups(p: Program) -> None:
+    """Each group comes once, when the clock is at the end of its window; sessions are as long as they get."""
+    events = p.input(
+        flo.Sequence[Event], [Event("a", 1), Event("b", 3), Event("a", 2)], [Event("b", 12)], [Event("a", 9)]
+    )
+    clock = events.clock("at", 2)
+    rows = clock.rows.to_zset()
+    counts = rows.tumble(10, "at").group_by("window_end", "user").agg(n=flo.count(), last=flo.max("at"))
+    p.expect(counts.final(clock), {}, *[{(10, "a", 2, 2): 1, (10, "b", 1, 3): 1}] * 2)
+    sessions = rows.session(3, "at", by="user").group_by("window_start", "window_end", "user").agg(n=flo.count())
+    p.expect(sessions.final(clock), {}, *[{(1, 5, "a", 2): 1, (3, 6, "b", 1): 1}] * 2)
+    p.expect(clock.late, [], [], [Event("a", 9)])
+
+
+@FAMILY.program
 def pairs_within_an_interval(p: Program) -> None:
     """A pair needs two rows on time; one that comes later than the clocks allow is late."""
     one = p.input(flo.Sequence[Event], [Event("a", 1), Event("b", 3)], [Event("a", 12)], [Event("b", 9)]).clock("at", 2)

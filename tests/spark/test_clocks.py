@@ -1,4 +1,5 @@
-"""Clocks on Spark: windows of each key by the clock of all, interval joins, and the time of the outside world."""
+"""Clocks on Spark: windows of each key by the clock of all, interval joins, final groups, and the time of the outside
+world."""
 
 from __future__ import annotations
 
@@ -24,6 +25,11 @@ def clocked() -> flo.Flow:
         )
         flow.output(name, sums.entries())
         flow.output(f"{name} late", each.late)
+    rows = plain.rows.to_zset()
+    counts = rows.tumble(10, "at").group_by("window_end", "user").agg(n=flo.count(), total=flo.sum("at"))
+    flow.output("final", counts.final(plain))
+    sessions = rows.session(2, "at", by="user").group_by("window_start", "window_end", "user").agg(n=flo.count())
+    flow.output("sessions", sessions.final(plain))
     flow.output("pairs", plain.rows.join_interval(plain.rows, "user", (1, 2)))
     return flow
 

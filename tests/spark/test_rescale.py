@@ -177,6 +177,15 @@ def within_an_interval(sales: Any) -> Any:
     return [clock.rows.join_interval(clock.rows, "shop", (-10, 10)), clock.late]
 
 
+def final_groups(**given: Any) -> Any:
+    def build(sales: Any) -> Any:
+        clock = sales.clock("price", 20)
+        rows = clock.rows.to_zset().hop(20, 10, "price")
+        return [rows.group_by("shop", "window_start").agg(**given).final(clock), clock.late]
+
+    return build
+
+
 OF_ZSETS = [
     Case("group_by_tables", lambda sales: sales.group_by("shop").agg(**aggregates())),
     Case("group_by_tables", lambda sales: sales.group_by(tens=nw.col("price") // 10).agg(n=flo.count("shop"))),
@@ -207,6 +216,8 @@ OF_SETS = [
 OF_SEQUENCES = [
     Case("retain_tables", retained),
     Case("interval_tables", within_an_interval),
+    Case("final_tables", final_groups(**aggregates())),
+    Case("final_sums", final_groups(n=flo.count(), spread=flo.var_pop("price"))),
     Case("keys_tables", per_key(prices)),
     Case("form_of_every_key", per_key(lambda some: prices(some).enumerate())),
     Case("form_of_every_key", per_key(lambda some: prices(some).take(3))),

@@ -97,6 +97,8 @@ def depth_of_laws(subject: Tried) -> int:
 
 
 WITHOUT_LAWS = {
+    "FinalSums": "tests/api/test_final.py",
+    "FinalTables": "tests/api/test_final.py",
     "IntervalTables": "tests/api/test_join_interval.py",
     "ClockedWindows": "tests/spark/test_partitions.py",
     "ClockedOfEveryKey": "tests/spark/test_partitions.py",

@@ -23,6 +23,7 @@ from flo.values.operators.active_clocks import ActiveClock
 from flo.values.operators.bags import BagJoin, BagUnion, Count, Distinct, FoldUnordered, Sort, Sum
 from flo.values.operators.clocks import ClockOf, MinClock
 from flo.values.operators.elementwise import Filter, FlatMap, Map
+from flo.values.operators.final import FinalGroups
 from flo.values.operators.group_by import Aggregated, GroupBy
 from flo.values.operators.interval_joins import IntervalJoin
 from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, KeyedJoin, KeyPartitions, MapValues
@@ -235,6 +236,7 @@ UNORDERED = [
 
 ELSEWHERE: dict[type[Operator], str] = {
     IntervalJoin: "its clocks must be those of its rows: tests/api/test_join_interval.py",
+    FinalGroups: "its clock must be that of its rows: tests/api/test_final.py",
     ActiveClock: "it depends on when `now` comes, and says so: tests/values/test_idle_partitions.py",
 }
 """Operators that have no laws on any inputs whatever, and where they are checked."""

@@ -118,7 +118,7 @@ def read_clock(verb: str, stream: Any, clock: Any) -> tuple[ClockOf | ActiveCloc
     reads it. Raises unless the rows are on time by this clock."""
     expect_clock(verb, clock)
     vertex = _passed(stream)
-    if vertex is None or vertex not in _clocks_in(clock):
+    if vertex is None or vertex not in clocks_in(clock):
         name = clock.name if clock.assigned else "clock"
         error = TypeMismatch(
             f"`{verb}` follows {clock.described_name}, and the elements of {{input}} may come behind it",
@@ -171,11 +171,11 @@ def _passed(stream: Any) -> Vertex | None:
             return None
 
 
-def _clocks_in(clock: Any) -> list[Vertex]:
+def clocks_in(clock: Any) -> list[Vertex]:
     """Return the clocks that a clock is the minimum of."""
     vertex = clock.source
     if isinstance(vertex.operator, MinClock):
-        return [each for part in vertex.inputs for each in _clocks_in(part)]
+        return [each for part in vertex.inputs for each in clocks_in(part)]
     return [vertex]
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from flo.core.operator import Operator
 from flo.values.changes import shape_of
 from flo.values.operators.elementwise import Filter, Map
+from flo.values.operators.final import FinalGroups
 from flo.values.operators.group_by import GroupBy
 from flo.values.operators.over import Over
 from flo.values.operators.retain import Retain
@@ -53,6 +54,10 @@ def _of_table(operator: Operator, vertex: Vertex) -> Key:
 
 def _of_groups(operator: GroupBy, vertex: Vertex) -> Key:
     return _columns(operator.row)[: operator.keys]
+
+
+def _of_final_groups(operator: FinalGroups, vertex: Vertex) -> Key:
+    return _of_groups(operator.groups, vertex)
 
 
 def _of_distinct(operator: Distinct, vertex: Vertex) -> Key:
@@ -105,6 +110,7 @@ RULES: dict[type[Operator], Callable[[Any, Vertex], Key]] = {
     AsOfJoin: _of_matches,
     Distinct: _of_distinct,
     Filter: _of_input,
+    FinalGroups: _of_final_groups,
     GroupBy: _of_groups,
     Join: _of_pairs,
     LeftJoin: _of_pairs,

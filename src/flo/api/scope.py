@@ -27,6 +27,19 @@ if TYPE_CHECKING:
     from flo.api.stream import Stream
 
 
+@dataclass(frozen=True)
+class WindowColumns:
+    """The windows that a verb has added to rows, as `window_start` and `window_end`."""
+
+    rows: Stream[Any, Any]
+    """The rows without them."""
+    time: str | None
+    """The column with the time of a row; None if it is computed."""
+    size: Any = None
+    every: Any = None
+    """Of windows at regular times, whose start tells the end; sessions have neither."""
+
+
 @dataclass(eq=False)
 class Vertex:
     """An operator that was applied to streams."""
@@ -41,6 +54,8 @@ class Vertex:
     """The side output of late elements, which must not be lost."""
     key: tuple[str, ...] | None = None
     """The key of its output, where the verb knows it and the operator does not say."""
+    windows: WindowColumns | None = None
+    """The windows that its output has as columns, where a verb has added them."""
 
 
 NOW = "now"

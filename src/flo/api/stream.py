@@ -12,6 +12,7 @@ from flo.api.asof_verbs import AsofVerbs
 from flo.api.clock_verbs import ClockVerbs
 from flo.api.combine_verbs import CombineVerbs
 from flo.api.element_verbs import ElementVerbs
+from flo.api.final_verbs import FinalVerbs
 from flo.api.interval_verbs import IntervalVerbs
 from flo.api.keyed_verbs import KeyedVerbs
 from flo.api.lattice_verbs import LatticeVerbs
@@ -40,6 +41,7 @@ class Stream(
     ClockVerbs[C_co, B_co],
     WindowColumnVerbs[C_co, B_co],
     RetainVerbs[C_co, B_co],
+    FinalVerbs[C_co, B_co],
     LatticeVerbs[C_co, B_co],
     ZSetVerbs[C_co, B_co],
     AsofVerbs[C_co, B_co],

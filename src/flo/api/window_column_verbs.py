@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from flo.api.arguments import expect_kind
 from flo.api.columns import Perhaps, bind_columns, is_expression, row_layout
+from flo.api.on_time import END, START
 from flo.api.projections import columns_of
 from flo.api.row_verbs import project_rows
-from flo.api.scope import B_co, C_co, StreamBase, name_input
+from flo.api.scope import B_co, C_co, StreamBase, WindowColumns, name_input
 from flo.api.window_functions import lag, lead
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 B = TypeVar("B", bound=Unbounded)
-START, END = "window_start", "window_end"
 HIDDEN = "=="
 """The names of columns that only the verb sees begin with this."""
 LARGEST = 1 << 62
@@ -52,7 +52,8 @@ class WindowColumnVerbs(StreamBase[C_co, B_co]):
         from flo.columns.functions import call
 
         start = call(START, (time,), every=size)
-        return project_rows(self, "tumble", {**own, START: start, END: call(END, (start,), size=size, every=size)})
+        result = project_rows(self, "tumble", {**own, START: start, END: call(END, (start,), size=size, every=size)})
+        return _with_windows(result, self, time, size, size)
 
     @overload
     def hop(
@@ -82,7 +83,16 @@ class WindowColumnVerbs(StreamBase[C_co, B_co]):
         each = listed._then_named("hop", FlatMap(explode))
         if (key := self.key) is not None:
             each.source.key = (*key, START)  # a row is in each of its windows once
-        return project_rows(each, "hop", {**own, START: START, END: call(END, (START,), size=size, every=every)})
+        result = project_rows(each, "hop", {**own, START: START, END: call(END, (START,), size=size, every=every)})
+        return _with_windows(result, self, time, size, every)
+
+
+def _with_windows(result: Any, rows: Any, time: Any, size: Any = None, every: Any = None) -> Any:
+    """Return the stream, which knows the windows that it has as columns."""
+    from flo.columns.expression import plain_column
+
+    result.source.windows = WindowColumns(rows, plain_column(time), size, every)
+    return result
 
 
 def session_columns(rows: Any, gap: Any, time: Any, by: Any) -> Any:
@@ -97,6 +107,7 @@ def session_columns(rows: Any, gap: Any, time: Any, by: Any) -> Any:
     from flo.columns.functions import call
     from flo.columns.windowing import is_edge, is_known
 
+    given = rows
     keys = {} if by is None else {f"{HIDDEN}{n}": each for n, each in enumerate(_key_columns(by))}
     at, near = f"{HIDDEN}at", f"{HIDDEN}near"
     times: Any = project_rows(rows, "session", {**keys, at: time})
@@ -113,7 +124,7 @@ def session_columns(rows: Any, gap: Any, time: Any, by: Any) -> Any:
         columns = bind_columns("session", "time", time, (rows,)), bind_columns("session", "time", at, (edges,))
         operator = AsOfJoin(*columns, key, other_key, into, name == END, not nullable, nulls_equal=True)
         rows, own = rows._then_named("session", operator, edges), {**own, name: name}
-    return rows
+    return _with_windows(rows, given, time)
 
 
 def _key_columns(by: Any) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar
 
 from flo.api.aggregates import AggregateSpec
+from flo.api.on_time import END, START
 from flo.api.projections import expect_new_name
 from flo.core.errors import Origin, UnknownVerbError
 from flo.core.nested import Nested
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from flo.api.stream import Stream
 
 B = TypeVar("B", bound=Unbounded)
-START, END = "window_start", "window_end"
 
 
 class GroupedWindows(Generic[B]):

@@ -152,7 +152,7 @@ class Expression:
         """Return these columns of the first row as columns of the result; None if one of them is not passed through."""
         if not isinstance(self.given, (Mapping, tuple)) and self.layout.form != "value":
             return None  # one column of rows becomes the columns of the rows
-        named = {each: name for name, each in self._named.items() if isinstance(each, str)}
+        named = {plain: name for name, each in self._named.items() if (plain := plain_column(each)) is not None}
         found = tuple(named.get(self.arguments[0][column]) for column in columns)
         return None if None in found else found  # type: ignore[return-value]
 
@@ -474,6 +474,15 @@ def expression_text(given: Any) -> str:
             return repr(given)
 
 
+def plain_column(given: Any) -> str | None:
+    """Return the column that is given, as a name or as an expression; None if something is computed."""
+    if isinstance(given, nw.Expr):
+        first, *more = nodes_of(given)
+        names = list(first.kwargs["names"]) if first.kind.name == "COL" and not more else []
+        return names[0] if len(names) == 1 else None
+    return given if isinstance(given, str) else None
+
+
 def _node_text(node: Any) -> str:
     if node.kind.name == "COL":
         return ", ".join(map(expression_text, node.kwargs["names"]))
@@ -481,4 +490,14 @@ def _node_text(node: Any) -> str:
     return f"{node.name}({', '.join([*parts, *(f'{name}={value!r}' for name, value in node.kwargs.items())])})"
 
 
-__all__ = ["RIGHT", "WEIGHTS", "Column", "Columns", "Expression", "nullable_layout", "expression_text", "names_of"]
+__all__ = [
+    "RIGHT",
+    "WEIGHTS",
+    "Column",
+    "Columns",
+    "Expression",
+    "nullable_layout",
+    "expression_text",
+    "names_of",
+    "plain_column",
+]

@@ -5,6 +5,7 @@ from flo.tables.operators import (  # noqa: F401
     clock_streams,
     clocked_windows,
     elementwise,
+    final,
     group_by,
     interval_joins,
     joins,

@@ -86,6 +86,11 @@ class GroupByTables(OnTables[GroupBy]):
             return table.select([*self._group, *more])
         return pa.table({ALL: np.zeros(table.num_rows, np.int8)})
 
+    @property
+    def keeps_sums(self) -> bool:
+        """Whether sums are all that it keeps."""
+        return not self._keepers
+
     @cached_property
     def _keepers(self) -> tuple[Keeper, ...]:
         """What maintains the traces: parts with equal keepers share one."""
@@ -97,7 +102,8 @@ class GroupByTables(OnTables[GroupBy]):
         found = dict.fromkeys(summand for part in self._parts for summand in part.summands())
         return {summand: place for place, summand in enumerate(found)}
 
-    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+    def summed(self, table: pa.Table) -> tuple[Delta, Run, Sums]:
+        """The rows of a delta with their groups, each group once, and the sums of its rows."""
         table = table.combine_chunks()
         keys = self._keys(table, self.keys)
         delta = Delta(table, keys, keys_of(keys.columns), numbers_in(table, WEIGHT))
@@ -107,10 +113,14 @@ class GroupByTables(OnTables[GroupBy]):
         sums = sums_of(delta.weights, summed, order, firsts)
         rows = order[firsts]
         groups = Run(tuple(keys.column_names), Keys(delta.numbers.at(rows), delta.numbers.exact), take_rows(keys, rows))
+        if self._keepers:
+            delta = replace(delta, groups=groups, owners=_owners(order, firsts))
+        return delta, groups, sums
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        delta, groups, sums = self.summed(table)
         run = run_of_sums(groups.table, groups.keys, sums)
         old, new, more = self._traces(), {}, {}
-        if old:
-            delta = replace(delta, groups=groups, owners=_owners(order, firsts))
         for keeper, traces in old.items():
             new[keeper], found = keeper.advance(delta, traces, self._places)
             more.update(found)
@@ -174,6 +184,15 @@ class GroupByTables(OnTables[GroupBy]):
         keys = groups.table.select(list(self.keys)).take(pa.array(changed % count))
         found = beside(pa.Table.from_arrays(rows, schema=layout_of(self.outputs[0]).schema), keys)
         return with_weights(found, np.where(changed < count, -1, 1))
+
+    def results_of(self, groups: Run, sums: Sums) -> pa.Table:
+        """The rows of these groups, given the sums of all rows that they have. Without other state than sums."""
+        columns = self._results(groups, {1: (sums, {})}, {})
+        there = pa.array(np.flatnonzero(sums[WEIGHT]))
+        own = groups.table.select(list(self._group))
+        rows = [*own.take(there).columns, *(column.take(there) for column in columns)]
+        found = pa.Table.from_arrays(rows, schema=layout_of(self.outputs[0]).schema)
+        return with_weights(found, np.ones(len(there), np.int64))
 
     def _name(self, groups: pa.Table, place: int) -> str:
         """A group in an error message."""

@@ -118,7 +118,7 @@ def rows_of(entries: dict[int, Any]) -> Iterable[tuple[int, Any]]:
 
 
 def clocked_steps(operator: Any, inputs: Values, *, every: bool) -> Iterator[Step]:
-    """The steps of an operator on a sequence or bag and a clock, defined by `take_rows`, `take_clock` and `finish`.
+    """The steps of an operator on elements and a clock, defined by `take_units`, `take_clock` and `finish`.
 
     Rows come first. Then the clock is read, when nothing before the operator can step; and then the ends are passed on.
     """
@@ -127,7 +127,7 @@ def clocked_steps(operator: Any, inputs: Values, *, every: bool) -> Iterator[Ste
     portions = [(rows.all_units(), rows.drained())] if every else [([unit], rest) for unit, rest in rows.units()]
     portions = [each for each in portions if each[0]]
     for (_, rest), (after, outputs) in consume_each(
-        portions, lambda it: operator.take_rows(_in_one_partition(it[0], rows)), lambda it: repr(it[0][0])
+        portions, lambda it: operator.take_units(it[0], rows), lambda it: repr(it[0][0])
     ):
         yield Step(f"{rule}-row", (rest, clock), after, outputs)
     if portions:
@@ -139,7 +139,7 @@ def clocked_steps(operator: Any, inputs: Values, *, every: bool) -> Iterator[Ste
         yield Step(f"{rule}-terminated", (rows.passed(), clock.passed()), *operator.finish(type(rows)))
 
 
-def _in_one_partition(units: list[Any], source: Any) -> Iterable[tuple[int, Any]]:
+def in_one_partition(units: list[Any], source: Any) -> Iterable[tuple[int, Any]]:
     """The elements of units, those of a bag as often as their weights say, with the partition 0."""
     if not isinstance(source, BagValue):
         return ((0, unit) for unit in units)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 from flo.core.collection import End
 from flo.core.errors import ElementError, TypeMismatch
@@ -28,12 +28,37 @@ from flo.values.weighted import ZSetValue
 
 MICROSECOND = timedelta(microseconds=1)
 NO_ROWS: PersistentMap[Any, int] = PersistentMap()
+Waiting: TypeAlias = PersistentMap[Any, PersistentMap[Any, int]]
+"""Rows with their weights, by a number."""
 
 
 def to_number(moment: Any) -> Any:
     """Return a time as a number, or as microseconds from the epoch."""
     found = offset_of(moment, origin_of(moment))
     return found // MICROSECOND if isinstance(found, timedelta) else found
+
+
+def keep_rows(waiting: Waiting, order: Ordered[Any], added: dict[Any, dict[Any, int]]) -> tuple[Waiting, Ordered[Any]]:
+    """Return the rows that wait by number, and the order of the numbers, with more rows."""
+    changes = {}
+    for number, weights in added.items():
+        changes[number] = after = waiting.get(number, NO_ROWS).added(weights)
+        if not after:
+            order = order.removed(number)
+        elif number not in waiting:
+            order = order.added(number)
+    return waiting.updated(changes, drop=NO_ROWS), order
+
+
+def release_rows(
+    waiting: Waiting, order: Ordered[Any], is_due: Callable[[Any], bool]
+) -> tuple[list[tuple[Any, int]], Waiting, Ordered[Any]]:
+    """Return the rows whose numbers are due, which are the first ones, with their weights; and what is left."""
+    units, gone = list[Any](), {}
+    while (number := order.first()) is not None and is_due(number):
+        units += waiting[number].to_dict().items()
+        order, gone[number] = order.removed(number), NO_ROWS
+    return units, waiting.updated(gone, drop=NO_ROWS), order
 
 
 @final
@@ -48,7 +73,7 @@ class Retain(Operator):
     time: Callable[[Any], Any]
     keep: Any = None
     mark: Any = None
-    waiting: PersistentMap[Any, PersistentMap[Any, int]] = PersistentMap()  # noqa: RUF009
+    waiting: Waiting = PersistentMap()  # noqa: RUF009
     order: Ordered[Any] = Ordered()  # noqa: RUF009
 
     name = "retain"
@@ -132,27 +157,16 @@ class Retain(Operator):
             here.append((row, weight))
             some = added.setdefault(number, {})
             some[row] = some.get(row, 0) + weight
-        operator = self if ended else self._waiting(added)
-        return operator, (*make_delta(here), *make_delta(gone))
-
-    def _waiting(self, added: dict[Any, dict[Any, int]]) -> Retain:
-        order, changes = self.order, {}
-        for number, weights in added.items():
-            changes[number] = after = self.waiting.get(number, NO_ROWS).added(weights)
-            if not after:
-                order = order.removed(number)
-            elif number not in self.waiting:
-                order = order.added(number)
-        return replace(self, waiting=self.waiting.updated(changes, drop=NO_ROWS), order=order)
+        if ended:
+            return self, (*make_delta(here), *make_delta(gone))
+        waiting, order = keep_rows(self.waiting, self.order, added)
+        return replace(self, waiting=waiting, order=order), (*make_delta(here), *make_delta(gone))
 
     def moved(self, mark: Any) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs when rows before this time are gone."""
         if self.mark is not None and mark <= self.mark:
             return self, (None, None)
-        order, gone, units = self.order, {}, list[Any]()
-        while (number := order.first()) is not None and number < mark:
-            units += self.waiting[number].to_dict().items()
-            order, gone[number] = order.removed(number), NO_ROWS
-        after = replace(self, mark=mark, waiting=self.waiting.updated(gone, drop=NO_ROWS), order=order)
+        units, waiting, order = release_rows(self.waiting, self.order, lambda number: number < mark)
+        after = replace(self, mark=mark, waiting=waiting, order=order)
         retracted: Delta = make_delta((row, -weight) for row, weight in units)[0]
         return after, (retracted, *make_delta(units))

@@ -30,7 +30,7 @@ from flo.values.event_time import (
     window_type,
 )
 from flo.values.keyed import KeyedValue
-from flo.values.operators.clocks import Latest, clocked_steps, expect_partitions, partition_steps
+from flo.values.operators.clocks import Latest, clocked_steps, expect_partitions, in_one_partition, partition_steps
 from flo.values.operators.lvars import expect_lvar
 from flo.values.operators.sequences import Cut
 from flo.values.operators.shapes import (
@@ -150,6 +150,10 @@ class TimeWindows(Cut):
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         return self.take_rows((0, unit) for unit in units)
+
+    def take_units(self, units: list[Any], source: Value) -> tuple[Operator, Deltas]:
+        """Return the operator and its outputs after these units of a sequence or bag."""
+        return self.take_rows(in_one_partition(units, source))
 
     def take_rows(self, rows: Rows) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs after these rows."""

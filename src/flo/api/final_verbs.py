@@ -1,0 +1,155 @@
+"""The verb that gives each group of windows once, when a clock has passed its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from flo.api.arguments import expect_kind
+from flo.api.clock_verbs import CLOCKS, clocks_in, expect_clock
+from flo.api.columns import bind_columns
+from flo.api.on_time import END, NotOnTime, OnTime, trace_times
+from flo.api.scope import B_co, C_co, StreamBase, Vertex, name_input
+from flo.core.errors import FloError, Origin, TypeMismatch
+from flo.core.labels import label
+from flo.core.stream_type import Unbounded
+from flo.values.operators.final import FinalGroups
+from flo.values.operators.group_by import GroupBy
+from flo.values.weighted import Bag, ZSet
+
+if TYPE_CHECKING:
+    from flo.api.stream import Clock, Stream
+
+T = TypeVar("T")
+B = TypeVar("B", bound=Unbounded)
+B2 = TypeVar("B2", bound=Unbounded)
+VERB = "final"
+
+
+class FinalVerbs(StreamBase[C_co, B_co]):
+    def final(self: FinalVerbs[ZSet[T], B], clock: Clock[Any, B2]) -> Stream[Bag[T], B | B2]:
+        """Return each group of windows once, when the clock has come to the end of its window. Nothing is kept of it
+        then. If rows and clock are bounded, the other groups come at the end.
+
+        The stream is a `group_by(…).agg(…)` of the `.rows` of the clock, by `window_end` or `window_start` and perhaps
+        other columns. Between the two are `tumble`, `hop` or `session`, by the time of the clock, and verbs that treat
+        each row alone. So once the clock is at the end of a window, its rows do not change: rows before that time are
+        late, and in `.late` of the clock.
+        """
+        expect_kind(VERB, self, ZSet)
+        expect_clock(VERB, clock)
+        vertex, groups = _expect_groups(self)
+        if not groups.keys:
+            raise _without_window(self)
+        rows: Any = vertex.inputs[0]
+        end = _end_of(self, rows, groups, _expect_on_time(rows, clock), clock)
+        (found,) = self.scope.apply(FinalGroups(groups, end), rows, clock, verb=VERB)
+        return found
+
+
+def _expect_groups(stream: Any) -> tuple[Vertex, GroupBy]:
+    """Return the aggregation that has made a stream, with its groups."""
+    vertex = stream.source
+    if vertex is None or not isinstance(vertex.operator, GroupBy):
+        error = TypeMismatch(
+            "`final` must directly follow `group_by(…).agg(…)`; {input} is something else",
+            facts=(("{input}", stream.type.described()),),
+            instead=(
+                ("group_by(…).agg(…).final(clock).filter(…)", "other verbs behind it"),
+                ('group_by("window_end").agg(…)', "not `rollup`, `cube` or `grouping_sets`"),
+            ),
+        )
+        raise name_input(error, stream).located(Origin.here())
+    return vertex, vertex.operator
+
+
+def _expect_on_time(rows: Any, clock: Any) -> OnTime:
+    """Return what is known of the times of rows. Raises unless the clock has seen each of them."""
+    try:
+        seen = trace_times(rows)
+    except NotOnTime as found:
+        made = found.stream.source
+        if made is None or not made.inputs or isinstance(made.operator, CLOCKS):
+            raise _behind(found.stream, clock) from None
+        raise _not_alone(made, clock) from None
+    if not seen.clocks <= set(clocks_in(clock)):
+        raise _behind(rows, clock)
+    return seen
+
+
+def _example(clock: Any) -> tuple[str, str]:
+    name = clock.name if clock.assigned else "clock"
+    return f'{name}.rows.to_zset().tumble(60, "at").group_by("{END}").agg(…)', "windows of the rows on time"
+
+
+def _behind(rows: Any, clock: Any) -> FloError:
+    error = TypeMismatch(
+        f"`final` follows {clock.described_name}, and the rows of {{input}} may come behind it",
+        facts=(("{input}", rows.type.described()), ("clock", "must have seen each row")),
+        instead=(_example(clock), ("flo.min_clock(…)", "the clock that is behind, for rows of several")),
+    )
+    return name_input(error, rows).located(Origin.here())
+
+
+def _not_alone(vertex: Vertex, clock: Any) -> FloError:
+    verb = _verb_of(vertex)
+    error = TypeMismatch(
+        f"`final` needs rows of {clock.described_name}, through verbs that treat each row alone; `{verb}` does not",
+        facts=((verb, f"made {vertex.outputs[0].type.described()}   ({vertex.origin})"),),
+        instead=(
+            (f"group_by(…).agg(…).final(…).to_zset().{verb}(…)", "behind it"),
+            ("filter, select, with_columns, rename, drop, explode, union, to_bag, to_zset", "treat each row alone"),
+        ),
+    )
+    return error.located(Origin.here())
+
+
+def _end_of(stream: Any, rows: Any, groups: GroupBy, seen: OnTime, clock: Any) -> Any:
+    """Return the end of the window of each row, as a function of the columns of its group."""
+    from flo.columns.functions import call
+    from flo.columns.layout import Layout
+
+    layout = Layout.of(rows.collection.element)
+    names = [name for name in layout.names[: groups.keys] if name in seen.ends] if layout is not None else []
+    if not names:
+        raise _other_time(seen.other_windows[0], clock) if seen.other_windows else _without_window(stream)
+    name = min(names, key=lambda name: seen.ends[name].size is not None)
+    windows = seen.ends[name]
+    given = name if windows.size is None else call(END, (name,), size=windows.size, every=windows.every)
+    end = bind_columns(VERB, END, given, (rows,))
+    if end.layout.cells[0].nullable:
+        error = TypeMismatch(
+            f"`final` needs a window for every row; `{name}` of {{input}} may be null, because the time may be",
+            facts=(("{input}", stream.type.described()),),
+            instead=(('with_columns(at=nw.col("at").fill_null(0)).clock("at")', "a time that is never null"),),
+        )
+        raise name_input(error, stream).located(Origin.here())
+    return end
+
+
+def _without_window(stream: Any) -> FloError:
+    error = TypeMismatch(
+        "the groups of `final` must be those of windows; {input} is not grouped by `window_end`, or by `window_start` "
+        "of `tumble` or `hop`, as the windows have them",
+        facts=(("{input}", stream.type.described()),),
+        instead=(
+            (f'tumble(60, "at").group_by("{END}", …).agg(…)', "a group does not change when its window has ended"),
+        ),
+    )
+    return name_input(error, stream).located(Origin.here())
+
+
+def _other_time(vertex: Vertex, clock: Any) -> FloError:
+    windows, verb = vertex.windows, _verb_of(vertex)
+    assert windows is not None
+    shown = "a computed time" if windows.time is None else f"`{windows.time}`"
+    times = ", ".join(label(each.operator.time) for each in clocks_in(clock) if isinstance(each.operator, CLOCKS))
+    error = TypeMismatch(
+        f"`final` needs windows of the time that {clock.described_name} has seen; `{verb}` is by {shown}",
+        facts=(("clock", f"is by {times}"), (verb, f"is at {vertex.origin}")),
+        instead=((f'clock("at"), and {verb}(…, "at")', "the same column, which is passed on unchanged"),),
+    )
+    return error.located(Origin.here())
+
+
+def _verb_of(vertex: Vertex) -> str:
+    return (vertex.origin and vertex.origin.verb) or vertex.operator.name
