@@ -1,6 +1,6 @@
 """Part of `make bench`: how many states a second `flow.explore` sees, and how much memory it keeps for each.
 
-Side by side with a plain search, which keeps every state as a graph and takes its steps anew with `small_steps`. Both
+Side by side with a plain search, which keeps every state as a graph and takes its steps again with `small_steps`. Both
 must find the same number of states.
 """
 

@@ -136,7 +136,7 @@ def chain(bench: Bench) -> None:
     expected = [list(row) for row in found.rows()]
     ours, again = bench.side("chain-flo", data), bench.side("chain-native", data)
     rows = []
-    for name, each in (("flo", ours), ("all anew in foreachBatch", again)):
+    for name, each in (("flo", ours), ("recomputed in foreachBatch", again)):
         right = "yes" if each["result"] == expected else "no"
         rows.append(
             [name, f"{each['seconds']:.1f} s", f"{settled(each):,.0f} ms", times(each, ours), flat(each), right]

@@ -143,7 +143,7 @@ def _sums(orders: Any, regions: Any) -> Any:
 
 
 def chain_native(side: Side) -> Measured:
-    """What Spark says when it is asked for the same; and all anew in every micro-batch."""
+    """What Spark says when it is asked for the same; and recomputing everything in each micro-batch."""
     regions = side.spark.read.parquet(str(side.data / "regions"))
     try:
         side.native(_sums(side.stream("orders"), regions), "update")

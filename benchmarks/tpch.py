@@ -1,15 +1,15 @@
-"""TPC-H as views that are kept up to date, beside computing each query anew, as a table in Markdown.
+"""TPC-H as views that are kept up to date, compared with recomputing each query, as a table in Markdown.
 
     python -m benchmarks.tpch --scale 0.1
     python -m benchmarks.tpch --query q3 --share 0.001 --share 0.01
-    python -m benchmarks.tpch --scale 0.3 --folder measured
+    python -m benchmarks.tpch --scale 3 --share 0.001 --folder measured
 
 With `--folder`, a run that was broken off goes on from the last query that it measured.
 
 A micro-batch changes a share of all rows: half of the changes are inserts, half are deletes. Flo maintains the query
-with `flo.spark.views`; batch Spark computes it anew from Parquet files of the current content. Each side runs in a
+with `flo.spark.views`; batch Spark recomputes it from Parquet files of the current content. Each side runs in a
 process and a session of its own, on a tenth of the data before it is measured, and their rows are compared after each
-share. The times are the least: of the micro-batches of a share, and of computing the query after each share, since
+share. The times are the least: of the micro-batches of a share, and of recomputing the query after each share, since
 other work on the machine disturbs single ones. The break-even is the share of changes at which both take the same time.
 """
 
@@ -46,15 +46,15 @@ def measure(name: str, data: Path, scratch: Path, queries: list[str]) -> dict[st
     return {query: json.loads((scratch / MEASURED / f"{query}.json").read_text()) for query in queries}
 
 
-def break_even(shares: list[float], seconds: list[float], anew: float) -> str:
-    """Return the share of changes at which a micro-batch takes as long as to compute the query anew."""
-    if seconds[-1] < anew:
+def break_even(shares: list[float], seconds: list[float], recomputed: float) -> str:
+    """Return the share of changes at which a micro-batch takes as long as recomputing the query."""
+    if seconds[-1] < recomputed:
         return f"> {shares[-1]:.2%}"
-    if seconds[0] >= anew:
+    if seconds[0] >= recomputed:
         return f"< {shares[0]:.2%}"
-    place = next(place for place, each in enumerate(seconds) if each >= anew)
+    place = next(place for place, each in enumerate(seconds) if each >= recomputed)
     (low, high), (one, other) = shares[place - 1 : place + 1], seconds[place - 1 : place + 1]
-    part = (anew - one) / (other - one)
+    part = (recomputed - one) / (other - one)
     return f"{math.exp(math.log(low) + part * (math.log(high) - math.log(low))):.2%}"
 
 
@@ -95,17 +95,17 @@ def compare(scale: float, queries: list[str], shares: list[float], folder: Path)
         if "failed" in ours:
             rows.append([query, ours["failed"], *[""] * (len(shares) + 6)])
             continue
-        anew = min(theirs["batches"])
+        recomputed = min(theirs["batches"])
         seconds = [min(ours["batches"][1 + p * REPEATS :][:REPEATS]) for p in range(len(shares))]
-        cells = [f"{each / 1e3:.2f} s, {anew / each:.1f}×" for each in seconds]
+        cells = [f"{each / 1e3:.2f} s, {recomputed / each:.1f}×" for each in seconds]
         size = f"{ours['state'] / input_bytes(data, texts[query]):.2f}"
         right = "yes" if is_right(folder, query, len(shares)) else "no"
         first = f"{ours['batches'][0] / 1e3:.1f} s"
-        more = [break_even(shares, seconds, anew), first, size, str(ours["stages"]), str(ours["sources"]), right]
-        rows.append([query, f"{anew / 1e3:.2f} s", *cells, *more])
-    columns = ["query", "anew", *(f"{share:.2%} changed" for share in shares)]
+        more = [break_even(shares, seconds, recomputed), first, size, str(ours["stages"]), str(ours["sources"]), right]
+        rows.append([query, f"{recomputed / 1e3:.2f} s", *cells, *more])
+    columns = ["query", "recomputed", *(f"{share:.2%} changed" for share in shares)]
     columns += ["break-even", "first load", "state / input", "stages", "sources", "right"]
-    table(f"TPC-H at scale {scale:g}: a micro-batch, and how many times as fast as anew", columns, rows)
+    table(f"TPC-H at scale {scale:g}: a micro-batch, and how many times faster than recomputing", columns, rows)
 
 
 def main(arguments: list[str] | None = None) -> None:
