@@ -164,7 +164,4 @@ def test_the_documentation_site_is_searched_offline(reader: Reader, tmp_path: Pa
     page = reader.open(tmp_path / "index.html")
     page.get_by_placeholder("Search").first.fill("event_when_above")
     page.keyboard.press("Enter")
-    page.wait_for_selector("#search-results li a")
-    assert "operators.html" in " ".join(
-        link.get_attribute("href") for link in page.locator("#search-results li a").all()
-    )
+    page.wait_for_selector("#search-results li a[href*='operators.html']")  # results come one after the other

@@ -111,6 +111,17 @@ class IcebergTable(MergedTable):
     """An Iceberg table, by its name. Its snapshots have the version as a property."""
 
     kind = "iceberg"
+    session: SparkSession
+    """The user's session. Micro-batches run in a copy of it."""
+
+    def prepare(self, spark: SparkSession, rows: KeyedOutput) -> None:
+        super().prepare(spark, rows)
+        self.session = spark
+
+    def write(self, changes: OutputChanges, rows: KeyedOutput) -> None:
+        super().write(changes, rows)
+        # each session has a cache of tables, which commits of other sessions do not change
+        self.session.catalog.refreshTable(self.name)
 
     def settings(self, changes: OutputChanges, few: bool) -> Mapping[str, str | None]:
         of = "spark.sql.iceberg.snapshot-property."

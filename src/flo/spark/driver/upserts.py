@@ -68,9 +68,9 @@ class Upsert(Sink):
                 facts=(("declared", ", ".join(rows.key)), ("known", ", ".join(key or ()) or "no key")),
                 instead=((".distinct(on=…)", "one row for each key"), (".group_by(…).agg(…)", "one for each group")),
             )
-        self._to.prepare(spark, rows)
         found = replace(self)
         found.rows = rows
+        found._to.prepare(spark, rows)
         return found
 
     def take(self, changes: OutputChanges) -> None:
