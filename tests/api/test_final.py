@@ -309,6 +309,27 @@ def test_verbs_that_treat_each_row_alone() -> None:
         assert groups_in(found["counts"]) == groups
 
 
+def test_columns_may_be_passed_on_several_times_and_renamed() -> None:
+    """The time and the bounds: as copies, by an alias, and as arguments of aggregates."""
+    flow = flo.Flow("copies")
+    clock = flow.input("clicks", flo.Sequence[Click]).clock("at")
+    rows, counts = clock.rows.to_zset(), {"n": flo.count()}
+    copied = rows.with_columns(time="at", user="user")
+    ended = rows.tumble(SIZE, "at").with_columns(end="window_end")
+    for name, groups in {
+        "by time": copied.tumble(SIZE, "at").group_by("window_end").agg(**counts),
+        "by copy": copied.tumble(SIZE, "time").group_by("window_end").agg(**counts),
+        "by alias": rows.select(nw.col("at").alias("t")).tumble(SIZE, "t").group_by("window_end").agg(**counts),
+        "of end": ended.group_by("window_end").agg(**counts),
+        "of copy": ended.group_by("end").agg(**counts),
+        "of alias": ended.group_by(nw.col("window_end").alias("to")).agg(**counts),
+        "of argument": ended.group_by("window_end").agg(n=flo.count("window_end")),
+    }.items():
+        flow.output(name, groups.final(clock))
+    found = flow.run(clicks=[Click("a", 1), Click("b", 2), Click("b", 12)])
+    assert [groups_in(found[name]) for name in found] == [{(10, 2): 1}] * 7
+
+
 class Seen(NamedTuple):
     tags: list[str]
     at: datetime
