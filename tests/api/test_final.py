@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import narwhals as nw
+import pyarrow as pa
 import pytest
 
 import flo
@@ -378,6 +379,40 @@ def test_floats_close_windows_alike_on_values_and_tables(seed: int) -> None:
         assert plain({name: loop.pull(name) for name in ("tumble", "hop", "session")}) == plain(
             {name: tables.pull(name) for name in ("tumble", "hop", "session")}
         )
+
+
+class Short(NamedTuple):
+    at: Annotated[float, pa.float32()]
+
+
+class Coarse(NamedTuple):
+    at: Annotated[datetime, pa.timestamp("ms")]
+
+
+@pytest.mark.parametrize(
+    ("size", "rows"),
+    [
+        (0.7, [Short(n * 0.7) for n in (1, 1, 2, 3, 3, 4, 5)]),
+        (
+            timedelta(microseconds=1500),
+            [Coarse(datetime(2026, 1, 1, 0, 0, 0, 500 * n)) for n in (1, 3, 3, 5, 7, 9, 20)],
+        ),
+    ],
+)
+def test_clock_and_windows_see_the_same_time_in_a_column_that_rounds(size: Any, rows: list[Any]) -> None:
+    flow = flo.Flow("rounded")
+    clock = flow.input("rows", flo.Sequence[type(rows[0])]).clock("at")  # type: ignore[misc]
+    flow.output(
+        "counts", clock.rows.to_zset().tumble(size, "at").group_by("window_end").agg(n=flo.count()).final(clock)
+    )
+    loop, tables = flow.loop(), flow.on(flo.here).loop()
+    for row in rows:
+        loop.push(rows=[row])
+        loop.run()
+        tables.push(rows=[row])
+    found = groups_in(loop.result()["counts"])
+    assert len(found) > 2
+    assert found == groups_in(tables.result()["counts"]) == groups_in(flow.run(rows=rows)["counts"])
 
 
 def test_a_row_whose_window_does_not_end_behind_it_is_an_error() -> None:

@@ -358,15 +358,18 @@ class Expression:
 
     @cached_property
     def _getter(self) -> Callable[..., Any] | None:
-        """A function that reads columns from elements, if the expression does nothing else."""
+        """A function that reads columns from elements, if the expression does nothing else: elements have the values of
+        the columns, unless these round."""
         if not all(isinstance(each, str) for each in self._named.values()) or any(map(_may_be_missing, self.inputs)):
             return None
         indices = {
-            called[name]: (which, _getter_of(layout, name))
+            called[name]: (which, _getter_of(layout, name), cell)
             for which, (called, layout) in enumerate(zip(self.arguments, self.inputs, strict=True))
-            for name in layout.names
+            for name, cell in zip(layout.names, layout.cells, strict=True)
         }
-        taken = [indices[each] for each in self._named.values()]
+        if any(indices[each][2].rounds for each in self._named.values()):
+            return None
+        taken = [indices[each][:2] for each in self._named.values()]
         if not isinstance(self.given, (Mapping, tuple)):
             which, get = taken[0]
             return get if len(self.inputs) == 1 else lambda *elements: get(elements[which])
