@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import narwhals as nw
+import pyarrow as pa
 import pytest
 
 import flo
@@ -262,7 +263,7 @@ def test_corrected_and_final_groups_side_by_side() -> None:
     found = flow.run(clicks=[Click("a", 1), Click("a", 12), Click("a", 13)])
     assert groups_in(found["corrected"]) == {(10, 1): 1, (20, 2): 1}
     assert groups_in(found["final"]) == {(10, 1): 1}
-    assert counts.final(clock).key == ("window_end",)
+    assert counts.final(clock).key == counts.final(clock).to_zset().key == ("window_end",)
 
 
 def test_the_union_of_two_streams_follows_the_clock_that_is_behind() -> None:
@@ -307,6 +308,27 @@ def test_verbs_that_treat_each_row_alone() -> None:
     groups |= {(False, began[2], 1): 1, (True, began[2], 6): 1}
     for found in (flow.run(seen=log), flow.on(flo.here).run(seen=log)):
         assert groups_in(found["counts"]) == groups
+
+
+def test_columns_may_be_passed_on_several_times_and_renamed() -> None:
+    """The time and the bounds: as copies, by an alias, and as arguments of aggregates."""
+    flow = flo.Flow("copies")
+    clock = flow.input("clicks", flo.Sequence[Click]).clock("at")
+    rows, counts = clock.rows.to_zset(), {"n": flo.count()}
+    copied = rows.with_columns(time="at", user="user")
+    ended = rows.tumble(SIZE, "at").with_columns(end="window_end")
+    for name, groups in {
+        "by time": copied.tumble(SIZE, "at").group_by("window_end").agg(**counts),
+        "by copy": copied.tumble(SIZE, "time").group_by("window_end").agg(**counts),
+        "by alias": rows.select(nw.col("at").alias("t")).tumble(SIZE, "t").group_by("window_end").agg(**counts),
+        "of end": ended.group_by("window_end").agg(**counts),
+        "of copy": ended.group_by("end").agg(**counts),
+        "of alias": ended.group_by(nw.col("window_end").alias("to")).agg(**counts),
+        "of argument": ended.group_by("window_end").agg(n=flo.count("window_end")),
+    }.items():
+        flow.output(name, groups.final(clock))
+    found = flow.run(clicks=[Click("a", 1), Click("b", 2), Click("b", 12)])
+    assert [groups_in(found[name]) for name in found] == [{(10, 2): 1}] * 7
 
 
 class Seen(NamedTuple):
@@ -357,6 +379,40 @@ def test_floats_close_windows_alike_on_values_and_tables(seed: int) -> None:
         assert plain({name: loop.pull(name) for name in ("tumble", "hop", "session")}) == plain(
             {name: tables.pull(name) for name in ("tumble", "hop", "session")}
         )
+
+
+class Short(NamedTuple):
+    at: Annotated[float, pa.float32()]
+
+
+class Coarse(NamedTuple):
+    at: Annotated[datetime, pa.timestamp("ms")]
+
+
+@pytest.mark.parametrize(
+    ("size", "rows"),
+    [
+        (0.7, [Short(n * 0.7) for n in (1, 1, 2, 3, 3, 4, 5)]),
+        (
+            timedelta(microseconds=1500),
+            [Coarse(datetime(2026, 1, 1, 0, 0, 0, 500 * n)) for n in (1, 3, 3, 5, 7, 9, 20)],
+        ),
+    ],
+)
+def test_clock_and_windows_see_the_same_time_in_a_column_that_rounds(size: Any, rows: list[Any]) -> None:
+    flow = flo.Flow("rounded")
+    clock = flow.input("rows", flo.Sequence[type(rows[0])]).clock("at")  # type: ignore[misc]
+    flow.output(
+        "counts", clock.rows.to_zset().tumble(size, "at").group_by("window_end").agg(n=flo.count()).final(clock)
+    )
+    loop, tables = flow.loop(), flow.on(flo.here).loop()
+    for row in rows:
+        loop.push(rows=[row])
+        loop.run()
+        tables.push(rows=[row])
+    found = groups_in(loop.result()["counts"])
+    assert len(found) > 2
+    assert found == groups_in(tables.result()["counts"]) == groups_in(flow.run(rows=rows)["counts"])
 
 
 def test_a_row_whose_window_does_not_end_behind_it_is_an_error() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
 import pytest
@@ -231,6 +231,14 @@ def test_the_minimum_of_clocks_is_a_clock() -> None:
     loop.run()
     assert loop.peek("windows") == [[3]]
     assert loop.peek("clock") == 13
+
+
+def test_clocks_of_different_times_have_no_minimum() -> None:
+    flow = flo.Flow("both")
+    number, day = flow.input("n", flo.Sequence[int]).clock("value"), flow.input("d", flo.Sequence[date]).clock("value")
+    with pytest.raises(flo.TypeMismatch, match="clocks of one type of times; got Max"):
+        flo.min_clock(number, day)
+    flo.min_clock(number, flow.input("x", flo.Sequence[float]).clock("value"))
 
 
 def test_a_clock_of_datetimes() -> None:

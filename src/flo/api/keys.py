@@ -65,10 +65,6 @@ def _of_distinct(operator: Distinct, vertex: Vertex) -> Key:
     return _all_columns(vertex) if known is None else known
 
 
-def _of_set(operator: ToZSet, vertex: Vertex) -> Key:
-    return _all_columns(vertex) if isinstance(vertex.inputs[0].collection, Set) else None
-
-
 def _of_first(operator: TopK, vertex: Vertex) -> Key:
     chosen = _plain_columns(operator.by) if operator.count == 1 and operator.ties is None else None
     return key_of(vertex.inputs[0]) if chosen is None else chosen
@@ -119,7 +115,7 @@ RULES: dict[type[Operator], Callable[[Any, Vertex], Key]] = {
     Positive: _of_input,
     Retain: _of_input,
     SemiJoin: _of_input,
-    ToZSet: _of_set,
+    ToZSet: _of_input,
     TopK: _of_first,
     Upsert: _of_table,
 }

@@ -89,15 +89,14 @@ def _with_windows(vertex: Vertex) -> OnTime:
 
 
 def _projected(before: OnTime, f: Any, given: Mapping[str, Any], made: Mapping[str, Any]) -> OnTime:
-    """The rows of a function of each row: the columns that it passes on as they are."""
-    passes: Callable[[tuple[str, ...]], Any] = getattr(f, "passed", lambda columns: None)
+    """The rows of a function of each row: the columns that it passes on as they are, perhaps several times."""
+    copies: Callable[[str], tuple[str, ...]] = getattr(f, "copies", lambda name: ())
 
-    def passed(name: str) -> str | None:
-        found = passes((name,))
-        return found[0] if found is not None and made.get(found[0]) == given[name] else None
+    def copied(name: str) -> list[str]:
+        return [after for after in copies(name) if made.get(after) == given[name]]
 
-    times = frozenset(after for name in before.times if (after := passed(name)) is not None)
-    ends = {after: each for name, each in before.ends.items() if (after := passed(name)) is not None}
+    times = frozenset(after for name in before.times for after in copied(name))
+    ends = {after: each for name, each in before.ends.items() for after in copied(name)}
     return replace(before, times=times, ends=ends)
 
 

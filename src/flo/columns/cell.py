@@ -63,6 +63,12 @@ class Cell:
         """Whether it has integers of more than 64 bits."""
         return plain_type(self.kind) is int and pa.types.is_decimal(self.arrow)
 
+    @property
+    def rounds(self) -> bool:
+        """Whether it has fewer values than the Python type: floats with fewer bits, or times in larger units."""
+        is_short = pa.types.is_float16(self.arrow) or pa.types.is_float32(self.arrow)
+        return is_short or getattr(self.arrow, "unit", None) in ("s", "ms")
+
     def to_array(self, values: list[Any]) -> pa.Array:
         """Convert values to an array. Raises Arrow's error if a value does not fit."""
         return pa.array(self.write(values) if self.write else values, self.arrow)

@@ -35,6 +35,10 @@ class Flattening(ABC):
         """Return these columns as columns of the results; None if they are not there unchanged."""
         return None
 
+    def copies(self, column: str) -> tuple[str, ...]:
+        """Return the columns of the results that are this column."""
+        return self.passed((column,)) or ()
+
 
 class Exploding(Flattening):
     """The rows of the items of a list column, as `flat_map` takes it. Identified by its text."""

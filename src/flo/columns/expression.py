@@ -31,7 +31,7 @@ from flo.columns.evaluation import (
     nodes_of,
 )
 from flo.columns.layout import VALUE, Layout
-from flo.columns.node_functions import Value, broadcast
+from flo.columns.node_functions import RENAMES, Value, broadcast
 from flo.columns.one_row import column_at, computed_by_python, reader
 from flo.columns.readable import readable
 from flo.columns.row_types import python_type, row_type
@@ -148,13 +148,17 @@ class Expression:
             case _:
                 return {VALUE: self.given}
 
+    def copies(self, column: str) -> tuple[str, ...]:
+        """Return the columns of the result that are this column of the first row."""
+        if not isinstance(self.given, (Mapping, tuple)) and self.layout.form != "value":
+            return ()  # one column of rows becomes the columns of the rows
+        called = self.arguments[0][column]
+        return tuple(name for name, each in self._named.items() if plain_column(each) == called)
+
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         """Return these columns of the first row as columns of the result; None if one of them is not passed through."""
-        if not isinstance(self.given, (Mapping, tuple)) and self.layout.form != "value":
-            return None  # one column of rows becomes the columns of the rows
-        named = {plain: name for name, each in self._named.items() if (plain := plain_column(each)) is not None}
-        found = tuple(named.get(self.arguments[0][column]) for column in columns)
-        return None if None in found else found  # type: ignore[return-value]
+        found = [self.copies(column) for column in columns]
+        return tuple(names[0] for names in found) if all(found) else None
 
     @cached_property
     def arguments(self) -> tuple[dict[str, str], ...]:
@@ -354,15 +358,18 @@ class Expression:
 
     @cached_property
     def _getter(self) -> Callable[..., Any] | None:
-        """A function that reads columns from elements, if the expression does nothing else."""
+        """A function that reads columns from elements, if the expression does nothing else: elements have the values of
+        the columns, unless these round."""
         if not all(isinstance(each, str) for each in self._named.values()) or any(map(_may_be_missing, self.inputs)):
             return None
         indices = {
-            called[name]: (which, _getter_of(layout, name))
+            called[name]: (which, _getter_of(layout, name), cell)
             for which, (called, layout) in enumerate(zip(self.arguments, self.inputs, strict=True))
-            for name in layout.names
+            for name, cell in zip(layout.names, layout.cells, strict=True)
         }
-        taken = [indices[each] for each in self._named.values()]
+        if any(indices[each][2].rounds for each in self._named.values()):
+            return None
+        taken = [indices[each][:2] for each in self._named.values()]
         if not isinstance(self.given, (Mapping, tuple)):
             which, get = taken[0]
             return get if len(self.inputs) == 1 else lambda *elements: get(elements[which])
@@ -475,10 +482,11 @@ def expression_text(given: Any) -> str:
 
 
 def plain_column(given: Any) -> str | None:
-    """Return the column that is given, as a name or as an expression; None if something is computed."""
+    """Return the column that is given, as a name or as an expression that only renames it; None if more is computed."""
     if isinstance(given, nw.Expr):
         first, *more = nodes_of(given)
-        names = list(first.kwargs["names"]) if first.kind.name == "COL" and not more else []
+        is_plain = first.kind.name == "COL" and all(node.name in RENAMES for node in more)
+        names = list(first.kwargs["names"]) if is_plain else []
         return names[0] if len(names) == 1 else None
     return given if isinstance(given, str) else None
 

@@ -45,6 +45,10 @@ class Projection:
         assert found is not None, "a column without a type"
         self.layout = found
 
+    def copies(self, column: str) -> tuple[str, ...]:
+        """Return the columns of the result that are this column of the row."""
+        return () if self.columns is None else self.columns.copies(column)
+
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         """Return these columns of the row as columns of the result; None if one of them is not passed through."""
         return None if self.columns is None else self.columns.passed(columns)

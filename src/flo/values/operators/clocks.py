@@ -261,6 +261,8 @@ class MinClock(Operator):
         for index, lattice in enumerate((left, right)):
             if not isinstance(lattice, Max):
                 raise TypeMismatch(f"`min_clock` must get clocks; got an LVar of {lattice}", index=index)
+        if not left.accepts(right) and not right.accepts(left):
+            raise TypeMismatch(f"`min_clock` must get clocks of one type of times; got {left} and {right}")
         wider = left if left.accepts(right) else right
         return (StreamType(LVar(wider), all(given.bounded for given in inputs)),)
 
