@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -116,8 +118,11 @@ def main() -> None:
             if given.broker:
                 messages = from_kafka(spark, given.broker, given.topic)
                 query = start(spark, messages, Path(folder) / "checkpoint", trigger={"processingTime": "2 seconds"})
-                while not query.wait(10):
+                stopped = threading.Event()  # Spark's own handler of Ctrl-C may disturb a call that is under way
+                signal.signal(signal.SIGINT, lambda *_: stopped.set())
+                while query.active and not stopped.wait(5):
                     show(query)
+                query.stop()
             else:
                 write_log(Path(folder) / "log")
                 messages = from_folder(spark, Path(folder) / "log")
