@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from typing import Annotated, NamedTuple
@@ -19,10 +18,8 @@ from flo.columns.expression import Expression
 from flo.columns.indices import grouped, sort_indices
 from flo.columns.layout import Layout
 from flo.core.stream_type import StreamType
-from flo.tables.groups import ONE
-from flo.tables.state.keys import Keys, keys_of
-from flo.tables.state.panes import Panes, in_time_order
-from flo.tables.state.run import run_of
+from flo.tables.state import merging
+from flo.tables.state.panes import in_time_order
 from flo.tables.state.trace import gather_equal_rows
 from flo.values.event_time import TimeWindow
 from flo.values.operators.windows import Session, Sliding, Tumbling
@@ -263,46 +260,12 @@ def test_the_order_of_floats(numbers):
     assert in_time_order(times).tolist() == sorted(range(len(numbers)), key=lambda place: numbers[place])
 
 
-@pytest.mark.parametrize("columns", [(), ("k",)])
-@given(st.lists(st.lists(st.integers(0, 100), max_size=12), max_size=40), st.integers(0, 100))
-@few
-def test_what_waits_is_found_by_time(columns, parts, bound):
-    """The rows of all keys, of which those of odd ones leave up to a bound."""
-    gone = dict.fromkeys((0, 1), 0)
-
-    def bounds(keys):
-        found = [gone[key] for key in keys.table["k"].to_pylist()]
-        return np.array(found), np.zeros(len(found), bool)
-
-    waits, count, times = Panes(), 0, []
-    for part in parts:
-        rows = pa.table({"x": np.array(part, np.int64), "k": np.array([x % 2 for x in part], np.int64)})
-        keys = keys_of([rows["k"]]) if columns else Keys(np.zeros(len(part), np.uint64), exact=True)
-        if part:
-            waits = waits.added(rows, np.arange(len(part)), rows["x"].to_numpy(), count, columns, keys, bounds)
-        count, times = count + len(part), times + part
-    keys = run_of(pa.table({"k": [1]}), ("k",)) if columns else ONE
-    asked = [time for time in times if not columns or time % 2]
-    gone[1] = bound
-    until = np.array([bound])
-    owners, rows, left = waits.closed(keys, np.zeros(1, np.int64), until, until, bounds)
-    found = [] if rows is None else rows["x"].to_pylist()
-    assert not columns or len(owners) == len(found)
-    assert sorted(found) == sorted(time for time in asked if time < bound)
-    stay = [time for time in times if time >= bound or time not in asked]
-    assert left.rows == len(stay)
-    assert (left.live(bounds)["x"].to_pylist() if left.rows else []) == stay
-    assert sum(run.rows for run in left) <= 2 * left.rows
-    assert len(waits.runs) < 8 * 4
-    uncounted = replace(left, left=()).counted(bounds)
-    assert not columns or uncounted.is_same(left, bounds)
-
-
 def loop_of(flow):
     return flow.on(flo.here).loop()
 
 
-def test_a_checkpoint_writes_what_is_new_and_goes_on(tmp_path):
+def test_a_checkpoint_writes_what_is_new_and_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(merging, "SMALLEST_PART", 1000)
     flow = flo.Flow("windows")
     windows = flow.input("events", flo.Sequence[Event]).sliding(1000, 10, "at", 10, bounds=True)
     flow.output("counts", windows.nest(lambda events, bounds: events.count()).flatten())

@@ -156,7 +156,7 @@ class _Cutting:
         """Returns the waiting rows of a new shard. Runs are sorted by time, and only their last rows still wait."""
         parts: list[Run] = []
         for old, each in enumerate(given):
-            for term, left in zip(*each.args[1:], strict=True) if each is not None else ():
+            for term, left in zip(*each.args[1:3], strict=True) if each is not None else ():
                 run = self._run(old, term)
                 live = select_rows(run, np.arange(run.rows - left, run.rows))
                 part = self._slice(shard, live, (PANE,))

@@ -217,7 +217,7 @@ class WindowTables(EmitsWindows):
         if not len(closing.groups):
             return np.zeros(0, np.int64), None, self.opened
         some = keys if len(closing.groups) == keys.rows else select_rows(keys, closing.groups)
-        return self.opened.closed(some, closing.since, closing.until, closing.gone, self._gone)
+        return self.opened.closed(some, closing.since, closing.until, closing.gone)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WindowTables) or type(other) is not type(self):

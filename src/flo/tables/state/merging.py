@@ -4,14 +4,18 @@ Runs of similar size are merged into one, so that there are few runs, and each r
 times. To merge large runs at once would take as long as many deltas, and a checkpoint would write all of their rows
 again. So a merge is spread over deltas: each pays for some rows of it, in proportion to its own. A part of a merge is a
 range of key numbers. Until the last part is done, readers read the runs that are merged.
+
+Some rows of a run may be of no more use: their windows have closed. A merge drops them, and a run with many of them
+merges early, because only the others count as its size.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import log2
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -24,6 +28,8 @@ PACE = 0.7
 """How many times its own rows a delta pays for, for each doubling of the state. With less, runs pile up."""
 RATIO = 2
 """A run is merged with newer ones when it has at most so many times their rows."""
+SAMPLES = 64
+"""How many rows of a part are looked at, to find where it ends."""
 NUMBERS = 1 << 64
 """The number of key numbers."""
 MERGED = Sharing()
@@ -44,6 +50,12 @@ class Merge:
     parts: tuple[Run, ...] = ()
     upto: int = 0
     """The first key number that is not in the parts."""
+    used: tuple[int, ...] | None = None
+    """How many rows of each run are of use, if not all are."""
+
+    @property
+    def size(self) -> int:
+        return self.rows if self.used is None else sum(self.used)
 
     @property
     def rows(self) -> int:
@@ -54,31 +66,97 @@ class Merge:
         """How many rows are not merged yet."""
         return sum(run.rows - run.below(self.upto) for run in self.runs) if len(self.runs) > 1 else 0
 
-    def advanced(self, fuel: int, join: Callable[[list[Run]], Run], how: tuple[object, ...]) -> Merge:
-        """The merge with so many more rows done. `how` says what else the result depends on than the runs."""
-        upto = NUMBERS if not self.runs[0].columns or fuel >= self.left else self._number_after(fuel)
-        part = MERGED.get((*how, self.upto, upto), self.runs, lambda: self._part(upto, join))
+    def followed(self, newer: Merge) -> Merge:
+        """The merge of these runs and newer ones, which begins."""
+        used = None if self.used is None or newer.used is None else (*self.used, *newer.used)
+        return Merge((*self.runs, *newer.runs), used=used)
+
+    def advanced(
+        self, fuel: int, join: Callable[[list[Run]], Run], how: tuple[object, ...] | None
+    ) -> tuple[Merge, int]:
+        """The merge with one more part, and the rows that were merged for it: at most about `fuel`. `how` says what
+        else the result depends on than the runs; None if it cannot be said, and the result cannot be shared."""
+        upto, is_file = self._end_of_part(fuel)
+        key = None if how is None else (*how, self.upto, upto)
+        part = _shared(key, self.runs, lambda: self._part(upto, join))
         parts = (*self.parts, part) if part.rows else self.parts
-        if upto < NUMBERS:
-            return replace(self, parts=parts, upto=upto)
-        return Merge((MERGED.get(how, parts, lambda: join_parts(parts)) if len(parts) > 1 else (*parts, part)[0],))
+        after = replace(self, parts=parts, upto=upto)
+        cost = 1 if is_file else self.left - after.left
+        if after.left:
+            return after, cost
+        whole = _shared(how, parts, lambda: join_parts(parts)) if len(parts) > 1 else (*parts, part)[0]
+        return Merge((whole.resting(),), used=None if self.used is None else (min(self.size, whole.rows),)), cost
+
+    def _end_of_part(self, fuel: int) -> tuple[int, bool]:
+        """The key number at which the next part ends, and whether the part is a file of one run.
+
+        A file with no rows of other runs between its own is kept, unless it is small. This is so for most files if
+        rows come in the order of their key numbers, such as times.
+        """
+        rows, end = 0, self.upto
+        for group in _overlapping(self.runs, self.upto):
+            count, last = sum(each.rows for each in group), max(each.last for each in group)
+            if len(group) == 1 and group[0].whole and count >= SMALLEST_PART:
+                return (end, False) if rows else (last + 1, True)
+            if rows + count > fuel:
+                return (end if rows else self._number_after(fuel)), False
+            rows, end = rows + count, last + 1
+            if rows >= SMALLEST_PART:
+                return end, False
+        return NUMBERS, False
 
     def _number_after(self, fuel: int) -> int:
         """A key number with about so many rows between `upto` and it. Rows with one number stay together."""
-        largest = max(self.runs, key=lambda run: run.rows)
-        first = largest.below(self.upto)
-        share = max(1, fuel * (largest.rows - first) // self.left)
-        if first + share >= largest.rows:
-            return NUMBERS
-        return max(self.upto + 1, int(largest.keys.at(np.array([first + share]))[0]))
+        step = max(1, fuel // SAMPLES)
+        firsts = [run.below(self.upto) for run in self.runs]
+        places = [
+            np.arange(first + step - 1, min(first + fuel, run.rows), step)
+            for first, run in zip(firsts, self.runs, strict=True)
+        ]
+        some = np.sort(np.concatenate([run.keys.at(at) for run, at in zip(self.runs, places, strict=True)]))
+        return int(some[min(fuel // step, len(some)) - 1]) + 1 if len(some) else NUMBERS
 
     def _part(self, upto: int, join: Callable[[list[Run]], Run]) -> Run:
-        if self.upto == 0 and upto == NUMBERS:
-            return join([*self.runs]).resting()
         slices = [run.between(self.upto, upto) for run in self.runs]
         there = [each for each in slices if each.rows]
         found = join(there) if there else slices[0]
-        return replace(found) if any(found is run for run in self.runs) else found  # what is shared is another run
+        return found.again() if any(found is run for run in self.runs) else found  # what is shared is another run
+
+
+class _File(NamedTuple):
+    """A file of a run, or what is left of it."""
+
+    first: int
+    last: int
+    """The key numbers of the first and the last row."""
+    rows: int
+    whole: bool
+
+
+def _overlapping(runs: tuple[Run, ...], number: int) -> Iterator[list[_File]]:
+    """The files of runs from a key number on, in groups that overlap with no other."""
+    group: list[_File] = []
+    for each in heapq.merge(*(_files_from(run, number) for run in runs)):
+        if group and each.first > max(other.last for other in group):
+            yield group
+            group = []
+        group.append(each)
+    if group:
+        yield group
+
+
+def _files_from(run: Run, number: int) -> Iterator[_File]:
+    """The files of a run from a key number on."""
+    start, ends = run.below(number), run.file_ends
+    for place in range(int(np.searchsorted(ends, start, "right")), len(ends)):
+        end = int(ends[place])
+        first, last = run.keys.at(np.array([start, end - 1])).tolist()
+        yield _File(first, last, end - start, start == end - run.files[place].rows)
+        start = end
+
+
+def _shared(how: tuple[object, ...] | None, parts: tuple[Run, ...], make: Callable[[], Run]) -> Run:
+    return make() if how is None else MERGED.get(how, parts, make)
 
 
 def group_runs(runs: tuple[Run, ...], merges: tuple[Merge, ...]) -> Iterator[Merge]:
@@ -101,21 +179,21 @@ def fuel_of(delta: int, rows: int) -> int:
     return max(SMALLEST_PART, int(delta * max(3.0, PACE * log2(1 + rows / delta))))
 
 
-def advance_merges(merges: list[Merge], fuel: int, join: Join, how: tuple[object, ...]) -> list[Merge]:
+def advance_merges(merges: list[Merge], fuel: int, join: Join, how: tuple[object, ...] | None = None) -> list[Merge]:
     """Merges so many rows, beginning where the fewest are left. Merges that are due begin."""
-    while fuel > 0:
+    least = fuel // SAMPLES
+    while fuel > least:
         merges = _begin(merges)
         waiting = [place for place, merge in enumerate(merges) if len(merge.runs) > 1]
         if not waiting:
             break
         place = min(waiting, key=lambda place: merges[place].left)
-        before = merges[place]
 
         def join_here(runs: list[Run], oldest: bool = place == 0) -> Run:
             return join(runs, oldest=oldest)
 
-        after = before.advanced(fuel, join_here, (*how, place == 0))
-        fuel -= max(1, before.left - after.left)
+        after, cost = merges[place].advanced(fuel, join_here, None if how is None else (*how, place == 0))
+        fuel -= max(1, cost)
         merges[place : place + 1] = [after] if after.rows else []
     return merges
 
@@ -123,14 +201,12 @@ def advance_merges(merges: list[Merge], fuel: int, join: Join, how: tuple[object
 def _begin(merges: list[Merge]) -> list[Merge]:
     """Begins the merges of runs that are alike, newest first."""
     found: list[Merge] = []
-    tail: tuple[Run, ...] = ()
+    grows = False  # whether the last one found begins here
     for merge in reversed(merges):
-        size = sum(run.rows for run in tail)
-        if len(merge.runs) == 1 and (not tail or merge.rows <= RATIO * size):
-            tail = (*merge.runs, *tail)
-            continue
-        found += [Merge(tail)] if tail else []
-        tail = merge.runs if len(merge.runs) == 1 else ()
-        found += [merge] if len(merge.runs) > 1 else []
-    found += [Merge(tail)] if tail else []
+        alone = len(merge.runs) == 1
+        if alone and grows and merge.size <= RATIO * found[-1].size:
+            found[-1] = merge.followed(found[-1])
+        else:
+            found.append(merge)
+            grows = alone
     return found[::-1]

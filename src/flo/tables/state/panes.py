@@ -1,14 +1,15 @@
 """Rows that wait for their windows to close, by key columns and time: those that close are found without a scan.
 
 Rows leave in the order of time: under each key, all rows before some time are gone. That time is known to the operator
-(it follows from how far its clock has come), and is passed in as a bound. So a run is written once, and not each time
-that a window closes.
+(it follows from how far its clock has come), and is passed in as a bound. So no run is written again because a window
+closes: a row that is gone leaves when its run merges, or when all rows of its run are gone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -16,16 +17,16 @@ import pyarrow as pa
 
 from flo.columns.indices import Indices, bisect_ranges, ranges, sort_indices, take_rows
 from flo.core.term import Call, Lowering, Term
+from flo.tables.state.expiring import in_order
 from flo.tables.state.keys import Keys, find_equal
+from flo.tables.state.merging import NUMBERS, Join, Merge, advance_merges, fuel_of, group_runs
 from flo.tables.state.run import Run
-from flo.tables.state.trace import Trace, text_of
+from flo.tables.state.trace import Trace, lift_merges, text_of
 
 ARRIVAL, TIME = "@", "%"
 """The columns of a row's place in the order of arrival, and of its time. No field of a Python class can have such
 names."""
 _ARRIVAL = pa.field(ARRIVAL, pa.int64(), nullable=False)
-_DIGITS = 3
-"""Runs that have as many octal digits are of one level, and are merged when there are eight."""
 Bounds = Callable[[Run], tuple[Any, Any]]
 """For some keys: (the time before which their rows are gone, the keys that have ended, of which all rows are)."""
 
@@ -37,8 +38,9 @@ def no_keys(keys: Run) -> tuple[Any, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Panes(Trace):
-    """Runs sorted by key columns, and by time under one key. `left` says how many rows of each run still wait: the
-    others are gone, though the run may still hold them. A run that is mostly gone is written anew."""
+    """Runs sorted by key columns, and by time under one key. Without key columns, the time is the key.
+
+    `left` says how many rows of each run still wait: the others are gone, though the run may still hold them."""
 
     columns: tuple[str, ...] = ()
     left: tuple[int, ...] = ()
@@ -66,42 +68,39 @@ class Panes(Trace):
     ) -> Panes:
         """Returns the panes with more rows, given their times and key numbers; `count` rows came before the delta."""
         order = in_time_order(times)
-        numbers = keys.numbers
+        numbers = keys.numbers if columns else in_order(times)
         if columns:
             order = order[np.argsort(numbers[order], kind="stable")]
-            numbers = numbers[order]
         indices = some[order]
         table = take_rows(rows, indices).append_column(_ARRIVAL, pa.array(count + indices))
         table = table.append_column(pa.field(TIME, pa.array(times[:0]).type, nullable=False), pa.array(times[order]))
-        return replace(self, columns=columns)._extended(Run(columns, Keys(numbers, keys.exact), table), bounds)
+        run = Run(columns or (TIME,), Keys(numbers[order], keys.exact and bool(columns)), table)
+        return replace(self, columns=columns)._extended(run, bounds)
 
-    def closed(
-        self, keys: Run, since: Any, until: Any, gone: Any, bounds: Bounds
-    ) -> tuple[Indices, pa.Table | None, Panes]:
+    def closed(self, keys: Run, since: Any, until: Any, gone: Any) -> tuple[Indices, pa.Table | None, Panes]:
         """(which of these keys each row belongs to, the rows, what waits after it): the rows of these keys with times
         from `since` on and before `until`, of which those before `gone` leave. `since` is what was `gone` before.
         Without key columns all rows are found, and it is not said that they belong to the one group."""
         owners: list[Indices] = []
         tables: list[pa.Table] = []
-        runs: list[tuple[Run, int]] = []
+        remaining: list[int] = []
         for run, left in zip(self.runs, self._left, strict=True):
             ours, table, times = self._between(run, left, keys, since, until)
             if table is not None:
                 owners.append(ours)
                 tables.append(table)
-                if run.columns:
+                if self.columns:
                     left -= int(np.count_nonzero(times < (gone if len(gone) == 1 else gone[ours])))
                 else:
                     left -= int(np.searchsorted(times, gone[0]))
-            runs.append((run, left))
-        after = self._with(_tidied(run, left, bounds) for run, left in runs)
+            remaining.append(left)
         found = pa.concat_tables(tables) if tables else None
-        return np.concatenate([np.zeros(0, np.int64), *owners]), found, after
+        return np.concatenate([np.zeros(0, np.int64), *owners]), found, self._with(remaining)
 
     def _between(self, run: Run, left: int, keys: Run, since: Any, until: Any) -> tuple[Indices, pa.Table | None, Any]:
         """The rows of one run that have these keys, from `since` to `until`."""
         times = run.table[TIME].to_numpy()
-        if not run.columns:
+        if not self.columns:
             low, high = run.rows - left, run.rows
             high = low + int(np.searchsorted(times[low:], until[0])) if until is not None else high
             table = run.table.slice(low, high - low) if low < high else None
@@ -126,28 +125,44 @@ class Panes(Trace):
         """The same, with rows that are gone counted: a state that was cut into other shards does not know."""
         if len(self.left) == len(self.runs):
             return self
-        return self._with(_compacted(run, 0 if run.columns else run.rows, bounds) for run in self.runs)
+        kept = [_waiting(run, None, bounds) for run in self.runs]
+        return replace(self, runs=tuple(kept), merges=())._with([run.rows for run in kept])
 
-    def _with(self, runs: Any) -> Self:
-        kept = [(run, left) for run, left in runs if left]
-        return replace(self, runs=tuple(run for run, _ in kept), left=tuple(left for _, left in kept))
+    def _with(self, left: list[int]) -> Self:
+        """The panes of whose runs so many rows are left, without those that are gone as a whole."""
+        return self._of(_with_left(group_runs(self.runs, self.merges), left))
 
-    def _extended(self, delta: Run, bounds: Bounds) -> Panes:
-        runs, tail = list(zip(self.runs, self._left, strict=True)), [(delta, delta.rows)]
-        while True:
-            level = _level(sum(left for _, left in tail))
-            alike = 0
-            while alike < len(runs) and _level(runs[-alike - 1][1]) <= level:
-                alike += 1
-            if alike < 7:
-                whole = _merged([_compacted(run, left, bounds)[0] for run, left in tail])
-                return self._with([*runs, (whole, whole.rows)])
-            tail = [*runs[-alike:], *tail]
-            del runs[-alike:]
+    def _of(self, merges: Iterable[Merge]) -> Self:
+        kept = [merge for merge in merges if merge.size]
+        return replace(
+            self,
+            runs=tuple(run for merge in kept for run in merge.runs),
+            left=tuple(left for merge in kept for left in merge.used or ()),
+            merges=tuple(merge for merge in kept if len(merge.runs) > 1),
+        )
+
+    def _extended(self, delta: Run, bounds: Bounds) -> Self:
+        every = replace(self, runs=(*self.runs, delta), left=(*self._left, delta.rows))
+        merges = list(_with_left(group_runs(every.runs, self.merges), every.left))
+        fuel = fuel_of(delta.rows, sum(run.rows for run in self.runs))
+        return self._of(advance_merges(merges, fuel, every._joining(bounds)))
+
+    def _joining(self, bounds: Bounds) -> Join:
+        """How runs, or slices of them, are merged: without the rows that are gone. Without key columns these are the
+        ones before the first that waits."""
+        some = [(run, left) for run, left in zip(self.runs, self._left, strict=True) if left]
+        first = min((int(run.keys.at(np.array([run.rows - left]))[0]) for run, left in some), default=0)
+
+        def join(runs: list[Run], *, oldest: bool) -> Run:
+            if self.columns:
+                return _merged([_waiting(run, None, bounds) for run in runs])
+            return _merged([run.between(first, NUMBERS) for run in runs])
+
+        return join
 
     def live(self, bounds: Bounds) -> pa.Table | None:
         """All waiting rows, in the order of arrival."""
-        found = [_compacted(run, left, bounds)[0] for run, left in zip(self.runs, self._left, strict=True)]
+        found = [_waiting(run, left, bounds) for run, left in zip(self.runs, self._left, strict=True)]
         if not found:
             return None
         table = pa.concat_tables([run.table for run in found])
@@ -174,11 +189,18 @@ class Panes(Trace):
         return [] if table is None else [text_of(row) for row in table.to_pylist()]
 
     def lower(self, lower: Lowering) -> Term:
-        return Call(self.term, (self.columns, tuple(lower(run) for run in self.runs), self.left))
+        runs, merges = tuple(lower(run) for run in self.runs), self.lower_merges(lower)
+        return Call(self.term, (self.columns, runs, self.left, *([merges] if merges else [])))
 
     @classmethod
-    def lift(cls, columns: Any = (), runs: Any = (), left: Any = ()) -> Self:
-        return cls(tuple(columns), tuple(runs), tuple(left))
+    def lift(cls, columns: Any = (), runs: Any = (), left: Any = (), merges: Any = ()) -> Self:  # type: ignore[override]
+        return cls(tuple(columns), tuple(runs), tuple(left), merges=lift_merges(runs, merges))
+
+
+def _with_left(merges: Iterable[Merge], left: Iterable[int]) -> Iterator[Merge]:
+    """The merges, which know how many rows of each run still wait."""
+    each = iter(left)
+    return (replace(merge, used=tuple(islice(each, len(merge.runs)))) for merge in merges)
 
 
 def _none_gone(keys: Run) -> tuple[Any, Any]:
@@ -191,23 +213,19 @@ def in_time_order(times: Any) -> Indices:
     return sort_indices(times) if times.dtype == np.int64 else np.argsort(times, kind="stable")
 
 
-def _tidied(run: Run, left: int, bounds: Bounds) -> tuple[Run, int]:
-    """Rewrites a run most of whose rows are gone, to free memory."""
-    return (run, left) if 2 * left > run.rows or not left else _compacted(run, left, bounds)
-
-
-def _compacted(run: Run, left: int, bounds: Bounds) -> tuple[Run, int]:
-    """A run without the rows that are gone. `left` is how many wait, where that is known, else 0."""
+def _waiting(run: Run, left: int | None, bounds: Bounds) -> Run:
+    """A run without the rows that are gone. `left` is how many wait, where that is known."""
     if left == run.rows:
-        return run, left
-    if not run.columns:
-        indices = np.arange(run.rows - left, run.rows)
-    else:
-        keys, counts = _each_key(run)
-        gone, ended = bounds(keys)
-        indices = np.flatnonzero((run.table[TIME].to_numpy() >= np.repeat(gone, counts)) & ~np.repeat(ended, counts))
-    kept = Run(run.columns, Keys(run.keys.numbers[indices], run.keys.exact), take_rows(run.table, indices))
-    return kept, kept.rows
+        return run
+    if run.columns == (TIME,):
+        return run if left is None else run.part(run.rows - left, run.rows)
+    keys, counts = _each_key(run)
+    gone, ended = bounds(keys)
+    waits = (run.table[TIME].to_numpy() >= np.repeat(gone, counts)) & ~np.repeat(ended, counts)
+    if waits.all():
+        return run
+    indices = np.flatnonzero(waits)
+    return Run(run.columns, Keys(run.keys.numbers[indices], run.keys.exact), take_rows(run.table, indices))
 
 
 def _each_key(run: Run) -> tuple[Run, Indices]:
@@ -228,14 +246,8 @@ def _merged(runs: list[Run]) -> Run:
     runs = [run for run in runs if run.rows] or runs[:1]
     if len(runs) == 1:
         return runs[0]
-    table = pa.concat_tables([run.table for run in runs])
+    table, numbers = pa.concat_tables([run.table for run in runs]), np.concatenate([run.keys.numbers for run in runs])
     order = np.argsort(table[TIME].to_numpy(), kind="stable")  # merges what is sorted already
-    numbers = np.concatenate([run.keys.numbers for run in runs])
-    if runs[0].columns:
-        order = order[np.argsort(numbers[order], kind="stable")]
+    order = order[np.argsort(numbers[order], kind="stable")]
     exact = all(run.keys.exact for run in runs)
     return Run(runs[0].columns, Keys(numbers[order], exact), take_rows(table, order))
-
-
-def _level(rows: int) -> int:
-    return rows.bit_length() // _DIGITS

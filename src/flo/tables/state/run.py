@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -83,9 +83,16 @@ class Run(Lowerable):
         keys = self.implied() if self.rows >= LARGE else None
         if keys is None:
             return self
-        rested = Run(self.columns, keys, self.table)
-        rested.__dict__.update({name: self.__dict__[name] for name in ("index", "once") if name in self.__dict__})
-        return rested
+        return Run(self.columns, keys, self.table)._knowing(self, "index", "once")
+
+    def again(self) -> Run:
+        """Another run with the same rows."""
+        return replace(self)._knowing(self, "index", "once", "name")
+
+    def _knowing(self, other: Run, *names: str) -> Run:
+        """The run, which takes over what is known of another one with the same rows."""
+        self.__dict__.update({name: other.__dict__[name] for name in names if name in other.__dict__})
+        return self
 
     def implied(self) -> Implied | None:
         return implied(self.keys, [one_chunk(self.table[name]) for name in self.columns])
@@ -95,6 +102,12 @@ class Run(Lowerable):
         """The parts that it was made of one by one, each a file of its own where it is stored; else itself."""
         found: tuple[Run, ...] = self.__dict__.get("parts", (self,))
         return found
+
+    @property
+    def file_ends(self) -> Indices:
+        """The index of the row after each file."""
+        found: Indices | None = self.__dict__.get("ends")
+        return np.array([self.rows]) if found is None else found
 
     def below(self, number: int) -> int:
         """How many rows have a smaller key number."""
@@ -114,6 +127,9 @@ class Run(Lowerable):
         """The rows from one index up to another, without a copy."""
         if start == 0 and end == self.rows:
             return self
+        place = int(np.searchsorted(self.file_ends, end))
+        if place < len(self.files) and self.file_ends[place] == end == start + self.files[place].rows:
+            return self.files[place]
         numbers = self.keys.at(np.arange(start, end))
         return Run(self.columns, Keys(numbers, self.keys.exact), self.table.slice(start, end - start))
 
@@ -266,9 +282,8 @@ def join_parts(parts: Sequence[Run]) -> Run:
     ends = np.cumsum([part.rows for part in parts]).tolist()
     own = []
     for part, end in zip(parts, ends, strict=True):
-        own.append(whole.part(end - part.rows, end))
-        own[-1].__dict__.update({name: part.__dict__[name] for name in ("name", "once") if name in part.__dict__})
-    whole.__dict__["parts"] = tuple(own)
+        own.append(whole.part(end - part.rows, end)._knowing(part, "name", "once"))
+    whole.__dict__.update(parts=tuple(own), ends=np.array(ends))
     return whole
 
 

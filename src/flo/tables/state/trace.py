@@ -112,18 +112,28 @@ class Trace(Lowerable):
         return {text_of({n: v for n, v in row.items() if n != WEIGHT}): row[WEIGHT] for row in rows}
 
     def lower(self, lower: Lowering) -> Term:
-        runs, merges, place = tuple(lower(run) for run in self.runs), [], 0
+        runs, merges = tuple(lower(run) for run in self.runs), self.lower_merges(lower)
+        return Call(self.term, (self.columns, runs, *([merges] if merges else [])))
+
+    def lower_merges(self, lower: Lowering) -> tuple[Term, ...]:
+        """The merges that have begun, as terms: the places of their runs, and what is done."""
+        merges: list[Term] = []
+        place = 0
         for merge in group_runs(self.runs, self.merges):
             if len(merge.runs) > 1:
                 parts = tuple(lower(part) for part in merge.parts)
                 merges.append(Call("merge", (place, len(merge.runs), merge.upto, parts)))
             place += len(merge.runs)
-        return Call(self.term, (self.columns, runs, *([tuple(merges)] if merges else [])))
+        return tuple(merges)
 
     @classmethod
     def lift(cls, columns: Any = (), runs: Any = (), merges: Any = ()) -> Self:
-        begun = [Merge(tuple(runs[place : place + count]), parts, upto) for place, count, upto, parts in merges]
-        return cls(tuple(columns), tuple(runs), merges=tuple(begun))
+        return cls(tuple(columns), tuple(runs), merges=lift_merges(runs, merges))
+
+
+def lift_merges(runs: Any, merges: Any) -> tuple[Merge, ...]:
+    """The merges of these runs that had begun when they were stored."""
+    return tuple(Merge(tuple(runs[place : place + count]), parts, upto) for place, count, upto, parts in merges)
 
 
 register(Trace.term, Trace.lift)
