@@ -3,7 +3,8 @@
     python -m benchmarks.merging                               # some minutes
     python -m benchmarks.merging --deltas 20 --rows 100000     # as in benchmarks.columnar
 
-Equal deltas go into a join of two streams, a grouped sum and a window that stays open, with a checkpoint after each.
+Equal deltas go into a join of two streams, a grouped sum, the first ten of all rows and windows that stay open, with
+and without a key. A checkpoint follows each.
 Both ways run in turn, delta by delta, and their results are compared.
 """
 
@@ -43,6 +44,12 @@ def sum_flow() -> flo.Flow:
     return flow
 
 
+def top_flow() -> flo.Flow:
+    flow = flo.Flow("top")
+    flow.output("out", flow.input("rows", flo.ZSet[Row]).top(10, key="v"))
+    return flow
+
+
 def window_flow() -> flo.Flow:
     flow = flo.Flow("window")
     windows = flow.input("rows", flo.Sequence[Event]).tumbling(1 << 40, "time")
@@ -51,7 +58,26 @@ def window_flow() -> flo.Flow:
     return flow
 
 
-FLOWS = {"join": join_flow, "grouped sum": sum_flow, "open window": window_flow}
+def keyed_window_flow() -> flo.Flow:
+    flow = flo.Flow("windows of keys")
+
+    def sums(rows: Any) -> Any:
+        windows = rows.tumbling(1 << 40, "time")
+        return windows.nest(lambda window: window.map("v").sum()).flatten(), windows.late
+
+    out, late = flow.input("rows", flo.Sequence[Event]).key_by("k").per_key(sums)
+    flow.output("out", out.entries())
+    flow.output("late", late.entries())
+    return flow
+
+
+FLOWS = {
+    "join": join_flow,
+    "grouped sum": sum_flow,
+    "top 10": top_flow,
+    "open window": window_flow,
+    "open windows of keys": keyed_window_flow,
+}
 
 
 @dataclass
@@ -102,7 +128,7 @@ def _traces(loop: Any) -> Iterator[Trace]:
 
 def delta(name: str, number: int, deltas: int, rows: int, rng: np.random.Generator) -> dict[str, pa.Table]:
     keys, numbers = rng.integers(0, deltas * rows // 4, rows), rng.integers(0, 1 << 30, rows)
-    if name == "open window":
+    if name.startswith("open"):
         return {"rows": pa.table({"time": np.arange(rows) + number * rows, "k": keys, "v": numbers})}
     table = pa.table({"k": keys, "v": numbers, WEIGHTS: np.ones(rows, np.int64)})
     if name != "join":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log2
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +15,8 @@ from hypothesis import strategies as st
 import flo
 from flo.core.checkpoint import decode, encode
 from flo.core.term import Lifting, Lowering
+from flo.tables.io.files import WEIGHTS
+from flo.tables.plan import plan
 from flo.tables.state import merging
 from flo.tables.state.ranked import Heads
 from flo.tables.state.run import run_of
@@ -24,6 +28,11 @@ from tests.tables.patches import colliding
 
 KEY = ("key",)
 SCHEMA = pa.schema([("key", pa.int64()), ("value", pa.int64()), pa.field(WEIGHT, pa.int64(), nullable=False)])
+
+
+class Named(NamedTuple):
+    name: str | None
+    number: int
 
 
 @pytest.fixture(autouse=True)
@@ -91,6 +100,29 @@ def test_a_delta_pays_in_proportion_to_its_rows():
     assert max(written) <= 50 * (2 + log2(200))
     assert max(runs) <= 2 * log2(200)
     assert any(len(run.files) > 1 for run in trace.runs)
+
+
+def test_the_rows_of_one_group_are_merged_in_parts():
+    """Rows of one key that have an order: a merge is cut between them."""
+    flow = flo.Flow("top")
+    flow.output("top", flow.input("rows", flo.ZSet[Named]).top(3, key="name"))
+    rng, loop, known, written, every = np.random.default_rng(1), flow.on(flo.here).loop(), set(), [], []
+    for number in range(60):
+        rows = [Named(None if value % 50 == 0 else str(value), number) for value in rng.integers(0, 1000, 20).tolist()]
+        every += rows
+        loop.push(rows=rows)
+        loop.pull("top")
+        (trace,) = (node.node.operator.rows for node in plan(loop._loop.graph) if hasattr(node.node.operator, "rows"))
+        files = [file for run in trace.runs for file in run.files]
+        kept = {file.name: file.rows for file in (*files, *(part for merge in trace.merges for part in merge.parts))}
+        written.append(sum(rows for name, rows in kept.items() if name not in known))
+        known |= kept.keys()
+    assert max(written) <= 20 * (2 + log2(60))
+    assert trace == replace(trace, runs=(trace.joined([*trace.runs]),), merges=())
+    assert trace.rows == len(set(every))
+    first = sorted(set(every), key=lambda row: (row.name is not None, row.name), reverse=True)[:-4]
+    loop.push(rows={row: -every.count(row) for row in first})
+    assert {row["name"] for row in loop.pull("top").to_pylist() if row[WEIGHTS] > 0} == {None}
 
 
 def test_a_merge_of_runs_that_are_gone_is_dropped():

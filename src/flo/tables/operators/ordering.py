@@ -188,6 +188,9 @@ class Arranged(Trace):
     def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
         return runs[0] if len(runs) == 1 else self.run(pa.concat_tables([run.table for run in runs]), in_parts=True)
 
+    def cut(self, runs: list[Run], fuel: int) -> list[int] | None:
+        return None if self.order is None else self.order.cut([run.table for run in runs], fuel)
+
     def run(self, table: pa.Table, in_parts: bool = False) -> Run:
         """The rows in order; `in_parts` says that they are made of parts which are."""
         table = table.combine_chunks()

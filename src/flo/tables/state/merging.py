@@ -3,7 +3,8 @@
 Runs of similar size are merged into one, so that there are few runs, and each row is copied a logarithmic number of
 times. To merge large runs at once would take as long as many deltas, and a checkpoint would write all of their rows
 again. So a merge is spread over deltas: each pays for some rows of it, in proportion to its own. A part of a merge is a
-range of key numbers. Until the last part is done, readers read the runs that are merged.
+range of key numbers, or of the rows of one key number, if these have an order. Until the last part is done, readers
+read the runs that are merged.
 
 Some rows of a run may be of no more use: their windows have closed. A merge drops them, and a run with many of them
 merges early, because only the others count as its size.
@@ -14,11 +15,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import log2
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from flo.columns.indices import Indices
 from flo.tables.state.run import Run, join_parts
 from flo.tables.state.sharing import Sharing
 
@@ -26,20 +29,23 @@ SMALLEST_PART = 1 << 14
 """The rows that a delta pays for at least, however few it has. A part is a file of a checkpoint."""
 PACE = 0.7
 """How many times its own rows a delta pays for, for each doubling of the state. With less, runs pile up."""
-RATIO = 2
-"""A run is merged with newer ones when it has at most so many times their rows."""
+RATIO = 2.0
+"""A run is merged with newer ones when it has at most so many times their rows, unless a trace says otherwise."""
 SAMPLES = 64
 """How many rows of a part are looked at, to find where it ends."""
-NUMBERS = 1 << 64
-"""The number of key numbers."""
 MERGED = Sharing()
 """Parts of merges, and runs that were merged."""
 
 
 class Join(Protocol):
-    """Merges runs, or the same range of key numbers of each, into one."""
+    """Merges runs, or the same range of each, into one."""
 
     def __call__(self, runs: list[Run], *, oldest: bool) -> Run: ...
+
+
+Cut: TypeAlias = Callable[[list[Run], int], "list[int] | None"]
+"""Cuts the rows of one key number in several runs: the first rows of each, about so many in all, that come before the
+others; None if they have no order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +54,8 @@ class Merge:
 
     runs: tuple[Run, ...]
     parts: tuple[Run, ...] = ()
-    upto: int = 0
-    """The first key number that is not in the parts."""
+    done: tuple[int, ...] = ()
+    """How many rows of each run are in the parts. Empty if there are no parts."""
     used: tuple[int, ...] | None = None
     """How many rows of each run are of use, if not all are."""
 
@@ -64,7 +70,12 @@ class Merge:
     @property
     def left(self) -> int:
         """How many rows are not merged yet."""
-        return sum(run.rows - run.below(self.upto) for run in self.runs) if len(self.runs) > 1 else 0
+        return self.rows - sum(self.done) if len(self.runs) > 1 else 0
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """The first row of each run that is not in a part."""
+        return self.done or (0,) * len(self.runs)
 
     def followed(self, newer: Merge) -> Merge:
         """The merge of these runs and newer ones, which begins."""
@@ -72,52 +83,68 @@ class Merge:
         return Merge((*self.runs, *newer.runs), used=used)
 
     def advanced(
-        self, fuel: int, join: Callable[[list[Run]], Run], how: tuple[object, ...] | None
+        self, fuel: int, join: Callable[[list[Run]], Run], cut: Cut, how: tuple[object, ...] | None
     ) -> tuple[Merge, int]:
         """The merge with one more part, and the rows that were merged for it: at most about `fuel`. `how` says what
         else the result depends on than the runs; None if it cannot be said, and the result cannot be shared."""
-        upto, is_file = self._end_of_part(fuel)
-        key = None if how is None else (*how, self.upto, upto)
-        part = _shared(key, self.runs, lambda: self._part(upto, join))
+        ends, is_file = self._end_of_part(fuel, cut)
+        key = None if how is None else (*how, self.starts, ends)
+        part = _shared(key, self.runs, lambda: self._part(ends, join))
         parts = (*self.parts, part) if part.rows else self.parts
-        after = replace(self, parts=parts, upto=upto)
+        after = replace(self, parts=parts, done=ends)
         cost = 1 if is_file else self.left - after.left
         if after.left:
             return after, cost
-        whole = _shared(how, parts, lambda: join_parts(parts)) if len(parts) > 1 else (*parts, part)[0]
-        return Merge((whole.resting(),), used=None if self.used is None else (min(self.size, whole.rows),)), cost
+        whole = _shared(how, parts, lambda: join_parts(parts)) if len(parts) > 1 else (*parts, part)[0].resting()
+        return Merge((whole,), used=None if self.used is None else (min(self.size, whole.rows),)), cost
 
-    def _end_of_part(self, fuel: int) -> tuple[int, bool]:
-        """The key number at which the next part ends, and whether the part is a file of one run.
+    def _end_of_part(self, fuel: int, cut: Cut) -> tuple[tuple[int, ...], bool]:
+        """Where the next part ends in each run, and whether it is a file of one run.
 
         A file with no rows of other runs between its own is kept, unless it is small. This is so for most files if
         rows come in the order of their key numbers, such as times.
         """
-        rows, end = 0, self.upto
-        for group in _overlapping(self.runs, self.upto):
+        rows, end = 0, 0
+        for group in _overlapping(self.runs, self.starts):
             count, last = sum(each.rows for each in group), max(each.last for each in group)
             if len(group) == 1 and group[0].whole and count >= SMALLEST_PART:
-                return (end, False) if rows else (last + 1, True)
+                return self._below(end if rows else last + 1), not rows
             if rows + count > fuel:
-                return (end if rows else self._number_after(fuel)), False
+                return (self._below(end) if rows else self._after(fuel, cut)), False
             rows, end = rows + count, last + 1
             if rows >= SMALLEST_PART:
-                return end, False
-        return NUMBERS, False
+                break
+        return self._below(end), False
+
+    def _below(self, number: int) -> tuple[int, ...]:
+        """How many rows of each run have a smaller key number."""
+        return tuple(run.below(number) for run in self.runs)
+
+    def _after(self, fuel: int, cut: Cut) -> tuple[int, ...]:
+        """Where a part ends that has about so many rows. Rows with one number stay together if these are not many."""
+        number = self._number_after(fuel)
+        ends = self._below(number + 1)
+        if 4 * (sum(ends) - sum(self.starts)) <= 5 * fuel:
+            return ends
+        before = self._below(number)
+        if sum(before) > sum(self.starts):
+            return before
+        found = cut([run.part(*bounds) for run, *bounds in zip(self.runs, self.starts, ends, strict=True)], fuel)
+        return ends if found is None else tuple(start + more for start, more in zip(self.starts, found, strict=True))
 
     def _number_after(self, fuel: int) -> int:
-        """A key number with about so many rows between `upto` and it. Rows with one number stay together."""
-        step = max(1, fuel // SAMPLES)
-        firsts = [run.below(self.upto) for run in self.runs]
-        places = [
-            np.arange(first + step - 1, min(first + fuel, run.rows), step)
-            for first, run in zip(firsts, self.runs, strict=True)
-        ]
-        some = np.sort(np.concatenate([run.keys.at(at) for run, at in zip(self.runs, places, strict=True)]))
-        return int(some[min(fuel // step, len(some)) - 1]) + 1 if len(some) else NUMBERS
+        """The largest key number of about so many rows."""
+        some = np.concatenate(
+            [
+                run.keys.at(start + places_in(run.rows - start, fuel))
+                for start, run in zip(self.starts, self.runs, strict=True)
+                if start < run.rows
+            ]
+        )
+        return int(some[last_of(some, fuel)])
 
-    def _part(self, upto: int, join: Callable[[list[Run]], Run]) -> Run:
-        slices = [run.between(self.upto, upto) for run in self.runs]
+    def _part(self, ends: tuple[int, ...], join: Callable[[list[Run]], Run]) -> Run:
+        slices = [run.part(*bounds) for run, *bounds in zip(self.runs, self.starts, ends, strict=True)]
         there = [each for each in slices if each.rows]
         found = join(there) if there else slices[0]
         return found.again() if any(found is run for run in self.runs) else found  # what is shared is another run
@@ -133,10 +160,10 @@ class _File(NamedTuple):
     whole: bool
 
 
-def _overlapping(runs: tuple[Run, ...], number: int) -> Iterator[list[_File]]:
-    """The files of runs from a key number on, in groups that overlap with no other."""
+def _overlapping(runs: tuple[Run, ...], starts: tuple[int, ...]) -> Iterator[list[_File]]:
+    """The files of runs from these rows on, in groups that overlap with no other."""
     group: list[_File] = []
-    for each in heapq.merge(*(_files_from(run, number) for run in runs)):
+    for each in heapq.merge(*map(_files_from, runs, starts)):
         if group and each.first > max(other.last for other in group):
             yield group
             group = []
@@ -145,14 +172,33 @@ def _overlapping(runs: tuple[Run, ...], number: int) -> Iterator[list[_File]]:
         yield group
 
 
-def _files_from(run: Run, number: int) -> Iterator[_File]:
-    """The files of a run from a key number on."""
-    start, ends = run.below(number), run.file_ends
+def _files_from(run: Run, start: int) -> Iterator[_File]:
+    """The files of a run from a row on."""
+    ends = run.file_ends
     for place in range(int(np.searchsorted(ends, start, "right")), len(ends)):
         end = int(ends[place])
         first, last = run.keys.at(np.array([start, end - 1])).tolist()
         yield _File(first, last, end - start, start == end - run.files[place].rows)
         start = end
+
+
+def places_in(rows: int, fuel: int) -> Indices:
+    """The rows that are looked at in a sorted run of so many, to cut it after about `fuel` rows of it and others."""
+    step = max(1, fuel // SAMPLES)
+    return np.arange(max(1, min(step, rows)), min(fuel, rows) + 1, step) - 1
+
+
+def last_of(ranks: Any, fuel: int) -> int:
+    """Which of the rows at `places_in` all runs is the last one before the cut, given their ranks."""
+    place = min(fuel // max(1, fuel // SAMPLES), len(ranks)) - 1
+    return int(np.argsort(ranks, kind="stable")[place])
+
+
+def cut_sorted(columns: list[Any], fuel: int) -> list[int]:
+    """Cuts sorted columns: the first rows of each, about so many in all, that are not after the others."""
+    some = np.concatenate([column[places_in(len(column), fuel)] for column in columns])
+    bound = some[last_of(some, fuel)]
+    return [int(np.searchsorted(column, bound, "right")) for column in columns]
 
 
 def _shared(how: tuple[object, ...] | None, parts: tuple[Run, ...], make: Callable[[], Run]) -> Run:
@@ -179,11 +225,18 @@ def fuel_of(delta: int, rows: int) -> int:
     return max(SMALLEST_PART, int(delta * max(3.0, PACE * log2(1 + rows / delta))))
 
 
-def advance_merges(merges: list[Merge], fuel: int, join: Join, how: tuple[object, ...] | None = None) -> list[Merge]:
+def advance_merges(
+    merges: list[Merge],
+    fuel: int,
+    join: Join,
+    cut: Cut,
+    how: tuple[object, ...] | None = None,
+    ratio: float = RATIO,
+) -> list[Merge]:
     """Merges so many rows, beginning where the fewest are left. Merges that are due begin."""
     least = fuel // SAMPLES
     while fuel > least:
-        merges = _begin(merges)
+        merges = _begin(merges, ratio)
         waiting = [place for place, merge in enumerate(merges) if len(merge.runs) > 1]
         if not waiting:
             break
@@ -192,21 +245,27 @@ def advance_merges(merges: list[Merge], fuel: int, join: Join, how: tuple[object
         def join_here(runs: list[Run], oldest: bool = place == 0) -> Run:
             return join(runs, oldest=oldest)
 
-        after, cost = merges[place].advanced(fuel, join_here, None if how is None else (*how, place == 0))
+        after, cost = merges[place].advanced(fuel, join_here, cut, None if how is None else (*how, place == 0))
         fuel -= max(1, cost)
         merges[place : place + 1] = [after] if after.rows else []
     return merges
 
 
-def _begin(merges: list[Merge]) -> list[Merge]:
-    """Begins the merges of runs that are alike, newest first."""
+def _begin(merges: list[Merge], ratio: float) -> list[Merge]:
+    """Begins the merges that are due: of a run and all newer ones, if it has at most so many times their rows. Runs
+    that are being merged stand between others."""
     found: list[Merge] = []
-    grows = False  # whether the last one found begins here
-    for merge in reversed(merges):
-        alone = len(merge.runs) == 1
-        if alone and grows and merge.size <= RATIO * found[-1].size:
-            found[-1] = merge.followed(found[-1])
-        else:
-            found.append(merge)
-            grows = alone
-    return found[::-1]
+    alone: list[Merge] = []
+    for merge in [*merges, None]:
+        if merge is not None and len(merge.runs) == 1:
+            alone.append(merge)
+            continue
+        newer, first = 0, len(alone)
+        for place in reversed(range(len(alone))):
+            if newer and alone[place].size <= ratio * newer:
+                first = place
+            newer += alone[place].size
+        found += [*alone[:first], *([reduce(Merge.followed, alone[first:])] if alone[first:] else [])]
+        found += [] if merge is None else [merge]
+        alone = []
+    return found

@@ -22,11 +22,12 @@ import pyarrow.compute as pc
 
 from flo.columns.cell import Cell, fields_of
 from flo.columns.expression import calling
-from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
+from flo.columns.indices import Indices, Numbers, bisect_ranges, one_chunk, take_rows
 from flo.columns.layout import Layout
 from flo.core.data import canonical_text, class_name
 from flo.core.term import Call, Lowering, Term
 from flo.tables.state.keys import find_equal
+from flo.tables.state.merging import last_of, places_in
 from flo.tables.state.trace import group_equal_rows
 from flo.values.canonical import canonical_element
 from flo.values.operators.zset_ranking import comparable, is_plain_tuple
@@ -367,6 +368,18 @@ class Order:
             return of.numbers(one) < of.numbers(other)
         numbers = of.numbers(pa.concat_arrays([one, other]))
         return numbers[: len(one)] < numbers[len(one) :]
+
+    def cut(self, tables: list[pa.Table], fuel: int) -> list[int]:
+        """Cuts sorted tables: the first rows of each, about so many in all, that are not after the others."""
+        columns = [one_chunk(table[self.columns[0]]) for table in tables]
+        some = pa.concat_arrays([each.take(pa.array(places_in(len(each), fuel))) for each in columns])
+        bound = some.take(pa.array([last_of(self._numbers(0, some), fuel)]))
+
+        def end(column: pa.Array) -> int:
+            every = np.array([0]), np.array([len(column)])
+            return int(bisect_ranges(*every, lambda rows, _: ~self.before(bound, column.take(pa.array(rows))))[0])
+
+        return [end(column) for column in columns]
 
     def differ(self, table: pa.Table, count: int) -> npt.NDArray[np.bool_]:
         """Which rows differ from the row before in the first `count` columns; the first row does."""

@@ -19,7 +19,7 @@ from flo.columns.indices import Indices, bisect_ranges, ranges, sort_indices, ta
 from flo.core.term import Call, Lowering, Term
 from flo.tables.state.expiring import in_order
 from flo.tables.state.keys import Keys, find_equal
-from flo.tables.state.merging import NUMBERS, Join, Merge, advance_merges, fuel_of, group_runs
+from flo.tables.state.merging import Join, Merge, advance_merges, cut_sorted, fuel_of, group_runs
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, lift_merges, text_of
 
@@ -27,6 +27,9 @@ ARRIVAL, TIME = "@", "%"
 """The columns of a row's place in the order of arrival, and of its time. No field of a Python class can have such
 names."""
 _ARRIVAL = pa.field(ARRIVAL, pa.int64(), nullable=False)
+RATIO = 1 / 7
+"""A run is merged with newer ones when they have seven times its rows: panes are read only when windows close, so it is
+better to have more runs than to copy rows often."""
 Bounds = Callable[[Run], tuple[Any, Any]]
 """For some keys: (the time before which their rows are gone, the keys that have ended, of which all rows are)."""
 
@@ -145,7 +148,7 @@ class Panes(Trace):
         every = replace(self, runs=(*self.runs, delta), left=(*self._left, delta.rows))
         merges = list(_with_left(group_runs(every.runs, self.merges), every.left))
         fuel = fuel_of(delta.rows, sum(run.rows for run in self.runs))
-        return self._of(advance_merges(merges, fuel, every._joining(bounds)))
+        return self._of(advance_merges(merges, fuel, every._joining(bounds), self.cut, ratio=RATIO))
 
     def _joining(self, bounds: Bounds) -> Join:
         """How runs, or slices of them, are merged: without the rows that are gone. Without key columns these are the
@@ -156,9 +159,12 @@ class Panes(Trace):
         def join(runs: list[Run], *, oldest: bool) -> Run:
             if self.columns:
                 return _merged([_waiting(run, None, bounds) for run in runs])
-            return _merged([run.between(first, NUMBERS) for run in runs])
+            return _merged([run.part(run.below(first), run.rows) for run in runs])
 
         return join
+
+    def cut(self, runs: list[Run], fuel: int) -> list[int] | None:
+        return cut_sorted([run.table[TIME].to_numpy() for run in runs], fuel)
 
     def live(self, bounds: Bounds) -> pa.Table | None:
         """All waiting rows, in the order of arrival."""

@@ -47,6 +47,10 @@ class Ranked(Trace):
         keys = Keys(every[groups[indices]], all(run.keys.exact for run in runs))
         return _consolidate(self.columns, table, indices, firsts, keys)
 
+    def cut(self, runs: list[Run], fuel: int) -> list[int] | None:
+        assert self.order is not None
+        return self.order.cut([run.table for run in runs], fuel)
+
     def table(self) -> pa.Table | None:
         return consolidate_table(pa.concat_tables([run.table for run in self.runs])) if self.runs else None
 

@@ -119,10 +119,6 @@ class Run(Lowerable):
         low, high = ends[:1], ends[1:]
         return int(bisect_ranges(low, high, lambda rows, _: self.keys.at(rows) < np.uint64(number))[0])
 
-    def between(self, low: int, high: int) -> Run:
-        """The rows with key numbers from one number on, and below another."""
-        return self.part(self.below(low), self.below(high))
-
     def part(self, start: int, end: int) -> Run:
         """The rows from one index up to another, without a copy."""
         if start == 0 and end == self.rows:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from flo.columns.indices import Indices, bisect_ranges, ranges, take_rows
 from flo.tables.state.expiring import FIRST, LAST, is_before
 from flo.tables.state.keys import Keys, find_equal, keys_of
+from flo.tables.state.merging import cut_sorted
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, consolidate_table
 
@@ -58,6 +59,9 @@ class Timed(Trace):
         order = np.lexsort((times[kept], numbers))
         table = take_rows(pa.concat_tables([run.table for run in runs]).combine_chunks(), kept[order])
         return Run(first.columns, Keys(numbers[order], all(run.keys.exact for run in runs)), table)
+
+    def cut(self, runs: list[Run], fuel: int) -> list[int] | None:
+        return cut_sorted([times_in(run) for run in runs], fuel)
 
     def table(self) -> pa.Table | None:
         return consolidate_table(self.joined(list(self.runs)).table) if self.runs else None

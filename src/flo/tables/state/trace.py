@@ -68,7 +68,7 @@ class Trace(Lowerable):
             return self
         new = self.joined([delta], oldest=not self.runs)
         merges = [*group_runs(self.runs, self.merges), *([Merge((new,))] if new.rows else [])]
-        merges = advance_merges(merges, fuel_of(delta.rows, self.rows), self.joined, self.how)
+        merges = advance_merges(merges, fuel_of(delta.rows, self.rows), self.joined, self.cut, self.how)
         runs = tuple(run for merge in merges for run in merge.runs)
         return replace(self, runs=runs, merges=tuple(merge for merge in merges if len(merge.runs) > 1))
 
@@ -83,6 +83,10 @@ class Trace(Lowerable):
         `oldest` says that no earlier run has the keys of these.
         """
         return consolidate_runs(*runs, fully=fully)
+
+    def cut(self, runs: list[Run], fuel: int) -> list[int] | None:
+        """Cuts the rows of one key number, if these have an order; see `merging.Cut`."""
+        return None
 
     def consolidated(self) -> Self:
         """The same trace in at most one run, with every row once."""
@@ -122,7 +126,7 @@ class Trace(Lowerable):
         for merge in group_runs(self.runs, self.merges):
             if len(merge.runs) > 1:
                 parts = tuple(lower(part) for part in merge.parts)
-                merges.append(Call("merge", (place, len(merge.runs), merge.upto, parts)))
+                merges.append(Call("merge", (place, len(merge.runs), merge.done, parts)))
             place += len(merge.runs)
         return tuple(merges)
 
@@ -133,11 +137,11 @@ class Trace(Lowerable):
 
 def lift_merges(runs: Any, merges: Any) -> tuple[Merge, ...]:
     """The merges of these runs that had begun when they were stored."""
-    return tuple(Merge(tuple(runs[place : place + count]), parts, upto) for place, count, upto, parts in merges)
+    return tuple(Merge(tuple(runs[place : place + count]), parts, done) for place, count, done, parts in merges)
 
 
 register(Trace.term, Trace.lift)
-register("merge", lambda place, count, upto, parts: (place, count, upto, tuple(parts)))
+register("merge", lambda place, count, done, parts: (place, count, tuple(done), tuple(parts)))
 
 
 def _identical(one: Run, other: Run) -> bool:
