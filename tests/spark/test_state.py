@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -16,6 +17,7 @@ from flo.spark.driver.views import View
 from flo.spark.tasks import stage_task
 from flo.spark.tasks.output_files import PARTS, remove_parts
 from flo.tables.checkpoint.store import Store
+from flo.tables.state import merging
 from flo.tools.cli import main
 from tests.spark.harness import streamed
 from tests.spark.shops import DATA, Sale, Shop, everything, expected, merged, sales, snapshot, sums
@@ -182,6 +184,47 @@ def test_show(tmp_path: Path, capsys: Any) -> None:
     others = [each for each in Checkpoint(str(tmp_path)).sizes(1) if each.name == "all" and each.shard == 1]
     assert held.rows + sum(each.rows for each in others) >= len(merged(DATA[:2])["sales"]) - 10
     assert main(["state", "show", str(tmp_path / "elsewhere")]) == 2
+
+
+class Tick(NamedTuple):
+    at: int
+    key: int
+
+
+@pytest.mark.parametrize("per_key", [False, True])
+def test_rows_of_open_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, per_key: bool) -> None:
+    """While runs are being merged: the rows that wait are shown, and restarts and other shards change nothing."""
+    monkeypatch.setattr(merging, "SMALLEST_PART", 4)
+    flow = flo.Flow("windows")
+
+    def counts(ticks: Any) -> Any:
+        windows = ticks.sliding(100, 50, "at", 10, bounds=True)
+        return windows.nest(lambda window, bounds: window.count()).flatten(), windows.late
+
+    ticks = flow.input("ticks", flo.Sequence[Tick])
+    if per_key:
+        found, late = ticks.key_by("key").per_key(counts)
+        found, late = found.entries(), late.entries()
+    else:
+        found, late = counts(ticks)
+    flow.output("counts", found)
+    flow.output("late", late)
+    query, every, shards = Simulated(flow, tmp_path, shards=2), [], itertools.cycle([3, 1, 2])
+    for turn in range(40):
+        given = [Tick(turn * 10 + 7 * place % 25, place % 3) for place in range(12)]
+        every += given
+        query.turn({"ticks": given})
+        if turn % 5 == 4:
+            rescale(str(tmp_path), next(shards))
+            query = Simulated(flow, tmp_path)
+            continue  # rows that are gone are counted with the next ones
+        latest = {key: max(tick.at for tick in every if tick.key == key or not per_key) for key in range(3)}
+        waits = [tick for tick in every if tick.at >= (latest[tick.key] - 10) // 50 * 50 - 50]
+        rows = sum(each.rows for each in Checkpoint(str(tmp_path)).sizes(turn) if each.name == "sliding")
+        assert len(waits) <= rows <= len(waits) + 12, turn  # with clocks and keys
+    last = [Tick(1000, key) for key in range(3)]
+    query.turn({"ticks": last})
+    assert query.values() == dict(flow.run(ticks=[*every, *last]))
 
 
 def test_what_another_process_has_written_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

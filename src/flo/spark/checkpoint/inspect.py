@@ -16,6 +16,7 @@ from flo.spark.checkpoint.spark_logs import SPARK, find_log_problems
 from flo.spark.tasks.output_files import inputs_with_diverted_rows, read_diverted
 from flo.spark.tasks.state import StateVersions, shard_path, state_folder
 from flo.tables.checkpoint.store import MENDING, PARTS, Store
+from flo.tables.state.panes import Panes
 
 
 @dataclass(frozen=True)
@@ -141,9 +142,21 @@ def _measure(none: StateSize, term: Term, initial: Term, store: Store, sizes: di
     if term == initial:
         return none
     runs = list(runs_in(term))
-    rows = sum(store.get(columns, name).rows for columns, name in runs_in(without_merges(term)))
+    rows = _rows_of(without_merges(term), store)
     size = len(encode(term)) + sum(sizes.get(f"{name}.arrow", 0) for _, name in set(runs))
     return replace(none, rows=rows, bytes=size)
+
+
+def _rows_of(term: Any, store: Store) -> int:
+    """How many rows a term holds. The runs of open windows may also have rows that are gone."""
+    match term:
+        case Call(Panes.term, (_, runs, left, *_)) if len(left) == len(runs):
+            return sum(left)
+        case Call("stored" | "stored_rows" | "stored_keyed_rows"):
+            return sum(store.get(columns, name).rows for columns, name in runs_in(term))
+        case Call(_, parts) | tuple(parts):
+            return sum(_rows_of(part, store) for part in parts)
+    return 0
 
 
 def without_merges(term: Any) -> Any:
