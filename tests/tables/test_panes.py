@@ -115,7 +115,7 @@ def test_a_checkpoint_writes_in_proportion_to_its_rows(keys, late, monkeypatch):
         kept = {file.name: file.rows for file in files.values()}
         written.append(sum(rows for name, rows in kept.items() if name not in known))
         known |= kept.keys()
-        assert len(panes.runs) <= 10 * log(200, 8)
+        assert len(panes.runs) <= 14 * log(200, 8)
     waiting.check()
     assert max(written) <= 50 * (2 + log2(200))
     if not keys and late < 100:  # most files are kept

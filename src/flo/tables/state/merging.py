@@ -220,9 +220,9 @@ def _same(one: Run, other: Run) -> bool:
     return one is other
 
 
-def fuel_of(delta: int, rows: int) -> int:
+def fuel_of(delta: int, rows: int, pace: float = PACE) -> int:
     """How many rows are merged with a delta of so many rows, in a state of so many."""
-    return max(SMALLEST_PART, int(delta * max(3.0, PACE * log2(1 + rows / delta))))
+    return max(SMALLEST_PART, int(delta * pace * max(4.3, log2(1 + rows / delta))))
 
 
 def advance_merges(

@@ -30,6 +30,8 @@ _ARRIVAL = pa.field(ARRIVAL, pa.int64(), nullable=False)
 RATIO = 1 / 7
 """A run is merged with newer ones when they have seven times its rows: panes are read only when windows close, so it is
 better to have more runs than to copy rows often."""
+PACE = 0.4
+"""So fewer rows are merged with a delta than in other traces."""
 Bounds = Callable[[Run], tuple[Any, Any]]
 """For some keys: (the time before which their rows are gone, the keys that have ended, of which all rows are)."""
 
@@ -147,7 +149,7 @@ class Panes(Trace):
     def _extended(self, delta: Run, bounds: Bounds) -> Self:
         every = replace(self, runs=(*self.runs, delta), left=(*self._left, delta.rows))
         merges = list(_with_left(group_runs(every.runs, self.merges), every.left))
-        fuel = fuel_of(delta.rows, sum(run.rows for run in self.runs))
+        fuel = fuel_of(delta.rows, sum(run.rows for run in self.runs), PACE)
         return self._of(advance_merges(merges, fuel, every._joining(bounds), self.cut, ratio=RATIO))
 
     def _joining(self, bounds: Bounds) -> Join:
