@@ -175,10 +175,10 @@ def follow(query: Any, stopped: threading.Event, show: Callable[[], RenderableTy
 
 def stop(query: Any, early: bool) -> None:
     """Stops a query that has not ended. If that is too early, the command fails."""
-    early = early and query.active
-    query.stop()
-    if early:
-        raise KeyboardInterrupt
+    if query.active:
+        query.stop()
+        if early:
+            raise KeyboardInterrupt
 
 
 def _sinks(given: list[str]) -> dict[str, Any]:
