@@ -96,9 +96,10 @@ def start(spark: Any, messages: Any, checkpoint: Path, **options: Any) -> Any:
 def show(query: Any) -> None:
     for alert, _ in sorted(query.view("alerts").value().items()):
         amount = f"{alert.cents / 100:,.2f}"
+        where = "one country" if alert.countries == 1 else f"{alert.countries} countries"
         print(
             f"ALERT from second {alert.window_start}: card {alert.card} paid {alert.payments} times,"
-            f" {amount}, in {alert.countries} countries"
+            f" {amount}, in {where}"
         )
     for payment in sorted(query.view("late").value()):
         print(f"late, looked at by nobody yet: {payment}")

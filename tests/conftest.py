@@ -110,20 +110,19 @@ def _no_power_cuts() -> Iterator[None]:
         yield
 
 
-FOR_TESTS = (
-    "spark.python.daemon.module=tests.spark.daemon",  # workers have imported what all tests need before they are forked
-    "spark.sql.codegen.wholeStage=false",  # to compile a plan takes longer than to run it on a few rows
-)
+FOR_TESTS = "spark.sql.codegen.wholeStage=false"  # to compile a plan takes longer than to run it on a few rows
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """One Spark session for all tests of a process."""
-    from flo.spark.session import embedded
+    from flo.spark.session import DAEMON, embedded
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
-        patch.setenv("PYSPARK_SUBMIT_ARGS", " ".join([*(f"--conf {each}" for each in FOR_TESTS), "pyspark-shell"]))
+        patch.setenv("PYSPARK_SUBMIT_ARGS", f"--conf {FOR_TESTS} pyspark-shell")
+        # workers have imported what all tests need before they are forked
+        patch.setitem(DAEMON, "spark.python.daemon.module", "tests.spark.daemon")
         session = embedded("flo tests", cores=2)
     yield session
     session.stop()

@@ -42,7 +42,7 @@ def test_alerts_come_from_a_topic(
     finally:
         running.kill()
     assert "".join(said) == (
-        "ALERT from second 0: card eve paid 4 times, 2,000.00, in 1 countries\n"
+        "ALERT from second 0: card eve paid 4 times, 2,000.00, in one country\n"
         "ALERT from second 0: card joe paid 2 times, 820.00, in 2 countries\n"
         "late, looked at by nobody yet: Payment(card='cyd', country='FR', cents=10, second=7)\n"
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import signal
 import urllib.request
 
 import pytest
 from pyspark.sql import SparkSession
 
 from flo.tools.cli import main
+from flo.tools.run_page import keep_page
 
 FLOW = """
 import flo
@@ -97,9 +99,14 @@ def test_the_page_is_served_until_it_is_interrupted_and_saved(folder, shared, ca
         said = capsys.readouterr().err
         with urllib.request.urlopen(re.search(r"http://127\.0\.0\.1:\d+/", said)[0], timeout=60) as answer:
             served.append(answer.read().decode())
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("flo.tools.run_page.wait_for_ever", read_page)
+    def keep(given, stopped):
+        monkeypatch.setattr(stopped, "wait", read_page)
+        keep_page(given, stopped)
+        assert stopped.is_set()
+
+    monkeypatch.setattr("flo.tools.run.keep_page", keep)
     given = ["--input", f"sales={folder / 'sales'}", "--ui", "--html", str(folder / "run.html")]
     assert main(["run", f"{folder / 'sums.py'}::streamed", *given]) == 0
     saved = (folder / "run.html").read_text(encoding="utf-8")

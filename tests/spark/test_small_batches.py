@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flo.spark.driver import micro_batches
+from flo.spark.driver.lasting_tasks import count_partitions
 from flo.spark.driver.micro_batches import MicroBatches
 from flo.spark.driver.shared_columns import share_columns
 from tests.spark.harness import fed, values
@@ -40,6 +41,21 @@ def test_inputs_with_many_partitions_are_read_by_tasks_of_their_own(
     query = fed(spark, sums(), {"sales": pieces}, tmp_path)
     assert [outcome.taken["sales"] for outcome in query.progress] == [5, 5, 5]
     assert values(query) == dict(sums().run(sales=merged([{"sales": piece} for piece in pieces])["sales"]))
+
+
+def test_partitions_are_counted_in_any_plan(spark: Any, tmp_path: Path) -> None:
+    """That of a micro-batch, and one that is no RDD."""
+    counts = []
+
+    def note(rows: Any, version: int) -> None:
+        counts.append((rows._jdf.logicalPlan().getClass().getSimpleName(), count_partitions(rows)))
+
+    spark.range(5).write.parquet(str(tmp_path / "rows"))
+    streamed = spark.readStream.schema("id long").parquet(str(tmp_path / "rows")).repartition(3)
+    writer = streamed.writeStream.foreachBatch(note).option("checkpointLocation", str(tmp_path / "checkpoint"))
+    writer.trigger(availableNow=True).start().awaitTermination()
+    note(spark.range(0, 10, 1, 3), 0)
+    assert counts == [("LogicalRDD", 3), ("Range", 3)]
 
 
 def test_one_that_turns_out_to_be_large_runs_in_stages(spark: Any, tmp_path: Path, monkeypatch: Any) -> None:

@@ -17,7 +17,7 @@ def test_fraud_alerts(spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[
     query.wait()
     fraud_alerts.show(query)
     assert capsys.readouterr().out.splitlines() == [
-        "ALERT from second 0: card eve paid 4 times, 2,000.00, in 1 countries",
+        "ALERT from second 0: card eve paid 4 times, 2,000.00, in one country",
         "ALERT from second 0: card joe paid 2 times, 820.00, in 2 countries",
         "late, looked at by nobody yet: Payment(card='cyd', country='FR', cents=10, second=7)",
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -139,6 +140,21 @@ def test_a_query_has_a_page_and_its_jobs_have_names(spark: Any, tmp_path: Path) 
     assert '"version":1,"columns":["shop","sum","_weight"]' in page
     assert "<td>1</td>" in query._repr_html_()
     _expect_names(spark, str(query._query.runId))
+
+
+def test_a_query_has_one_page_which_is_closed_when_it_is_stopped(spark: Any, tmp_path: Path) -> None:
+    query = fed(spark, program(), {"sales": [list(sales(0, 8))]}, tmp_path)
+    server = query.ui()
+    assert query.ui() is query.ui(server.port) is server
+    with pytest.raises(flo.FloError, match=f"served at port {server.port} already"):
+        query.ui(server.port - 1)
+    query.stop()
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(server.url, timeout=60)
+    with query.ui() as again, urllib.request.urlopen(f"{again.url}metrics", timeout=60) as answer:
+        assert "flo_rows_taken_total" in answer.read().decode()
+    with query.ui() as third:
+        assert third is not again
 
 
 def _expect_names(spark: Any, run: str) -> None:

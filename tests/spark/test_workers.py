@@ -74,6 +74,22 @@ def test_workers_need_no_more_than_the_documents_say(
     assert all(said["equal"].values()), said
 
 
+WORKER = """
+import socket
+from flo.spark.tasks.worker_daemon import run_tasks
+
+here, there = socket.socketpair()
+there.close()
+print(run_tasks(here, True))
+"""
+
+
+def test_a_worker_ends_quietly_when_its_socket_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHON_DAEMON_KILL_WORKER_ON_FLUSH_FAILURE", "1")  # as Spark sets it
+    ended = subprocess.run([sys.executable, "-c", WORKER], capture_output=True, text=True, check=False)
+    assert (ended.stdout, ended.stderr) == ("1\n", "")
+
+
 def fake(module: str, name: str, **members: Any) -> Any:
     return type(name, (), {"__module__": module, **members})()
 

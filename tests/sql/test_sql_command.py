@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,8 @@ def test_runs_until_it_is_stopped(folder: Path, shared: None, capsys: Any, monke
             (folder / "sales" / "2.csv").write_text("shop,price\na,5\n")
             query.process_all_available()
             return False
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
+        return False
 
     monkeypatch.setattr(Query, "wait", wait)
     assert run(folder) == 0

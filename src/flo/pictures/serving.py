@@ -43,6 +43,7 @@ class PageServer:
             ) from None
         self._server.daemon_threads = True
         self.name, self.port = name, self._server.server_address[1]
+        self.closed = False
         threading.Thread(target=self._server.serve_forever, name=f"flo page {self.port}", daemon=True).start()
 
     @property
@@ -52,6 +53,7 @@ class PageServer:
 
     def close(self) -> None:
         """Stop serving."""
+        self.closed = True
         self._server.shutdown()
         self._server.server_close()
 

@@ -45,6 +45,8 @@ LOCAL = {
     "spark.driver.host": "127.0.0.1",
 }
 """Settings for a local master only: executors on other machines must reach the driver."""
+DAEMON = {"spark.python.daemon.module": "flo.spark.tasks.worker_daemon"}
+"""For workers on this machine with this Python, which have Flo."""
 ARROW = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS),
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
@@ -96,7 +98,10 @@ def embedded(name: str, *, cores: int | None = None, master: str | None = None, 
     cores = cores or os.cpu_count() or 1
     builder = SparkSession.builder.appName(name).master(master or f"local[{cores}]")
     builder = builder.config("spark.driver.memory", memory).config("spark.sql.shuffle.partitions", str(cores))
-    for setting, value in {**EMBEDDED, **({} if master and not master.startswith("local") else LOCAL)}.items():
+    settings = EMBEDDED
+    if not master or master.startswith("local"):
+        settings = settings | LOCAL | (DAEMON if os.environ["PYSPARK_PYTHON"] == sys.executable else {})
+    for setting, value in settings.items():
         builder = builder.config(setting, value)
     return builder.getOrCreate()
 

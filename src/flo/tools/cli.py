@@ -29,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"flo {given.subcommand}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
+        print(f"flo {given.subcommand}: stopped by Ctrl-C", file=sys.stderr)
         return 130
 
 

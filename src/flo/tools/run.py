@@ -6,13 +6,14 @@ import argparse
 import contextlib
 import sys
 import tempfile
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.table import Table
 
@@ -20,6 +21,7 @@ import flo
 from flo.api.flow import Flow
 from flo.api.running import expect_known
 from flo.core.errors import FloError, NameTakenError, UnknownNameError, is_users
+from flo.tools.ctrl_c import cancel_jobs, catch_ctrl_c
 from flo.tools.load import find_target, isolated, load
 from flo.tools.run_page import add_page_options, expect_no_page, keep_page, show_page
 from flo.tools.subjects import Subject, find_subjects
@@ -32,7 +34,8 @@ Spark with its options:
   flo run clicks.py --input clicks=kafka:kafka.bootstrap.servers=host:9092,subscribe=clicks
 
 An output is printed at the end, unless it goes elsewhere: view, console, noop, changes:FOLDER, or any sink of
-Spark, FORMAT:option=value,…. The run ends when all data of the sources is processed; with --every it goes on.
+Spark, FORMAT:option=value,…. The run ends when all data of the sources is processed; with --every it goes on until
+Ctrl-C.
 """
 SHOWN = 20
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".orc": "orc"}
@@ -111,6 +114,7 @@ def _on_spark(
     given: argparse.Namespace, loaded: list[ModuleType], flow: Flow, inputs: Mapping[str, str], output: Console
 ) -> None:
     try:
+        from flo.spark.checkpoint.commits import committed_versions
         from flo.spark.driver.shipping import pickle_by_value
         from flo.spark.session import embedded
     except ImportError:
@@ -130,19 +134,19 @@ def _on_spark(
     with contextlib.ExitStack() as stack:
         with Console(stderr=True).status("starting Spark"):
             spark = embedded(f"flo run {flow.name}", master=given.spark)
+        stopped = stack.enter_context(catch_ctrl_c())
         stack.callback(spark.stop)
         frames = {name: source.frame(spark, bounded[name]) for name, source in sources.items()}
         checkpoint = given.checkpoint or stack.enter_context(tempfile.TemporaryDirectory(prefix="flo-"))
         if at_once:
-            results = flow.on(spark).run(order=order, shards=given.shards, **frames)
-            left = {
-                name: found
-                for name, found in results.items()
-                if not _write_result(name, found, sinks.get(name, "view"))
-            }
-            print_results(
-                output, {name: each.toArrow() if hasattr(each, "toArrow") else each for name, each in left.items()}
-            )
+            with cancel_jobs(spark, stopped):
+                results = flow.on(spark).run(order=order, shards=given.shards, **frames)
+                left = {
+                    name: found.toArrow() if hasattr(found, "toArrow") else found
+                    for name, found in results.items()
+                    if not _write_result(name, found, sinks.get(name, "view"))
+                }
+            print_results(output, left)
             return
         trigger = {"processingTime": given.every} if given.every else {"availableNow": True}
         query = flow.on(spark).start(
@@ -150,13 +154,31 @@ def _on_spark(
         )
         show_page(given, query, stack)
         stack.callback(query.stop)
-        with Live(micro_batch_table(query), console=Console(stderr=True), refresh_per_second=4) as live:
-            while not query.wait(0.25):
-                live.update(micro_batch_table(query))
-            live.update(micro_batch_table(query))
-        views = [name for name in flow._outputs if sinks.get(name, "view") == "view"]
-        print_results(output, {name: query.view(name).table_or_value() for name in views})
-        keep_page(given)
+        follow(query, stopped, lambda: micro_batch_table(query))
+        stop(query, early=stopped.is_set() and not given.every)
+        if committed_versions(str(checkpoint)):  # else the query was stopped before
+            views = [name for name in flow._outputs if sinks.get(name, "view") == "view"]
+            print_results(output, {name: query.view(name).table_or_value() for name in views})
+        keep_page(given, stopped)
+
+
+def follow(query: Any, stopped: threading.Event, show: Callable[[], RenderableType]) -> None:
+    """Shows the micro-batches, until the query ends or the user stops it."""
+    console = Console(stderr=True)
+    with Live(console=console, refresh_per_second=4) as live:
+        while not stopped.is_set() and not query.wait(0.25):
+            live.update(show())
+        live.update(micro_batch_table(query))
+    if not console.is_terminal:
+        console.line()  # `Live` leaves it out
+
+
+def stop(query: Any, early: bool) -> None:
+    """Stops a query that has not ended. If that is too early, the command fails."""
+    if query.active:
+        query.stop()
+        if early:
+            raise KeyboardInterrupt
 
 
 def _sinks(given: list[str]) -> dict[str, Any]:

@@ -35,13 +35,8 @@ def show_page(given: argparse.Namespace, query: Any, stack: contextlib.ExitStack
         print(f"the page of the run: {served.url}", file=sys.stderr)
 
 
-def keep_page(given: argparse.Namespace) -> None:
-    """Wait for Ctrl-C, if a page is served."""
-    if given.ui is not None:
+def keep_page(given: argparse.Namespace, stopped: threading.Event) -> None:
+    """Wait for Ctrl-C, if a page is served and Ctrl-C has not ended the run."""
+    if given.ui is not None and not stopped.is_set():
         print("the run is over; the page stays until Ctrl-C", file=sys.stderr)
-        with contextlib.suppress(KeyboardInterrupt):
-            wait_for_ever()
-
-
-def wait_for_ever() -> None:
-    threading.Event().wait()
+        stopped.wait()

@@ -10,11 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console, Group
-from rich.live import Live
+from rich.table import Table
 
 from flo.api.running import expect_known
 from flo.core.errors import FloError, NameTakenError, Origin, UnknownNameError
-from flo.tools.run import Source, micro_batch_table, print_results, result_table, sink_of_text, split_pairs
+from flo.tools.ctrl_c import catch_ctrl_c
+from flo.tools.run import (
+    Source,
+    follow,
+    micro_batch_table,
+    print_results,
+    result_table,
+    sink_of_text,
+    split_pairs,
+    stop,
+)
 from flo.tools.run_page import add_page_options, keep_page, show_page
 
 ABOUT = """\
@@ -70,6 +80,7 @@ def run(given: argparse.Namespace) -> int:
     with contextlib.ExitStack() as stack:
         with Console(stderr=True).status("starting Spark"):
             spark = embedded(f"flo sql {file.name}", master=given.spark)
+        stopped = stack.enter_context(catch_ctrl_c())
         stack.callback(spark.stop)
         statements = {each.name: each for each in read_statements(spark, str(file.absolute()))}
         sinks = {name: sink_of_text(text) for name, text in split_pairs(given.output).items()}
@@ -89,11 +100,11 @@ def run(given: argparse.Namespace) -> int:
         show_page(given, query, stack)
         stack.callback(query.stop)
         shown = [name for name in statements if name not in sinks]
-        _follow(query, shown)
+        follow(query, stopped, _Shown(query, shown))
+        stop(query, early=stopped.is_set() and given.once)
         if committed_versions(str(checkpoint)):  # else the sources have no rows
             print_results(output, {name: query.view(name).arrow() for name in shown})
-        if given.once:
-            keep_page(given)
+        keep_page(given, stopped)
     return 0
 
 
@@ -112,14 +123,18 @@ def _planned(spark: Any, statements: dict[str, Any], frames: dict[str, Any]) -> 
         raise
 
 
-def _follow(query: Any, shown: list[str]) -> None:
-    """Shows the last micro-batches and the first rows of the views, until the query ends or the user stops it."""
-    with Live(console=Console(stderr=True), refresh_per_second=4) as live, contextlib.suppress(KeyboardInterrupt):
-        version: int | None = None
-        while not query.wait(0.25):
-            if query.progress and query.progress[-1].version != version:
-                version = query.progress[-1].version
-                views = query.views(version).items()
-                tables = [result_table(name, view.arrow()) for name, view in views if name in shown]
-                live.update(Group(micro_batch_table(query), *tables))
-        live.update(micro_batch_table(query))
+class _Shown:
+    """The last micro-batches and the first rows of the views, which are read once for each version."""
+
+    def __init__(self, query: Any, views: list[str]) -> None:
+        self._query, self._views = query, views
+        self._version: int | None = None
+        self._tables: list[Table] = []
+
+    def __call__(self) -> Group:
+        query = self._query
+        if query.progress and query.progress[-1].version != self._version:
+            self._version = query.progress[-1].version
+            views = query.views(self._version).items()
+            self._tables = [result_table(name, view.arrow()) for name, view in views if name in self._views]
+        return Group(micro_batch_table(query), *self._tables)

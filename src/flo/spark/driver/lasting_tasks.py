@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import col
 from pyspark.sql.pandas.functions import pandas_udf
@@ -41,3 +42,11 @@ def column_of_task(rows: DataFrame, task: Any, returns: StructType) -> Column:
 def map_in_one_task(rows: DataFrame, task: Column) -> DataFrame:
     """The results of a task for all partitions of the rows, one after the other."""
     return DataFrame(rows._jdf.coalesce(1).mapInArrow(task._jc, False, None), rows.sparkSession)
+
+
+def count_partitions(rows: DataFrame) -> int:
+    """How many partitions the rows have."""
+    try:  # what Spark gives a micro-batch is an RDD already; this is not public
+        return int(rows._jdf.logicalPlan().rdd().getNumPartitions())
+    except Py4JError:  # another plan, which is planned once more to find out
+        return rows.rdd.getNumPartitions()

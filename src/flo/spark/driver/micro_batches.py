@@ -29,7 +29,7 @@ from flo.spark.checkpoint.moments import forget_moment, record_moment
 from flo.spark.checkpoint.retention import Retention
 from flo.spark.driver.inputs import BoundInput, counter_name
 from flo.spark.driver.job_names import JobNames
-from flo.spark.driver.lasting_tasks import column_of_task, map_in_one_task
+from flo.spark.driver.lasting_tasks import column_of_task, count_partitions, map_in_one_task
 from flo.spark.driver.python_errors import python_error
 from flo.spark.driver.shared_columns import in_shared_columns, share_columns
 from flo.spark.map_rows import map_rows
@@ -241,7 +241,7 @@ class MicroBatches:
         """A small micro-batch in one task. Tasks of their own read the inputs if these have many partitions, or if the
         time of the outside world is one of them."""
         self.spark.sparkContext.setLocalProperty(MICRO_BATCH, describe_micro_batch(replace(batch, tasks=1)))
-        if self.now is not None or rows._jdf.logicalPlan().rdd().getNumPartitions() > READ_TOGETHER:
+        if self.now is not None or count_partitions(rows) > READ_TOGETHER:
             blobs = self._with_now(self._read(rows), batch.version)
             return blobs.repartition(1).mapInArrow(self._named(self.small_batch_task()), SPARK)
         if self._small_batch is None:

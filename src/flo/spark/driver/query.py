@@ -208,10 +208,11 @@ class Query:
         return read_diverted(self._batches.folder, expect_known(name, dict.fromkeys(inputs), "input"), newest)
 
     def ui(self, port: int | None = None) -> PageServer:
-        """Serves a page with the plan, its figures, charts and views, on this machine only, until it is closed.
+        """Serves a page with the plan, its figures, charts and views, on this machine only.
 
-        Without a port, a free one is chosen. The page is at `url` of what is returned, and the figures for Prometheus
-        are at `/metrics`.
+        A query has one page: a second call returns the same. It is served until it is closed or the query is stopped.
+        If the query ends otherwise, the page shows how. Without a port, a free one is chosen. The page is at `url` of
+        what is returned, and the figures for Prometheus are at `/metrics`.
         """
         return self._watch.serve(port)
 
@@ -270,9 +271,10 @@ class Query:
             raise self._end_with(error) from None
 
     def stop(self) -> None:
-        """Stops the query. A later start resumes from the checkpoint."""
+        """Stops the query, and closes its page. A later start resumes from the checkpoint."""
         self._query.stop()
         self._end()
+        self._watch.close()
 
     def view(self, name: str, version: int | None = None) -> View:
         """A view, at the newest committed version or at an earlier one."""

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from flo.core.errors import FloError
+from flo.core.errors import FloError, Origin
 from flo.pictures.metrics import format_metrics
 from flo.pictures.notebook import MOST_ROWS
 from flo.pictures.pages import to_json
@@ -71,6 +71,8 @@ class Watch:
         self._views: dict[str, Any] = {}
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
+        self._server: PageServer | None = None
+        self._serving = threading.Lock()
 
     def note(self, outcome: Outcome) -> None:
         """Adds a micro-batch that was committed."""
@@ -89,15 +91,32 @@ class Watch:
         )
 
     def serve(self, port: int | None) -> PageServer:
-        """Serves the page, and looks at every micro-batch from now on."""
-        answers = {
+        """Serves the page, if it is not served yet, and looks at every micro-batch from now on."""
+        with self._serving:
+            server = self._server
+            if server is None or server.closed:
+                self._server = server = PageServer(self.watched.name, self._answers(), port)
+            elif port and port != server.port:
+                raise FloError(
+                    f"the page is served at port {server.port} already",
+                    instead=(("ui().close()", f"then ui({port})"),),
+                    where=Origin.here(),
+                )
+        self.look_again_and_again()
+        return server
+
+    def _answers(self) -> dict[str, Answer]:
+        return {
             "/": Answer("text/html", lambda asked: run_page(self.data(), live=True)),
             "/data": Answer("application/json", lambda asked: to_json(self.data_for(asked))),
             "/metrics": Answer("text/plain; version=0.0.4", lambda asked: self.metrics()),
         }
-        server = PageServer(self.watched.name, answers, port)
-        self.look_again_and_again()
-        return server
+
+    def close(self) -> None:
+        """Closes the page, if it is served."""
+        with self._serving:
+            if self._server is not None:
+                self._server.close()
 
     def look_again_and_again(self) -> None:
         """Looks at every micro-batch from now on, until the query ends."""

@@ -5,7 +5,6 @@ The clock itself stays one value. Windows that follow a clock are in clocked_win
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -13,24 +12,29 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import take_rows
-from flo.core.collection import Collection
-from flo.core.operator import Deltas, Operator, Step
+from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.faults import consume_piecewise_by_key
 from flo.tables.groups import Groups
-from flo.tables.operator import Grouping, OnTables, Placement
-from flo.tables.operators.clocks import PARTITION, Clock, EventTime, durations_of, kind_of, moment_of, new_clock
-from flo.tables.state.trace import with_weights
+from flo.tables.operator import Grouping, Placement
+from flo.tables.operators.clocks import (
+    Clock,
+    EventTime,
+    ReadsPartitions,
+    as_bag,
+    durations_of,
+    kind_of,
+    moment_of,
+    new_clock,
+)
 from flo.tables.translate import form_of
 from flo.values.lvar import LVarValue
 from flo.values.operators.clocks import ClockOf
-from flo.values.partitioned import Partitioned
 
 
 @form_of(ClockOf)
 @final
 @dataclass(frozen=True)
-class ClockTables(OnTables[ClockOf]):
+class ClockTables(ReadsPartitions[ClockOf]):
     """The clock of a sequence or a partitioned stream, the rows on time, and those behind it."""
 
     placement = Placement.ONE_PLACE
@@ -52,16 +56,7 @@ class ClockTables(OnTables[ClockOf]):
 
     @property
     def _axis(self) -> EventTime:
-        of = self.inputs[0]
-        return EventTime(self.like, (of.inner,) if isinstance(of, Partitioned) else self.inputs)
-
-    def piecewise(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
-        if self.partitions is not None:
-            return consume_piecewise_by_key(self, values, onwards=onwards)
-        return super().piecewise(values, onwards=onwards)
-
-    def unit(self, of: Collection, part: pa.Table) -> str:
-        return super().unit(of.inner if isinstance(of, Partitioned) else of, part)
+        return EventTime(self.like, self.row_inputs)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         groups, axis, clock = Groups.of(table, ()), self._axis, self.clock or new_clock((), self.partitions)
@@ -84,5 +79,5 @@ class ClockTables(OnTables[ClockOf]):
 
     def _rows(self, table: pa.Table, index: int) -> Any:
         if self.partitions is not None:
-            table = with_weights(table.drop_columns([PARTITION]), np.ones(table.num_rows, np.int64))
+            table = as_bag(table)
         return self.emitted(table, index)

@@ -10,6 +10,7 @@ To add a clock, add a class beside `ClockOfAll`, `ClockPerKey` and `ClockOfParti
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Self, TypeAlias, final
@@ -21,19 +22,24 @@ import pyarrow as pa
 from flo.columns.expression import Expression
 from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.columns.layout import VALUE, Layout
+from flo.core.collection import Collection
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
+from flo.core.operator import Step
 from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.tables.faults import consume_piecewise_by_key
 from flo.tables.functions import Collections, apply_function, beside, elements_of, row_by_row
 from flo.tables.groups import Groups
 from flo.tables.keyed import KEY
+from flo.tables.operator import OnTables, Op
 from flo.tables.operators.weights import select_rows
 from flo.tables.state.run import Run
-from flo.tables.state.trace import Latest
+from flo.tables.state.trace import Latest, with_weights
 from flo.values.event_time import EPOCH, UTC_EPOCH, offset_of, origin_of
 from flo.values.operators.clocks import ClockOf
 from flo.values.operators.shapes import expect_declared
 from flo.values.operators.windows import TimeWindows
+from flo.values.partitioned import Partitioned
 from flo.values.sequence import SequenceValue
 
 Times: TypeAlias = npt.NDArray[Any]
@@ -48,6 +54,34 @@ LATEST, ZONED, CLOSED, OVER = "latest/", "zoned/", "closed/", "over/"
 """The columns of a clock for each key. No field of a Python class can have these names."""
 PARTITION = f"{KEY}{VALUE}"
 """The key column of a partitioned stream."""
+
+
+class ReadsPartitions(OnTables[Op]):
+    """The base of forms whose first input may be a partitioned stream."""
+
+    @property
+    @abstractmethod
+    def partitions(self) -> int | None:
+        """How many partitions are known, if rows have partitions."""
+
+    @property
+    def row_inputs(self) -> Collections:
+        """The first input: of a partitioned stream, that of a partition."""
+        of = self.inputs[0]
+        return (of.inner,) if isinstance(of, Partitioned) else self.inputs[:1]
+
+    def piecewise(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
+        if self.partitions is not None:
+            return consume_piecewise_by_key(self, values, onwards=onwards)
+        return super().piecewise(values, onwards=onwards)
+
+    def unit(self, of: Collection, part: pa.Table) -> str:
+        return super().unit(of.inner if isinstance(of, Partitioned) else of, part)
+
+
+def as_bag(rows: pa.Table) -> pa.Table:
+    """Rows of a partitioned stream, without their partitions."""
+    return with_weights(rows.drop_columns([PARTITION]), np.ones(rows.num_rows, np.int64))
 
 
 def ids_of(groups: Groups) -> Indices:

@@ -10,7 +10,6 @@ three parts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -18,14 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Indices, expand_ranges, grouped, sort_indices, take_rows
-from flo.core.collection import Collection
 from flo.core.errors import ElementError
-from flo.core.operator import Deltas, Operator, Step
+from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.faults import consume_piecewise_by_key
 from flo.tables.groups import Groups
-from flo.tables.operator import Grouping, OnTables, Placement
-from flo.tables.operators.clocks import PARTITION, Clock, Times, has_numbers, ids_of, new_clock
+from flo.tables.operator import Grouping, Placement
+from flo.tables.operators.clocks import Clock, ReadsPartitions, Times, as_bag, has_numbers, ids_of, new_clock
 from flo.tables.operators.sessions import OpenSessions
 from flo.tables.operators.weights import select_rows
 from flo.tables.operators.windowers import WINDOWERS, Assigned, Closing, Timed, Windower
@@ -38,24 +35,21 @@ from flo.tables.translate import form_of
 from flo.tables.values import layout_of
 from flo.values.operators.sequences import Batch
 from flo.values.operators.windows import TimeWindows
-from flo.values.partitioned import Partitioned
 
 OPENS = "opens/"
 """The column with the first window of a waiting row that it is not late for. No field of a Python class can have this
 name."""
 
 
-class EmitsWindows(OnTables[TimeWindows | Batch]):
+class EmitsWindows(ReadsPartitions[TimeWindows | Batch]):
     """The base of windows: how rows become the inner streams of those that close."""
 
     @property
     def windower(self) -> Windower:
-        of = self.inputs[0]
-        return WINDOWERS[type(self.like)](self.like, (of.inner,) if isinstance(of, Partitioned) else self.inputs[:1])
+        return WINDOWERS[type(self.like)](self.like, self.row_inputs)
 
     @property
     def partitions(self) -> int | None:
-        """How many partitions are known, if rows have partitions."""
         return None if isinstance(self.like, Batch) else self.like.partitions
 
     def _deltas(self, closed: Streams | None, late: pa.Table | None) -> Deltas:
@@ -142,14 +136,6 @@ class WindowTables(EmitsWindows):
     def new_clock(self) -> Clock:
         return new_clock(self.keys, self.partitions)
 
-    def piecewise(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
-        if self.partitions is not None:
-            return consume_piecewise_by_key(self, values, onwards=onwards)
-        return super().piecewise(values, onwards=onwards)
-
-    def unit(self, of: Collection, part: pa.Table) -> str:
-        return super().unit(of.inner if isinstance(of, Partitioned) else of, part)
-
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         after, closed, late = self.added(Groups.of(table, self.keys))
         return after, self._deltas(closed, late)
@@ -186,7 +172,7 @@ class WindowTables(EmitsWindows):
             panes = panes.added(kept, waits, times[waits], self.count, self.keys, keys, after._gone)
         late = take_rows(groups.rows, assigned.late) if len(assigned.late) else None
         if late is not None and apart:
-            late = with_weights(late.drop_columns([PARTITION]), np.ones(late.num_rows, np.int64))
+            late = as_bag(late)
         return replace(after, opened=panes), closed, late
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:

@@ -1,0 +1,28 @@
+"""Spark's daemon, which forks the workers. They end quietly when Spark closes their socket.
+
+Spark closes the sockets of idle workers after a minute, and those of all workers when it stops. Such a worker reports
+that its input has ended. Nobody reads the report, and over a Unix socket writing it raises an error, which PySpark
+prints.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark import daemon
+
+_run_tasks: Any = daemon.worker
+
+
+def run_tasks(socket: Any, authenticated: bool) -> int:
+    """Run the tasks of a worker, and return its exit code."""
+    try:
+        code: int = _run_tasks(socket, authenticated)
+    except BrokenPipeError:
+        return 1
+    return code
+
+
+if __name__ == "__main__":
+    daemon.worker = run_tasks
+    daemon.manager()  # type: ignore[no-untyped-call]

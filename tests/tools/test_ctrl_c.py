@@ -1,0 +1,141 @@
+"""Ctrl-C ends `flo run` and `flo sql` in a process of their own; a later run goes on from the checkpoint."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flo.tools.ctrl_c import cancel_jobs, catch_ctrl_c
+from tests.spark.test_command import cells
+
+FLOW = """
+from typing import NamedTuple
+
+import flo
+
+class Sale(NamedTuple):
+    shop: str
+    price: int
+
+flow = flo.Flow("sums")
+sales = flow.input("sales", flo.ZSet[Sale])
+flow.output("seen", sales)
+flow.output("sums", sales.group_by("shop").agg(sum=flo.sum("price")))
+"""
+VIEWS = """
+CREATE VIEW seen AS SELECT shop FROM sales;
+CREATE VIEW sums AS SELECT shop, sum(price) AS sum FROM sales GROUP BY shop;
+"""
+FOREVER = {"run": ["run", "flow.py", "--every", "10 milliseconds"], "sql": ["sql", "views.sql"]}
+ONCE = {"run": ["run", "flow.py"], "sql": ["sql", "views.sql", "--once"]}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "flow.py").write_text(FLOW)
+    (tmp_path / "views.sql").write_text(VIEWS)
+    (tmp_path / "sales").mkdir()
+    (tmp_path / "sales" / "1.csv").write_text("shop,price\na,1\nb,2\n")
+    return tmp_path
+
+
+@contextlib.contextmanager
+def command(folder: Path, arguments: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """Runs `flo` in a group of processes, as a terminal does."""
+    given = ["--input", f"sales={folder / 'sales'}", "--output", "seen=console", "--checkpoint", "checkpoint"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flo", *arguments, *given],
+        cwd=folder,
+        env=os.environ | {"PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def await_version(process: subprocess.Popen[str], version: int) -> None:
+    assert process.stdout is not None
+    assert any(line.startswith(f"seen, version {version}:") for line in process.stdout), process.stderr.read()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["run", "sql"])
+def test_ends_a_command_that_goes_on_for_ever(folder: Path, name: str) -> None:
+    with command(folder, FOREVER[name]) as process:
+        await_version(process, 0)
+        (folder / "sales" / "2.csv").write_text("shop,price\na,5\n")
+        await_version(process, 1)
+        os.killpg(process.pid, signal.SIGINT)
+        shown, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    assert "Traceback" not in said
+    assert cells(shown) in ([["a", "1", "1"], ["b", "2", "1"]], [["a", "6", "1"], ["b", "2", "1"]])
+    assert shown.splitlines()[-1].startswith("└")
+    (folder / "sales" / "3.csv").write_text("shop,price\nb,7\n")
+    with command(folder, ONCE[name]) as process:
+        shown, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    assert cells(shown) == [["a", "6", "1"], ["b", "9", "1"]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["run", "sql"])
+def test_a_run_that_would_end_by_itself_fails(folder: Path, name: str) -> None:
+    with command(folder, ONCE[name]) as process:
+        await_version(process, 0)  # which is not committed yet
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == 130, said
+    assert said.splitlines()[-1] == f"flo {name}: stopped by Ctrl-C"
+    assert "Traceback" not in said
+
+
+def test_only_the_first_is_caught() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with catch_ctrl_c() as pressed:
+        assert not pressed.is_set()
+        signal.raise_signal(signal.SIGINT)
+        assert pressed.is_set()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_jobs_are_cancelled(spark: Any) -> None:
+    def endless(batches: Any) -> Any:
+        while True:
+            yield from ()
+
+    pressed, rows = threading.Event(), spark.range(1).mapInArrow(endless, "id long")
+    status = spark.sparkContext.statusTracker()
+
+    def press() -> None:
+        while not status.getActiveJobsIds():
+            pass
+        pressed.set()
+
+    presses = threading.Thread(target=press)
+    presses.start()
+    with pytest.raises(KeyboardInterrupt), cancel_jobs(spark, pressed):
+        rows.collect()
+    presses.join()
+
+
+def test_another_error_stays(spark: Any) -> None:
+    with pytest.raises(ZeroDivisionError), cancel_jobs(spark, threading.Event()):
+        raise ZeroDivisionError
