@@ -1,4 +1,4 @@
-"""Ctrl-C ends `flo run` and `flo sql` in a process of their own; a later run goes on from the checkpoint."""
+"""Ctrl-C ends `flo run`, `flo sql` and scripts in a process of their own; a later run goes on from the checkpoint."""
 
 from __future__ import annotations
 
@@ -31,6 +31,20 @@ sales = flow.input("sales", flo.ZSet[Sale])
 flow.output("seen", sales)
 flow.output("sums", sales.group_by("shop").agg(sum=flo.sum("price")))
 """
+SCRIPT = """
+from flow import flow
+from flo.spark.session import embedded
+
+spark = embedded("script", cores=1)
+sales = spark.readStream.options(header=True).schema("shop string, price int").csv("sales")
+started = flow.on(spark).start({"sales": sales}, {"seen": "console"}, checkpoint="checkpoint")
+try:
+    started.wait()
+except KeyboardInterrupt:
+    started.stop()
+    print("stopped:", sorted(int(row["sum"]) for row in started.view("sums").arrow().to_pylist()))
+spark.stop()
+"""
 VIEWS = """
 CREATE VIEW seen AS SELECT shop FROM sales;
 CREATE VIEW sums AS SELECT shop, sum(price) AS sum FROM sales GROUP BY shop;
@@ -50,10 +64,16 @@ def folder(tmp_path: Path) -> Path:
 
 @contextlib.contextmanager
 def command(folder: Path, arguments: list[str]) -> Iterator[subprocess.Popen[str]]:
-    """Runs `flo` in a group of processes, as a terminal does."""
     given = ["--input", f"sales={folder / 'sales'}", "--output", "seen=console", "--checkpoint", "checkpoint"]
+    with started(folder, ["-m", "flo", *arguments, *given]) as process:
+        yield process
+
+
+@contextlib.contextmanager
+def started(folder: Path, arguments: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """Runs Python in a group of processes, as a terminal does."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "flo", *arguments, *given],
+        [sys.executable, *arguments],
         cwd=folder,
         env=os.environ | {"PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"},
         stdout=subprocess.PIPE,
@@ -104,6 +124,20 @@ def test_a_run_that_would_end_by_itself_fails(folder: Path, name: str) -> None:
     assert process.returncode == 130, said
     assert said.splitlines()[-1] == f"flo {name}: stopped by Ctrl-C"
     assert "Traceback" not in said
+
+
+@pytest.mark.slow
+def test_ends_a_script_that_waits_for_its_query(folder: Path) -> None:
+    (folder / "script.py").write_text(SCRIPT)
+    with started(folder, ["script.py"]) as process:
+        await_version(process, 0)
+        (folder / "sales" / "2.csv").write_text("shop,price\na,5\n")
+        await_version(process, 1)
+        os.killpg(process.pid, signal.SIGINT)
+        shown, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    assert "Traceback" not in said
+    assert shown.splitlines()[-1] in ("stopped: [1, 2]", "stopped: [2, 6]")
 
 
 def test_only_the_first_is_caught() -> None:

@@ -56,7 +56,9 @@ class Query:
         self._batches, self._static, self._ended, self._sinks = batches, static, ended, sinks
         self._lease, self._offsets = lease, offsets
         self._failure: Exception | None = None
-        self._over, self._ending = False, threading.Lock()
+        self._over, self._ending, self._has_ended = False, threading.Lock(), threading.Event()
+        self._lost: Exception | None = None
+        """Why it is not known how the query ended, such as the end of Java."""
         self._watch = Watch(watched, batches, self._state, self._spark_reports)
         self._has_first = bool(static or batches.plan.literals)
         """Whether the first micro-batch has rows besides those of the streams."""
@@ -171,9 +173,14 @@ class Query:
             return False
 
     def _wait_for_end(self) -> None:
-        with contextlib.suppress(Exception):  # `wait` and `exception` report it
+        try:
             self._query.awaitTermination()
+        except PySparkException:  # `wait` and `exception` report it
+            pass
+        except Exception as error:
+            self._lost = error
         self._end()
+        self._has_ended.set()
 
     def _end(self) -> None:
         """Stores the error and releases the lease, once, when the query has ended."""
@@ -254,14 +261,16 @@ class Query:
         return self._query.isActive
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Waits for the query to end, at most `timeout` seconds; returns whether it has ended. Raises its error."""
-        try:
-            done = self._query.awaitTermination(timeout)  # type: ignore[arg-type]  # fractions are fine
-        except PySparkException as error:
-            raise self._end_with(error) from None
-        if done is not False:
-            self._end()
-        return done is not False
+        """Waits for the query to end, at most `timeout` seconds; returns whether it has ended. Raises its error.
+
+        It does not wait in a call of Java, which PySpark's handler of Ctrl-C would break.
+        """
+        if not self._has_ended.wait(timeout):
+            return False
+        error = self._failure or self._lost
+        if error is not None:
+            raise error
+        return True
 
     def process_all_available(self) -> None:
         """Waits until all data that the sources have now is processed."""
