@@ -40,6 +40,7 @@ class ClockTables(OnTables[ClockOf]):
     clock: Clock | None = None
     """None before the first row."""
 
+    whole_keys = False
     name = "clock_tables"
 
     @classmethod
