@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import flo.tables.operators  # noqa: F401  # registers the operators on tables
-from flo.api.explain import explain_state
+from flo.api.explain import explain_partitions, explain_state
 from flo.api.flow import Here
 from flo.api.running import FlowLoop, Result, expect_known
 from flo.api.scope import NOW
@@ -118,7 +118,8 @@ class OnHere:
 
     def explain(self) -> str:
         """The plan as text: which operators run on tables, which call Python for every row, and their state."""
-        state = explain_state(self._flow._scope, self._flow._outputs)
+        program = self._flow._scope, self._flow._outputs
+        state = [*explain_partitions(*program), *explain_state(*program)]
         return explain_plan(self._flow.name, self._graph, state)
 
 

@@ -33,7 +33,8 @@ from flo.values.weighted import Bag, BagValue
 class Latest:
     """The largest times while rows come: of each partition in `each`, and their minimum in `whole`.
 
-    `whole` is None as long as a known partition has sent nothing. A partition beyond the known ones was added.
+    `whole` is None as long as a partition that counts has sent nothing: a known one, or an added one, which is in
+    `each` with None until its first row is taken.
     """
 
     partitions: int
@@ -56,12 +57,13 @@ class Latest:
 
     def _minimum(self) -> Any:
         known = len(self.each) >= self.partitions and all(map(self.each.__contains__, range(self.partitions)))
-        return min(self.each.values()) if known else None
+        times = self.each.values() if known else ()
+        return min(times, default=None) if None not in times else None
 
     def admit(self, partitions: Iterable[int]) -> Latest:
-        """Let partitions that were added begin at the minimum, if it is known."""
+        """Let partitions that were added count: from the minimum on, or if it is not known, as those that are known."""
         for each in partitions:
-            if each >= self.partitions > 0 and each not in self.each and self.whole is not None:
+            if each >= self.partitions > 0 and each not in self.each:
                 self.each[each] = self.whole
         return self
 
@@ -101,7 +103,8 @@ def expect_partitions(operator: Operator, given: Partitioned[Any]) -> Partitione
 def partition_steps(operator: Any, value: Any, *, every: bool) -> Iterator[Step]:
     """The steps of an operator on a partitioned stream, defined by `take_rows` and `finish`: one for each partition
     that has rows, or one for all. Partitions that were added begin at the clock of the whole before any of the rows."""
-    latest = Latest.of(operator.latest, operator.partitions).admit(value.entries)
+    added = [each for each, rows in value.entries.to_dict().items() if each >= operator.partitions and rows.elements]
+    latest = Latest.of(operator.latest, operator.partitions).admit(added)
     operator = replace(operator, latest=latest.state())
     portions = key_portions(value, every=every)
     for (_, rest), (after, outputs) in consume_each(
