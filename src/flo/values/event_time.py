@@ -53,6 +53,14 @@ def origin_of(moment: Any) -> Any:
     return EPOCH if isinstance(moment, date) else 0
 
 
+def has_zone(kind: Any) -> bool | None:
+    """Return whether times of this type have a time zone; None if they are no dates, or it is not known."""
+    if get_origin(kind) is Annotated:
+        zone = get_args(kind)[1]
+        return zone is UTC or getattr(zone, "tz", None) is not None
+    return False if kind in (date, datetime) else None
+
+
 def offset_of(moment: Any, origin: Any) -> Any:
     """Return the distance from the origin. It only depends on the instant, not on the time zone."""
     if moment is None or (isinstance(moment, float) and not math.isfinite(moment)):
