@@ -290,7 +290,7 @@ class Axis(ABC):
         if times.dtype == np.int64:
             return times if largest < LARGE else times.astype(object)
         smallest = min([1, *(duration for duration in self.durations if duration)])
-        return times if largest / smallest < EXACT else times.astype(object)
+        return times if largest / smallest < EXACT / 4 else times.astype(object)  # also sums of a few of them
 
     def bounds(self, moments: Times) -> Times:
         """Converts moments to times; moments outside of the range of times become the first or the last time."""
