@@ -174,7 +174,8 @@ register("clock", ClockOfAll)
 class ClockOfPartitions(Clock, Lowerable):
     """A clock for each partition; that of the whole is the minimum, once every known partition has had a row.
 
-    A partition beyond the known ones begins at the clock of the whole."""
+    A partition beyond the known ones counts from its first row on, and begins at the clock of the whole before the rows
+    that come with it, if that is known."""
 
     partitions: int
     each: tuple[tuple[int, Any], ...] = ()
