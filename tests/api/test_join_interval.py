@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -205,3 +205,31 @@ def test_what_is_rejected() -> None:
     seen = flow.input("seen", flo.Sequence[Seen]).clock("at")
     with pytest.raises(flo.TypeMismatch, match="compares the times of both sides, which are int and datetime"):
         clock.rows.join_interval(seen.rows, "user", (0, 1))
+
+
+class Dated(NamedTuple):
+    user: str
+    at: datetime
+
+
+@pytest.mark.parametrize(
+    ("kind", "row", "dated"),
+    [
+        (Click, Click("ada", 3), Dated("ada", datetime(2026, 1, 1))),
+        (Dated, Dated("ada", datetime(2026, 1, 1)), Dated("ada", datetime(2026, 1, 1, tzinfo=UTC))),
+    ],
+)
+@pytest.mark.parametrize("first", [0, 1])
+def test_times_of_two_kinds_are_never_compared(kind: Any, row: Any, dated: Dated, first: int) -> None:
+    """The types of Python functions do not tell them apart."""
+    flow = flo.Flow("kinds")
+    left, right = flow.input("left", flo.Sequence[kind]), flow.input("right", flo.Sequence[Dated])
+    sides = [each.clock(lambda row: row.at) for each in (left, right)]
+    flow.output("pairs", sides[0].rows.join_interval(sides[1].rows, on="user", between=(0, 0)))
+    loop = flow.loop()
+    pushes: list[dict[str, Any]] = [{"left": [row]}, {"right": [dated]}]
+    loop.push(**pushes[first])
+    loop.run()
+    loop.push(**pushes[1 - first])
+    with pytest.raises(flo.FunctionError, match="cannot be compared with earlier ones"):
+        loop.run()

@@ -6,8 +6,9 @@ import random
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+import pyarrow as pa
 import pytest
 
 import flo
@@ -175,3 +176,27 @@ def test_a_clock_with_a_zone_beside_rows_without(where: str) -> None:
     flow.output("kept", flow.input("rows", flo.ZSet[row]).retain("at", clock))
     with pytest.raises(flo.FloError, match="without a zone"):
         (flow if where == "values" else flow.on(flo.here)).run(ticks=[row(datetime(2024, 1, 1))], rows=[])
+
+
+def test_the_zone_of_a_clock_is_compared_with_that_of_rows_when_the_program_is_built() -> None:
+    plain = flo.rows(NamedTuple("Plain", [("at", datetime)]))
+    zoned = flo.rows(NamedTuple("Zoned", [("at", Annotated[datetime, pa.timestamp("us", "UTC")])]))
+    for rows, ticks, said in (
+        (plain, zoned, "rows, without a zone, with the clock .*, whose times are with a zone"),
+        (zoned, plain, "rows, with a zone, with the clock .*, whose times are without a zone"),
+    ):
+        flow = flo.Flow("seen")
+        clock = flow.input("ticks", flo.Sequence[ticks]).clock("at")
+        with pytest.raises(flo.TypeMismatch, match=said):
+            flow.input("rows", flo.ZSet[rows]).retain("at", clock)
+
+
+@pytest.mark.parametrize("where", ["values", "tables"])
+def test_a_clock_of_dates_beside_rows_whose_times_are_numbers(where: str) -> None:
+    """The type of a Python function does not tell them apart."""
+    tick = flo.rows(NamedTuple("Tick", [("at", datetime)]))
+    flow = flo.Flow("seen")
+    clock = flow.input("ticks", flo.Sequence[tick]).clock(lambda each: each.at)
+    flow.output("kept", flow.input("clicks", flo.ZSet[Click]).retain("at", clock))
+    with pytest.raises(flo.ElementError, match="its rows have numbers as times"):
+        (flow if where == "values" else flow.on(flo.here)).run(ticks=[tick(datetime(2024, 1, 1))], clicks=[])

@@ -177,6 +177,33 @@ def test_a_partition_that_is_added_counts_from_its_first_row_on(tmp_path: Path) 
     assert query.values()["sums"] == [3, 46, 33]
 
 
+def rest(click: Click) -> int:
+    return 100 // click.at
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        lambda clicks: clicks.tumbling(10, rest),
+        lambda clicks: clicks.sliding(10, 4, rest),
+        lambda clicks: clicks.session(2, rest),
+        lambda clicks: clicks.key_by(rest),
+        lambda clicks: clicks.clock(rest),
+    ],
+)
+def test_an_error_of_a_function_of_partitions_names_the_row(tmp_path: Path, verb: Any) -> None:
+    flow = flo.Flow("clicks")
+    found = verb(flow.input("clicks", flo.Partitioned[Click], partitions=2))
+    nested = isinstance(found.collection, flo.Nested)
+    flow.output("found", found.nest(lambda window: window.count()).flatten() if nested else found)
+    log = {0: [Click(1, 1), Click(2, 5)], 1: [Click(3, 0)]}
+    query = Simulated(flow, tmp_path, 3)
+    for run in (lambda: flow.on(flo.here).run(clicks=log), lambda: query.turn({"clicks": log})):
+        with pytest.raises(flo.FunctionError, match="raised ZeroDivisionError") as error:
+            run()
+        assert "Click(user=3, at=0)" in str(error.value)
+
+
 def test_positions_are_compared_within_a_partition(tmp_path: Path) -> None:
     flow = windowed()
     query = Simulated(flow, tmp_path, 2)

@@ -72,6 +72,27 @@ def test_an_idle_partition_does_not_hold_the_clock_back(on_tables: bool) -> None
     assert {name: plain(found) for name, found in loop.result().items()} == FINAL
 
 
+def test_rows_come_before_the_time_of_their_push() -> None:
+    """Though the program has asked for the time before its other input."""
+    flow = flo.Flow("clicks")
+    flow.output("now", flow.now(because="it is shown"))
+    clicks = flow.input("clicks", flo.Partitioned[Click], partitions=2)
+    clock = clicks.clock("at", idle_after=MINUTE, because="sensors are switched off at night")
+    flow.output("clock", clock)
+    flow.output("late", clock.late)
+    loops: list[Any] = [flow.loop(), flow.on(flo.here).loop(), flow.on(flo.here).loop(on_error="divert")]
+    for loop in loops:
+        clocks = []
+        for turn in TURNS:
+            loop.push(now=turn["now"], clicks=turn["clicks"])
+            loop.run()
+            clocks.append(loop.peek("clock"))
+        assert clocks == [3, 3, 41, 42, 42]
+        assert plain(loop.peek("late")) == FINAL["late"]
+    whole = {"clicks": {0: rows(1, 25), 1: rows(3)}, "now": after(3)}
+    assert flow.on(flo.here).run(**whole)["clock"] == flow.run(**whole)["clock"] == 3
+
+
 def test_a_restart_gives_the_same_result() -> None:
     """The state has when each partition was heard."""
     flow, loop = windowed(), windowed().loop()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import date, datetime, timedelta
-from typing import Any, NamedTuple
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated, Any, NamedTuple
 
+import narwhals as nw
+import pyarrow as pa
 import pytest
 
 import flo
@@ -239,6 +241,39 @@ def test_clocks_of_different_times_have_no_minimum() -> None:
     with pytest.raises(flo.TypeMismatch, match="clocks of one type of times; got Max"):
         flo.min_clock(number, day)
     flo.min_clock(number, flow.input("x", flo.Sequence[float]).clock("value"))
+
+
+class Plain(NamedTuple):
+    at: datetime
+
+
+class Zoned(NamedTuple):
+    at: Annotated[datetime, pa.timestamp("us", "UTC")]
+
+
+def test_clocks_with_and_without_a_zone_have_no_minimum() -> None:
+    flow = flo.Flow("both")
+    plain, zoned = flow.input("plain", flo.Sequence[Plain]), flow.input("zoned", flo.Sequence[Zoned])
+    with pytest.raises(flo.TypeMismatch, match="got times without a zone and times with a zone") as error:
+        flo.min_clock(plain.clock("at"), zoned.clock("at"))
+    assert 'clock(nw.col("at").dt.replace_time_zone("UTC"))' in str(error.value)
+    in_utc = plain.clock(nw.col("at").dt.replace_time_zone("UTC"))
+    flow.output("clock", flo.min_clock(in_utc, zoned.clock("at")))
+    noon = datetime(2026, 1, 1, 12)
+    for run in (flow.run, flow.on(flo.here).run):
+        found = run(plain=[Plain(noon)], zoned=[Zoned(noon.replace(hour=13, tzinfo=UTC))])
+        assert found["clock"] == noon.replace(tzinfo=UTC)
+
+
+def test_functions_of_times_with_and_without_a_zone_are_told_apart_when_rows_come() -> None:
+    """The type of a Python function does not say which it returns."""
+    flow = flo.Flow("both")
+    plain, zoned = flow.input("plain", flo.Sequence[Plain]), flow.input("zoned", flo.Sequence[Zoned])
+    flow.output("clock", flo.min_clock(plain.clock(lambda row: row.at), zoned.clock(lambda row: row.at)))
+    noon = datetime(2026, 1, 1, 12)
+    for run in (flow.run, flow.on(flo.here).run):
+        with pytest.raises(flo.ElementError, match="`min_clock` must get clocks of one type of times; got datetime"):
+            run(plain=[Plain(noon)], zoned=[Zoned(noon.replace(tzinfo=UTC))])
 
 
 def test_a_clock_of_datetimes() -> None:

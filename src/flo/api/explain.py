@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 WIDEST = 56
 """How many characters of an operator are shown beside its state."""
+ADDED = "one that is added counts from the micro-batch of its first row"
 _INNER = re.compile(r"==\d+=|==(?=present|…)|=(?=set\b)")
 """Parts of the names that `agg` gives to the columns it adds."""
 _HIDDEN = re.compile(r"==(?=\w)")
@@ -35,7 +36,7 @@ def explain_flow(name: str, scope: Scope, outputs: Mapping[str, Stream[Any, Any]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         lines.append(("  " + "   ".join([*cells, row[4]])).rstrip())
-    return "\n".join([*lines, *explain_state(scope, outputs)])
+    return "\n".join([*lines, *explain_partitions(scope, outputs), *explain_state(scope, outputs)])
 
 
 def states(scope: Scope, outputs: Iterable[Stream[Any, Any]]) -> Iterator[tuple[Vertex, Bound]]:
@@ -56,6 +57,22 @@ def explain_state(scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) -> list
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(2)]
     lines = (f"  {what.ljust(widths[0])}   {bound.ljust(widths[1])}   {where}".rstrip() for what, bound, where in rows)
     return ["state", *lines] if rows else []
+
+
+def explain_partitions(scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) -> list[str]:
+    """Return a line for every partitioned input whose partitions have clocks: what holds for them, and what for a
+    partition that is added."""
+    live = live_vertices(scope.vertices, list(outputs.values()))
+    waiting = [vertex.inputs[0] for vertex in live if getattr(vertex.operator, "partitions", None)]
+    timed: set[Stream[Any, Any]] = set()
+    while waiting:
+        stream = waiting.pop()
+        timed.add(stream)
+        waiting += [] if stream.source is None else stream.source.inputs[:1]
+    rows: list[tuple[str, Any]] = [(each.name, each.collection) for each in scope.inputs if each in timed]
+    width = max((len(name) for name, _ in rows), default=0)
+    lines = [f"  {name.ljust(width)}   {of.count} declared, in any order; {ADDED}" for name, of in rows]
+    return ["partitions", *lines] if rows else []
 
 
 def _shorten(text: str) -> str:

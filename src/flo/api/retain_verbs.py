@@ -11,7 +11,7 @@ from flo.api.scope import B_co, C_co, StreamBase, name_input
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
-from flo.values.event_time import is_positive_duration
+from flo.values.event_time import has_zone, is_positive_duration
 from flo.values.exact import plain_type
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
@@ -60,6 +60,7 @@ class RetainVerbs(StreamBase[C_co, B_co]):
 
 def _expect_clock(stream: Any, time: Any, clock: Any, keep: Any) -> None:
     """Raise unless the clock is of the times of the rows, and `keep` a span of them."""
+    from flo.api.stream import Clock
     from flo.columns.windowing import counted, time_kind
 
     cell = time.layout.cells[0]
@@ -84,6 +85,15 @@ def _expect_clock(stream: Any, time: Any, clock: Any, keep: Any) -> None:
         error = TypeMismatch(
             f"`retain` compares the times of rows, {shown}, with the clock {{input}}, which is {type_name(ordered)}",
             facts=(("{input}", clock.type.described()),),
+        )
+        raise name_input(error, clock).located(Origin.here())
+    zone, zoned = getattr(cell.arrow, "tz", None) is not None, has_zone(lattice.ordered)
+    if isinstance(clock, Clock) and zoned is not None and zoned is not zone:  # the type of another LVar does not tell
+        shown, other = (f"{'with' if each else 'without'} a zone" for each in (zone, zoned))
+        error = TypeMismatch(
+            f"`retain` compares the times of rows, {shown}, with the clock {{input}}, whose times are {other}",
+            facts=(("{input}", clock.type.described()),),
+            instead=(('nw.col("at").dt.replace_time_zone("UTC")', "takes times without a zone as UTC"),),
         )
         raise name_input(error, clock).located(Origin.here())
     numbers = (int, float) if kind is float else (kind,)

@@ -122,8 +122,8 @@ class FlowLoop:
     def add_partitions(self, name: str, count: int = 1) -> None:
         """Let a partitioned input have so many more partitions.
 
-        Each counts from its first row on: it begins at the clock of the others, and its rows before that are late. A
-        loop that is restored is told again.
+        Each counts from the run that brings its first row: it begins at the clock of the others as it was before that
+        run, and its rows before that clock are late. A loop that is restored is told again.
         """
         of = self._loop.input_types[self._inputs[expect_known(name, self._inputs, "input")]].collection
         declared: Any = getattr(of, "base", of)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame, SparkSession
 
 import flo.tables.operators  # noqa: F401  # registers the operators on tables
-from flo.api.explain import explain_state
+from flo.api.explain import explain_partitions, explain_state
 from flo.api.running import expect_known
 from flo.columns.derive import derive_table_types
 from flo.columns.pruning import prune_columns
@@ -232,7 +232,9 @@ class OnSpark:
     def explain(self) -> str:
         """The plan as text: the stages, the shuffles between them, how each operator runs, and what state it keeps."""
         found = explain_plan(self._flow.name, self._plan, self._blocks(self._parallelism()), self._native_operators)
-        return "\n".join([found, *(f"  {line}" for line in explain_state(self._flow._scope, self._flow._outputs))])
+        program = self._flow._scope, self._flow._outputs
+        beside = [*explain_partitions(*program), *explain_state(*program)]
+        return "\n".join([found, *(f"  {line}" for line in beside)])
 
     def _repr_html_(self) -> str:
         return html_text(self.explain())

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import flo.tables.operators  # noqa: F401  # registers the operators on tables
-from flo.api.explain import explain_state
+from flo.api.explain import explain_partitions, explain_state
 from flo.api.flow import Here
 from flo.api.running import FlowLoop, Result, expect_known
 from flo.api.scope import NOW
@@ -118,7 +118,8 @@ class OnHere:
 
     def explain(self) -> str:
         """The plan as text: which operators run on tables, which call Python for every row, and their state."""
-        state = explain_state(self._flow._scope, self._flow._outputs)
+        program = self._flow._scope, self._flow._outputs
+        state = [*explain_partitions(*program), *explain_state(*program)]
         return explain_plan(self._flow.name, self._graph, state)
 
 
@@ -151,7 +152,7 @@ class TableLoop(FlowLoop):
 
     def _take(self, given: list[tuple[str, Any]]) -> None:
         indices = list(self._inputs)
-        given = sorted(given, key=lambda each: indices.index(each[0]))
+        given = sorted(given, key=lambda each: (each[0] == NOW, indices.index(each[0])))  # rows come before `now`
         try:
             with self._feeder.atomic():
                 if len(given) > 1 and self._feeder.on_error == "raise":
@@ -177,7 +178,8 @@ class TableLoop(FlowLoop):
             bounded = {n: self._loop.input_types[index].bounded for n, index in self._inputs.items()}
             sources = {name: self._feeder.open(name, data) for name, data in inputs.items()}
             rows = [source.rows for source in sources.values()]
-            waiting = {n: self._feeder.feed(n, sources[n]) for n in self._inputs if n in sources}
+            names = sorted(self._inputs, key=NOW.__eq__)  # rows come before `now`
+            waiting = {n: self._feeder.feed(n, sources[n]) for n in names if n in sources}
             at_once = 1 if self._feeder.on_error == "divert" else len(waiting)
             with progress(self.name, None if None in rows else sum(filter(None, rows))) as bar:
                 while waiting:

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from flo.core.elements import returned_type
+from flo.core.errors import ElementError
 
 if TYPE_CHECKING:
     import typing_extensions  # known to type checkers, installed or not
@@ -53,6 +54,14 @@ def origin_of(moment: Any) -> Any:
     return EPOCH if isinstance(moment, date) else 0
 
 
+def has_zone(kind: Any) -> bool | None:
+    """Return whether times of this type have a time zone; None if they are no dates, or it is not known."""
+    if get_origin(kind) is Annotated:
+        zone = get_args(kind)[1]
+        return zone is UTC or getattr(zone, "tz", None) is not None
+    return False if kind in (date, datetime) else None
+
+
 def offset_of(moment: Any, origin: Any) -> Any:
     """Return the distance from the origin. It only depends on the instant, not on the time zone."""
     if moment is None or (isinstance(moment, float) and not math.isfinite(moment)):
@@ -82,11 +91,25 @@ def is_positive_duration(duration: Any) -> bool:
 
 def find_window(offset: Any, width: Any) -> int:
     """Return n with n · width ≤ offset < (n + 1) · width as computed: float products are rounded."""
-    number = int(offset // width)
+    ratio = offset // width
+    if ratio in (math.inf, -math.inf):
+        raise too_large(offset, width)
+    number = int(ratio)
     if number * width > offset:
         number -= 1
     elif (number + 1) * width <= offset:
         number += 1
-    if not number * width <= offset < (number + 1) * width:
-        raise ValueError(f"the time {offset!r} is too large for windows of {width!r}")
+    far = isinstance(offset, float) and not -(1 << 63) < number < 1 << 63  # tables number windows in 64 bits
+    if far or not number * width <= offset < (number + 1) * width:
+        raise too_large(offset, width)
     return number
+
+
+def no_bound(moment: Any) -> ElementError:
+    """Return the error for a time whose window has a bound that datetimes do not have."""
+    return ElementError(f"the window of {moment} has a bound that its type does not have")
+
+
+def too_large(offset: Any, width: Any) -> ElementError:
+    """Return the error for a time of which floats cannot tell the window: its bounds would be rounded to one number."""
+    return ElementError(f"the time {offset!r} is too large for windows of {width!r}")

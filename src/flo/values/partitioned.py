@@ -17,7 +17,7 @@ T_co = TypeVar("T_co", covariant=True)
 class Partitioned(Keyed[int, Sequence[T_co]], Generic[T_co]):
     """Partitioned<T>: Keyed<int, S<T>> with the partition as the key. `count` partitions, numbered from 0, are known.
 
-    A log may get more of them. A partition that was not known counts from its first row on.
+    A log may get more of them. A partition that was not known counts from the micro-batch of its first row on.
     """
 
     name = "Partitioned"

@@ -12,16 +12,17 @@ import pyarrow as pa
 from pyspark import cloudpickle
 
 from flo.columns.indices import Numbers
-from flo.core.collection import End, Value
+from flo.core.collection import Collection, End, Value
 from flo.core.graph import Node
 from flo.core.semantics import attempt
 from flo.spark.plan.spread import OWN, SpreadWindows
 from flo.spark.plan.stages import ALL, NATIVE, ONE, STAY, WINDOW, Delivery, shard_of
 from flo.spark.tasks.blobs import Blob, pack_table, split_table
-from flo.tables.keyed import ENDED, KeyedRows
+from flo.tables.keyed import ENDED, KeyedColumns, KeyedRows
 from flo.tables.keyed import KEY as OF_KEY
 from flo.tables.state.keys import keys_of
 from flo.tables.values import Columns, Rows, of_elements
+from flo.values.keyed import Keyed
 
 T = TypeVar("T")
 
@@ -124,12 +125,20 @@ def _ask_operator(delivery: Delivery, table: pa.Table, question: Callable[[Deliv
         by = delivery.by
         if by is None:
             raise
-        values: list[Value] = [Columns(of_elements(of)).bottom() for of in by.inputs]
-        values[delivery.place] = Rows(of_elements(by.inputs[delivery.place]), table)
+        values = [_as_value(of, None) for of in by.inputs]
+        values[delivery.place] = _as_value(by.inputs[delivery.place], table)
         _, _, fault = attempt(Node(tuple(values), by, delivery.line))
         if fault is None:
             raise
         raise fault from fault.__cause__
+
+
+def _as_value(of: Collection, table: pa.Table | None) -> Value:
+    """Rows as their operator reads them; or none."""
+    if isinstance(of, Keyed):
+        nothing = KeyedColumns(of).bottom()
+        return nothing if table is None else replace(nothing, table=table.select(nothing.table.column_names))
+    return Columns(of_elements(of)).bottom() if table is None else Rows(of_elements(of), table)
 
 
 def _key_numbers(delivery: Delivery, table: pa.Table) -> Numbers:

@@ -6,6 +6,7 @@ are the first ones in the order of time; only then they are grouped by key.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self, final
@@ -25,7 +26,7 @@ from flo.tables.operators.clocks import ClockOfAll, Times, has_numbers
 from flo.tables.operators.per_key import CLOCKED, WithForm, output_of
 from flo.tables.operators.windowers import AlignedClosing, Assigned, Grid
 from flo.tables.operators.windows import EmitsWindows
-from flo.tables.state.expiring import in_order
+from flo.tables.state.expiring import FIRST, LAST, in_order
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.panes import ARRIVAL
 from flo.tables.state.panes import TIME as PANE_TIME
@@ -65,8 +66,13 @@ class ClockedWindows(EmitsWindows):
         return found
 
     def _moment(self, mark: Any) -> Times:
-        exact: Times = self.grid.axis.exact(np.array([mark], np.float64 if self.grid.axis.kind is float else np.int64))
-        return exact
+        if self.grid.axis.kind is float:
+            exact: Times = self.grid.axis.exact(np.array([mark], np.float64))
+            return exact
+        whole = math.floor(mark)  # no window of integers ends between the two
+        if not FIRST <= whole <= LAST:
+            return np.array([whole], object)
+        return self.grid.axis.exact(np.array([whole], np.int64))
 
     @property
     def held(self) -> Timed:
@@ -81,7 +87,10 @@ class ClockedWindows(EmitsWindows):
         if WEIGHT in table.column_names and pc.max(table[WEIGHT]).as_py() > 1:
             table = take_rows(table, np.repeat(np.arange(table.num_rows), table[WEIGHT].to_numpy()))
         axis = self.grid.axis
-        _, times = axis.times(Groups.of(table, ()), ClockOfAll().read(ONE, axis.kind))
+        zoned, times = axis.times(Groups.of(table, ()), ClockOfAll().read(ONE, axis.kind))
+        self.expect_bounds(times, zoned=zoned)
+        if (exact := axis.exact(times)).dtype == object:
+            self.grid.last(exact)  # refuses a time that is too large for its window
         numbers = in_order(times)
         order = stable_order(numbers)
         rows = take_rows(table.select([*self.keys, *self._names]), order)

@@ -208,7 +208,8 @@ register("clock", ClockOfAll)
 class ClockOfPartitions(Clock, Lowerable):
     """A clock for each partition; that of the whole is the minimum, once every known partition has had a row.
 
-    A partition beyond the known ones begins at the clock of the whole."""
+    A partition beyond the known ones counts from its first row on, and begins at the clock of the whole before the rows
+    that come with it, if that is known."""
 
     partitions: int
     each: tuple[tuple[int, Any], ...] = ()
@@ -324,7 +325,7 @@ class Axis(ABC):
         if times.dtype == np.int64:
             return times if largest < LARGE else times.astype(object)
         smallest = min([1, *(duration for duration in self.durations if duration)])
-        return times if largest / smallest < EXACT else times.astype(object)
+        return times if largest / smallest < EXACT / 4 else times.astype(object)  # also sums of a few of them
 
     def bounds(self, moments: Times) -> Times:
         """Converts moments to times; moments outside of the range of times become the first or the last time."""

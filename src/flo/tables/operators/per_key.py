@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.indices import Indices, take_rows
-from flo.core.collection import End
+from flo.core.collection import Collection, End
 from flo.core.errors import Origin
 from flo.core.graph import Graph, Node, nodes, parallel, sequence
 from flo.core.nest import Nest
@@ -57,6 +57,7 @@ from flo.values.lvar import LVar
 from flo.values.operators.keyed_streams import inner_types
 from flo.values.operators.nested_streams import Flatten
 from flo.values.operators.per_key import PerKey
+from flo.values.partitioned import partitioned_as
 from flo.values.weighted import ZSet
 
 
@@ -141,7 +142,7 @@ class OfEveryKey(OnKeyed[Op]):
     """An operator of the body, for all keys: `like` is what runs for each."""
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        found = tuple(keyed_form(Keyed(key_of(inputs), out.collection)) for out in self.like.type(inner(inputs)))
+        found = tuple(keyed_form(keyed_as(inputs, out.collection)) for out in self.like.type(inner(inputs)))
         assert None not in found, f"`{self.like.name}` gives elements without columns"
         bounded = (out.bounded for out in self.like.type(inner(inputs)))
         return tuple(map(StreamType, found, bounded))  # type: ignore[arg-type]
@@ -156,9 +157,9 @@ class OfEveryKey(OnKeyed[Op]):
         )
 
 
-def key_of(inputs: StreamTypes) -> Any:
-    """The type of the keys."""
-    return expect_keyed(to_value_type(inputs[0]).collection).key
+def keyed_as(inputs: StreamTypes, inner: Collection) -> Keyed[Any, Any]:
+    """What a body that gives this collection for each key gives for all keys of these inputs."""
+    return partitioned_as(expect_keyed(to_value_type(inputs[0]).collection), inner)
 
 
 def inner(inputs: StreamTypes) -> StreamTypes:
@@ -436,7 +437,7 @@ def _one(
     if weighted and not all(isinstance(output.collection, ZSet) for output in outputs):
         return None
     wanted = tuple(map(to_table_type, inputs))
-    have_forms = None not in wanted and all(keyed_form(Keyed(key_of(inputs), out.collection)) for out in outputs)
+    have_forms = None not in wanted and all(keyed_form(keyed_as(inputs, out.collection)) for out in outputs)
     form = _form(operator, inner(inputs)) if have_forms else None
     if form is None and len({isinstance(each.collection, ZSet) for each in inner(inputs)}) > 1:
         return None  # keys of z-sets can disappear, those of others cannot: no `per_key` reads both

@@ -32,6 +32,7 @@ from flo.tables.state.run import Run, match_keys, run_of
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Trace, sum_ranges, with_weights
 from flo.tables.values import WEIGHT
+from flo.values.event_time import too_large
 from flo.values.operators.windows import Session
 from flo.values.ordered import Ordered
 
@@ -222,6 +223,8 @@ class Sessions(Windower):
         groups, times, marks = delta.groups, delta.times, delta.marks
         opened = opened or NO_SESSIONS
         assert marks is not None
+        if times.dtype == np.float64 and (lost := times + self.gap <= times).any():
+            raise too_large(times[lost][0].item(), self.gap)
         if delta.partitioned:
             return self._of_partitions(delta, opened, panes)
         one_by_one = np.ones(1, bool)  # one group of all rows: its open sessions are in order, and few are looked at
@@ -317,6 +320,9 @@ class Sessions(Windower):
             spans, opened = _spans(0, list(self._ordered(opened, panes)), dtype), NO_SESSIONS
         groups = np.unique(spans.groups)
         return SessionsClosing(self, groups, self._horizon(before.closed[groups]), None, spans), opened
+
+    def reach(self, time: Any, mark: Any) -> tuple[Any, Any]:
+        return time, time + self.gap
 
     def gone(self, reading: Reading) -> Times:
         return self._horizon(reading.closed)

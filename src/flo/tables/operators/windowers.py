@@ -9,15 +9,18 @@ or beside sessions.py, registered in `WINDOWERS`. Grouping by key, state, emissi
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 
 from flo.columns.indices import Indices
+from flo.core.errors import ElementError
 from flo.core.operator import Operator
 from flo.tables.groups import ONE, Groups
 from flo.tables.operator import register_in
@@ -141,6 +144,11 @@ class Windower(ABC):
         """Returns the open windows of these keys, whose streams have ended, and the sessions without them."""
 
     @abstractmethod
+    def reach(self, time: Any, mark: Any) -> tuple[Any, Any]:
+        """Returns the start of the first window of this time that is open at a watermark, if there is one yet, and the
+        end of the last window."""
+
+    @abstractmethod
     def gone(self, reading: Reading) -> Times:
         """Returns the time before which no rows of a key wait, given its clock."""
 
@@ -185,15 +193,38 @@ class Grid(Windower):
 
     def after(self, moments: Times) -> Any:
         """The first window that ends behind each moment."""
+        if moments.dtype == object:
+            return np.array([self._after(moment) for moment in moments], object)
         windows = (moments - self.size) // self.slide + 1
         if moments.dtype == np.int64:
             return windows
-        windows = np.array([int(each) for each in windows], object) if windows.dtype == object else windows.astype(int)
+        windows = windows.astype(int)
         while (low := self.end(windows) <= moments).any():
             windows = windows + low
         while (high := self.end(windows - 1) > moments).any():
             windows = windows - high
         return windows
+
+    def _after(self, moment: Any) -> int:
+        """The same of one moment, however far from 0 it is: neighbours may end at the same time then, as computed."""
+        found = math.floor((Fraction(moment) - Fraction(self.size)) / Fraction(self.slide)) + 1
+        if isinstance(moment, int):
+            return found
+        low, high, step = found - 1, found, 1
+        while self._ends_after(low, moment):
+            low, high, step = low - step, low, 2 * step
+        while not self._ends_after(high, moment):
+            low, high, step = high, high + step, 2 * step
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._ends_after(middle, moment) else (middle, high)
+        return high
+
+    def _ends_after(self, window: int, moment: Any) -> bool:
+        try:
+            return bool(self.end(np.array([window], object))[0] > moment)  # compared as Python compares
+        except OverflowError:  # no float is as large
+            return window > 0
 
     def _open(self, times: Times, marks: Times | None) -> tuple[Any, Any, Indices]:
         """Returns the first and the last open window of each time at its watermark, and which times are late."""
@@ -256,6 +287,11 @@ class Grid(Windower):
     ) -> tuple[Closing, OpenSessions | None]:
         return self._closing(before, None), opened
 
+    def reach(self, time: Any, mark: Any) -> tuple[Any, Any]:
+        first, last = self.holding(np.array([time], object))
+        first = first if mark is None else np.maximum(first, self.after(np.array([mark], object)))
+        return self.start(first)[0], self.end(last)[0]
+
     def gone(self, reading: Reading) -> Times:
         return self.axis.bounds(self.start(self._begin(reading.latest)))
 
@@ -288,8 +324,16 @@ class AlignedClosing(Closing):
         return grid.start(numbers), grid.end(numbers)
 
 
+def too_far() -> ElementError:
+    """The error for a window whose number, or a bound, is no 64-bit integer."""
+    return ElementError("the bounds of a window do not fit the 64 bits of their columns")
+
+
 def _whole(numbers: Any) -> Indices:
-    found: Indices = numbers.astype(np.int64, copy=False)
+    try:
+        found: Indices = numbers.astype(np.int64, copy=False)
+    except OverflowError:
+        raise too_far() from None
     return found
 
 

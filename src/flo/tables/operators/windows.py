@@ -11,21 +11,32 @@ three parts.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Indices, expand_ranges, grouped, sort_indices, take_rows
+from flo.columns.windowing import YEARS
 from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.groups import Groups
 from flo.tables.operator import Grouping, Placement
-from flo.tables.operators.clocks import Clock, ReadsPartitions, Times, as_bag, has_numbers, ids_of, new_clock
+from flo.tables.operators.clocks import (
+    Clock,
+    ReadsPartitions,
+    Times,
+    as_bag,
+    has_numbers,
+    ids_of,
+    moment_of,
+    new_clock,
+)
 from flo.tables.operators.sessions import OpenSessions
 from flo.tables.operators.weights import select_rows
-from flo.tables.operators.windowers import WINDOWERS, Assigned, Closing, Timed, Windower
+from flo.tables.operators.windowers import WINDOWERS, Assigned, Closing, Timed, Windower, too_far
 from flo.tables.state.keys import Keys
 from flo.tables.state.panes import ARRIVAL, TIME, Panes
 from flo.tables.state.run import Run
@@ -33,6 +44,7 @@ from flo.tables.state.trace import with_weights
 from flo.tables.streams import Streams, add_stream_numbers, expect_nested, inner_of
 from flo.tables.translate import form_of
 from flo.tables.values import layout_of
+from flo.values.event_time import no_bound
 from flo.values.operators.sequences import Batch
 from flo.values.operators.windows import TimeWindows
 
@@ -51,6 +63,15 @@ class EmitsWindows(ReadsPartitions[TimeWindows | Batch]):
     @property
     def partitions(self) -> int | None:
         return None if isinstance(self.like, Batch) else self.like.partitions
+
+    def expect_bounds(self, times: Times, mark: Any = None, *, zoned: bool) -> None:
+        """Raises if rows with these times wait for windows whose bounds are shown, and datetimes do not have them."""
+        windower = self.windower
+        if getattr(self.like, "bounds", False) and windower.axis.kind is timedelta and len(times):
+            for time in (times.min().item(), times.max().item()):
+                start, end = windower.reach(time, mark)
+                if start < YEARS[0] or end > YEARS[1]:
+                    raise no_bound(moment_of(time, windower.axis, zoned))
 
     def _deltas(self, closed: Streams | None, late: pa.Table | None) -> Deltas:
         return (closed, self.emitted(late, 1)) if len(self.outputs) > 1 else (closed,)
@@ -164,6 +185,8 @@ class WindowTables(EmitsWindows):
         closed = self._closed(delta.groups, assigned, owners, old)
         waits = np.flatnonzero(assigned.waits)
         if len(waits):
+            mark = None if latest is None else axis.watermark(latest).min()
+            self.expect_bounds(times[waits], mark, zoned=zoned)
             keys = Keys(np.zeros(len(waits), np.uint64), exact=True)
             if self.keys:
                 keys = Keys(groups.keys.keys.numbers[delta.ids[waits]], groups.keys.keys.exact)
@@ -238,7 +261,9 @@ def _take(table: pa.Table, indices: Indices) -> pa.Table:
 
 def _column(moments: Times, kind: pa.DataType) -> pa.Array:
     """Moments as a column: of datetimes they are microseconds from the epoch."""
+    if pa.types.is_timestamp(kind) and len(moments) and not YEARS[0] <= moments.min() <= moments.max() <= YEARS[1]:
+        raise ElementError("the bounds of a window are not in the years 1 to 9999")
     try:
         return pa.array(np.asarray(moments, np.float64 if pa.types.is_floating(kind) else np.int64)).cast(kind)
     except OverflowError:
-        raise ElementError("the bounds of a window do not fit the 64 bits of their columns") from None
+        raise too_far() from None

@@ -6,6 +6,7 @@ that some of its rows expire.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -79,4 +80,5 @@ class Expiring(Trace):
         times = run.table.schema.field(TIME).type.to_pandas_dtype()
         if times is np.int64 and not FIRST <= mark <= LAST:
             return run.rows if mark > LAST else 0
+        mark = math.ceil(mark) if times is np.int64 else mark
         return int(np.searchsorted(run.keys.numbers, in_order(np.array([mark], times))[0]))

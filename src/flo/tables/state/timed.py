@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Indices, bisect_ranges, ranges, take_rows
-from flo.tables.state.expiring import FIRST, LAST, is_before
+from flo.tables.state.expiring import is_before
 from flo.tables.state.keys import Keys, find_equal, keys_of
 from flo.tables.state.merging import cut_sorted
 from flo.tables.state.run import Run
@@ -105,11 +105,11 @@ def match_times(rows: Run, run: Run, since: Any, until: Any) -> tuple[Indices, I
 
 
 def shifted(times: Any, span: Any, *, down: bool = False, up: bool = False) -> Any:
-    """The times, and a span more; beyond the range of times the first or the last time. Floats are rounded `down` or
-    `up` by more than sums of such numbers are rounded."""
+    """The times, and a span more; Python's own numbers where these would overflow. Floats are rounded `down` or `up` by
+    more than sums of such numbers are rounded."""
     if times.dtype == np.float64:
         slack = 4 * np.spacing(np.maximum(np.abs(times), abs(span)))
         return times + span + (slack if up else -slack if down else 0)
     if not len(times) or max(abs(int(times.min())), abs(int(times.max())), abs(span)) < 1 << 62:
         return times + span
-    return np.array([min(max(int(time) + span, FIRST), LAST) for time in times], np.int64)
+    return np.array([int(time) + span for time in times], object)

@@ -10,13 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any, final, get_args
 
 from flo.core.collection import End
-from flo.core.errors import OrderError, TypeMismatch
+from flo.core.errors import ElementError, OrderError, TypeMismatch
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.values.event_time import expect_durations, is_positive_duration, offset_of, origin_of, window_type
+from flo.values.event_time import (
+    expect_durations,
+    has_zone,
+    is_positive_duration,
+    offset_of,
+    origin_of,
+    window_type,
+)
 from flo.values.keyed import KeyedValue
 from flo.values.lattice import BOTTOM
 from flo.values.lattice_orders import Max
@@ -33,7 +41,8 @@ from flo.values.weighted import Bag, BagValue
 class Latest:
     """The largest times while rows come: of each partition in `each`, and their minimum in `whole`.
 
-    `whole` is None as long as a known partition has sent nothing. A partition beyond the known ones was added.
+    `whole` is None as long as a partition that counts has sent nothing: a known one, or an added one, which is in
+    `each` with None until its first row is taken.
     """
 
     partitions: int
@@ -56,12 +65,13 @@ class Latest:
 
     def _minimum(self) -> Any:
         known = len(self.each) >= self.partitions and all(map(self.each.__contains__, range(self.partitions)))
-        return min(self.each.values()) if known else None
+        times = self.each.values() if known else ()
+        return min(times, default=None) if None not in times else None
 
     def admit(self, partitions: Iterable[int]) -> Latest:
-        """Let partitions that were added begin at the minimum, if it is known."""
+        """Let partitions that were added count: from the minimum on, or if it is not known, as those that are known."""
         for each in partitions:
-            if each >= self.partitions > 0 and each not in self.each and self.whole is not None:
+            if each >= self.partitions > 0 and each not in self.each:
                 self.each[each] = self.whole
         return self
 
@@ -101,7 +111,8 @@ def expect_partitions(operator: Operator, given: Partitioned[Any]) -> Partitione
 def partition_steps(operator: Any, value: Any, *, every: bool) -> Iterator[Step]:
     """The steps of an operator on a partitioned stream, defined by `take_rows` and `finish`: one for each partition
     that has rows, or one for all. Partitions that were added begin at the clock of the whole before any of the rows."""
-    latest = Latest.of(operator.latest, operator.partitions).admit(value.entries)
+    added = [each for each, rows in value.entries.to_dict().items() if each >= operator.partitions and rows.elements]
+    latest = Latest.of(operator.latest, operator.partitions).admit(added)
     operator = replace(operator, latest=latest.state())
     portions = key_portions(value, every=every)
     for (_, rest), (after, outputs) in consume_each(
@@ -241,6 +252,9 @@ class ClockOf(Unary):
         return self, (LVarValue(self.lattice, BOTTOM, End.ARRIVED), ended, ended)
 
 
+WITH_ZONE = (('clock(nw.col("at").dt.replace_time_zone("UTC"))', "takes times without a zone as UTC"),)
+
+
 @final
 @dataclass(frozen=True)
 class MinClock(Operator):
@@ -263,6 +277,12 @@ class MinClock(Operator):
                 raise TypeMismatch(f"`min_clock` must get clocks; got an LVar of {lattice}", index=index)
         if not left.accepts(right) and not right.accepts(left):
             raise TypeMismatch(f"`min_clock` must get clocks of one type of times; got {left} and {right}")
+        zones = [has_zone(each.element) for each in (left, right)]
+        if None not in zones and zones[0] != zones[1]:
+            one, other = (f"times {'with' if zone else 'without'} a zone" for zone in zones)
+            raise TypeMismatch(
+                f"`min_clock` must get clocks of one type of times; got {one} and {other}", instead=WITH_ZONE
+            )
         wider = left if left.accepts(right) else right
         return (StreamType(LVar(wider), all(given.bounded for given in inputs)),)
 
@@ -276,6 +296,7 @@ class MinClock(Operator):
                 before = self.seen[index]
                 seen = value.value if before is None or value.value > before else before
                 after = replace(self, seen=_replaced(self.seen, index, seen))
+                after._expect_one_kind()
                 rests = _replaced(inputs, index, value.drained())
                 yield Step("min-clock", rests, after, (self._moved(after, value),))
             elif value.end is End.ARRIVED:
@@ -294,6 +315,16 @@ class MinClock(Operator):
             return max((time for time in self.seen if time is not None), default=None)
         waiting = [time for time, is_over in zip(self.seen, over, strict=True) if not is_over]
         return None if None in waiting else min(waiting)
+
+    def _expect_one_kind(self) -> None:
+        """Raise if the times of the clocks cannot be compared, which the types of Python functions do not say."""
+        if None not in self.seen and len(set(map(origin_of, self.seen))) > 1:
+            dates = all(isinstance(time, date) for time in self.seen)
+            one, other = self.seen
+            raise ElementError(
+                f"`min_clock` must get clocks of one type of times; got {one!r} and {other!r}",
+                instead=WITH_ZONE if dates else (),
+            )
 
     def _moved(self, after: MinClock, value: LVarValue) -> Delta:
         time = after.minimum()

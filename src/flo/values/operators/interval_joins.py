@@ -20,7 +20,7 @@ from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_coll
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.canonical import canonical_element
-from flo.values.event_time import expect_durations
+from flo.values.event_time import expect_durations, offset_of, origin_of
 from flo.values.operators.alike import element_of, expect_equal_keys
 from flo.values.operators.joins import Into, Key, combine_ahead, combine_pairs, key_type, pair
 from flo.values.operators.lvars import as_lvar, expect_lvar
@@ -65,6 +65,8 @@ class IntervalJoin(Operator):
     """How far the clock of each side has come, as a number."""
     over: tuple[bool, bool] = (False, False)
     """Which sides have ended."""
+    origin: Any = None
+    """0 or the epoch, set by the first row of either side."""
 
     name = "join_interval"
     keeps = Bound.CLOCK
@@ -134,8 +136,11 @@ class IntervalJoin(Operator):
             evaluate_ahead(function, elements)
         pairs: list[Any] = []
         added: list[tuple[Any, Any, Any, int]] = []
+        origin = self.origin
         for row, weight in units:
-            key, number = row if on is None else canonical_element(on(row)), self._number(time, row)
+            moment = self._moment(time, row)
+            origin = origin_of(moment) if origin is None else origin
+            key, number = row if on is None else canonical_element(on(row)), span_of(offset_of(moment, origin))
             added.append((number, key, row, weight))
             for other, more in others.get(key, NO_ROWS).to_dict().items():
                 theirs = to_number(other_time(other))
@@ -144,13 +149,13 @@ class IntervalJoin(Operator):
         combine_ahead(self.into, pairs)
         results = combine_pairs(self.into or pair, pairs)
         after = self if self.over[1 - side] else self._with(side, added)
-        return after, (BagValue.of(results) if results else None,)
+        return replace(after, origin=origin), (BagValue.of(results) if results else None,)
 
-    def _number(self, time: Callable[[Any], Any], row: Any) -> Any:
+    def _moment(self, time: Callable[[Any], Any], row: Any) -> Any:
         moment = time(row)
         expect_declared(time, [moment])
         expect_durations(moment, between=self.low or self.high)
-        return to_number(moment)
+        return moment
 
     def _are_close(self, time: Any, other: Any) -> bool:
         return bool(time + span_of(self.low) <= other <= time + span_of(self.high))

@@ -123,7 +123,7 @@ class Retain(Operator):
 
     def mark_of(self, moment: Any) -> Any:
         """Return the number of the time before which rows are gone, when the clock is at this moment."""
-        self.expect_zone(moment)
+        self.expect_kind(moment)
         mark = to_number(moment)
         if not self.keep:
             return mark
@@ -131,15 +131,16 @@ class Retain(Operator):
             raise ElementError(f"`keep` of `retain` is {self.keep!r}, but the clock is {moment!r}")
         return mark - (self.keep // MICROSECOND if isinstance(self.keep, timedelta) else self.keep)
 
-    def expect_zone(self, moment: Any) -> None:
-        """Raise if only the clock or only the rows have a time zone, as far as that is known."""
+    def expect_kind(self, moment: Any) -> None:
+        """Raise if the clock cannot be compared with the times of the rows, as far as their type is known."""
         layout = getattr(self.time, "layout", None)
-        if layout is not None and isinstance(moment, date):
-            zoned = getattr(layout.cells[0].arrow, "tz", None) is not None
-            if zoned is not (getattr(moment, "tzinfo", None) is not None):
-                raise ElementError(
-                    f"the clock of `retain` is {moment!r}; its rows have times {'with' if zoned else 'without'} a zone"
-                )
+        if layout is None:
+            return
+        arrow, zoned = layout.cells[0].arrow, getattr(moment, "tzinfo", None) is not None
+        dated, zone = str(arrow).startswith(("date", "timestamp")), getattr(arrow, "tz", None) is not None
+        if (dated, zone) != (isinstance(moment, date), zoned):
+            rows = f"times {'with' if zone else 'without'} a zone" if dated else "numbers as times"
+            raise ElementError(f"the clock of `retain` is {moment!r}; its rows have {rows}")
 
     def _admitted(self, units: list[Any], ended: bool) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs after these rows."""

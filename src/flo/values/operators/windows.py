@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from operator import itemgetter
 from typing import Any, Self, TypeAlias, final
 
@@ -25,8 +26,10 @@ from flo.values.event_time import (
     expect_durations,
     find_window,
     is_positive_duration,
+    no_bound,
     offset_of,
     origin_of,
+    too_large,
     window_type,
 )
 from flo.values.keyed import KeyedValue
@@ -183,6 +186,14 @@ class TimeWindows(Cut):
             expect_durations(moment, **self.durations(), lateness=self.lateness)
         return origin, offset_of(moment, origin)
 
+    def expect_bounds(self, origin: Any, offset: Any, start: Any, end: Any) -> None:
+        """Raise if a window of this time has bounds that are shown, and datetimes do not have them."""
+        if self.bounds and isinstance(offset, timedelta):
+            try:
+                origin + start, origin + end
+            except OverflowError:
+                raise no_bound(origin + offset) from None
+
     def watermark(self, latest: Any) -> Any:
         return latest - self.lateness if self.lateness else latest
 
@@ -292,7 +303,9 @@ class AlignedWindows(TimeWindows):
                     added[number].append(unit)
                 else:
                     added[number] = [unit]
-                    order = order if number in opened else order.added(number)
+                    if number not in opened:
+                        self.expect_bounds(origin, offset, self.start(number), self.end(number))
+                        order = order.added(number)
             if is_late:
                 late.append(unit)
         changes: dict[int, Any] = dict.fromkeys(gone)
@@ -437,6 +450,8 @@ class Session(TimeWindows):
 
         for partition, unit in rows:
             origin, offset = self.offset(unit, origin)
+            if not offset < offset + self.gap:
+                raise too_large(offset, self.gap)
             if latest.move(partition, offset):
                 watermark = self.watermark(latest.whole)
                 while (first := order.first()) is not None and session(first)[0] + self.gap <= watermark:
@@ -454,6 +469,7 @@ class Session(TimeWindows):
                 if is_late or (horizon is not None and offset < horizon):
                     late.append(unit)
                     continue
+            self.expect_bounds(origin, offset, offset, offset + self.gap)
             first, last, elements = offset, offset, _bag_of([unit]) if self.unordered else Elements([(count, unit)])
             for start in joined:
                 its_last, its_elements = session(start)
