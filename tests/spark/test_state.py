@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,10 +14,12 @@ import flo
 from flo.spark.checkpoint.commits import committed_versions
 from flo.spark.checkpoint.inspect import Checkpoint
 from flo.spark.checkpoint.rescale import rescale
+from flo.spark.checkpoint.stored_views import StoredViews
 from flo.spark.driver.views import View
 from flo.spark.tasks import stage_task
 from flo.spark.tasks.output_files import PARTS, remove_parts
 from flo.tables.checkpoint.store import Store
+from flo.tables.io.files import WEIGHTS
 from flo.tables.state import merging
 from flo.tools.cli import main
 from tests.spark.harness import streamed
@@ -225,6 +228,21 @@ def test_rows_of_open_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, p
     last = [Tick(1000, key) for key in range(3)]
     query.turn({"ticks": last})
     assert query.values() == dict(flow.run(ticks=[*every, *last]))
+
+
+def test_what_comes_again_is_in_a_view_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same rows in two micro-batches are two runs of the same name, until they are merged."""
+    monkeypatch.setattr(merging, "SMALLEST_PART", 4)
+    flow = flo.Flow("numbers")
+    flow.output("numbers", flow.input("numbers", flo.ZSet[int]))
+    query, every = Simulated(flow, tmp_path, shards=1), Counter[int]()
+    for version, first in enumerate([0, 1, 2, 3, 3, 4]):
+        given = Counter(range(first * 10, first * 10 + 10))
+        every += given
+        query.turn({"numbers": given})
+        assert query.values() == {"numbers": every}
+        changes, _ = StoredViews(str(tmp_path)).parts("numbers", version - 1, None)
+        assert sum(part.changes()[WEIGHTS].to_numpy().sum() for part in changes) == 10
 
 
 def test_what_another_process_has_written_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
