@@ -13,12 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flo
+from flo.columns.layout import Layout
 from flo.core.checkpoint import decode, encode
 from flo.core.term import Lifting, Lowering
 from flo.tables.io.files import WEIGHTS
+from flo.tables.operators.ordering import Arranged
 from flo.tables.plan import plan
-from flo.tables.state import merging
-from flo.tables.state.ranked import Heads
+from flo.tables.state import merging, run
+from flo.tables.state.keys import keys_of
+from flo.tables.state.merging import group_runs
+from flo.tables.state.order import Order
+from flo.tables.state.panes import Panes
+from flo.tables.state.ranked import Heads, Ranked
 from flo.tables.state.run import run_of
 from flo.tables.state.totals import Totals, run_of_sums
 from flo.tables.state.trace import Latest, Trace
@@ -141,6 +147,20 @@ def test_two_traces_of_the_same_rows_share_what_is_merged():
         delta = delta_of(np.arange(8) + 8 * number, np.zeros(8, int), np.ones(8, int))
         one, other = one.extended(delta), other.extended(delta)
         assert all(map(lambda mine, theirs: mine is theirs, one.runs[:-1], other.runs[:-1]))
+
+
+def test_traces_of_the_same_rows_in_other_orders_share_nothing():
+    layout, rng = Layout.of(tuple[int, int]), np.random.default_rng(1)
+    orders = [Order(("value",), down, layout, by_text=False, decisive=True) for down in (False, True)]
+    kinds = [lambda order: Ranked(KEY, order=order), lambda order: Arranged(KEY, order=order)]
+    traces = [make(order) for make in kinds for order in orders]
+    for _ in range(60):
+        delta = delta_of(rng.permutation(16), rng.integers(0, 1000, 16), np.ones(16, int))
+        traces = [trace.extended(delta) for trace in traces]
+        for trace, order in zip(traces, 2 * orders, strict=True):
+            for each in trace.runs:
+                groups = np.unique(each.keys.numbers, return_inverse=True)[1]
+                assert np.array_equal(order.sorted(each.table, groups, in_parts=True)[0], np.arange(each.rows))
 
 
 def test_a_checkpoint_has_runs_in_parts(tmp_path):
