@@ -19,7 +19,7 @@ from flo.core.term import Lifting, Lowering
 from flo.tables.io.files import WEIGHTS
 from flo.tables.operators.ordering import Arranged
 from flo.tables.plan import plan
-from flo.tables.state import merging, run
+from flo.tables.state import merging
 from flo.tables.state.keys import keys_of
 from flo.tables.state.merging import group_runs
 from flo.tables.state.order import Order
@@ -139,6 +139,34 @@ def test_a_merge_of_runs_that_are_gone_is_dropped():
     whole = trace.consolidated().extended(delta_of([999], [0], [1]))
     assert not whole.merges
     assert whole.rows == 321
+    for merge in trace.merges:
+        for kept in (merge.runs[:-1], merge.runs[1:]):
+            assert [each.runs for each in group_runs(kept, trace.merges)] == [(run,) for run in kept]
+
+
+def test_a_delta_looks_at_few_files(monkeypatch):
+    """Where all rows have one key number, the files of all runs overlap."""
+    monkeypatch.setattr(merging, "SMALLEST_PART", 16)
+    looked, files_from = [], merging._files_from
+
+    def counting(run, start):
+        for each in files_from(run, start):
+            looked[-1] += 1
+            yield each
+
+    monkeypatch.setattr(merging, "_files_from", counting)
+    panes, rng = Panes(), np.random.default_rng(1)
+    for number in range(1000):
+        table = pa.table({"key": np.zeros(8, int)})
+        looked.append(0)
+        times = number + rng.integers(0, 100, 8)
+        panes = panes.added(table, np.arange(8), times, 8 * number, KEY, keys_of([table["key"]]), none_gone)
+    assert sum(len(run.files) for run in panes.runs) > 200
+    assert max(looked) < 100
+
+
+def none_gone(keys):
+    return np.zeros(keys.rows, np.int64), np.zeros(keys.rows, bool)
 
 
 def test_two_traces_of_the_same_rows_share_what_is_merged():
