@@ -19,7 +19,7 @@ from flo.core.term import Lifting, Lowering
 from flo.tables.io.files import WEIGHTS
 from flo.tables.operators.ordering import Arranged
 from flo.tables.plan import plan
-from flo.tables.state import merging
+from flo.tables.state import merging, run
 from flo.tables.state.keys import keys_of
 from flo.tables.state.merging import group_runs
 from flo.tables.state.order import Order
@@ -167,6 +167,21 @@ def test_a_delta_looks_at_few_files(monkeypatch):
 
 def none_gone(keys):
     return np.zeros(keys.rows, np.int64), np.zeros(keys.rows, bool)
+
+
+@pytest.mark.parametrize("large", [1, 1 << 40])
+def test_files_take_no_memory_beside_their_run(large, monkeypatch):
+    monkeypatch.setattr(run, "LARGE", large)
+    trace, rng = Trace(KEY), np.random.default_rng(1)
+    for _ in range(40):
+        trace = trace.extended(delta_of(rng.integers(0, 1 << 40, 50), np.zeros(50, int), np.ones(50, int)))
+    several = [(whole, file) for whole in trace.runs if len(whole.files) > 1 for file in whole.files]
+    assert several
+    for whole, file in several:
+        assert type(file.keys) is type(whole.keys)
+        if large > 1:
+            assert np.shares_memory(file.keys.numbers, whole.keys.numbers)
+        assert np.array_equal(file.keys.numbers, keys_of([file.table["key"]]).numbers)
 
 
 def test_two_traces_of_the_same_rows_share_what_is_merged():

@@ -126,8 +126,7 @@ class Run(Lowerable):
         place = int(np.searchsorted(self.file_ends, end))
         if place < len(self.files) and self.file_ends[place] == end == start + self.files[place].rows:
             return self.files[place]
-        numbers = self.keys.at(np.arange(start, end))
-        return Run(self.columns, Keys(numbers, self.keys.exact), self.table.slice(start, end - start))
+        return Run(self.columns, self.keys.between(start, end), self.table.slice(start, end - start))
 
     @cached_property
     def name(self) -> str:
