@@ -220,3 +220,19 @@ def test_a_checkpoint_has_runs_in_parts(tmp_path):
     assert max(runs) > 6
     loop.push(rows=[(number, number % 50) for number in range(1501)])
     assert loop.pull("distinct").num_rows == 1
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_a_file_has_the_content_that_its_name_says(seed, tmp_path):
+    """Parts of sums have only the columns that they need. The name of a part is known when its run is stored again."""
+    flow, rng = flo.Flow("sums"), np.random.default_rng(seed)
+    flow.output("sums", flow.input("rows", flo.ZSet[Named]).group_by("name").agg(total=flo.sum("number")))
+    loop = flow.on(flo.here).loop()
+    for number in range(60):
+        names = rng.integers(0, 4000, 20).tolist()
+        loop.push(rows=[Named(str(name) if name else None, 1 if number % 3 else 1 << 61) for name in names])
+        loop.pull("sums")
+        loop.checkpoint(tmp_path / "one")
+        if number % 7 == 6:
+            loop.checkpoint(tmp_path / "other")
+            flow.on(flo.here).loop().restore(tmp_path / "other")

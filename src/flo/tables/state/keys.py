@@ -38,9 +38,9 @@ class Keys:
         """The numbers at these indices."""
         return self.numbers.take(indices)
 
-    def between(self, start: int, end: int) -> Keys:
+    def between(self, start: int, end: int, exact: bool) -> Keys:
         """The keys from one index up to another, without a copy."""
-        return Keys(self.numbers[start:end], self.exact)
+        return Keys(self.numbers[start:end], exact)
 
     @property
     def bytes(self) -> int:
@@ -283,8 +283,8 @@ class Implied(Keys):
     def at(self, indices: Indices) -> Numbers:
         return keys_of([column.take(pa.array(indices)) for column in self.columns]).numbers
 
-    def between(self, start: int, end: int) -> Keys:
-        return Implied([column.slice(start, end - start) for column in self.columns], self.exact)
+    def between(self, start: int, end: int, exact: bool) -> Keys:
+        return Implied([column.slice(start, end - start) for column in self.columns], exact)
 
     @property
     def bytes(self) -> int:
