@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from flo.spark.checkpoint.inspect import Checkpoint
 from flo.spark.checkpoint.rescale import rescale
 from flo.tables.checkpoint.folders import folder
 from flo.tables.operator import OnTables, Placement
+from flo.tables.state import merging
 from flo.tools.cli import main
 from tests.spark.harness import streamed
 from tests.spark.programs import add, thirds
@@ -303,6 +305,30 @@ def test_tables_with_a_key_are_cut(tmp_path: Path, operator: str) -> None:
             rescale(where, shards)
             query = Simulated(program(), where)
             assert query.values() == dict(program().run(sales=taken)), turn
+
+
+class Summand(NamedTuple):
+    key: int
+    number: int
+
+
+def test_sums_whose_parts_have_other_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a run that was merged in parts, some have larger sums than others, and more columns for these."""
+    monkeypatch.setattr(merging, "SMALLEST_PART", 4)
+    flow = flo.Flow("sums")
+    rows = flow.input("rows", flo.ZSet[Summand])
+    flow.output("sums", rows.group_by("key").agg(total=flo.sum("number")))
+    query, every, rng = Simulated(flow, tmp_path, shards=2), [], random.Random(1)
+    for turn in range(40):
+        given = [Summand(rng.randrange(4000), 1 if turn % 3 else 1 << 61) for _ in range(20)]
+        every += given
+        query.turn({"rows": given})
+        if turn % 10 == 9:
+            rescale(str(tmp_path), turn % 4 + 1)
+            assert not list(Checkpoint(str(tmp_path)).problems())
+            query = Simulated(flow, tmp_path)
+    query.turn({"rows": every})
+    assert query.values() == dict(flow.run(rows=every + every))
 
 
 def test_every_operator_that_keeps_rows_by_key_is_cut_or_the_reason_is_known() -> None:

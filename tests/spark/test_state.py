@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import random
 import threading
+from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,10 +15,12 @@ import flo
 from flo.spark.checkpoint.commits import committed_versions
 from flo.spark.checkpoint.inspect import Checkpoint
 from flo.spark.checkpoint.rescale import rescale
+from flo.spark.checkpoint.stored_views import StoredViews
 from flo.spark.driver.views import View
 from flo.spark.tasks import stage_task
 from flo.spark.tasks.output_files import PARTS, remove_parts
 from flo.tables.checkpoint.store import Store
+from flo.tables.io.files import WEIGHTS
 from flo.tables.state import merging
 from flo.tools.cli import main
 from tests.spark.harness import streamed
@@ -225,6 +229,42 @@ def test_rows_of_open_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, p
     last = [Tick(1000, key) for key in range(3)]
     query.turn({"ticks": last})
     assert query.values() == dict(flow.run(ticks=[*every, *last]))
+
+
+class Priced(NamedTuple):
+    shop: int
+    price: int
+    sold: int
+
+
+def test_what_comes_again_is_in_a_view_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same rows in two micro-batches are two runs of the same name, until they are merged."""
+    monkeypatch.setattr(merging, "SMALLEST_PART", 4)
+    flow = flo.Flow("numbers")
+    flow.output("numbers", flow.input("numbers", flo.ZSet[int]))
+    query, every = Simulated(flow, tmp_path, shards=1), Counter[int]()
+    for version, first in enumerate([0, 1, 2, 3, 3, 4]):
+        given = Counter(range(first * 10, first * 10 + 10))
+        every += given
+        query.turn({"numbers": given})
+        assert query.values() == {"numbers": every}
+        changes, _ = StoredViews(str(tmp_path)).parts("numbers", version - 1, None)
+        assert sum(part.changes()[WEIGHTS].to_numpy().sum() for part in changes) == 10
+
+
+def test_operators_that_hold_the_same_runs(tmp_path: Path) -> None:
+    """After a restart, operators that keep the same rows hold the same runs. Each has its own functions."""
+    flow = flo.Flow("shops")
+    rows = flow.input("rows", flo.ZSet[Priced])
+    aggregates = flo.sum("price"), flo.sum("sold"), flo.max("price"), flo.max("sold")
+    for place, each in enumerate(aggregates):
+        flow.output(f"output {place}", rows.over("shop", "price").with_columns(found=each))
+    query, every, rng = Simulated(flow, tmp_path, shards=1), [], random.Random(1)
+    for _ in range(9):
+        every.append(Priced(0, rng.randrange(2000), rng.randrange(9)))
+        stage_task._shards.clear()
+        query.turn({"rows": every[-1:]})
+        assert query.values() == dict(flow.run(rows=every))
 
 
 def test_what_another_process_has_written_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

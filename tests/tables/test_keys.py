@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flo.tables.groups import Groups
 from flo.tables.state.keys import are_comparable, find_equal, keys_of, numbers_of
 from flo.tables.state.order import code_of
 from tests.quick import tried
+from tests.tables.patches import colliding
 
 inner = st.one_of(st.none(), st.text(max_size=20))
 KINDS = {
@@ -122,3 +124,10 @@ def test_codes_of_python_keys_are_equal_where_python_says_so():
     others = [1, 2, 0.1, "1", b"1", None, (), ("1",), (1,), "inf", float("inf"), date(2024, 1, 1), datetime(2024, 1, 1)]
     others += [time(1), timedelta(1), frozenset(), float("nan"), "nan", 1j]
     assert len({code_of(key) for key in others}) == len(others)
+
+
+def test_rows_are_grouped_where_keys_share_a_number(monkeypatch):
+    colliding(monkeypatch)
+    groups = Groups.of(pa.table({"key": [0, 2, 0, 2, 4], "value": [1, 2, 3, 4, 5]}), ("key",))
+    assert groups.split(groups.rows["value"].to_pylist()) == [[1, 3], [2, 4], [5]]
+    assert groups.keys.table["key"].to_pylist() == [0, 2, 4]

@@ -13,12 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flo
+from flo.columns.layout import Layout
 from flo.core.checkpoint import decode, encode
 from flo.core.term import Lifting, Lowering
 from flo.tables.io.files import WEIGHTS
+from flo.tables.operators.ordering import Arranged
 from flo.tables.plan import plan
-from flo.tables.state import merging
-from flo.tables.state.ranked import Heads
+from flo.tables.state import merging, run
+from flo.tables.state.keys import keys_of
+from flo.tables.state.merging import group_runs
+from flo.tables.state.order import Order
+from flo.tables.state.panes import Panes
+from flo.tables.state.ranked import Heads, Ranked
 from flo.tables.state.run import run_of
 from flo.tables.state.totals import Totals, run_of_sums
 from flo.tables.state.trace import Latest, Trace
@@ -133,6 +139,49 @@ def test_a_merge_of_runs_that_are_gone_is_dropped():
     whole = trace.consolidated().extended(delta_of([999], [0], [1]))
     assert not whole.merges
     assert whole.rows == 321
+    for merge in trace.merges:
+        for kept in (merge.runs[:-1], merge.runs[1:]):
+            assert [each.runs for each in group_runs(kept, trace.merges)] == [(run,) for run in kept]
+
+
+def test_a_delta_looks_at_few_files(monkeypatch):
+    """Where all rows have one key number, the files of all runs overlap."""
+    monkeypatch.setattr(merging, "SMALLEST_PART", 16)
+    looked, files_from = [], merging._files_from
+
+    def counting(run, start):
+        for each in files_from(run, start):
+            looked[-1] += 1
+            yield each
+
+    monkeypatch.setattr(merging, "_files_from", counting)
+    panes, rng = Panes(), np.random.default_rng(1)
+    for number in range(1000):
+        table = pa.table({"key": np.zeros(8, int)})
+        looked.append(0)
+        times = number + rng.integers(0, 100, 8)
+        panes = panes.added(table, np.arange(8), times, 8 * number, KEY, keys_of([table["key"]]), none_gone)
+    assert sum(len(run.files) for run in panes.runs) > 200
+    assert max(looked) < 100
+
+
+def none_gone(keys):
+    return np.zeros(keys.rows, np.int64), np.zeros(keys.rows, bool)
+
+
+@pytest.mark.parametrize("large", [1, 1 << 40])
+def test_files_take_no_memory_beside_their_run(large, monkeypatch):
+    monkeypatch.setattr(run, "LARGE", large)
+    trace, rng = Trace(KEY), np.random.default_rng(1)
+    for _ in range(40):
+        trace = trace.extended(delta_of(rng.integers(0, 1 << 40, 50), np.zeros(50, int), np.ones(50, int)))
+    several = [(whole, file) for whole in trace.runs if len(whole.files) > 1 for file in whole.files]
+    assert several
+    for whole, file in several:
+        assert type(file.keys) is type(whole.keys)
+        if large > 1:
+            assert np.shares_memory(file.keys.numbers, whole.keys.numbers)
+        assert np.array_equal(file.keys.numbers, keys_of([file.table["key"]]).numbers)
 
 
 def test_two_traces_of_the_same_rows_share_what_is_merged():
@@ -141,6 +190,20 @@ def test_two_traces_of_the_same_rows_share_what_is_merged():
         delta = delta_of(np.arange(8) + 8 * number, np.zeros(8, int), np.ones(8, int))
         one, other = one.extended(delta), other.extended(delta)
         assert all(map(lambda mine, theirs: mine is theirs, one.runs[:-1], other.runs[:-1]))
+
+
+def test_traces_of_the_same_rows_in_other_orders_share_nothing():
+    layout, rng = Layout.of(tuple[int, int]), np.random.default_rng(1)
+    orders = [Order(("value",), down, layout, by_text=False, decisive=True) for down in (False, True)]
+    kinds = [lambda order: Ranked(KEY, order=order), lambda order: Arranged(KEY, order=order)]
+    traces = [make(order) for make in kinds for order in orders]
+    for _ in range(60):
+        delta = delta_of(rng.permutation(16), rng.integers(0, 1000, 16), np.ones(16, int))
+        traces = [trace.extended(delta) for trace in traces]
+        for trace, order in zip(traces, 2 * orders, strict=True):
+            for each in trace.runs:
+                groups = np.unique(each.keys.numbers, return_inverse=True)[1]
+                assert np.array_equal(order.sorted(each.table, groups, in_parts=True)[0], np.arange(each.rows))
 
 
 def test_a_checkpoint_has_runs_in_parts(tmp_path):
@@ -157,3 +220,19 @@ def test_a_checkpoint_has_runs_in_parts(tmp_path):
     assert max(runs) > 6
     loop.push(rows=[(number, number % 50) for number in range(1501)])
     assert loop.pull("distinct").num_rows == 1
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_a_file_has_the_content_that_its_name_says(seed, tmp_path):
+    """Parts of sums have only the columns that they need. The name of a part is known when its run is stored again."""
+    flow, rng = flo.Flow("sums"), np.random.default_rng(seed)
+    flow.output("sums", flow.input("rows", flo.ZSet[Named]).group_by("name").agg(total=flo.sum("number")))
+    loop = flow.on(flo.here).loop()
+    for number in range(60):
+        names = rng.integers(0, 4000, 20).tolist()
+        loop.push(rows=[Named(str(name) if name else None, 1 if number % 3 else 1 << 61) for name in names])
+        loop.pull("sums")
+        loop.checkpoint(tmp_path / "one")
+        if number % 7 == 6:
+            loop.checkpoint(tmp_path / "other")
+            flow.on(flo.here).loop().restore(tmp_path / "other")

@@ -48,7 +48,7 @@ class Groups:
         order, firsts = group_equal_rows(keys, key_numbers)
         indices = order[firsts]
         run = Run(names, Keys(key_numbers.at(indices), key_numbers.exact), take_rows(keys, indices))
-        rows = table if is_sorted(key_numbers.numbers) else take_rows(table, order)
+        rows = table if is_sorted(order) else take_rows(table, order)
         return Groups(rows, run, np.diff(firsts, append=len(order)))
 
     @property

@@ -262,7 +262,7 @@ class _Cutting:
     def _run(self, shard: int, term: Any) -> Run:
         """Reads a run of an old shard."""
         if term.name == "parts":
-            return merge_runs([self._run(shard, part) for part in term.args])
+            return self.old[shard].get_parts(_stored(term.args[0])[0], tuple(_stored(part)[1] for part in term.args))
         return self.old[shard].get(*_stored(term))
 
     def _slice(self, shard: int, run: Run, key: tuple[str, ...]) -> Run:

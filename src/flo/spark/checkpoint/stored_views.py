@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -53,19 +54,20 @@ class StoredView:
         return cls(name, version, first["kind"], tuple(first["columns"]), schema, each)
 
     @property
-    def runs(self) -> set[StoredRun]:
-        return {StoredRun(str(store), run) for store, runs in self.shards for run in runs}
+    def runs(self) -> Counter[StoredRun]:
+        """Its runs. The same rows may have come several times, each time as a run of the same name."""
+        return Counter(StoredRun(str(store), run) for store, runs in self.shards for run in runs)
 
     def parts(self, since: StoredView | None = None) -> list[ViewPart]:
         """The parts that tasks read: of the rows, or of the changes since an earlier version. A small view has one."""
-        runs, before = self.runs, since.runs if since is not None else set()
+        runs, before = self.runs, since.runs if since is not None else Counter[StoredRun]()
         if self.kind != "Set":  # what was added again to a set is not a change: all of its rows are compared
             runs, before = runs - before, before - runs
         if not runs and not before:
             return []
-        count = 1 if self.kind == "Sequence" else self._count_parts(runs | before)
+        count = 1 if self.kind == "Sequence" else self._count_parts({*runs, *before})
         edges = [ALL * place // count for place in range(count + 1)]
-        added, removed = (tuple(sorted(each, key=str)) for each in (runs, before))
+        added, removed = (tuple(sorted(each.elements(), key=str)) for each in (runs, before))
         return [
             ViewPart(self.kind, self.columns, self.schema, added, removed, low, high) for low, high in pairwise(edges)
         ]

@@ -185,6 +185,10 @@ class Arranged(Trace):
 
     term = "arranged"
 
+    @property
+    def how(self) -> tuple[object, ...]:
+        return (*super().how, self.order, self.once)
+
     def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
         return runs[0] if len(runs) == 1 else self.run(pa.concat_tables([run.table for run in runs]), in_parts=True)
 

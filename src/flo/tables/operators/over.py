@@ -211,7 +211,7 @@ class OverTables(OnTables[Over]):
             totals = self._totals(function, changed.table, changed.was)
             found = {name: total[kept[firsts]] - total[begin] for name, total in totals.items()}
             for place, run in enumerate(near.runs):
-                for name, total in self._totals_of(run, number, function).items():
+                for name, total in self._totals_of(run, function).items():
                     more = total[near.starts[place]] - total[near.begins[place]]
                     found[name] = found.get(name, 0) + more
             sums[number] = found
@@ -226,7 +226,7 @@ class OverTables(OnTables[Over]):
         best = frames.running_extremes(read, read.counts & (changed.was > 0), changed.owners, greatest)
         sides = [(read, best, np.concatenate([[0], np.cumsum(changed.was < 0)]), begin, end)]
         for place, run in enumerate(near.runs):
-            sides.append((*self._extremes_of(run, number), near.begins[place], near.starts[place]))
+            sides.append((*self._extremes_of(run, function), near.begins[place], near.starts[place]))
         columns = []
         for some, found, below, low, high in sides:
             if (below[high] > below[low]).any():
@@ -236,25 +236,25 @@ class OverTables(OnTables[Over]):
             columns.append(some.values.take(pa.array(np.maximum(chosen, 0), mask=chosen < 0)))
         return frames.best_of(columns, read.kind, greatest)
 
-    def _extremes_of(self, run: Run, number: int) -> tuple[Read, Indices, Indices]:
+    def _extremes_of(self, run: Run, function: WindowFunction) -> tuple[Read, Indices, Indices]:
         """What a function reads of a run, the best row so far at each, and how many before each have a negative
-        weight. It is computed once."""
+        weight. It is computed once: other operators may hold the same run."""
         known = run.__dict__.setdefault("extremes", {})
-        if number not in known:
-            function, weights = self.like.functions[number], numbers_in(run.table, WEIGHT)
+        if function not in known:
+            weights = numbers_in(run.table, WEIGHT)
             read = self._read(function, run.table)
             assert read is not None
             best = frames.running_extremes(read, read.counts, run.keys.numbers, function.kind == "max")
-            known[number] = read, best, np.concatenate([[0], np.cumsum(weights < 0)])
-        found: tuple[Read, Indices, Indices] = known[number]
+            known[function] = read, best, np.concatenate([[0], np.cumsum(weights < 0)])
+        found: tuple[Read, Indices, Indices] = known[function]
         return found
 
-    def _totals_of(self, run: Run, number: int, function: WindowFunction | None) -> Any:
-        """The running totals of a run, which are computed once."""
+    def _totals_of(self, run: Run, function: WindowFunction | None) -> Any:
+        """The running totals of a run, which are computed once: other operators may hold the same run."""
         known = run.__dict__.setdefault("totals", {})
-        if number not in known:
-            known[number] = self._totals(function, run.table, numbers_in(run.table, WEIGHT))
-        return known[number]
+        if function not in known:
+            known[function] = self._totals(function, run.table, numbers_in(run.table, WEIGHT))
+        return known[function]
 
     def _totals(self, function: WindowFunction | None, table: pa.Table, weights: Indices) -> Any:
         """The number of rows before each, or the number and the sum of the values of a function."""

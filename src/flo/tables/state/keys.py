@@ -38,6 +38,10 @@ class Keys:
         """The numbers at these indices."""
         return self.numbers.take(indices)
 
+    def between(self, start: int, end: int, exact: bool) -> Keys:
+        """The keys from one index up to another, without a copy."""
+        return Keys(self.numbers[start:end], exact)
+
     @property
     def bytes(self) -> int:
         """The memory of the numbers, in bytes."""
@@ -278,6 +282,9 @@ class Implied(Keys):
 
     def at(self, indices: Indices) -> Numbers:
         return keys_of([column.take(pa.array(indices)) for column in self.columns]).numbers
+
+    def between(self, start: int, end: int, exact: bool) -> Keys:
+        return Implied([column.slice(start, end - start) for column in self.columns], exact)
 
     @property
     def bytes(self) -> int:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import log2
+from operator import is_
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -105,13 +106,12 @@ class Merge:
         rows come in the order of their key numbers, such as times.
         """
         rows, end = 0, 0
-        for group in _overlapping(self.runs, self.starts):
-            count, last = sum(each.rows for each in group), max(each.last for each in group)
-            if len(group) == 1 and group[0].whole and count >= SMALLEST_PART:
-                return self._below(end if rows else last + 1), not rows
-            if rows + count > fuel:
+        for each in _overlapping(self.runs, self.starts, fuel):
+            if each.whole and each.rows >= SMALLEST_PART:
+                return self._below(end if rows else each.last + 1), not rows
+            if rows + each.rows > fuel:
                 return (self._below(end) if rows else self._after(fuel, cut)), False
-            rows, end = rows + count, last + 1
+            rows, end = rows + each.rows, each.last + 1
             if rows >= SMALLEST_PART:
                 break
         return self._below(end), False
@@ -151,25 +151,31 @@ class Merge:
 
 
 class _File(NamedTuple):
-    """A file of a run, or what is left of it."""
+    """A file of a run, what is left of it, or several."""
 
     first: int
     last: int
     """The key numbers of the first and the last row."""
     rows: int
     whole: bool
+    """Whether it is one file, with all of its rows."""
 
 
-def _overlapping(runs: tuple[Run, ...], starts: tuple[int, ...]) -> Iterator[list[_File]]:
-    """The files of runs from these rows on, in groups that overlap with no other."""
-    group: list[_File] = []
-    for each in heapq.merge(*map(_files_from, runs, starts)):
-        if group and each.first > max(other.last for other in group):
-            yield group
-            group = []
-        group.append(each)
-    if group:
-        yield group
+def _overlapping(runs: tuple[Run, ...], starts: tuple[int, ...], most: int) -> Iterator[_File]:
+    """The files of runs from these rows on, those that overlap taken together. If they have more rows than `most`, the
+    files from there on are not looked at."""
+    files = heapq.merge(*map(_files_from, runs, starts))
+    found = next(files)
+    for each in files:
+        if each.first > found.last:
+            yield found
+            found = each
+        elif found.rows + each.rows > most:
+            yield found._replace(rows=found.rows + each.rows, whole=False)
+            return
+        else:
+            found = _File(found.first, max(found.last, each.last), found.rows + each.rows, False)
+    yield found
 
 
 def _files_from(run: Run, start: int) -> Iterator[_File]:
@@ -210,14 +216,14 @@ def group_runs(runs: tuple[Run, ...], merges: tuple[Merge, ...]) -> Iterator[Mer
     started, place = {id(merge.runs[0]): merge for merge in merges}, 0
     while place < len(runs):
         merge = started.get(id(runs[place]))
-        if merge is None or not all(map(_same, merge.runs, runs[place : place + len(merge.runs)])):
+        if merge is None or not _are_same(merge.runs, runs[place : place + len(merge.runs)]):
             merge = Merge((runs[place],))
         yield merge
         place += len(merge.runs)
 
 
-def _same(one: Run, other: Run) -> bool:
-    return one is other
+def _are_same(one: tuple[Run, ...], other: tuple[Run, ...]) -> bool:
+    return len(one) == len(other) and all(map(is_, one, other))
 
 
 def fuel_of(delta: int, rows: int, pace: float = PACE) -> int:

@@ -32,6 +32,10 @@ class Ranked(Trace):
 
     term = "ranked"
 
+    @property
+    def how(self) -> tuple[object, ...]:
+        return (*super().how, self.order)
+
     def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
         if len(runs) == 1:
             return runs[0]

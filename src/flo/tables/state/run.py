@@ -126,8 +126,7 @@ class Run(Lowerable):
         place = int(np.searchsorted(self.file_ends, end))
         if place < len(self.files) and self.file_ends[place] == end == start + self.files[place].rows:
             return self.files[place]
-        numbers = self.keys.at(np.arange(start, end))
-        return Run(self.columns, Keys(numbers, self.keys.exact), self.table.slice(start, end - start))
+        return Run(self.columns, self.keys.between(start, end, self.keys.exact), self.table.slice(start, end - start))
 
     @cached_property
     def name(self) -> str:
@@ -222,7 +221,10 @@ def write_ipc(run: Run, sink: Any) -> None:
         table = table.drop_columns([WEIGHT])
     if run.implied() is None:
         table = table.append_column(NUMBERS, pa.array(run.keys.numbers))
-    table = table.combine_chunks().replace_schema_metadata(metadata)
+    table = table.combine_chunks()
+    if table.get_total_buffer_size() > table.nbytes:  # a slice: Arrow would fill up its columns with rows that follow
+        table = table.take(pa.array(np.arange(table.num_rows)))
+    table = table.replace_schema_metadata(metadata)
     with pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
 
@@ -276,11 +278,17 @@ def join_parts(parts: Sequence[Run]) -> Run:
     numbers = np.concatenate([part.keys.numbers for part in parts])
     whole = Run(parts[0].columns, Keys(numbers, all(part.keys.exact for part in parts)), table).resting()
     ends = np.cumsum([part.rows for part in parts]).tolist()
-    own = []
-    for part, end in zip(parts, ends, strict=True):
-        own.append(whole.part(end - part.rows, end)._knowing(part, "name", "once"))
-    whole.__dict__.update(parts=tuple(own), ends=np.array(ends))
+    own = tuple(_file_in(whole, part, end - part.rows) for part, end in zip(parts, ends, strict=True))
+    whole.__dict__.update(parts=own, ends=np.array(ends))
     return whole
+
+
+def _file_in(whole: Run, part: Run, start: int) -> Run:
+    """A part of a run, with the rows that are in the run. It has the name of the part if it has the same content."""
+    table = whole.table.slice(start, part.rows).select(part.table.column_names)
+    keys = whole.keys.between(start, start + part.rows, part.keys.exact)
+    names = ("name", "once") if table.schema == part.table.schema else ("once",)
+    return Run(whole.columns, keys, table)._knowing(part, *names)
 
 
 def _with_columns(table: pa.Table, names: list[str]) -> pa.Table:
