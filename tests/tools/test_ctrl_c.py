@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from flo.tools.ctrl_c import cancel_jobs, catch_ctrl_c
@@ -50,6 +52,7 @@ CREATE VIEW seen AS SELECT shop FROM sales;
 CREATE VIEW sums AS SELECT shop, sum(price) AS sum FROM sales GROUP BY shop;
 """
 FOREVER = {"run": ["run", "flow.py", "--every", "10 milliseconds"], "sql": ["sql", "views.sql"]}
+INFERENCE = "--conf spark.sql.streaming.schemaInference=true pyspark-shell"
 ONCE = {"run": ["run", "flow.py"], "sql": ["sql", "views.sql", "--once"]}
 
 
@@ -63,8 +66,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def command(folder: Path, arguments: list[str]) -> Iterator[subprocess.Popen[str]]:
-    given = ["--input", f"sales={folder / 'sales'}", "--output", "seen=console", "--checkpoint", "checkpoint"]
+def command(folder: Path, arguments: list[str], source: str = "sales") -> Iterator[subprocess.Popen[str]]:
+    given = ["--input", f"sales={source}", "--output", "seen=console", "--checkpoint", "checkpoint"]
     with started(folder, ["-m", "flo", *arguments, *given]) as process:
         yield process
 
@@ -75,7 +78,7 @@ def started(folder: Path, arguments: list[str]) -> Iterator[subprocess.Popen[str
     process = subprocess.Popen(
         [sys.executable, *arguments],
         cwd=folder,
-        env=os.environ | {"PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"},
+        env=os.environ | {"PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1", "PYSPARK_SUBMIT_ARGS": INFERENCE},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -95,6 +98,7 @@ def await_version(process: subprocess.Popen[str], version: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["run", "sql"])
 def test_ends_a_command_that_goes_on_for_ever(folder: Path, name: str) -> None:
     with command(folder, FOREVER[name]) as process:
@@ -115,10 +119,13 @@ def test_ends_a_command_that_goes_on_for_ever(folder: Path, name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["run", "sql"])
 def test_a_run_that_would_end_by_itself_fails(folder: Path, name: str) -> None:
-    with command(folder, ONCE[name]) as process:
-        await_version(process, 0)  # which is not committed yet
+    for number in range(500):  # micro-batches
+        pq.write_table(pa.table({"shop": ["a"], "price": pa.array([1], pa.int32())}), folder / f"{number}.parquet")
+    with command(folder, ONCE[name], f"parquet:path={folder}/*.parquet,maxFilesPerTrigger=1") as process:
+        await_version(process, 0)
         os.killpg(process.pid, signal.SIGINT)
         _, said = process.communicate(timeout=120)
     assert process.returncode == 130, said
