@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import flo
 from flo.tools.ctrl_c import cancel_jobs, catch_ctrl_c
 from tests.spark.test_command import cells
 
@@ -134,6 +135,7 @@ def test_a_run_that_would_end_by_itself_fails(folder: Path, name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_ends_a_script_that_waits_for_its_query(folder: Path) -> None:
     (folder / "script.py").write_text(SCRIPT)
     with started(folder, ["script.py"]) as process:
@@ -145,6 +147,23 @@ def test_ends_a_script_that_waits_for_its_query(folder: Path) -> None:
     assert process.returncode == 0, said
     assert "Traceback" not in said
     assert shown.splitlines()[-1] in ("stopped: [1, 2]", "stopped: [2, 6]")
+
+
+def test_interrupts_a_query_that_is_waited_for(spark: Any, tmp_path: Path) -> None:
+    flow = flo.Flow("all")
+    flow.output("all", flow.input("numbers", flo.ZSet[int]))
+    query = flow.on(spark).start(
+        {"numbers": spark.readStream.format("rate").load().selectExpr("value")}, checkpoint=tmp_path
+    )
+
+    def press_and_wait() -> None:
+        threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT)).start()
+        query.wait()
+
+    with pytest.raises(KeyboardInterrupt):
+        press_and_wait()
+    query.stop()
+    assert not query.active
 
 
 def test_only_the_first_is_caught() -> None:
