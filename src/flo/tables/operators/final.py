@@ -65,13 +65,6 @@ class Ending(ReadsClocks[FinalGroups]):
         """The aggregation, without state."""
         return _aggregation(self.like, StreamType(self.inputs[0], bounded=True))  # type: ignore[return-value]
 
-    def changed(self, **state: Any) -> Self:
-        """The operator with other state. It keeps the aggregation, which takes long to make for a few rows."""
-        after = replace(self, **state)
-        if "groups" in vars(self):
-            vars(after)["groups"] = self.groups
-        return after
-
     @property
     def group(self) -> tuple[str, ...]:
         """The columns that are the group."""
@@ -93,14 +86,14 @@ class Ending(ReadsClocks[FinalGroups]):
         ends = apply_function(self.like.end, (self.inputs[0],), rows)[VALUE]
         numbers = Times.of(self.like.name, one_chunk(ends)).numbers
         if self.mark is None:
-            return after.changed(waiting=self.waiting.added(rows, numbers)), (None,)
+            return replace(after, waiting=self.waiting.added(rows, numbers)), (None,)
         is_behind = is_before(numbers, self._beyond(self.mark))
         if not is_behind.any():
-            return after.changed(waiting=self.waiting.added(rows, numbers)), (None,)
+            return replace(after, waiting=self.waiting.added(rows, numbers)), (None,)
         behind = self.behind.added(rows.filter(pa.array(is_behind)), numbers[is_behind]).consolidated()
         waits = rows.filter(pa.array(~is_behind))
         waiting = self.waiting.added(waits, numbers[~is_behind]) if waits.num_rows else self.waiting
-        return after.changed(waiting=waiting, behind=behind if behind.runs else Expiring(())), (None,)
+        return replace(after, waiting=waiting, behind=behind if behind.runs else Expiring(())), (None,)
 
     def steps_by_clock(self, inputs: Values, *, onwards: bool) -> Iterator[Step]:
         yield from clocked_steps(self, inputs, onwards=onwards)
@@ -111,7 +104,7 @@ class Ending(ReadsClocks[FinalGroups]):
         if self.mark is not None and mark <= self.mark:
             return self, (None,)
         after, found = self._released(self._beyond(mark))
-        return after.changed(mark=mark), (found,)
+        return replace(after, mark=mark), (found,)
 
     def finished(self) -> tuple[Operator, Deltas]:
         _, last = self._released(math.inf if self._has_floats else LAST + 1) if self.like.flush else (self, None)
@@ -123,7 +116,7 @@ class Ending(ReadsClocks[FinalGroups]):
         if behind is not None:
             raise came_behind(str(behind.drop_columns([TIME, WEIGHT]).to_pylist()[0]))
         waited, waiting = self.waiting.expired(None if self.mark is None else self._beyond(self.mark), until)
-        after = self.changed(waiting=waiting)
+        after = replace(self, waiting=waiting)
         if waited is None:
             return after, None
         after, rows = after.grouped(waited)
@@ -169,14 +162,14 @@ class FinalSums(Ending):
         before = totals.known(groups)[WEIGHT]
         changes = (add_checked(before, sums[WEIGHT]) != 0).astype(np.int64) - (before != 0)
         changed = np.flatnonzero(changes)
-        after = self.changed(totals=totals.extended(run_of_sums(groups.table, groups.keys, sums)))
+        after = replace(self, totals=totals.extended(run_of_sums(groups.table, groups.keys, sums)))
         return after, with_weights(take_rows(groups.table, changed), changes[changed])
 
     def grouped(self, waited: pa.Table) -> tuple[Self, pa.Table]:
         groups = run_of(waited.select(list(self.group)), self.group)
         sums = self.totals.known(groups)
         gone = run_of_sums(groups.table, groups.keys, normalize({name: -column for name, column in sums.items()}))
-        return self.changed(totals=self.totals.extended(gone)), self.groups.results_of(groups, sums)
+        return replace(self, totals=self.totals.extended(gone)), self.groups.results_of(groups, sums)
 
 
 def _aggregation(like: FinalGroups, of: StreamType) -> GroupByTables | None:
