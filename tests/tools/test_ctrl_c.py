@@ -98,18 +98,24 @@ def await_version(process: subprocess.Popen[str], version: int) -> None:
     assert any(line.startswith(f"seen, version {version}:") for line in process.stdout), process.stderr.read()
 
 
+def interrupted(process: subprocess.Popen[str], folder: Path) -> str:
+    """What a process shows that gets Ctrl-C in its second micro-batch, and ends well."""
+    await_version(process, 0)
+    (folder / "sales" / "2.csv").write_text("shop,price\na,5\n")
+    await_version(process, 1)
+    os.killpg(process.pid, signal.SIGINT)
+    shown, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    assert "Traceback" not in said
+    return shown
+
+
 @pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["run", "sql"])
 def test_ends_a_command_that_goes_on_for_ever(folder: Path, name: str) -> None:
     with command(folder, FOREVER[name]) as process:
-        await_version(process, 0)
-        (folder / "sales" / "2.csv").write_text("shop,price\na,5\n")
-        await_version(process, 1)
-        os.killpg(process.pid, signal.SIGINT)
-        shown, said = process.communicate(timeout=120)
-    assert process.returncode == 0, said
-    assert "Traceback" not in said
+        shown = interrupted(process, folder)
     assert cells(shown) in ([["a", "1", "1"], ["b", "2", "1"]], [["a", "6", "1"], ["b", "2", "1"]])
     assert shown.splitlines()[-1].startswith("└")
     (folder / "sales" / "3.csv").write_text("shop,price\nb,7\n")
@@ -139,13 +145,7 @@ def test_a_run_that_would_end_by_itself_fails(folder: Path, name: str) -> None:
 def test_ends_a_script_that_waits_for_its_query(folder: Path) -> None:
     (folder / "script.py").write_text(SCRIPT)
     with started(folder, ["script.py"]) as process:
-        await_version(process, 0)
-        (folder / "sales" / "2.csv").write_text("shop,price\na,5\n")
-        await_version(process, 1)
-        os.killpg(process.pid, signal.SIGINT)
-        shown, said = process.communicate(timeout=120)
-    assert process.returncode == 0, said
-    assert "Traceback" not in said
+        shown = interrupted(process, folder)
     assert shown.splitlines()[-1] in ("stopped: [1, 2]", "stopped: [2, 6]")
 
 

@@ -56,7 +56,7 @@ class Query:
         self._batches, self._static, self._ended, self._sinks = batches, static, ended, sinks
         self._lease, self._offsets = lease, offsets
         self._failure: Exception | None = None
-        self._over, self._ending, self._has_ended = False, threading.Lock(), threading.Event()
+        self._over, self._ending = threading.Event(), threading.Lock()
         self._lost: Exception | None = None
         """Why it is not known how the query ended, such as the end of Java."""
         self._watch = Watch(watched, batches, self._state, self._spark_reports)
@@ -180,14 +180,12 @@ class Query:
         except Exception as error:
             self._lost = error
         self._end()
-        self._has_ended.set()
 
     def _end(self) -> None:
         """Stores the error and releases the lease, once, when the query has ended."""
         with self._ending:
-            if self._over:
+            if self._over.is_set():
                 return
-            self._over = True
             self._watch.end()
             found = None
             with contextlib.suppress(Exception):  # Java may have ended
@@ -196,6 +194,7 @@ class Query:
                 self._failure = self._translate(found)
             with contextlib.suppress(CheckpointError, OSError):  # the next start reports it
                 self._lease.release()
+            self._over.set()
 
     def _end_with(self, error: Exception) -> Exception:
         """Ends the query, and returns the error that ended it."""
@@ -237,7 +236,7 @@ class Query:
 
     def _state(self) -> tuple[str, str]:
         """Whether it is running, ended or failed; and the error as text."""
-        if not self._over and self._is_running():
+        if not self._over.is_set() and self._is_running():
             return "running", ""
         return ("ended", "") if self._failure is None else ("failed", str(self._failure))
 
@@ -265,7 +264,7 @@ class Query:
 
         It does not wait in a call of Java, which PySpark's handler of Ctrl-C would break.
         """
-        if not self._has_ended.wait(timeout):
+        if not self._over.wait(timeout):
             return False
         error = self._failure or self._lost
         if error is not None:

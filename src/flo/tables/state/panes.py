@@ -155,15 +155,11 @@ class Panes(Trace):
     def _joining(self, bounds: Bounds) -> Join:
         """How runs, or slices of them, are merged: without the rows that are gone. Without key columns these are the
         ones before the first that waits."""
+        if self.columns:
+            return lambda runs, *, oldest: _merged([_waiting(run, None, bounds) for run in runs])
         some = [(run, left) for run, left in zip(self.runs, self._left, strict=True) if left]
-        first = min((int(run.keys.at(np.array([run.rows - left]))[0]) for run, left in some), default=0)
-
-        def join(runs: list[Run], *, oldest: bool) -> Run:
-            if self.columns:
-                return _merged([_waiting(run, None, bounds) for run in runs])
-            return _merged([run.part(run.below(first), run.rows) for run in runs])
-
-        return join
+        first = min(int(run.keys.at(np.array([run.rows - left]))[0]) for run, left in some)
+        return lambda runs, *, oldest: _merged([run.part(run.below(first), run.rows) for run in runs])
 
     def cut(self, runs: list[Run], fuel: int) -> list[int] | None:
         return cut_sorted([run.table[TIME].to_numpy() for run in runs], fuel)
