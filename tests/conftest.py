@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import zlib
 from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -22,6 +23,8 @@ from tests.paper_rules import SMALL_STEPS, TYPING_RULES
 # every session of Spark is a short one here: what Java's second compiler and more threads take never comes back
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
+SPARK_SESSIONS = 2
+
 _SELECTING = ("keyword", "markexpr", "deselect", "lf", "stepwise", "collectonly", "ignore", "ignore_glob")
 
 
@@ -31,6 +34,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--connectors", action="store_true", help="run the tests of connectors, with brokers and databases"
     )
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One process for each core, and one more for each session of Spark but one: those wait much of the time."""
+    return len(os.sched_getaffinity(0)) + SPARK_SESSIONS - 1
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -73,7 +81,7 @@ def _mark(item: pytest.Item) -> None:
     if "spark" in fixtures or engine == "spark":
         item.add_marker("spark")
         item.own_markers[:] = [mark for mark in item.own_markers if mark.name != "xdist_group"]
-        item.add_marker(pytest.mark.xdist_group("spark"))  # one session: a second takes longer to start than it saves
+        item.add_marker(pytest.mark.xdist_group(f"spark {_session_of(item)}"))
     elif "yard" in fixtures:
         item.add_marker(pytest.mark.xdist_group("chaos"))  # sessions of their own, one after the other
     if "spark" in fixtures or engine in ("tasks", "spark"):
@@ -81,6 +89,11 @@ def _mark(item: pytest.Item) -> None:
     sample = item.get_closest_marker("sampled")
     if sample and engine in sample.kwargs and item.callspec.id.partition("-")[2] not in sample.kwargs[engine]:
         item.add_marker("thorough")
+
+
+def _session_of(item: pytest.Item) -> int:
+    """The session that runs this test. A micro-batch waits more than it computes, so two sessions share the cores."""
+    return zlib.crc32(item.nodeid.partition("::")[0].encode()) % SPARK_SESSIONS
 
 
 def _leave_out(items: list[pytest.Item], run: str, mark: str) -> None:
