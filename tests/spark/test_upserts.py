@@ -19,7 +19,7 @@ import flo.spark
 from flo.core.stream_type import StreamType
 from flo.spark import SparkSink, Upsert
 from flo.spark.driver.keyed_output import KeyedOutput
-from flo.spark.driver.sinks import OutputChanges
+from flo.spark.driver.output_changes import OutputChanges
 from flo.spark.driver.upsert_tables import merge_statement
 from flo.spark.driver.upserts import KINDS
 from flo.spark.tasks.latest_rows import LatestRows
@@ -152,7 +152,8 @@ class Given(OutputChanges):
 def changes(rows: dict[Any, int], version: int, checkpoint: str = "1f") -> OutputChanges:
     columns = {name: [getattr(row, name) for row in rows] for name in Total._fields}
     given = pa.Table.from_pydict(columns, output().schema).append_column(WEIGHTS, pa.array(rows.values(), pa.int64()))
-    return Given(None, "", "sums", version, 1, given.schema, ("a",), checkpoint=checkpoint, given=given)  # type: ignore[arg-type]
+    file = f"{version} {sorted(map(str, rows.items()))}"
+    return Given(None, "", "sums", version, 1, given.schema, (file,), checkpoint=checkpoint, given=given)  # type: ignore[arg-type]
 
 
 def planned(element: Any = Total, kind: Any = flo.ZSet) -> Output:
@@ -189,11 +190,15 @@ def test_a_database_in_a_file(kind: str, tmp_path: Path) -> None:
     to.write(first, rows)
     assert rows_in(kind, uri) == [("a", 1, None), ("b", 2, "x"), ("c", 3, None)]
     second = changes({total("a", "1"): -1, total("a", "12345678901234567890"): 1, total("b", "2", "x"): -1}, 1)
-    for again in (second, second, first):
-        to.write(again, rows)
+    for _ in range(2):
+        to.write(second, rows)
         found = rows_in(kind, uri)
         assert [(shop, note) for shop, _, note in found] == [("a", None), ("c", None)]
         assert kind == "sqlite" or found[0][1] == 12345678901234567890
+    with pytest.raises(flo.CheckpointError, match="holds version 1, and is given 0"):
+        to.write(first, rows)
+    with pytest.raises(flo.CheckpointError, match="holds version 1 with rows that the checkpoint did not give it"):
+        to.write(changes({total("e", "5"): 1}, 1), rows)
     to.write(changes({total("d", "4"): 1}, 0, "2e"), rows)
     assert [shop for shop, *_ in rows_in(kind, uri)] == ["a", "c", "d"]
 

@@ -120,12 +120,13 @@ def _placement(operator: Operator) -> Placement:
 def resolve_shards(where: str, ours: Description, shards: int | None) -> int:
     """Compares our program with that of the checkpoint, and completes its description; returns the number of shards.
 
-    A checkpoint with commits keeps its number of shards and its id, by which sinks recognize it, and its program must
-    be ours. Without commits, another program may take its place, under a new id.
+    A checkpoint keeps its id, by which sinks recognize it. One with commits keeps its number of shards, too, and its
+    program must be ours. Without commits, another program may take its place. The outputs that were views and have
+    other sinks now are in the field `new_sinks`.
     """
     before, versions = read_description(where), verified_versions(where)
-    resumes = before is not None and (bool(versions) or _is_same_program(before, ours))
-    ours["id"] = before.get("id", where) if resumes else uuid.uuid4().hex
+    ours["id"] = before.get("id", where) if before is not None else uuid.uuid4().hex
+    ours["new_sinks"] = []
     if before is not None and versions:
         _expect_same_program(before, ours)
         if shards is not None and shards != before["shards"]:
@@ -134,6 +135,8 @@ def resolve_shards(where: str, ours: Description, shards: int | None) -> int:
                 instead=((f"flo state rescale {where} {shards}", "changes the number of shards"),),
             )
         ours["shards"] = before["shards"]
+        were = {*before.get("new_sinks", ()), *(name for name, how in before["outputs"].items() if how == VIEW)}
+        ours["new_sinks"] = [name for name, how in ours["outputs"].items() if how != VIEW and name in were]
     return int(ours["shards"])
 
 
@@ -144,14 +147,6 @@ def update_description(where: str, ours: Description) -> None:
         if not committed_versions(where):
             folder(where).remove(STATE)  # left by another program whose first micro-batch failed
         write_description(where, ours)
-
-
-def _is_same_program(before: Description, ours: Description) -> bool:
-    try:
-        _expect_same_program(before, ours)
-    except CheckpointError:
-        return False
-    return True
 
 
 def _expect_same_program(before: Description, ours: Description) -> None:

@@ -7,7 +7,9 @@ version they are.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, SparkSession
@@ -15,14 +17,16 @@ from pyspark.sql import functions as sf
 
 from flo.core.errors import FloError
 from flo.spark.driver.keyed_output import KeyedOutput, Upserting, expect_format, identity_of
-from flo.spark.driver.sinks import OutputChanges
+from flo.spark.driver.output_changes import Held, OutputChanges
 from flo.spark.tasks.latest_rows import CHANGE, DELETE
 from flo.sql.catalyst import quoted
 
 SERVERS = "kafka.bootstrap.servers"
 KEY, VALUE = "key", "value"
-ID, VERSION = "flo-id", "flo-version"
-"""The headers of a message: the id of the checkpoint with the output, and the version."""
+ID, VERSION, DIGEST = "flo-id", "flo-version", "flo-digest"
+"""The headers of a message: the id of the checkpoint with the output, the version, and the digest of its changes."""
+LAST = 50
+"""How many of the last messages of each partition are read to see which version a topic holds."""
 
 
 class KafkaTopic(Upserting):
@@ -31,7 +35,7 @@ class KafkaTopic(Upserting):
     kind = "kafka"
     checks_declared = False
 
-    def prepare(self, spark: SparkSession, rows: KeyedOutput) -> None:
+    def expect_fit(self, spark: SparkSession, rows: KeyedOutput) -> None:
         if SERVERS not in self.options:
             raise FloError(
                 f'the options of Upsert("kafka", …) for the output `{rows.name}` have no `{SERVERS}`',
@@ -39,18 +43,67 @@ class KafkaTopic(Upserting):
             )
         expect_format(spark, self.kind)
 
+    def held(self, identity: str, rows: KeyedOutput) -> Held | None:
+        """What the last messages say. A topic that never had a message holds nothing; older ones may have expired."""
+        ends = self._end_offsets()
+        if not any(ends.values()):
+            return None
+        start = {str(partition): max(0, end - LAST) for partition, end in ends.items()}
+        options = {**self.options, "includeHeaders": "true", "failOnDataLoss": "false"}
+        options |= {"subscribe": self.target, "startingOffsets": json.dumps({self.target: start})}
+        frame = self.spark.read.format(self.kind).options(**options).load()
+        last: tuple[Any, Held] | None = None
+        for row in frame.select("headers", "timestamp", "offset").collect():
+            headers = {each.key: bytes(each.value or b"").decode(errors="replace") for each in row.headers or ()}
+            if headers.get(ID) == identity:
+                order = (int(headers[VERSION]), row.timestamp, row.offset)
+                if last is None or order > last[0]:
+                    last = (order, Held(order[0], headers.get(DIGEST)))
+        return Held(None) if last is None else last[1]
+
+    def _end_offsets(self) -> dict[int, int]:
+        """The offset after the last message of each partition; nothing if the topic does not exist."""
+        jvm: Any = self.spark._jvm
+        own = {name.removeprefix("kafka."): str(value) for name, value in self.options.items() if "kafka." in name}
+        client = jvm.org.apache.kafka.clients.admin.Admin.create(own)
+        try:
+            if not client.listTopics().names().get().contains(self.target):
+                return {}
+            topic = client.describeTopics([self.target]).allTopicNames().get().get(self.target)
+            spec = jvm.org.apache.kafka.clients.admin.OffsetSpec.latest()
+            of = jvm.org.apache.kafka.common.TopicPartition
+            wanted = [of(self.target, each.partition()) for each in topic.partitions()]
+            asked = jvm.java.util.HashMap()
+            for partition in wanted:
+                asked.put(partition, spec)
+            offsets = client.listOffsets(asked).all().get()
+            return {partition.partition(): offsets.get(partition).offset() for partition in wanted}
+        finally:
+            client.close()
+
+    def prepare(self, spark: SparkSession, rows: KeyedOutput, identity: str = "") -> None:
+        """The broker makes the topic with the first message, if it is set up to."""
+
     def write(self, changes: OutputChanges, rows: KeyedOutput) -> None:
-        if not changes.files:
+        """Sends the messages of a micro-batch, after those that undo an earlier attempt with other changes."""
+        for attempt in changes.earlier:
+            self._send(changes.reverting(attempt), changes, rows)
+        self._send(changes, changes, rows)
+
+    def _send(self, sent: OutputChanges, changes: OutputChanges, rows: KeyedOutput) -> None:
+        if not sent.digest:
             return
         given = sf.col(CHANGE)
         if is_message(rows):
             key, value = sf.col(KEY), sf.col(VALUE)
         else:
             key, value = _json(rows.key), _json(rows.schema.names)
-        messages = rows.frame(changes).select(
+        headers = {ID: identity_of(changes.checkpoint, changes.output), VERSION: str(changes.version)}
+        headers[DIGEST] = changes.digest
+        messages = rows.frame(sent).select(
             key.cast("binary").alias(KEY),
             sf.when(given != DELETE, value.cast("binary")).alias(VALUE),
-            sf.array(_header(ID, identity_of(changes)), _header(VERSION, str(changes.version))).alias("headers"),
+            sf.array(*(_header(name, value) for name, value in headers.items())).alias("headers"),
         )
         messages.write.format(self.kind).options(**self.options).option("topic", self.target).save()
 
