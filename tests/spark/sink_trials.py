@@ -49,6 +49,8 @@ class Trial:
     """Removes all that it has."""
     checkpoint: str = "checkpoint"
     stop_at: int | None = None
+    beside: Callable[[], Any] | None = None
+    """Makes the sink beside it; by default a function that raises at a version."""
     files: int = field(default=0, init=False)
 
     def flow(self) -> flo.Flow:
@@ -70,7 +72,8 @@ class Trial:
 
     def run(self, sink: Any = ..., **more: Any) -> Query:
         source = self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", "1")
-        outputs = {"beside": self._beside} | ({"sums": self.sink() if sink is ... else sink})
+        beside = self._beside if self.beside is None else self.beside()
+        outputs = {"beside": beside, "sums": self.sink() if sink is ... else sink}
         query = (
             self.flow()
             .on(self.spark)

@@ -41,7 +41,7 @@ def changes_trial(spark: Any, folder: Path) -> Trial:
         return {row.shop: int(row.total) for row in found}
 
     return Trial(
-        spark, folder, lambda: Changes(str(folder / "changes")), rows, lambda: shutil.rmtree(folder / "changes")
+        spark, folder, lambda: Changes(str(folder / "changes")), rows, lambda: shutil.rmtree(folder / "changes", ignore_errors=True)
     )
 
 

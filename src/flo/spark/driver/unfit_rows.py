@@ -44,7 +44,7 @@ def find_unfit(output: KeyedOutput, latest: pa.Table, attempt: Trial) -> UnfitRo
             parts.append(latest.slice(low, high - low))
         elif high - low > 1:
             middle = (low + high) // 2
-            waiting += [(low, middle), (middle, high)]
+            waiting += [(middle, high), (low, middle)]
         else:
             deletion = _deletion(output, latest.slice(low, 1))
             if attempt(deletion) is None:
@@ -68,10 +68,10 @@ def _deletion(output: KeyedOutput, row: pa.Table) -> pa.Table:
 
 
 def _columns_at_fault(output: KeyedOutput, row: pa.Table, attempt: Trial) -> list[str]:
-    """The columns without which a row can be written, or those of the key if there are none."""
-    if attempt(_deletion(output, row)) is not None:
-        return list(output.key)
-    return [name for name in output.others if attempt(_without(row, name)) is None]
+    """The columns without any of which the row could be written."""
+    deletion = _deletion(output, row)
+    tried = deletion if attempt(deletion) is not None else row
+    return [name for name in (*output.others, *output.key) if attempt(_without(tried, name)) is None]
 
 
 def _without(row: pa.Table, name: str) -> pa.Table:

@@ -151,8 +151,9 @@ class Database(Upserting):
             record = self._write(changes, rows, unfit)
         if record.unfit and changes.unfit is not None:  # it may have them since an attempt that was not committed
             unfit = find_unfit(rows, latest, lambda part: self._try(rows, part)) or UnfitRows()
-            for row, reason in zip(unfit.rows, unfit.reasons, strict=True):
-                changes.unfit.append(Diverted(row, f"{self.kind} cannot hold it: {reason}"))
+            for row, reason, columns in zip(unfit.rows, unfit.reasons, unfit.columns, strict=True):
+                what = f"the value of {columns}" if columns else "the row"
+                changes.unfit.append(Diverted(row, f"{self.kind} cannot hold {what}: {reason}"))
 
     def _write(self, changes: OutputChanges, rows: KeyedOutput, unfit: UnfitRows | None) -> Record:
         """Writes what the table lacks, and the record of it, in one transaction."""
