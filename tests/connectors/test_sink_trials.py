@@ -29,7 +29,9 @@ def test_delta(connected: SparkSession, tmp_path: Path) -> None:
     def rows() -> dict[Any, Any]:
         return {row.shop: int(row.total) for row in connected.read.format("delta").load(path).collect()}
 
-    trial = Trial(connected, tmp_path, lambda: Upsert("delta", path), rows, lambda: shutil.rmtree(path, ignore_errors=True))
+    trial = Trial(
+        connected, tmp_path, lambda: Upsert("delta", path), rows, lambda: shutil.rmtree(path, ignore_errors=True)
+    )
     trial.all()
 
 

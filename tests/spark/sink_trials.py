@@ -74,7 +74,7 @@ class Trial:
         source = self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", "1")
         beside = self._beside if self.beside is None else self.beside()
         outputs = {"beside": beside, "sums": self.sink() if sink is ... else sink}
-        query = (
+        query: Query = (
             self.flow()
             .on(self.spark)
             .start(

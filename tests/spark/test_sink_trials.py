@@ -40,9 +40,10 @@ def changes_trial(spark: Any, folder: Path) -> Trial:
         assert len(found) == len({row.shop for row in found})
         return {row.shop: int(row.total) for row in found}
 
-    return Trial(
-        spark, folder, lambda: Changes(str(folder / "changes")), rows, lambda: shutil.rmtree(folder / "changes", ignore_errors=True)
-    )
+    def drop() -> None:
+        shutil.rmtree(folder / "changes", ignore_errors=True)
+
+    return Trial(spark, folder, lambda: Changes(str(folder / "changes")), rows, drop)
 
 
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("duckdb", marks=pytest.mark.every(test=2))])

@@ -91,7 +91,7 @@ class Giving:
         outcome = Outcome(version, {}, {}, 0, {}, 0.0)
         plain = replace(output, to=None)
         given = OutputChanges.of(batches.spark, batches.folder, plain, outcome, batches.shards, batches.checkpoint)
-        changes = self._with_place_for_unfit(given.given(rows))
+        changes = self._with_place_for_unfit(given.with_attempt(rows))
         give_to_sink(self._sinks[output.name], changes)
         self._sinks[output.name].commit(changes)
         self._divert_unfit(outcome, [changes])
@@ -144,9 +144,9 @@ class Giving:
         changes = OutputChanges.of(spark, batches.folder, output, outcome, batches.shards, batches.checkpoint)
         if output.name in self._unfilled:
             rows = self._rows_of_view(output, outcome.version - 1, outcome.version)
-            changes = changes.given(changes.attempt.plus(rows))
+            changes = changes.with_attempt(changes.attempt.plus(rows))
         if output.name in before.carried:
-            changes = changes.given(changes.attempt.plus(before.carried[output.name]))
+            changes = changes.with_attempt(changes.attempt.plus(before.carried[output.name]))
         return self._with_place_for_unfit(changes)
 
     def _with_place_for_unfit(self, changes: OutputChanges) -> OutputChanges:
@@ -163,10 +163,10 @@ class Giving:
             is_new = attempts.carried.pop(name, None) is not None
             return changes, attempts.add(name, changes.attempt) or is_new
         attempts.carried[name] = carried = changes.attempt.minus(made[0])
-        difference = changes.given(carried)
+        difference = changes.with_attempt(carried)
         if not sink.keeps_weight and _retracts(difference.table()):
-            replace(difference, weighted=False).given(carried)  # raises
-        return changes.given(made[0]), True
+            replace(difference, weighted=False).with_attempt(carried)  # raises
+        return changes.with_attempt(made[0]), True
 
     def _forget(self, attempts: Attempts, untaken: set[str]) -> None:
         """Removes changes that sinks have not taken. One that knows what it has may have taken them and then raised."""

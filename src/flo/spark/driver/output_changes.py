@@ -118,7 +118,7 @@ class OutputChanges:
         """Identifies the changes: equal for equal changes of one version, empty if there are none."""
         return self.attempt.digest
 
-    def given(self, attempt: Attempt) -> OutputChanges:
+    def with_attempt(self, attempt: Attempt) -> OutputChanges:
         """The same version with other changes."""
         if attempt.retracted and not self.weighted:
             raise other_rows_error(self.output, "neither the output nor its sink can retract rows")
@@ -134,11 +134,11 @@ class OutputChanges:
                 facts=(("why", "the checkpoint was probably restored from a copy, or another one has its id"),),
                 instead=(("restore the sink, too", "to the version that the checkpoint has"), ANEW),
             )
-        return self.given(self.attempt.minus(before))
+        return self.with_attempt(self.attempt.minus(before))
 
     def reverting(self, before: Attempt) -> OutputChanges:
         """The changes that undo others of this version, which the sink may have taken."""
-        return self.given(Attempt().minus(before))
+        return self.with_attempt(Attempt().minus(before))
 
 
 def other_rows_error(output: str, why: str) -> CheckpointError:
