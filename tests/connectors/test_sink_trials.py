@@ -8,7 +8,7 @@ import json
 import shutil
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from pyspark.sql import SparkSession
@@ -131,3 +131,59 @@ def test_without_a_service(connected: SparkSession, kind: str, tmp_path: Path) -
     """On the session with all packages, where micro-batches run beside other extensions."""
     trial = changes_trial(connected, tmp_path) if kind == "changes" else database_trial(kind, connected, tmp_path)
     trial.all()
+
+
+class Note(NamedTuple):
+    id: int
+    text: str
+
+
+def divert(spark: SparkSession, sink: Upsert, rows: list[Note], folder: Path, **more: Any) -> list[dict[str, Any]]:
+    """Runs a query on these rows; returns those that the sink could not hold."""
+    flow = flo.Flow("notes")
+    flow.output("notes", flow.input("notes", flo.ZSet[Note]).distinct(on="id"))
+    spark.createDataFrame(rows, "id long, text string").coalesce(1).write.mode("append").parquet(str(folder / "in"))
+    source = spark.readStream.schema("id long, text string").parquet(str(folder / "in"))
+    now = {"availableNow": True}
+    query = flow.on(spark).start({"notes": source}, {"notes": sink}, checkpoint=folder / "c", trigger=now, **more)
+    query.wait()
+    return list(query.diverted("notes").to_pylist())
+
+
+def test_a_text_that_postgresql_cannot_hold(connected: SparkSession, database: str, tmp_path: Path) -> None:
+    sink = Upsert("postgresql", "notes", {"uri": database})
+    rows = [Note(1, "ok"), Note(2, "a\u0000b"), Note(3, "ok")]
+    with pytest.raises(flo.ElementError, match="cannot go to the table notes of postgresql") as caught:
+        divert(connected, sink, rows, tmp_path)
+    assert dict(caught.value.facts)["column"] == "`text`"
+    found = divert(connected, sink, [Note(4, "more")], tmp_path, on_error="divert")
+    assert [(row["row"], row["reason"].split(":")[0]) for row in found] == [
+        (str(rows[1]._asdict()), "postgresql cannot hold the value of `text`")
+    ]
+    with import_module("adbc_driver_postgresql.dbapi").connect(database) as connection:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT id FROM notes ORDER BY id")
+            assert [row[0] for row in cursor.fetchall()] == [1, 3, 4]
+
+
+@pytest.mark.needs("kafka")
+def test_a_message_that_is_too_large(connected: SparkSession, servers: str, tmp_path: Path) -> None:
+    sink = Upsert("kafka", "notes", {"kafka.bootstrap.servers": servers})
+    rows = [Note(1, "ok"), Note(2, "x" * 2_000_000)]
+    with pytest.raises(flo.ElementError, match="its message is too large"):
+        divert(connected, sink, rows, tmp_path)
+    found = divert(connected, sink, [Note(3, "ok")], tmp_path, on_error="divert")
+    assert [(row["row"], row["reason"]) for row in found] == [
+        ('{"id":2}', "its message is larger than kafka.max.request.size allows")
+    ]
+    frame = connected.read.format("kafka").option("kafka.bootstrap.servers", servers).option("subscribe", "notes")
+    assert {row.key.decode() for row in frame.load().collect() if row.value} == {'{"id":1}', '{"id":3}'}
+
+
+@pytest.mark.parametrize("kind", [pytest.param(each, marks=pytest.mark.needs(each)) for each in ("delta", "iceberg")])
+def test_a_bad_name_of_a_table(connected: SparkSession, kind: str, tmp_path: Path) -> None:
+    for name in ("my-table", "a b", "nowhere.to.be.found"):
+        with pytest.raises(flo.FloError) as caught:
+            divert(connected, Upsert(kind, name), [Note(1, "ok")], tmp_path)
+        assert "spark.sql.extensions" not in str(caught.value)
+        assert name in str(caught.value)

@@ -71,7 +71,7 @@ class Trial:
             raise Stop
 
     def run(self, sink: Any = ..., **more: Any) -> Query:
-        source = self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", "1")
+        source = self.spark.readStream.schema(SCHEMA)
         beside = self._beside if self.beside is None else self.beside()
         outputs = {"beside": beside, "sums": self.sink() if sink is ... else sink}
         query: Query = (

@@ -12,19 +12,25 @@ from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, SparkSession
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from flo.core.errors import FloError
+from flo.core.errors import ElementError, FloError, brief
 from flo.spark.driver.keyed_output import KeyedOutput, Upserting, expect_format, identity_of
 from flo.spark.driver.output_changes import Held, OutputChanges
 from flo.spark.tasks.latest_rows import CHANGE, DELETE
 from flo.sql.catalyst import quoted
+from flo.tables.io.diverted import INSTEAD, Diverted
 
 SERVERS = "kafka.bootstrap.servers"
 KEY, VALUE = "key", "value"
 ID, VERSION, DIGEST = "flo-id", "flo-version", "flo-digest"
 """The headers of a message: the id of the checkpoint with the output, the version, and the digest of its changes."""
+TOO_LARGE = "RecordTooLargeException"
+LIMIT, OVERHEAD = "kafka.max.request.size", 512
+"""The option that limits the size of a request, and how many bytes a message has besides its key and value, at most."""
 LAST = 50
 """How many of the last messages of each partition are read to see which version a topic holds."""
 
@@ -67,19 +73,24 @@ class KafkaTopic(Upserting):
         own = {name.removeprefix("kafka."): str(value) for name, value in self.options.items() if "kafka." in name}
         client = jvm.org.apache.kafka.clients.admin.Admin.create(own)
         try:
-            if not client.listTopics().names().get().contains(self.target):
-                return {}
-            topic = client.describeTopics([self.target]).allTopicNames().get().get(self.target)
-            spec = jvm.org.apache.kafka.clients.admin.OffsetSpec.latest()
-            of = jvm.org.apache.kafka.common.TopicPartition
-            wanted = [of(self.target, each.partition()) for each in topic.partitions()]
-            asked = jvm.java.util.HashMap()
-            for partition in wanted:
-                asked.put(partition, spec)
-            offsets = client.listOffsets(asked).all().get()
-            return {partition.partition(): offsets.get(partition).offset() for partition in wanted}
+            return self._read_end_offsets(jvm, client)
+        except Py4JJavaError as error:
+            why = str(error.java_exception.toString())
+            raise FloError(f"the topic {self.target} of Kafka cannot be read: {why}") from error
         finally:
             client.close()
+
+    def _read_end_offsets(self, jvm: Any, client: Any) -> dict[int, int]:
+        if not client.listTopics().names().get().contains(self.target):
+            return {}
+        topic = client.describeTopics([self.target]).allTopicNames().get().get(self.target)
+        of = jvm.org.apache.kafka.common.TopicPartition
+        wanted = [of(self.target, each.partition()) for each in topic.partitions()]
+        asked = jvm.java.util.HashMap()
+        for partition in wanted:
+            asked.put(partition, jvm.org.apache.kafka.clients.admin.OffsetSpec.latest())
+        offsets = client.listOffsets(asked).all().get()
+        return {partition.partition(): offsets.get(partition).offset() for partition in wanted}
 
     def prepare(self, spark: SparkSession, rows: KeyedOutput, identity: str = "") -> None:
         """The broker makes the topic with the first message, if it is set up to."""
@@ -105,7 +116,37 @@ class KafkaTopic(Upserting):
             sf.when(given != DELETE, value.cast("binary")).alias(VALUE),
             sf.array(*(_header(name, value) for name, value in headers.items())).alias("headers"),
         )
+        try:
+            self._save(messages)
+        except (PySparkException, Py4JJavaError) as error:
+            if TOO_LARGE not in str(error):
+                raise
+            self._save(self._without_unfit(messages, changes, error))
+
+    def _save(self, messages: DataFrame) -> None:
         messages.write.format(self.kind).options(**self.options).option("topic", self.target).save()
+
+    def _without_unfit(self, messages: DataFrame, changes: OutputChanges, error: Exception) -> DataFrame:
+        """The messages, with a deletion instead of each that is too large, which is diverted."""
+        limit = int(self.options.get(LIMIT, 1 << 20)) - OVERHEAD
+        size = sf.length(KEY) + sf.coalesce(sf.length(VALUE), sf.lit(0))
+        keys = [bytes(row.key) for row in messages.where(size > limit).select(KEY).collect()]
+        if not keys or changes.unfit is None:
+            row = keys[0].decode(errors="replace") if keys else "not known: the broker has a smaller limit"
+            raise ElementError(
+                f"a row of the output `{changes.output}` cannot go to the topic {self.target}: its message is too large",
+                facts=(("key", brief(row, 500)),),
+                instead=(
+                    (f'{{"{LIMIT}": "…"}}', "the option for larger messages, and its like of the broker"),
+                    *INSTEAD,
+                ),
+            ) from error
+        reason = f"its message is larger than {LIMIT} allows"
+        known = {each.row for each in changes.unfit}
+        changes.unfit += [
+            Diverted(row, reason) for row in (key.decode(errors="replace") for key in keys) if row not in known
+        ]
+        return messages.withColumn(VALUE, sf.when(size <= limit, sf.col(VALUE)))
 
 
 def is_message(rows: KeyedOutput) -> bool:
