@@ -160,10 +160,10 @@ def test_a_text_that_postgresql_cannot_hold(connected: SparkSession, database: s
     assert [(row["row"], row["reason"].split(":")[0]) for row in found] == [
         (str(rows[1]._asdict()), "postgresql cannot hold the value of `text`")
     ]
-    with import_module("adbc_driver_postgresql.dbapi").connect(database) as connection:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT id FROM notes ORDER BY id")
-            assert [row[0] for row in cursor.fetchall()] == [1, 3, 4]
+    driver = import_module("adbc_driver_postgresql.dbapi")
+    with driver.connect(database) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT id FROM notes ORDER BY id")
+        assert [row[0] for row in cursor.fetchall()] == [1, 3, 4]
 
 
 @pytest.mark.needs("kafka")

@@ -134,18 +134,13 @@ class KafkaTopic(Upserting):
         if not keys or changes.unfit is None:
             row = keys[0].decode(errors="replace") if keys else "not known: the broker has a smaller limit"
             raise ElementError(
-                f"a row of the output `{changes.output}` cannot go to the topic {self.target}: its message is too large",
+                f"a row of `{changes.output}` cannot go to the topic {self.target}: its message is too large",
                 facts=(("key", brief(row, 500)),),
-                instead=(
-                    (f'{{"{LIMIT}": "…"}}', "the option for larger messages, and its like of the broker"),
-                    *INSTEAD,
-                ),
+                instead=((f'{{"{LIMIT}": "…"}}', "for larger messages, as far as the broker takes them"), *INSTEAD),
             ) from error
-        reason = f"its message is larger than {LIMIT} allows"
         known = {each.row for each in changes.unfit}
-        changes.unfit += [
-            Diverted(row, reason) for row in (key.decode(errors="replace") for key in keys) if row not in known
-        ]
+        rows = [row for row in (key.decode(errors="replace") for key in keys) if row not in known]
+        changes.unfit.extend(Diverted(row, f"its message is larger than {LIMIT} allows") for row in rows)
         return messages.withColumn(VALUE, sf.when(size <= limit, sf.col(VALUE)))
 
 
