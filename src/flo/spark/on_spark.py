@@ -170,7 +170,7 @@ class OnSpark:
             batches.now = self._now
             rows = batches.add_inputs(bound, divert)
             giving = Giving(batches, sinks, divert)
-            giving.resume(ours["new_sinks"], offsets)  # last: some sinks make tables
+            giving.resume(ours["new_sinks"], ours["replaced"], offsets)  # last: some sinks make tables
             update_description(folder, ours)
             static = [rows[name] for name in frames if name not in streaming]
             ended = {place for place, name in enumerate(self._inputs) if name in frames and name not in streaming}

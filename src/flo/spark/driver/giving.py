@@ -21,7 +21,7 @@ from flo.spark.checkpoint.spark_logs import has_committed
 from flo.spark.checkpoint.stored_views import StoredView
 from flo.spark.driver.micro_batches import MicroBatches, Outcome
 from flo.spark.driver.output_changes import OutputChanges, schema_of
-from flo.spark.driver.sink_versions import Given, expect_empty, expect_version
+from flo.spark.driver.sink_versions import Given, expect_empty, expect_no_replaced, expect_version
 from flo.spark.driver.sinks import Sink, ViewSink
 from flo.spark.tasks.output_files import (
     COUNT,
@@ -47,15 +47,14 @@ class Giving:
         self._batches, self._sinks, self._divert = batches, sinks, divert
         self.given: dict[str, Given] = {}
         """By output, the last version whose changes its sink was given, and their digest."""
-        self._unfilled: set[str] = set()
-        """Outputs whose sinks get the rows of a view with the next micro-batch."""
         self._attempts: Attempts | None = None
         """Those at the last micro-batch."""
 
-    def resume(self, new: Iterable[str], offsets: str) -> None:
+    def resume(self, new: Iterable[str], replaced: Iterable[str], offsets: str) -> None:
         """Compares what sinks hold with the checkpoint, prepares them, and writes the rows of views to new sinks.
 
-        `new` are the outputs that were views. If Spark runs the newest micro-batch again, their rows go with it.
+        `new` are the outputs that were views, and `replaced` the ids of programs that ours has replaced. If Spark runs
+        the newest micro-batch again, new sinks get the rows of the version before it.
         """
         where, checkpoint = self._batches.folder, self._batches.checkpoint
         newest = max(committed_versions(where), default=-1)
@@ -64,8 +63,9 @@ class Giving:
         fill = [output for output in self._outputs if output.name in new and output.name not in self.given]
         counted = [each.name for each in self._batches.outputs if each.how == COUNT and each.name in new]
         self.given |= dict.fromkeys(counted, (newest, ""))  # their rows are not kept any more
-        again = [Attempts.read(where, version) for version in (newest, newest + 1)]
+        again = [Attempts.read(where, each) for each in (newest, newest + 1)]
         for name, sink in self._sinks.items():
+            expect_no_replaced(name, sink, [sink.held(each, name) for each in replaced])
             held = sink.held(checkpoint, name)
             if any(output.name == name for output in fill):
                 expect_empty(name, sink, held, newest)
@@ -74,20 +74,19 @@ class Giving:
                 expect_version(name, sink, held, self.given.get(name), newest, taken)
         for name, sink in self._sinks.items():
             sink.prepare(checkpoint, name)
-        if not has_committed(offsets, newest):
-            self._unfilled = {output.name for output in fill}
-            return
-        for output in fill:
-            self._fill(output, newest)
+        version = newest if has_committed(offsets, newest) else newest - 1
+        for output in fill if version >= 0 else ():
+            self._fill(output, version)
+            record_given(where, newest, self.given)
 
     @property
     def _outputs(self) -> list[Output]:
         return [output for output in self._batches.outputs if output.how == PARTS]
 
     def _fill(self, output: Output, version: int) -> None:
-        """Gives the rows of a view to its new sink, as changes of the version that the view has."""
+        """Gives the rows that a view has at a version to its new sink, as changes of that version."""
         batches = self._batches
-        rows = self._rows_of_view(output, version, version)
+        rows = self._rows_of_view(output, version)
         outcome = Outcome(version, {}, {}, 0, {}, 0.0)
         plain = replace(output, to=None)
         given = OutputChanges.of(batches.spark, batches.folder, plain, outcome, batches.shards, batches.checkpoint)
@@ -96,13 +95,13 @@ class Giving:
         self._sinks[output.name].commit(changes)
         self._divert_unfit(outcome, [changes])
         self._give_diverted(batches.spark, outcome)
-        self.given[output.name] = (version, changes.digest)
-        record_given(batches.folder, version, self.given)
+        if changes.digest:
+            self.given[output.name] = (version, changes.digest)
 
-    def _rows_of_view(self, output: Output, of: int, version: int) -> Attempt:
-        """Writes the rows of a view at a version to files for another."""
+    def _rows_of_view(self, output: Output, version: int) -> Attempt:
+        """Writes the rows of a view at a version to files."""
         where, schema = self._batches.folder, schema_of(output)
-        view = StoredView.read(where, output.name, of, self._batches.shards) if of >= 0 else None
+        view = StoredView.read(where, output.name, version, self._batches.shards)
         files, rows = [], 0
         with closing(Writes()) as writes:
             for number, part in enumerate(view.parts() if view is not None else ()):
@@ -142,9 +141,6 @@ class Giving:
         """The changes of an output, with what the version before has left for this one."""
         batches = self._batches
         changes = OutputChanges.of(spark, batches.folder, output, outcome, batches.shards, batches.checkpoint)
-        if output.name in self._unfilled:
-            rows = self._rows_of_view(output, outcome.version - 1, outcome.version)
-            changes = changes.with_attempt(changes.attempt.plus(rows))
         if output.name in before.carried:
             changes = changes.with_attempt(changes.attempt.plus(before.carried[output.name]))
         return self._with_place_for_unfit(changes)
@@ -206,7 +202,6 @@ class Giving:
         """Tells the sinks that the micro-batch is committed, and removes the files of earlier ones."""
         for each in every:
             self._sinks[each.output].commit(each)
-        self._unfilled = set()
         for output in self._outputs:  # if this micro-batch runs again, it may need what the one before has left for it
             remove_parts(self._batches.folder, output.name, version - 1)
         remove_attempts(self._batches.folder, version - 1)

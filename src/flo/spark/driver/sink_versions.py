@@ -64,10 +64,20 @@ def expect_version(
 
 def expect_empty(output: str, sink: Sink, held: Held | None, newest: int) -> None:
     """Raises if a sink that is to get all rows of a view holds some already."""
-    if held is not None and held.version not in (None, newest):
+    if held is not None and held.version not in (None, newest - 1, newest):
         raise CheckpointError(
             f"the sink {sink.label} of the output `{output}`, which was a view, holds version {held.version} of it",
             instead=(("an empty table, topic or folder", "gets all rows of the view"),),
+        )
+
+
+def expect_no_replaced(output: str, sink: Sink, every: Iterable[Held | None]) -> None:
+    """Raises if a sink holds rows of another program that was started on the checkpoint before it had a commit."""
+    if any(held is not None and held.version is not None for held in every):
+        raise CheckpointError(
+            f"the sink {sink.label} of the output `{output}` has taken rows of another program, which was started on"
+            " this checkpoint before",
+            instead=(("an empty table, topic or folder", "gets the rows of this one"), ANEW),
         )
 
 

@@ -220,11 +220,10 @@ class Changes(Sink):
     def take(self, changes: OutputChanges) -> None:
         staged, target = f"{STAGED}/{changes.version:08}", version_folder(changes.version)
         written = self.folder.within(staged if isinstance(self.folder, Local) else target)
-        if changes.files or not changes.staged:  # rows that no shard has written there
+        if not changes.staged:  # no shard has written files
             data = pa.BufferOutputStream()
             pq.write_table(changes.table(), data)
-            number = changes.shards if changes.staged else 0
-            written.write(f"{number:05}-of-{changes.shards:05}.parquet", data.getvalue())
+            written.write(f"00000-of-{changes.shards:05}.parquet", data.getvalue())
         for name in written.names(""):
             if not name.endswith(
                 f"-of-{changes.shards:05}.parquet"
