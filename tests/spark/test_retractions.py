@@ -13,7 +13,8 @@ import pytest
 
 import flo
 from flo.spark import SparkSink
-from flo.spark.driver.sinks import Callback, Changes, Console, Memory, Nowhere, OutputChanges, Sink, ViewSink
+from flo.spark.driver.output_changes import OutputChanges
+from flo.spark.driver.sinks import Callback, Changes, Console, Memory, Nowhere, Sink, ViewSink
 from flo.spark.plan.retractions import Cause, find_retractions
 from flo.spark.tasks.shard_record import ShardRecord
 from flo.tables.io.files import WEIGHTS

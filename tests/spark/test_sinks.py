@@ -15,8 +15,8 @@ import flo
 from flo.core.errors import EngineError
 from flo.spark import Changes, Sink, SparkSink
 from flo.spark.checkpoint.program_changes import read_description
+from flo.spark.driver.output_changes import OutputChanges
 from flo.spark.driver.query import Query
-from flo.spark.driver.sinks import OutputChanges
 from tests.spark.sources import stream
 
 pytestmark = [pytest.mark.slow, pytest.mark.every(test=2)]

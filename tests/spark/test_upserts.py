@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,11 +19,13 @@ import flo.spark
 from flo.core.stream_type import StreamType
 from flo.spark import SparkSink, Upsert
 from flo.spark.driver.keyed_output import KeyedOutput
-from flo.spark.driver.sinks import OutputChanges
+from flo.spark.driver.output_changes import OutputChanges
 from flo.spark.driver.upsert_tables import merge_statement
 from flo.spark.driver.upserts import KINDS
 from flo.spark.tasks.latest_rows import LatestRows
 from flo.spark.tasks.output_files import PARTS, Output
+from flo.tables.io.diverted import SCHEMA as DIVERTED
+from flo.tables.io.diverted import Diverted
 from flo.tables.io.files import WEIGHTS
 from flo.tables.values import Columns
 
@@ -152,7 +154,8 @@ class Given(OutputChanges):
 def changes(rows: dict[Any, int], version: int, checkpoint: str = "1f") -> OutputChanges:
     columns = {name: [getattr(row, name) for row in rows] for name in Total._fields}
     given = pa.Table.from_pydict(columns, output().schema).append_column(WEIGHTS, pa.array(rows.values(), pa.int64()))
-    return Given(None, "", "sums", version, 1, given.schema, ("a",), checkpoint=checkpoint, given=given)  # type: ignore[arg-type]
+    file = f"{version} {sorted(map(str, rows.items()))}"
+    return Given(None, "", "sums", version, 1, given.schema, (file,), checkpoint=checkpoint, given=given)  # type: ignore[arg-type]
 
 
 def planned(element: Any = Total, kind: Any = flo.ZSet) -> Output:
@@ -189,11 +192,15 @@ def test_a_database_in_a_file(kind: str, tmp_path: Path) -> None:
     to.write(first, rows)
     assert rows_in(kind, uri) == [("a", 1, None), ("b", 2, "x"), ("c", 3, None)]
     second = changes({total("a", "1"): -1, total("a", "12345678901234567890"): 1, total("b", "2", "x"): -1}, 1)
-    for again in (second, second, first):
-        to.write(again, rows)
+    for _ in range(2):
+        to.write(second, rows)
         found = rows_in(kind, uri)
         assert [(shop, note) for shop, _, note in found] == [("a", None), ("c", None)]
         assert kind == "sqlite" or found[0][1] == 12345678901234567890
+    with pytest.raises(flo.CheckpointError, match="holds version 1, and is given 0"):
+        to.write(first, rows)
+    with pytest.raises(flo.CheckpointError, match="holds version 1 with rows that the checkpoint did not give it"):
+        to.write(changes({total("e", "5"): 1}, 1), rows)
     to.write(changes({total("d", "4"): 1}, 0, "2e"), rows)
     assert [shop for shop, *_ in rows_in(kind, uri)] == ["a", "c", "d"]
 
@@ -210,6 +217,46 @@ def test_a_declared_key_is_checked(kind: str, tmp_path: Path) -> None:
         with pytest.raises(flo.ElementError, match="two rows with the key shop='a'"):
             to.write(bad, rows)
     assert rows_in(kind, uri) == [("a", 1, None)]
+
+
+def test_a_row_that_a_table_cannot_hold(tmp_path: Path) -> None:
+    """It is an error that names the row and the column, or it is diverted, and its key has no row."""
+    uri = str(tmp_path / "file.db")
+    to, rows = KINDS["sqlite"]("sums", {"uri": uri}), output(declared=True)
+    to.prepare(None, rows)  # type: ignore[arg-type]
+    with sqlite3.connect(uri) as connection:
+        connection.execute("DROP TABLE sums")
+        connection.execute(
+            "CREATE TABLE sums (shop TEXT CHECK (length(shop) < 3), day TEXT, total NUMERIC, mean REAL, at TEXT,"
+            " note TEXT CHECK (length(note) < 3), seen INTEGER, raw BLOB, PRIMARY KEY (shop, day))"
+        )
+    to.write(changes({total("a", "1"): 1, total("b", "2", "x"): 1}, 0), rows)
+    bad = {total("a", "1"): -1, total("a", "1", "long"): 1, total("long", "3"): 1, total("d", "4"): 1}
+    with pytest.raises(flo.ElementError, match="a row of the output `sums` cannot go to the table sums") as caught:
+        to.write(changes(bad, 1), rows)
+    assert dict(caught.value.facts)["column"] in ("`note`", "`shop`")
+    assert rows_in("sqlite", uri) == [("a", 1, None), ("b", 2, "x")]
+    for _ in range(2):  # also if it comes again
+        unfit: list[Diverted] = []
+        to.write(replace(changes(bad, 1), unfit=unfit), rows)
+        assert sorted((each.row["shop"], each.reason.split(":")[0]) for each in unfit) == [
+            ("a", "sqlite cannot hold the value of `note`"),
+            ("long", "sqlite cannot hold the value of `shop`"),
+        ]
+    assert rows_in("sqlite", uri) == [("b", 2, "x"), ("d", 4, None)]
+    later = {total("a", "1", "long"): -1, total("a", "1", "ok"): 1, total("long", "3"): -1}
+    to.write(replace(changes(later, 2), unfit=unfit), rows)
+    assert rows_in("sqlite", uri) == [("a", 1, "ok"), ("b", 2, "x"), ("d", 4, None)]
+    assert len(unfit) == 2
+
+
+def test_no_secret_is_shown() -> None:
+    secret = Upsert("postgresql", "t", {"uri": "postgresql://flo:hunter2@[bad/db"})
+    assert "hunter2" not in repr(secret) + str(secret) + repr(SparkSink("jdbc", {"password": "hunter2"}))
+    rows = output()
+    with pytest.raises(flo.FloError, match="cannot reach the postgresql database") as caught:
+        secret.bound(None, planned(), ("shop", "day"))._to.held("1f sums", rows)  # type: ignore[arg-type]
+    assert "hunter2" not in str(caught.value)
 
 
 class Nested(NamedTuple):
@@ -262,6 +309,10 @@ def test_a_sink_that_leaves_columns_out() -> None:
         SparkSink("kafka", {}, keeps_weight=True)
     with pytest.raises(flo.TypeMismatch, match="has the column `shop`, which SparkSink"):
         SparkSink("kafka").bound(SimpleNamespace(), planned(), None)  # type: ignore[arg-type]
+    with pytest.raises(flo.TypeMismatch, match="has 8 columns, but SparkSink"):
+        SparkSink("text").bound(SimpleNamespace(), planned(), None)  # type: ignore[arg-type]
+    with pytest.raises(flo.TypeMismatch, match="`sales diverted` has the column `row`, which SparkSink"):
+        SparkSink("kafka").expect_columns("sales diverted", DIVERTED.names)
 
 
 def test_a_set_has_all_its_columns_as_a_key() -> None:

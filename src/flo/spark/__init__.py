@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from flo.spark.change_data import Upserts, changes_of_debezium, changes_of_delta, upserts_of_debezium
-    from flo.spark.driver.sinks import Changes, Memory, OutputChanges, Sink, SparkSink
+    from flo.spark.driver.output_changes import Held, OutputChanges
+    from flo.spark.driver.sinks import Changes, Memory, Sink, SparkSink
     from flo.spark.driver.upserts import Upsert
     from flo.spark.driver.views import View
     from flo.spark.messages import rows_of_kafka
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from flo.spark.sql_views import Views, views
 
 _HOMES = {
-    **dict.fromkeys(("Changes", "Memory", "OutputChanges", "Sink", "SparkSink"), "flo.spark.driver.sinks"),
+    **dict.fromkeys(("Changes", "Memory", "Sink", "SparkSink"), "flo.spark.driver.sinks"),
+    **dict.fromkeys(("Held", "OutputChanges"), "flo.spark.driver.output_changes"),
     "Upsert": "flo.spark.driver.upserts",
     "View": "flo.spark.driver.views",
     **dict.fromkeys(
@@ -38,6 +40,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Changes",
+    "Held",
     "Memory",
     "OutputChanges",
     "Sink",

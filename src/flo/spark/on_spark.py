@@ -38,13 +38,15 @@ from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.program_changes import describe_program, resolve_shards, update_description
 from flo.spark.checkpoint.retention import Retention
 from flo.spark.checkpoint.spark_logs import SPARK, expect_sound_logs
+from flo.spark.driver.giving import Giving
 from flo.spark.driver.inputs import BoundInput, NativePrefix, Order, bind_input, describe_source, has_weights
 from flo.spark.driver.job_names import hold_description
 from flo.spark.driver.micro_batches import MicroBatches
+from flo.spark.driver.output_changes import DIVERTED, OutputChanges
 from flo.spark.driver.query import Query
 from flo.spark.driver.shipping import resolve_annotations, ship
 from flo.spark.driver.sink_choice import expect_columns, expect_weights, sink_of
-from flo.spark.driver.sinks import DIVERTED, OutputChanges, Sink
+from flo.spark.driver.sinks import Sink, SparkSink
 from flo.spark.driver.upserts import Upsert
 from flo.spark.driver.views import View
 from flo.spark.driver.watch import Watched
@@ -57,7 +59,7 @@ from flo.spark.tasks.input_task import row_collection
 from flo.spark.tasks.output_files import PARTS, VIEW, Output
 from flo.spark.tasks.state import READABLE
 from flo.tables.here import expect_one_of
-from flo.tables.io.diverted import OnError
+from flo.tables.io.diverted import SCHEMA, OnError
 from flo.tables.io.files import WEIGHTS
 from flo.tables.operator import to_table_type, to_value_type
 from flo.tables.translate import convert_streams, translate_graph
@@ -131,7 +133,7 @@ class OnSpark:
             _expect_trigger(trigger or {})
             retention = Retention.of(keep)
             divert = expect_one_of("on_error", on_error, OnError) == "divert"
-            sinks = self._sinks(outputs or {}, self._diverted_outputs if divert else [])
+            sinks = self._sinks(outputs or {}, divert)
             folder = str(checkpoint) if "://" in str(checkpoint) else str(Path(checkpoint).absolute())
             if Path(folder).is_file():
                 raise CheckpointError(f"the checkpoint must be a folder; {folder!r} is a file")
@@ -157,7 +159,7 @@ class OnSpark:
             ]
             ours["inputs"] += [f"{name}: {how}" for name, how in self._described.items()]
             bound = self._bind_inputs(frames, order or {}, divert)
-            sinks |= self._bound_sinks(sinks, planned_outputs)  # last: some make tables
+            sinks |= self._bound_sinks(sinks, planned_outputs)
             lease = Lease.take(folder, self._flow.name)
             count = resolve_shards(folder, ours, shards)
             offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{SPARK}"
@@ -167,12 +169,14 @@ class OnSpark:
             )
             batches.now = self._now
             rows = batches.add_inputs(bound, divert)
+            giving = Giving(batches, sinks, divert)
+            giving.resume(ours["new_sinks"], ours["replaced"], offsets)  # last: some sinks make tables
             update_description(folder, ours)
             static = [rows[name] for name in frames if name not in streaming]
             ended = {place for place, name in enumerate(self._inputs) if name in frames and name not in streaming}
             streams = [rows[name] for name in streaming]
             watched = Watched(self._flow.name, self._blocks(count), list(frames), self._late_outputs())
-            return Query(watched, batches, streams, static, ended, sinks, dict(trigger or {}), lease, offsets)
+            return Query(watched, batches, streams, static, ended, sinks, giving, dict(trigger or {}), lease, offsets)
         except BaseException as error:
             if lease is not None:
                 lease.release()
@@ -286,16 +290,14 @@ class OnSpark:
         """Where the rows of DataFrames enter."""
         return [self._plan.entries[place] for place, name in enumerate(self._inputs) if name in self._given]
 
-    @property
-    def _diverted_outputs(self) -> list[str]:
-        """The names of the outputs for diverted rows."""
-        return [f"{name}{DIVERTED}" for name in self._given]
-
-    def _sinks(self, outputs: Mapping[str, Any], diverted: list[str]) -> dict[str, Sink]:
-        names = [*self._output_types, *diverted]
+    def _sinks(self, outputs: Mapping[str, Any], divert: bool) -> dict[str, Sink]:
+        """The sinks of all outputs, with those for the rows that inputs divert, or that a table cannot hold."""
+        sinks = {name: sink_of(name, outputs.get(name)) for name in self._output_types}
+        upserts = [name for name, sink in sinks.items() if isinstance(sink, Upsert)]
+        diverted = [f"{name}{DIVERTED}" for name in dict.fromkeys([*self._given, *upserts])] if divert else []
         for name in outputs:
-            expect_known(name, dict.fromkeys(names), "output")
-        return {name: sink_of(name, outputs.get(name)) for name in names}
+            expect_known(name, dict.fromkeys([*sinks, *diverted]), "output")
+        return sinks | {name: sink_of(name, outputs.get(name)) for name in diverted}
 
     def _expect_weights(self, frames: Mapping[str, DataFrame], sinks: Mapping[str, Sink]) -> None:
         """Raises if an output with retractions has a sink that does not keep weights."""
@@ -317,6 +319,8 @@ class OnSpark:
         for name, sink in sinks.items():
             if isinstance(sink, Upsert) and name not in streams:
                 raise TypeMismatch(f"the rows of `{name}` have no key, which {sink.label} needs")
+            if isinstance(sink, SparkSink) and name not in streams:
+                sink.expect_columns(name, SCHEMA.names)
         return {
             each.name: sinks[each.name].bound(self._spark, each, streams[each.name].key)
             for each in outputs

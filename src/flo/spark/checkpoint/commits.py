@@ -20,7 +20,7 @@ from flo.tables.checkpoint.store import (
     write_sealed,
 )
 
-COMMITS, STATE_VERSIONS = "commits", "state_versions"
+COMMITS, STATE_VERSIONS, GIVEN = "commits", "state_versions", "given"
 
 
 def committed_versions(where: str) -> list[int]:
@@ -34,9 +34,15 @@ def commit_version(
     shards: int,
     versions: Mapping[int, StateVersions],
     epoch: int = 0,
+    given: Mapping[str, tuple[int, str]] | None = None,
 ) -> None:
-    """Makes a version visible to readers. Raises if a query with a later epoch has committed it."""
+    """Makes a version visible to readers. Raises if a query with a later epoch has committed it.
+
+    `given` has, for each output, the last version whose changes its sink was given, and their digest.
+    """
     files, content = folder(where), {"version": version, "epoch": epoch, STATE_VERSIONS: _as_json(shards, versions)}
+    if given is not None:
+        content[GIVEN] = given
     try:
         create_sealed(files, _name(version), content)
     except FileExistsError:  # the micro-batch is replayed, or another query has run it
@@ -78,6 +84,17 @@ def expect_next_version(where: str, version: int) -> None:
 
 def read_commit(where: str, version: int) -> Any:
     return read_sealed(folder(where), _name(version), version=version, epoch=int, **{STATE_VERSIONS: dict})
+
+
+def read_given(where: str, version: int) -> dict[str, tuple[int, str]] | None:
+    """What sinks were given up to a version; None if the commit does not say."""
+    given = read_commit(where, version).get(GIVEN)
+    return given if given is None else {name: (each[0], each[1]) for name, each in given.items()}
+
+
+def record_given(where: str, version: int, given: Mapping[str, tuple[int, str]]) -> None:
+    """Changes what sinks were given up to a version."""
+    write_sealed(folder(where), _name(version), {**read_commit(where, version), GIVEN: given})
 
 
 def commit_epoch(where: str, version: int) -> int:

@@ -13,6 +13,7 @@ from flo.core.graph import Graph, nodes, text
 from flo.core.operator import Bound, Operator
 from flo.core.term import Lowering
 from flo.spark.checkpoint.commits import committed_versions, verified_versions
+from flo.spark.checkpoint.given_changes import GIVEN
 from flo.spark.plan.planning import placement
 from flo.spark.plan.stages import Entry, Plan, Stage
 from flo.spark.tasks.input_task import row_collection
@@ -121,11 +122,15 @@ def resolve_shards(where: str, ours: Description, shards: int | None) -> int:
     """Compares our program with that of the checkpoint, and completes its description; returns the number of shards.
 
     A checkpoint with commits keeps its number of shards and its id, by which sinks recognize it, and its program must
-    be ours. Without commits, another program may take its place, under a new id.
+    be ours. Without commits, another program may take its place, under a new id. The field `replaced` has the ids
+    before it, and `new_sinks` the outputs that were views and have other sinks now.
     """
     before, versions = read_description(where), verified_versions(where)
     resumes = before is not None and (bool(versions) or _is_same_program(before, ours))
     ours["id"] = before.get("id", where) if resumes else uuid.uuid4().hex
+    replaced = [] if before is None or versions else before.get("replaced", [])
+    ours["replaced"] = replaced if before is None or resumes else [*replaced, before.get("id", where)]
+    ours["new_sinks"] = []
     if before is not None and versions:
         _expect_same_program(before, ours)
         if shards is not None and shards != before["shards"]:
@@ -134,6 +139,8 @@ def resolve_shards(where: str, ours: Description, shards: int | None) -> int:
                 instead=((f"flo state rescale {where} {shards}", "changes the number of shards"),),
             )
         ours["shards"] = before["shards"]
+        were = {*before.get("new_sinks", ()), *(name for name, how in before["outputs"].items() if how == VIEW)}
+        ours["new_sinks"] = [name for name, how in ours["outputs"].items() if how != VIEW and name in were]
     return int(ours["shards"])
 
 
@@ -143,6 +150,8 @@ def update_description(where: str, ours: Description) -> None:
     if before is None or {**before, **ours} != before:
         if not committed_versions(where):
             folder(where).remove(STATE)  # left by another program whose first micro-batch failed
+            if before is not None and before.get("id") != ours["id"]:
+                folder(where).remove(GIVEN)
         write_description(where, ours)
 
 

@@ -26,7 +26,6 @@ from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.program_changes import write_description
 from flo.spark.plan.spread import PANE
 from flo.spark.plan.stages import MOST_SHARDS, shard_of
-from flo.spark.tasks.output_files import OUTPUTS
 from flo.spark.tasks.shard_record import PLACE
 from flo.spark.tasks.state import STATE, StateVersions, shard_path, state_folder
 from flo.tables.checkpoint.folders import folder
@@ -75,7 +74,6 @@ def _rescale(where: str, shards: int, lease: Lease) -> list[int]:
         add_state_versions(where, version, shards, cut)
     lease.expect_held()
     write_description(where, {**checkpoint.description, "shards": shards})
-    folder(where).remove(OUTPUTS)  # files of micro-batches that may run again, on other shards
     folder(where).remove(f"{STATE}/{checkpoint.shards:05}")
     return versions
 

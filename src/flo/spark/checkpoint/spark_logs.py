@@ -49,6 +49,14 @@ def find_log_problems(where: str, newest: int | None, *, every: bool = True) -> 
         yield from _check_source_logs(files, offsets)
 
 
+def has_committed(where: str, version: int) -> bool:
+    """Whether Spark has committed a micro-batch, so that it never runs again. False if that cannot be read."""
+    try:
+        return version in _numbers(folder(where), COMMITS)
+    except (CheckpointError, OSError):
+        return False
+
+
 def _check_source_logs(files: Folder, offsets: list[int]) -> Iterator[CheckpointError]:
     """Problems of source logs: damaged entries, and missing ones between the last compaction and the last offset."""
     last = _source_offsets(files, offsets[-1]) if offsets else {}

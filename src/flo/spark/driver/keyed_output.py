@@ -15,8 +15,8 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from flo.core.errors import CollectionError, FloError, TypeMismatch, UnknownNameError, brief
-from flo.spark.driver.sinks import OutputChanges, rows_of
+from flo.core.errors import CheckpointError, CollectionError, FloError, TypeMismatch, UnknownNameError, brief
+from flo.spark.driver.output_changes import ANEW, Held, OutputChanges, rows_of
 from flo.spark.map_rows import map_rows
 from flo.spark.tasks.latest_rows import CHANGE, LatestRows
 from flo.spark.tasks.output_files import Output
@@ -117,18 +117,42 @@ class Upserting(ABC):
     def __init__(self, target: str, options: dict[str, Any]) -> None:
         self.target, self.options = target, options
 
+    spark: SparkSession
+    """The user's session. Micro-batches run in a copy of it."""
+
     @abstractmethod
-    def prepare(self, spark: SparkSession, rows: KeyedOutput) -> None:
-        """Makes the place where rows go, if it does not exist. Raises if they can never go there."""
+    def expect_fit(self, spark: SparkSession, rows: KeyedOutput) -> None:
+        """Raises if the rows can never go there. Makes nothing."""
+
+    @abstractmethod
+    def held(self, identity: str, rows: KeyedOutput) -> Held | None:
+        """What it holds of an output of a checkpoint; None if nothing, or if the place does not exist."""
+
+    @abstractmethod
+    def prepare(self, spark: SparkSession, rows: KeyedOutput, identity: str = "") -> None:
+        """Makes the place where rows go, if it does not exist. Raises if it does not fit."""
 
     @abstractmethod
     def write(self, changes: OutputChanges, rows: KeyedOutput) -> None:
-        """Writes the changes of a micro-batch; nothing if it has done so before."""
+        """Writes the changes of a micro-batch, or the difference to those that it has; nothing if it has them."""
 
 
-def identity_of(changes: OutputChanges) -> str:
+def identity_of(checkpoint: str, output: str) -> str:
     """The id of the checkpoint, which is random, and the output: versions are those of this pair."""
-    return f"{changes.checkpoint} {changes.output}"
+    return f"{checkpoint} {output}"
+
+
+def missing_changes(changes: OutputChanges, held: Held | None) -> OutputChanges | None:
+    """What a place lacks of the changes of a micro-batch; None if it has them all."""
+    if held is None or held.version is None or held.version < changes.version:
+        return changes if changes.digest else None
+    if held.version > changes.version:
+        raise CheckpointError(
+            f"the sink of the output `{changes.output}` holds version {held.version}, and is given {changes.version}",
+            facts=(("why", "the checkpoint was restored from a copy, or another query writes there for it"),),
+            instead=(ANEW,),
+        )
+    return None if held.digest in (None, changes.digest) else changes.since(held.digest)
 
 
 def expect_format(spark: SparkSession, name: str) -> None:

@@ -77,8 +77,8 @@ class Outcome:
     seconds: float
     diverted_files: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
     """The files of diverted rows, by input, with the number of rows in each."""
-    changed_shards: dict[str, list[int]] = field(default_factory=dict)
-    """By output, the shards that have written a file of its changes."""
+    changed_files: dict[str, list[str]] = field(default_factory=dict)
+    """By output, the files of its changes."""
     stage_rows: dict[int, int] = field(default_factory=dict)
     """Rows received, by stage."""
     stage_seconds: dict[int, float] = field(default_factory=dict)
@@ -356,7 +356,7 @@ class MicroBatches:
         rows, taken = {output.name: 0 for output in self.outputs}, Counter[str]()
         ended: dict[str, bool] = {}
         diverted: dict[str, list[tuple[str, int]]] = {}
-        changed: dict[str, list[int]] = {}
+        changed: dict[str, list[str]] = {}
         stage_rows, stage_seconds = Counter[int](), dict[int, float]()
         versions = dict(self.state_versions(version - 1))
         for each in reports:
@@ -370,19 +370,21 @@ class MicroBatches:
             taken.update(each.get("taken", {}))
             for name, count in each.get("rows", {}).items():
                 rows[name] += count
-            for name, shards in each.get("files", {}).items():
-                changed.setdefault(name, []).extend(shards)
+            for name, paths in each.get("files", {}).items():
+                changed.setdefault(name, []).extend(paths)
             ended.update(each.get("ended", {}))
         self._last = (version, versions)
         written = sum(each.get("written", 0) for each in reports)
-        changed = {name: sorted(shards) for name, shards in changed.items()}
+        changed = {name: sorted(paths) for name, paths in changed.items()}
         stages = dict(stage_rows), stage_seconds
         return Outcome(version, rows, ended, written, dict(taken), seconds, diverted, changed, *stages)
 
-    def commit_micro_batch(self, outcome: Outcome, epoch: int = 0) -> None:
+    def commit_micro_batch(
+        self, outcome: Outcome, epoch: int = 0, given: Mapping[str, tuple[int, str]] | None = None
+    ) -> None:
         """Commits a micro-batch: from now on readers see its version."""
         versions = self.state_versions(outcome.version)
-        commit_version(self.folder, outcome.version, self.shards, versions, epoch)
+        commit_version(self.folder, outcome.version, self.shards, versions, epoch, given)
         if self.now is not None:
             forget_moment(self.folder, outcome.version - 2)
         self._oldest = self.retention.apply(self.folder, outcome.version) or self._oldest

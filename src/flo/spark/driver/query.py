@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from flo.api.running import expect_known
 from flo.core.errors import CheckpointError, FloError, Origin, UnknownNameError
@@ -23,13 +23,15 @@ from flo.pictures.serving import PageServer
 from flo.spark.checkpoint.commits import committed_versions, expect_next_version
 from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.spark_logs import find_log_problems
+from flo.spark.driver.giving import Giving
 from flo.spark.driver.micro_batches import MicroBatches, Outcome
+from flo.spark.driver.output_changes import DIVERTED
 from flo.spark.driver.python_errors import error_for_spark, python_error
-from flo.spark.driver.sinks import DIVERTED, Memory, OutputChanges, Sink, ViewSink, forget_parts
+from flo.spark.driver.sinks import Memory, Sink
 from flo.spark.driver.views import View
 from flo.spark.driver.watch import Watch, Watched
 from flo.spark.session import ON_DISK, STREAMING, hold_settings, task_settings
-from flo.spark.tasks.output_files import VIEW, read_diverted, record_diverted, remove_diverted
+from flo.spark.tasks.output_files import VIEW, read_diverted
 
 PATIENCE = 60_000
 """How long to wait for sources to start, in milliseconds."""
@@ -46,6 +48,7 @@ class Query:
         static: list[DataFrame],
         ended: set[int],
         sinks: Mapping[str, Sink],
+        giving: Giving,
         trigger: dict[str, Any],
         lease: Lease,
         offsets: str,
@@ -54,7 +57,7 @@ class Query:
         self.progress: deque[Outcome] = deque(maxlen=100)
         """The outcomes of the last micro-batches."""
         self._batches, self._static, self._ended, self._sinks = batches, static, ended, sinks
-        self._lease, self._offsets = lease, offsets
+        self._giving, self._lease, self._offsets = giving, lease, offsets
         self._failure: Exception | None = None
         self._over, self._ending = threading.Event(), threading.Lock()
         self._lost: Exception | None = None
@@ -111,38 +114,15 @@ class Query:
             else:
                 outcome = batches.run_micro_batch(batch, version, self._ended)
             self._lease.expect_held()
-            given = [
-                OutputChanges.of(
-                    batch.sparkSession, batches.folder, output, outcome, batches.shards, batches.checkpoint
-                )
-                for output in batches.outputs
-            ]
-            for each in given:
-                _give_to_sink(self._sinks[each.output], each)
-            given += self._give_diverted(batch.sparkSession, outcome)
+            given = self._giving.give(batch.sparkSession, outcome)
             self._lease.expect_held()
-            batches.commit_micro_batch(outcome, self._lease.epoch)
-            for each in given:
-                self._sinks[each.output].commit(each)
-            forget_parts(batches.folder, batches.outputs, version)
+            batches.commit_micro_batch(outcome, self._lease.epoch, self._giving.given)
+            self._giving.commit(given, version)
             self.progress.append(outcome)
             self._watch.note(outcome)
         except Exception as error:
             self._failure = self._translate(error, in_micro_batch=True)
             raise error_for_spark(self._failure) from None
-
-    def _give_diverted(self, spark: SparkSession, outcome: Outcome) -> list[OutputChanges]:
-        """Gives diverted rows to their sinks, and returns them. Without a sink they stay in the checkpoint."""
-        batches, every = self._batches, []
-        for name in outcome.diverted_files:
-            given = OutputChanges.of_diverted(spark, batches.folder, name, outcome, batches.shards, batches.checkpoint)
-            sink = self._sinks.get(given.output, ViewSink())
-            record_diverted(batches.folder, name, outcome.version, list(given.files))
-            _give_to_sink(sink, given)
-            if sink.how != VIEW:
-                remove_diverted(batches.folder, name, outcome.version)
-                every.append(given)
-        return every
 
     def _translate(self, error: Exception, in_micro_batch: bool = False) -> Exception:
         """The error to show to the user.
@@ -304,12 +284,3 @@ class Query:
                 where=Origin.here(),
             )
         return sink.tables
-
-
-def _give_to_sink(sink: Sink, given: OutputChanges) -> None:
-    """Gives changes to a sink. An error that it raises gets a note that names the output."""
-    try:
-        sink.take(given)
-    except Exception as error:
-        error.add_note(f"raised by the sink of the output `{given.output}`, at version {given.version}")
-        raise

@@ -1,13 +1,14 @@
 """Sinks: where the changes of an output go, micro-batch by micro-batch.
 
 After a crash the last micro-batch may come again, with the same version and the same rows. Each sink says whether it is
-then exactly once or at least once. It also says whether it keeps the weight of a row: one that does not would write a
-retraction as one more row, so Flo rejects it for an output that retracts rows.
+then exactly once or at least once, and what happens if the rows are others because a function was corrected. It also
+says whether it keeps the weight of a row: one that does not would write a retraction as one more row, so Flo rejects it
+for an output that retracts rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -19,19 +20,15 @@ from pyspark.sql import functions as sf
 from flo.core.errors import FloError, Origin, TypeMismatch
 from flo.spark.checkpoint.change_folders import ChangeLog, commit_changes, version_folder
 from flo.spark.checkpoint.retention import Retention
-from flo.spark.driver.micro_batches import Outcome
-from flo.spark.session import read_frame
-from flo.spark.tasks.output_files import COUNT, PARTS, VIEW, Output, part_name, read_part, remove_parts
+from flo.spark.driver.delta_history import held_by_delta, metadata_of
+from flo.spark.driver.output_changes import DIVERTED, Held, OutputChanges, rows_of
+from flo.spark.tasks.output_files import COUNT, PARTS, VIEW, Output
+from flo.sql.catalyst import quoted
 from flo.tables.checkpoint.folders import Local, folder
-from flo.tables.io.diverted import SCHEMA
 from flo.tables.io.files import WEIGHTS
 from flo.tables.io.fitting import SHOWN
-from flo.tables.values import Columns, is_ordered, layout_of
-from flo.values.element_value import ElementCollection
-from flo.values.weighted import Set
+from flo.tables.values import layout_of
 
-DIVERTED = " diverted"
-"""The suffix of an output that has the diverted rows of an input; before it is the name of the input."""
 STAGED = "_staged"
 """The folder of files that are not committed yet. Readers of Parquet skip names that start with `_`."""
 WITH_COLUMNS = frozenset(
@@ -40,77 +37,6 @@ WITH_COLUMNS = frozenset(
 """Formats of Spark that write every column."""
 OF_COLUMNS = {"kafka": ("key", "value", "headers", "topic", "partition")}
 """Formats of Spark that write some columns only, and leave the others out. `text` fails if there is more than one."""
-
-
-@dataclass(frozen=True)
-class OutputChanges:
-    """The changes of an output in one micro-batch: rows in files, which tasks have written."""
-
-    spark: SparkSession
-    folder: str
-    output: str
-    version: int
-    shards: int
-    schema: pa.Schema
-    files: tuple[str, ...]
-    staged: bool = False
-    """Whether tasks have written them to the path that the sink gave."""
-    weighted: bool = False
-    """Whether there is a column `_weight`: how often each row was added, or removed if it is negative."""
-    checkpoint: str = ""
-    """The id of the checkpoint. Versions of different checkpoints may have equal numbers."""
-    rows: int = 0
-    """How many changes there are."""
-
-    @classmethod
-    def of(
-        cls, spark: SparkSession, folder: str, output: Output, outcome: Outcome, shards: int, checkpoint: str = ""
-    ) -> OutputChanges:
-        """The changes of an output in a micro-batch. An attempt on more shards may have left other files."""
-        version, written = outcome.version, outcome.changed_shards.get(output.name, ()) if output.to is None else ()
-        files = tuple(part_name(output.name, version, shard) for shard in written)
-        has_rows, staged = isinstance(output.type.collection, Columns), output.to is not None
-        schema, weighted = (schema_of(output), is_weighted(output)) if has_rows else (pa.schema([]), False)
-        rows = outcome.rows.get(output.name, 0)
-        return cls(spark, folder, output.name, version, shards, schema, files, staged, weighted, checkpoint, rows)
-
-    @classmethod
-    def of_diverted(
-        cls, spark: SparkSession, folder: str, name: str, outcome: Outcome, shards: int, checkpoint: str = ""
-    ) -> OutputChanges:
-        """The rows that an input has diverted in a micro-batch."""
-        found = outcome.diverted_files.get(name, ())
-        files, rows = tuple(file for file, _ in found), sum(count for _, count in found)
-        output = f"{name}{DIVERTED}"
-        return cls(spark, folder, output, outcome.version, shards, SCHEMA, files, checkpoint=checkpoint, rows=rows)
-
-    def table(self) -> pa.Table:
-        """All changes, in this process."""
-        return pa.concat_tables([self.schema.empty_table(), *map(self._reader(), self.files)])
-
-    def frame(self) -> DataFrame:
-        """All changes, read by executors."""
-        return read_frame(self.spark, self.schema, self._reader(), self.files)
-
-    def _reader(self) -> Callable[[str], pa.Table]:
-        where = self.folder
-        return lambda name: read_part(where, name)
-
-
-def rows_of(output: Output) -> ElementCollection[Any]:
-    """The collection of an output whose changes are rows: see `expect_columns`."""
-    assert isinstance(output.type.collection, Columns)
-    return output.type.collection.base
-
-
-def is_weighted(output: Output) -> bool:
-    of = rows_of(output)
-    return not is_ordered(of) and not isinstance(of, Set)
-
-
-def schema_of(output: Output) -> pa.Schema:
-    schema = layout_of(rows_of(output)).schema
-    return schema.append(pa.field(WEIGHTS, pa.int64(), nullable=False)) if is_weighted(output) else schema
 
 
 class Sink:
@@ -125,6 +51,11 @@ class Sink:
     how = PARTS
     keeps_weight: bool = False
     """Whether it writes the weight of a row. Without weights it cannot express retractions."""
+    replaces: ClassVar[bool] = False
+    """Whether a version that comes again with other changes replaces what it took of it before."""
+    corrects: ClassVar[bool] = False
+    """Whether it knows which changes it has, and writes the difference to them. If it does neither, it gets the changes
+    that it has taken once more, and the next version carries the difference."""
 
     @classmethod
     def of_text(cls, rest: str) -> Sink:
@@ -139,6 +70,13 @@ class Sink:
     def bound(self, spark: SparkSession, output: Output, key: tuple[str, ...] | None) -> Sink:
         """The sink for this output, whose rows have this key, if one is known. Raises if it cannot take them."""
         return self
+
+    def held(self, checkpoint: str, output: str) -> Held | None:
+        """What it holds of an output of a checkpoint; None if nothing. By default it does not know."""
+        return Held(None)
+
+    def prepare(self, checkpoint: str, output: str) -> None:
+        """Makes the place where rows go, before the query starts. What it holds was found to fit the checkpoint."""
 
     def staging_path(self) -> str | None:
         """The path prefix where tasks write Parquet files for it; None if they do not."""
@@ -170,6 +108,7 @@ class ViewSink(Sink):
     about = ('"view"', "kept, and read by query.view(name)")
     how = VIEW
     keeps_weight = True
+    replaces = True
 
     def take(self, changes: OutputChanges) -> None: ...
 
@@ -181,6 +120,7 @@ class Nowhere(Sink):
     about = ('"noop"', "counted only")
     how = COUNT
     keeps_weight = True
+    replaces = True
 
     def take(self, changes: OutputChanges) -> None: ...
 
@@ -208,6 +148,7 @@ class Console(Sink):
     word = "console"
     about = ('"console"', "printed")
     keeps_weight = True
+    replaces = True
 
     def take(self, changes: OutputChanges) -> None:
         table = changes.table()
@@ -225,6 +166,7 @@ class Memory(Sink):
     word = "memory"
     about = ('"memory"', "kept in this process, and read by query.changes(name)")
     keeps_weight = True
+    replaces = True
 
     def take(self, changes: OutputChanges) -> None:
         self.versions[changes.version] = changes.table()
@@ -239,6 +181,8 @@ class Memory(Sink):
 class Changes(Sink):
     """Writes Parquet to a folder `version=…` for each micro-batch, which readers see as a column. Exactly once.
 
+    A version that comes again replaces its folder, whatever its rows are.
+
     Tasks write to a staging folder, and the driver renames it: on a disk, readers see all of a micro-batch or nothing.
     An object store cannot rename: there readers may see some files of a running micro-batch.
 
@@ -252,6 +196,7 @@ class Changes(Sink):
     word = "changes"
     about = ("flo.spark.Changes(path)", "Parquet files of changes")
     keeps_weight = True
+    replaces = True
 
     def __post_init__(self) -> None:
         self.folder = folder(self.path)
@@ -260,6 +205,14 @@ class Changes(Sink):
     @classmethod
     def of_text(cls, rest: str) -> Changes:
         return cls(rest)
+
+    @property
+    def label(self) -> str:
+        return f'Changes("{self.path}")'
+
+    def held(self, checkpoint: str, output: str) -> Held | None:
+        log = ChangeLog.read(self.folder)
+        return Held(log.newest) if log is not None and log.checkpoint == checkpoint else None
 
     def staging_path(self) -> str:
         return f"{self.folder}/{STAGED}/" if isinstance(self.folder, Local) else f"{self.folder}/version="
@@ -282,7 +235,8 @@ class Changes(Sink):
 
     def commit(self, changes: OutputChanges) -> None:
         schema = changes.schema.serialize().to_pybytes().hex()
-        commit_changes(self.folder, ChangeLog(changes.checkpoint, changes.version, schema), self.retention)
+        log = ChangeLog(changes.checkpoint, changes.version, schema, changes.version - 1)
+        commit_changes(self.folder, log, self.retention)
 
     def write_result(self, name: str, result: Any) -> bool:
         _frame(name, result).write.parquet(self.path)
@@ -306,12 +260,13 @@ class SparkSink(Sink):
     """
 
     format: str
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict, repr=False)  # it may have secrets
     keeps_weight: bool = None  # type: ignore[assignment]  # known from the format
 
     about = ("flo.spark.SparkSink(format, options)", "any sink of Spark")
 
     def __post_init__(self) -> None:
+        self._held: Held | None = None
         known = self.format.lower()
         if self.keeps_weight is None:
             self.keeps_weight = known in WITH_COLUMNS
@@ -327,22 +282,55 @@ class SparkSink(Sink):
         return f'SparkSink("{self.format}")'
 
     def bound(self, spark: SparkSession, output: Output, key: tuple[str, ...] | None) -> Sink:
-        """Rejects columns that the format would silently leave out."""
-        known, columns = OF_COLUMNS.get(self.format.lower()), layout_of(rows_of(output)).names
-        lost = [name for name in columns if known is not None and name not in known]
-        if known is not None and lost:
-            raise TypeMismatch(
-                f"the output `{output.name}` has the column `{lost[0]}`, which {self.label} does not write",
-                facts=(("it writes", ", ".join(known)),),
-                instead=(
-                    ("select(…)", "the columns that it writes"),
-                    ('flo.spark.Upsert("kafka", topic)', "all columns as JSON, by their key"),
-                ),
-            )
+        self.expect_columns(output.name, layout_of(rows_of(output)).names)
         return self
 
+    def expect_columns(self, output: str, columns: Sequence[str]) -> None:
+        """Rejects columns that the format would leave out, or fail on."""
+        known = OF_COLUMNS.get(self.format.lower())
+        lost = [name for name in columns if known is not None and name not in known]
+        if known is not None and lost:
+            instead: tuple[tuple[str, str], ...] = (
+                ("select(…)", "the columns that it writes"),
+                ('flo.spark.Upsert("kafka", topic)', "all columns as JSON, by their key"),
+            )
+            if output.endswith(DIVERTED):
+                instead = (
+                    ('SparkSink("json" | "parquet" | "delta", …)', "a format that writes all columns"),
+                    ("lambda rows, version: …", "a function, which may send them on"),
+                )
+            raise TypeMismatch(
+                f"the output `{output}` has the column `{lost[0]}`, which {self.label} does not write",
+                facts=(("it writes", ", ".join(known)),),
+                instead=instead,
+            )
+        if self.format.lower() == "text" and len(columns) > 1:
+            raise TypeMismatch(
+                f"the output `{output}` has {len(columns)} columns, but {self.label} writes one",
+                facts=(("columns", ", ".join(columns)),),
+                instead=(('SparkSink("json" | "csv", …)', "text files with all columns"),),
+            )
+
+    def held(self, checkpoint: str, output: str) -> Held | None:
+        """Delta keeps the version in its log; other formats do not."""
+        if not self._is_delta:
+            return Held(None)
+        table = f"delta.{quoted(str(self.options['path']))}"
+        self._held = held_by_delta(SparkSession.active(), table, f"{checkpoint} {output}")
+        return self._held
+
+    @property
+    def _is_delta(self) -> bool:
+        return self.format.lower() == "delta" and "path" in self.options
+
     def take(self, changes: OutputChanges) -> None:
-        known = {"txnAppId": f"{changes.checkpoint} {changes.output}", "txnVersion": changes.version}
+        identity = f"{changes.checkpoint} {changes.output}"
+        known: dict[str, Any] = {"txnAppId": identity, "txnVersion": changes.version}
+        if self._is_delta:  # a table that was restored remembers later transactions, but not their metadata
+            if self._held is not None and self._held.version == changes.version:
+                return
+            self._held = Held(changes.version, changes.digest)
+            known = {"userMetadata": metadata_of(identity, self._held)}
         self.writer(changes.frame(), changes.weighted, **known).mode("append").save()
 
     def writer(self, frame: DataFrame, weighted: bool, **known: Any) -> DataFrameWriter:
@@ -367,10 +355,3 @@ def repeat_by_weight(frame: DataFrame) -> DataFrame:
     below = sf.raise_error(sf.lit("a row is retracted, but the sink does not keep weights"))
     times = sf.when(weight > 0, weight).otherwise(below).cast("int")
     return frame.withColumn(WEIGHTS, sf.explode(sf.array_repeat(sf.lit(1), times))).drop(WEIGHTS)
-
-
-def forget_parts(folder: str, outputs: list[Output], version: int) -> None:
-    """Removes the files of micro-batches that sinks have taken and that cannot run again."""
-    for output in outputs:
-        if output.how == PARTS and output.to is None:
-            remove_parts(folder, output.name, version)

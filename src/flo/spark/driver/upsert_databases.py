@@ -1,11 +1,14 @@
 """Upserts to a database through ADBC: the rows of a micro-batch and its version in one transaction.
 
-The rows go to a temporary table as Arrow data. The table `flo_versions` has the last version of each checkpoint and
-output: a version that is there already is skipped.
+The rows go to a temporary table as Arrow data. The table `flo_versions` has, for each checkpoint and output, the last
+version with the digest of its changes: a version that comes again is skipped, or corrected if its changes are others.
 """
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,14 +18,47 @@ from typing import Any, ClassVar
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from flo.core.errors import ElementError, FloError, TypeMismatch, UnknownNameError
-from flo.spark.driver.keyed_output import KeyedOutput, Upserting, identity_of
-from flo.spark.driver.sinks import OutputChanges
+from flo.core.errors import ElementError, FloError, TypeMismatch, UnknownNameError, brief
+from flo.spark.driver.keyed_output import KeyedOutput, Upserting, identity_of, missing_changes
+from flo.spark.driver.output_changes import Held, OutputChanges
+from flo.spark.driver.unfit_rows import UnfitRows, find_unfit
 from flo.spark.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
+from flo.tables.io.diverted import INSTEAD, Diverted
 
 STAGED, VERSIONS = "flo_staged", "flo_versions"
 """The temporary table of a micro-batch, and the table of versions."""
+RECORD = {"digest": "string", "key_columns": "string", "target": "string", "row_count": "integer", "unfit": "integer"}
+"""The other columns of the table of versions, and their kinds."""
 t = pa.types
+
+
+@dataclass(frozen=True)
+class Record:
+    """A row of the table of versions: what a table holds of an output."""
+
+    held: Held | None = None
+    target: str | None = None
+    rows: int = 0
+    unfit: int = 0
+    """How many rows of the last version it could not hold."""
+
+    @classmethod
+    def read(cls, cursor: Any) -> Record:
+        """The row that a cursor has; nothing is held if there is none."""
+        names, rows = [column[0] for column in cursor.description], cursor.fetchall()
+        found = dict(zip(names, rows[0], strict=True)) if rows else {}
+        if found.get("version", -1) < 0:
+            return cls()
+        key = found.get("key_columns")
+        held = Held(found["version"], found.get("digest"), None if key is None else tuple(json.loads(key)))
+        return cls(held, found.get("target"), found.get("row_count") or 0, found.get("unfit") or 0)
+
+    def values(self) -> dict[str, str]:
+        """The columns in SQL."""
+        assert self.held is not None
+        texts = {"digest": self.held.digest, "key_columns": json.dumps(self.held.key), "target": self.target}
+        numbers = {"version": self.held.version, "row_count": self.rows, "unfit": self.unfit}
+        return {name: _text(str(each)) for name, each in texts.items()} | {n: str(each) for n, each in numbers.items()}
 
 
 @dataclass(frozen=True)
@@ -59,7 +95,7 @@ class Database(Upserting):
     as_text: ClassVar[tuple[str, ...]] = ()
     """The kinds of columns that are sent as texts, because the driver does not take them."""
 
-    def prepare(self, spark: SparkSession, rows: KeyedOutput) -> None:
+    def expect_fit(self, spark: SparkSession, rows: KeyedOutput) -> None:
         if not rows.key:
             raise TypeMismatch(
                 f"the output `{rows.name}` has one row and no key; a table of {self.kind} needs one",
@@ -67,29 +103,99 @@ class Database(Upserting):
             )
         for field in rows.schema:
             self._type(rows.name, field)
+        self._expect_connector(rows)
+
+    def held(self, identity: str, rows: KeyedOutput) -> Held | None:
+        if not self._has_table(rows, VERSIONS) or not self._has_table(rows, self.name):
+            return None
+        with self._transaction(rows) as cursor:
+            cursor.execute(f"SELECT * FROM {VERSIONS} WHERE id = {_text(identity)}")
+            record = Record.read(cursor)
+            cursor.execute(f"SELECT count(*) FROM (SELECT 1 FROM {self.name} LIMIT 1) AS first_row")
+            is_empty = cursor.fetchall()[0][0] == 0
+        is_other = record.target not in (None, self.target) or (record.rows > 0 and is_empty)
+        return None if is_other else record.held
+
+    def prepare(self, spark: SparkSession, rows: KeyedOutput, identity: str = "") -> None:
+        self.expect_fit(spark, rows)
         with self._transaction(rows) as cursor:
             cursor.execute(self._create(rows))
-            cursor.execute(
-                f"CREATE TABLE IF NOT EXISTS {VERSIONS}"
-                f" (id {self._word('string')} PRIMARY KEY, version {self._word('integer')})"
-            )
+            id_column = f"id {self._word('string')} PRIMARY KEY"
+            cursor.execute(f"CREATE TABLE IF NOT EXISTS {VERSIONS} ({id_column}, version {self._word('integer')})")
+            cursor.execute(f"SELECT * FROM {VERSIONS} WHERE version < -1")
+            known = {column[0] for column in cursor.description}
+            cursor.fetchall()
+            for name, kind in RECORD.items():  # which earlier versions of Flo did not have
+                if name not in known:
+                    cursor.execute(f"ALTER TABLE {VERSIONS} ADD COLUMN {name} {self._word(kind)}")
         with self._transaction(rows, commits=False) as cursor:  # fails if the table does not fit
             self._apply(cursor, rows, rows.latest.of(rows.schema.empty_table()))
 
     def write(self, changes: OutputChanges, rows: KeyedOutput) -> None:
-        if not changes.files:
+        if not changes.digest and not changes.earlier:
             return
         latest = rows.table(changes)
         self._expect_no_null_keys(rows, latest)
+        try:
+            record = self._write(changes, rows, None)
+        except FloError:
+            raise
+        except Exception as error:
+            with self._transaction(rows) as cursor:
+                missing = missing_changes(changes, self._lock_record(cursor, changes).held)
+            unfit = find_unfit(rows, rows.table(missing or changes), lambda part: self._try(rows, part))
+            if unfit is None or not unfit.rows:
+                raise
+            if changes.unfit is None:
+                raise self._unfit_error(rows, unfit) from error
+            record = self._write(changes, rows, unfit)
+        if record.unfit and changes.unfit is not None:  # it may have them since an attempt that was not committed
+            unfit = find_unfit(rows, latest, lambda part: self._try(rows, part)) or UnfitRows()
+            for row, reason, columns in zip(unfit.rows, unfit.reasons, unfit.columns, strict=True):
+                what = f"the value of {columns}" if columns else "the row"
+                changes.unfit.append(Diverted(row, f"{self.kind} cannot hold {what}: {reason}"))
+
+    def _write(self, changes: OutputChanges, rows: KeyedOutput, unfit: UnfitRows | None) -> Record:
+        """Writes what the table lacks, and the record of it, in one transaction."""
         with self._transaction(rows) as cursor:
-            identity = identity_of(changes).replace("'", "''")
-            cursor.execute(
-                f"INSERT INTO {VERSIONS} VALUES ('{identity}', {changes.version})"
-                f" ON CONFLICT (id) DO UPDATE SET version = excluded.version"
-                f" WHERE {VERSIONS}.version < excluded.version RETURNING version"
-            )
-            if cursor.fetchall():  # otherwise it has this version
+            record = self._lock_record(cursor, changes)
+            missing = missing_changes(changes, record.held)
+            if missing is None:
+                return record
+            latest = rows.table(missing) if unfit is None else unfit.fitting
+            self._apply(cursor, rows, latest)
+            kinds = Counter(latest[CHANGE].to_pylist())
+            held = Held(changes.version, changes.digest, rows.key)
+            count = max(0, record.rows + kinds[INSERT] - kinds[DELETE])
+            record = Record(held, self.target, count, 0 if unfit is None else len(unfit.rows))
+            values = ", ".join(f"{name} = {value}" for name, value in record.values().items())
+            cursor.execute(f"UPDATE {VERSIONS} SET {values} WHERE id = {_text(_identity(changes))}")
+            return record
+
+    def _lock_record(self, cursor: Any, changes: OutputChanges) -> Record:
+        """The record of an output, which no other transaction changes until this one ends."""
+        cursor.execute(
+            f"INSERT INTO {VERSIONS} (id, version) VALUES ({_text(_identity(changes))}, -1)"
+            f" ON CONFLICT (id) DO UPDATE SET version = {VERSIONS}.version RETURNING *"
+        )
+        return Record.read(cursor)
+
+    def _try(self, rows: KeyedOutput, latest: pa.Table) -> str | None:
+        """Writes rows and takes them back; returns why that fails, if it does."""
+        try:
+            with self._transaction(rows, commits=False) as cursor:
                 self._apply(cursor, rows, latest)
+        except Exception as error:
+            return str(error).strip().splitlines()[0]
+        return None
+
+    def _unfit_error(self, rows: KeyedOutput, unfit: UnfitRows) -> ElementError:
+        facts = (("row", brief(unfit.rows[0], 500)), ("column", unfit.columns[0]), (self.kind, unfit.reasons[0]))
+        return ElementError(
+            f"a row of the output `{rows.name}` cannot go to the table {self.target} of {self.kind}",
+            facts=tuple((label, text) for label, text in facts if text),
+            instead=(("filter(…), or another column type", "keeps such rows out"), *INSTEAD),
+        )
 
     def _expect_no_null_keys(self, rows: KeyedOutput, latest: pa.Table) -> None:
         """Raises if a key has a null, which no key of a database may have."""
@@ -163,9 +269,19 @@ class Database(Upserting):
         name = _quoted(field.name)
         return f"CAST({name} AS {self._type('', field)})" if kind_of(field.type) in self.as_text else name
 
-    @contextmanager
-    def _transaction(self, rows: KeyedOutput, commits: bool = True) -> Iterator[Any]:
-        """A cursor whose statements take effect together, at the end."""
+    def _has_table(self, rows: KeyedOutput, name: str) -> bool:
+        try:
+            with self._transaction(rows, commits=False) as cursor:
+                cursor.execute(f"SELECT 1 FROM {name} WHERE 1 = 0")
+                cursor.fetchall()
+        except FloError:
+            raise
+        except Exception:
+            return False
+        return True
+
+    def _expect_connector(self, rows: KeyedOutput) -> Any:
+        """The function that connects. Raises if it is not installed, or if there is no address."""
         try:
             connect = import_module(self.module).connect
         except ImportError as error:
@@ -178,7 +294,18 @@ class Database(Upserting):
                 f'the options of Upsert("{self.kind}", …) for the output `{rows.name}` have no `uri`',
                 instead=((f'Upsert("{self.kind}", "{self.target}", {{"uri": "…"}})', "says where the database is"),),
             )
-        connection = connect(self.options["uri"])
+        return connect
+
+    @contextmanager
+    def _transaction(self, rows: KeyedOutput, commits: bool = True) -> Iterator[Any]:
+        """A cursor whose statements take effect together, at the end."""
+        try:
+            connection = self._expect_connector(rows)(self.options["uri"])
+        except FloError:
+            raise
+        except Exception as error:
+            why = without_secrets(str(error), str(self.options["uri"]))
+            raise FloError(f"the output `{rows.name}` cannot reach the {self.kind} database: {why}") from None
         try:
             with connection.cursor() as cursor:
                 yield cursor
@@ -213,6 +340,23 @@ class DuckDB(Database):
 
     kind = "duckdb"
     module, package = "adbc_driver_duckdb.dbapi", "duckdb, which has the driver, and adbc-driver-manager"
+
+
+def _identity(changes: OutputChanges) -> str:
+    return identity_of(changes.checkpoint, changes.output)
+
+
+def _text(value: str) -> str:
+    """A text in SQL."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def without_secrets(message: str, uri: str) -> str:
+    """The first line of a message, without the address and the password in it."""
+    secrets = [uri, *re.findall(r"://[^:/@]*:([^@]*)@", uri), *re.findall(r"password=([^&\s]+)", uri)]
+    for secret in filter(None, secrets):
+        message = message.replace(secret, "…")
+    return message.strip().splitlines()[0] if message.strip() else "no reason is known"
 
 
 def _quoted(name: str) -> str:

@@ -15,21 +15,27 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
-from flo.core.errors import FloError, TypeMismatch
-from flo.spark.driver.keyed_output import KeyedOutput, Upserting, expect_format, identity_of
-from flo.spark.driver.sinks import OutputChanges
+from flo.core.errors import FloError, TypeMismatch, UnknownNameError, brief
+from flo.spark.driver.delta_history import held_by_delta, metadata_of
+from flo.spark.driver.keyed_output import KeyedOutput, Upserting, expect_format, identity_of, missing_changes
+from flo.spark.driver.output_changes import Held, OutputChanges
 from flo.spark.session import hold_settings
 from flo.spark.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
 from flo.sql.catalyst import quoted
 
 TWICE = re.compile("two rows of the output have the key (.*) in the table")
 """The message that MERGE raises for a declared key that has a row already: the key as JSON."""
+MARK = "flo."
+"""The prefix of the property of a table that an output of a checkpoint goes to. Commits may be forgotten."""
+NAME = ("target", "must be the name of a table that the catalogs of the session can make or have")
 EXTENSIONS = ("spark.sql.extensions", "the setting that lets SQL change such tables: see docs/connectors.md")
 
 
 class MergedTable(Upserting):
     """A table that MERGE can change."""
 
+    last: Held | None = None
+    """What the table holds, as far as it was read or written."""
     holds_source: ClassVar[bool] = False
     """Whether its MERGE holds the rows that it reads more than once."""
 
@@ -38,17 +44,50 @@ class MergedTable(Upserting):
         """The table in SQL."""
         return self.target
 
-    def prepare(self, spark: SparkSession, rows: KeyedOutput) -> None:
+    def expect_fit(self, spark: SparkSession, rows: KeyedOutput) -> None:
         expect_format(spark, self.kind)
+        parser = spark._jsparkSession.sessionState().sqlParser()
+        try:
+            parser.parseMultipartIdentifier(self.name)
+        except (PySparkException, Py4JJavaError):
+            raise UnknownNameError(
+                f"`target` of Upsert for the output `{rows.name}` must be the name of a {self.kind} table;"
+                f" got {brief(self.target)}",
+                instead=(("`…`", "around each part of the name that has other characters than letters, digits and _"),),
+            ) from None
+
+    def held(self, identity: str, rows: KeyedOutput) -> Held | None:
+        try:
+            self.spark.table(self.name)
+            marks = {row.key: row.value for row in self.spark.sql(f"SHOW TBLPROPERTIES {self.name}").collect()}
+        except PySparkException:
+            return None
+        self.last = self.find_held(self.spark, identity)
+        if self.last.version is None and f"{MARK}{identity}" not in marks:
+            self.last = None  # another table of the name
+        return self.last
+
+    @abstractmethod
+    def find_held(self, spark: SparkSession, identity: str) -> Held:
+        """What the table holds, by the commit that wrote it. Its version is None if there is no such commit."""
+
+    def prepare(self, spark: SparkSession, rows: KeyedOutput, identity: str = "") -> None:
+        self.spark = spark
         columns = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in rows.spark_schema)
+        mark = sql_text(f"{MARK}{identity}")
         try:
             spark.sql(f"CREATE TABLE IF NOT EXISTS {self.name} ({columns}) USING {self.kind}")
             found = spark.table(self.name).columns
+            if identity and not any(
+                row.key == f"{MARK}{identity}" for row in spark.sql(f"SHOW TBLPROPERTIES {self.name}").collect()
+            ):
+                spark.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({mark} = 'yes')")
         except PySparkException as error:
             first = str(error).strip().splitlines()[0]
+            extended = self.kind in (spark.conf.get("spark.sql.extensions", None) or "").lower()
             raise FloError(
                 f"the output `{rows.name}` cannot go to the {self.kind} table {self.target}: {first}",
-                instead=(EXTENSIONS,),
+                instead=(NAME if extended else EXTENSIONS,),
             ) from error
         missing = [name for name in rows.schema.names if name not in found]
         if missing:
@@ -58,15 +97,22 @@ class MergedTable(Upserting):
             )
 
     def write(self, changes: OutputChanges, rows: KeyedOutput) -> None:
-        if not changes.files or self.has(changes):
+        identity = identity_of(changes.checkpoint, changes.output)
+        missing = missing_changes(changes, self.last)
+        if missing is None:
             return
+        held = Held(changes.version, changes.digest, rows.key)
+        self._merge(missing, rows, self.settings(identity, held, rows.reads_itself(missing)))
+        self.last = held
+
+    def _merge(self, changes: OutputChanges, rows: KeyedOutput, settings: Mapping[str, str | None]) -> None:
         view = f"flo_{uuid4().hex}"
         latest, few = rows.frame(changes), rows.reads_itself(changes)
         if not few and not self.holds_source:
             latest.persist()  # MERGE reads it more than once
         try:
             latest.createOrReplaceTempView(view)
-            with hold_settings(changes.spark, self.settings(changes, few)):
+            with hold_settings(changes.spark, settings):
                 changes.spark.sql(merge_statement(self.name, view, rows))
         except (PySparkException, Py4JJavaError) as error:
             found = TWICE.search(str(error))
@@ -79,17 +125,13 @@ class MergedTable(Upserting):
             changes.spark.catalog.dropTempView(view)
             latest.unpersist()
 
-    def has(self, changes: OutputChanges) -> bool:
-        """Whether the table has this version already, as far as Flo must ask."""
-        return False
-
     @abstractmethod
-    def settings(self, changes: OutputChanges, few: bool) -> Mapping[str, str | None]:
-        """The settings of the session by which the version goes into the commit. `few` changes are in this process."""
+    def settings(self, identity: str, held: Held, few: bool) -> Mapping[str, str | None]:
+        """The settings of the session by which a commit says what the table holds. `few` changes are here."""
 
 
 class DeltaTable(MergedTable):
-    """A Delta table, by its name or its path. Delta skips a version that it has committed for the application id."""
+    """A Delta table, by its name or its path. The metadata of its commits have the version."""
 
     kind = "delta"
     holds_source = True
@@ -98,11 +140,13 @@ class DeltaTable(MergedTable):
     def name(self) -> str:
         return f"delta.{quoted(self.target)}" if "/" in self.target else self.target
 
-    def settings(self, changes: OutputChanges, few: bool) -> Mapping[str, str | None]:
+    def find_held(self, spark: SparkSession, identity: str) -> Held:
+        return held_by_delta(spark, self.name, identity) or Held(None)
+
+    def settings(self, identity: str, held: Held, few: bool) -> Mapping[str, str | None]:
         of = "spark.databricks.delta."
         return {
-            f"{of}write.txnAppId": identity_of(changes),
-            f"{of}write.txnVersion": str(changes.version),
+            f"{of}commitInfo.userMetadata": metadata_of(identity, held),
             f"{of}merge.materializeSource": "none" if few else "auto",
         }
 
@@ -111,27 +155,29 @@ class IcebergTable(MergedTable):
     """An Iceberg table, by its name. Its snapshots have the version as a property."""
 
     kind = "iceberg"
-    session: SparkSession
-    """The user's session. Micro-batches run in a copy of it."""
-
-    def prepare(self, spark: SparkSession, rows: KeyedOutput) -> None:
-        super().prepare(spark, rows)
-        self.session = spark
 
     def write(self, changes: OutputChanges, rows: KeyedOutput) -> None:
         super().write(changes, rows)
         # each session has a cache of tables, which commits of other sessions do not change
-        self.session.catalog.refreshTable(self.name)
+        self.spark.catalog.refreshTable(self.name)
 
-    def settings(self, changes: OutputChanges, few: bool) -> Mapping[str, str | None]:
+    def settings(self, identity: str, held: Held, few: bool) -> Mapping[str, str | None]:
         of = "spark.sql.iceberg.snapshot-property."
-        return {f"{of}flo-id": identity_of(changes), f"{of}flo-version": str(changes.version)}
+        properties = {"flo-id": identity, "flo-version": str(held.version), "flo-digest": held.digest}
+        return {f"{of}{name}": value for name, value in properties.items()} | {f"{of}flo-key": json.dumps(held.key)}
 
-    def has(self, changes: OutputChanges) -> bool:
+    def find_held(self, spark: SparkSession, identity: str) -> Held:
+        """What the newest snapshot of the output says. Those that were rolled back do not count."""
+        spark.catalog.refreshTable(self.name)
+        made, history = spark.table(f"{self.name}.snapshots"), spark.table(f"{self.name}.history")
+        valid = made.join(history.where("is_current_ancestor").select("snapshot_id"), "snapshot_id", "left_semi")
         summary = sf.col("summary")
-        own = changes.spark.table(f"{self.name}.snapshots").where(summary["flo-id"] == identity_of(changes))
-        found = own.agg(sf.max(summary["flo-version"].cast("long"))).collect()[0][0]
-        return found is not None and found >= changes.version
+        own = valid.where(summary["flo-id"] == identity).orderBy(sf.col("committed_at").desc()).limit(1)
+        for row in own.select("summary").collect():
+            key = row.summary.get("flo-key")
+            known = tuple(json.loads(key)) if key else None
+            return Held(int(row.summary["flo-version"]), row.summary.get("flo-digest"), known)
+        return Held(None)
 
 
 def merge_statement(table: str, view: str, rows: KeyedOutput) -> str:
@@ -157,3 +203,8 @@ def merge_statement(table: str, view: str, rows: KeyedOutput) -> str:
 def _equal(field: pa.Field) -> str:
     """Whether a column of the key has the same value in the table. Nulls are equal."""
     return f"t.{quoted(field.name)} {'<=>' if field.nullable else '='} s.{quoted(field.name)}"
+
+
+def sql_text(value: str) -> str:
+    """A text in the SQL of Spark."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -7,22 +7,32 @@ version they are.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, SparkSession
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from flo.core.errors import FloError
+from flo.core.errors import ElementError, FloError, brief
 from flo.spark.driver.keyed_output import KeyedOutput, Upserting, expect_format, identity_of
-from flo.spark.driver.sinks import OutputChanges
+from flo.spark.driver.output_changes import Held, OutputChanges
 from flo.spark.tasks.latest_rows import CHANGE, DELETE
 from flo.sql.catalyst import quoted
+from flo.tables.io.diverted import INSTEAD, Diverted
 
 SERVERS = "kafka.bootstrap.servers"
 KEY, VALUE = "key", "value"
-ID, VERSION = "flo-id", "flo-version"
-"""The headers of a message: the id of the checkpoint with the output, and the version."""
+ID, VERSION, DIGEST = "flo-id", "flo-version", "flo-digest"
+"""The headers of a message: the id of the checkpoint with the output, the version, and the digest of its changes."""
+TOO_LARGE = "RecordTooLargeException"
+LIMIT, OVERHEAD = "kafka.max.request.size", 512
+"""The option that limits the size of a request, and how many bytes a message has besides its key and value, at most."""
+LAST = 50
+"""How many of the last messages of each partition are read to see which version a topic holds."""
 
 
 class KafkaTopic(Upserting):
@@ -31,7 +41,7 @@ class KafkaTopic(Upserting):
     kind = "kafka"
     checks_declared = False
 
-    def prepare(self, spark: SparkSession, rows: KeyedOutput) -> None:
+    def expect_fit(self, spark: SparkSession, rows: KeyedOutput) -> None:
         if SERVERS not in self.options:
             raise FloError(
                 f'the options of Upsert("kafka", …) for the output `{rows.name}` have no `{SERVERS}`',
@@ -39,20 +49,99 @@ class KafkaTopic(Upserting):
             )
         expect_format(spark, self.kind)
 
+    def held(self, identity: str, rows: KeyedOutput) -> Held | None:
+        """What the last messages say. A topic that never had a message holds nothing; older ones may have expired."""
+        ends = self._end_offsets()
+        if not any(ends.values()):
+            return None
+        start = {str(partition): max(0, end - LAST) for partition, end in ends.items()}
+        options = {**self.options, "includeHeaders": "true", "failOnDataLoss": "false"}
+        options |= {"subscribe": self.target, "startingOffsets": json.dumps({self.target: start})}
+        frame = self.spark.read.format(self.kind).options(**options).load()
+        last: tuple[Any, Held] | None = None
+        for row in frame.select("headers", "timestamp", "offset").collect():
+            headers = {each.key: bytes(each.value or b"").decode(errors="replace") for each in row.headers or ()}
+            if headers.get(ID) == identity:
+                order = (int(headers[VERSION]), row.timestamp, row.offset)
+                if last is None or order > last[0]:
+                    last = (order, Held(order[0], headers.get(DIGEST)))
+        return Held(None) if last is None else last[1]
+
+    def _end_offsets(self) -> dict[int, int]:
+        """The offset after the last message of each partition; nothing if the topic does not exist."""
+        jvm: Any = self.spark._jvm
+        own = {name.removeprefix("kafka."): str(value) for name, value in self.options.items() if "kafka." in name}
+        client = jvm.org.apache.kafka.clients.admin.Admin.create(own)
+        try:
+            return self._read_end_offsets(jvm, client)
+        except Py4JJavaError as error:
+            why = str(error.java_exception.toString())
+            raise FloError(f"the topic {self.target} of Kafka cannot be read: {why}") from error
+        finally:
+            client.close()
+
+    def _read_end_offsets(self, jvm: Any, client: Any) -> dict[int, int]:
+        if not client.listTopics().names().get().contains(self.target):
+            return {}
+        topic = client.describeTopics([self.target]).allTopicNames().get().get(self.target)
+        of = jvm.org.apache.kafka.common.TopicPartition
+        wanted = [of(self.target, each.partition()) for each in topic.partitions()]
+        asked = jvm.java.util.HashMap()
+        for partition in wanted:
+            asked.put(partition, jvm.org.apache.kafka.clients.admin.OffsetSpec.latest())
+        offsets = client.listOffsets(asked).all().get()
+        return {partition.partition(): offsets.get(partition).offset() for partition in wanted}
+
+    def prepare(self, spark: SparkSession, rows: KeyedOutput, identity: str = "") -> None:
+        """The broker makes the topic with the first message, if it is set up to."""
+
     def write(self, changes: OutputChanges, rows: KeyedOutput) -> None:
-        if not changes.files:
+        """Sends the messages of a micro-batch, after those that undo an earlier attempt with other changes."""
+        for attempt in changes.earlier:
+            self._send(changes.reverting(attempt), changes, rows)
+        self._send(changes, changes, rows)
+
+    def _send(self, sent: OutputChanges, changes: OutputChanges, rows: KeyedOutput) -> None:
+        if not sent.digest:
             return
         given = sf.col(CHANGE)
         if is_message(rows):
             key, value = sf.col(KEY), sf.col(VALUE)
         else:
             key, value = _json(rows.key), _json(rows.schema.names)
-        messages = rows.frame(changes).select(
+        headers = {ID: identity_of(changes.checkpoint, changes.output), VERSION: str(changes.version)}
+        headers[DIGEST] = changes.digest
+        messages = rows.frame(sent).select(
             key.cast("binary").alias(KEY),
             sf.when(given != DELETE, value.cast("binary")).alias(VALUE),
-            sf.array(_header(ID, identity_of(changes)), _header(VERSION, str(changes.version))).alias("headers"),
+            sf.array(*(_header(name, value) for name, value in headers.items())).alias("headers"),
         )
+        try:
+            self._save(messages)
+        except (PySparkException, Py4JJavaError) as error:
+            if TOO_LARGE not in str(error):
+                raise
+            self._save(self._without_unfit(messages, changes, error))
+
+    def _save(self, messages: DataFrame) -> None:
         messages.write.format(self.kind).options(**self.options).option("topic", self.target).save()
+
+    def _without_unfit(self, messages: DataFrame, changes: OutputChanges, error: Exception) -> DataFrame:
+        """The messages, with a deletion instead of each that is too large, which is diverted."""
+        limit = int(self.options.get(LIMIT, 1 << 20)) - OVERHEAD
+        size = sf.length(KEY) + sf.coalesce(sf.length(VALUE), sf.lit(0))
+        keys = [bytes(row.key) for row in messages.where(size > limit).select(KEY).collect()]
+        if not keys or changes.unfit is None:
+            row = keys[0].decode(errors="replace") if keys else "not known: the broker has a smaller limit"
+            raise ElementError(
+                f"a row of `{changes.output}` cannot go to the topic {self.target}: its message is too large",
+                facts=(("key", brief(row, 500)),),
+                instead=((f'{{"{LIMIT}": "…"}}', "for larger messages, as far as the broker takes them"), *INSTEAD),
+            ) from error
+        known = {each.row for each in changes.unfit}
+        rows = [row for row in (key.decode(errors="replace") for key in keys) if row not in known]
+        changes.unfit.extend(Diverted(row, f"its message is larger than {LIMIT} allows") for row in rows)
+        return messages.withColumn(VALUE, sf.when(size <= limit, sf.col(VALUE)))
 
 
 def is_message(rows: KeyedOutput) -> bool:

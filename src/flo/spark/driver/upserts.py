@@ -9,8 +9,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, brief
-from flo.spark.driver.keyed_output import KeyedOutput, Upserting
-from flo.spark.driver.sinks import OutputChanges, Sink
+from flo.spark.driver.keyed_output import KeyedOutput, Upserting, identity_of
+from flo.spark.driver.output_changes import Held, OutputChanges
+from flo.spark.driver.sink_versions import expect_key
+from flo.spark.driver.sinks import Sink
 from flo.spark.driver.upsert_databases import DuckDB, PostgreSQL, SQLite
 from flo.spark.driver.upsert_tables import DeltaTable, IcebergTable
 from flo.spark.driver.upsert_topics import KafkaTopic
@@ -36,13 +38,14 @@ class Upsert(Sink):
 
     kind: str
     target: str
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict, repr=False)  # an address may have a password
     key: str | Sequence[str] | None = None
-    rows: KeyedOutput | None = field(default=None, init=False)
+    rows: KeyedOutput | None = field(default=None, init=False, repr=False)
     """The output that it was bound to."""
 
     about = ("flo.spark.Upsert(kind, target)", "rows replaced and deleted by their keys, in a table or a topic")
     keeps_weight = True
+    corrects = True
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -68,12 +71,24 @@ class Upsert(Sink):
                 facts=(("declared", ", ".join(rows.key)), ("known", ", ".join(key or ()) or "no key")),
                 instead=((".distinct(on=…)", "one row for each key"), (".group_by(…).agg(…)", "one for each group")),
             )
+        self._to.expect_fit(spark, rows)
         found = replace(self)
-        found.rows = rows
-        found._to.prepare(spark, rows)
+        found.rows, found._to.spark = rows, spark
         return found
 
+    def held(self, checkpoint: str, output: str) -> Held | None:
+        rows = self._bound_rows()
+        held = self._to.held(identity_of(checkpoint, output), rows)
+        expect_key(output, self, held, rows.key)
+        return held
+
+    def prepare(self, checkpoint: str, output: str) -> None:
+        self._to.prepare(self._to.spark, self._bound_rows(), identity_of(checkpoint, output))
+
     def take(self, changes: OutputChanges) -> None:
+        self._to.write(changes, self._bound_rows())
+
+    def _bound_rows(self) -> KeyedOutput:
         if self.rows is None:
             raise FloError(f"{self.label} takes rows of an output that it was bound to, by `start`")
-        self._to.write(changes, self.rows)
+        return self.rows

@@ -1,7 +1,8 @@
 """Files that tasks write for the driver: the changes of outputs, and the rows that inputs divert.
 
-A task that runs again writes the same files again. Changes are named by version and shard, diverted rows by their
-content. The driver decides which files count, so files of a failed attempt do no harm.
+A task that runs again writes the same files again. They are named by their content, so an attempt with other rows
+leaves those of an earlier one as they are: a sink may have taken them. The driver decides which files count, so files
+of a failed attempt do no harm.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from flo.tables.checkpoint.store import (
     write_sealed,
 )
 from flo.tables.io.diverted import SCHEMA, Diverted, DivertedRows
-from flo.tables.io.fitting import table_of
 
 if TYPE_CHECKING:
     from flo.spark.tasks.context import MicroBatch
@@ -47,17 +47,17 @@ class Output:
     """Path prefix of the Parquet files that tasks write for the sink; None if the sink reads Flo's own files."""
 
 
-def part_name(name: str, version: int, shard: int) -> str:
-    """The file with the changes of an output in one micro-batch and one shard."""
-    return f"{OUTPUTS}/{name}/{version:08}/{shard:05}.arrow"
+def write_part(where: str, name: str, version: int, number: int, table: pa.Table, writes: Writes) -> str | None:
+    """Writes the changes of an output in one micro-batch and one shard, atomically. Returns the name of the file.
 
-
-def write_part(where: str, name: str, version: int, shard: int, value: Any, writes: Writes) -> bool:
-    """Writes the changes of an output in one micro-batch and one shard, atomically. Returns whether there are any."""
-    table = table_of(value)
-    if table.num_rows:
-        folder(where).writing_together(writes).write(part_name(name, version, shard), encode_file(table))
-    return bool(table.num_rows)
+    The rows of a view for a new sink are in files of the same kind. Without rows there is no file.
+    """
+    if not table.num_rows:
+        return None
+    data = encode_file(table)
+    file = f"{OUTPUTS}/{name}/{version:08}/{number:05}-{_digest(data)}.arrow"
+    folder(where).writing_together(writes).write(file, data)
+    return file
 
 
 def encode_file(table: pa.Table) -> pa.Buffer:
@@ -68,25 +68,22 @@ def encode_file(table: pa.Table) -> pa.Buffer:
     return sink.getvalue()
 
 
-def write_parquet(to: str, batch: MicroBatch, shard: int, value: Any, writes: Writes) -> bool:
+def write_parquet(to: str, batch: MicroBatch, shard: int, table: pa.Table, writes: Writes) -> str | None:
     """The same as a Parquet file. Shard 0 always writes one, so that a micro-batch without changes leaves a file."""
-    table, files, name = table_of(value), folder(f"{to}{batch.version:08}"), f"{shard:05}-of-{batch.shards:05}.parquet"
+    files, name = folder(f"{to}{batch.version:08}"), f"{shard:05}-of-{batch.shards:05}.parquet"
     if not table.num_rows and shard != 0:
-        return False
+        return None
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink)
     files.writing_together(writes).write(name, sink.getvalue())
-    return True
+    return name
 
 
-def remove_stale_parts(output: Output, batch: MicroBatch, task: int, written: Iterable[int]) -> None:
-    """Removes files of a failed attempt at this micro-batch: those of this task's shards that were not written now."""
-    fresh = set(written)
-    into = f"{batch.folder}/{OUTPUTS}/{output.name}/" if output.to is None else output.to
-    files = folder(f"{into}{batch.version:08}")
+def remove_stale_files(to: str, batch: MicroBatch, task: int, written: Iterable[str]) -> None:
+    """Removes Parquet files of a failed attempt at this micro-batch: of this task's shards, but not written now."""
+    fresh, files = set(written), folder(f"{to}{batch.version:08}")
     for name in files.names(""):
-        shard = int(name[:5])
-        if shard % batch.tasks == task and shard not in fresh:
+        if int(name[:5]) % batch.tasks == task and name not in fresh:
             files.remove(name)
 
 

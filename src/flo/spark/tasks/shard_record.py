@@ -15,6 +15,7 @@ from flo.columns.indices import one_chunk
 from flo.core.collection import Value
 from flo.core.errors import ElementError
 from flo.spark.tasks.output_files import PARTS, VIEW, Output, write_parquet, write_part
+from flo.tables.io.fitting import table_of
 from flo.tables.state.run import run_of
 from flo.tables.state.trace import Trace, with_weights
 from flo.tables.values import WEIGHT, Columns, Rows, is_ordered, layout_of
@@ -115,17 +116,17 @@ class ShardRecord:
 
     def add_changes(
         self, output: Output, value: Value, batch: MicroBatch, shard: int, writes: Writes
-    ) -> tuple[int, bool]:
-        """Adds the changes of an output to its view or file; returns the number of rows, and whether a file exists.
+    ) -> tuple[int, str | None]:
+        """Adds the changes of an output to its view or file; returns the number of rows, and the name of the file.
 
         The file is there when `writes` are finished."""
-        written = False
+        written = None
         if output.how == VIEW:
             self._add_to_view(output, value)
-        elif output.how == PARTS and output.to is None:
-            written = write_part(batch.folder, output.name, batch.version, shard, value, writes)
-        elif output.how == PARTS:
-            written = write_parquet(str(output.to), batch, shard, value, writes)
+        elif output.how == PARTS and isinstance(value, Rows) and output.to is None:
+            written = write_part(batch.folder, output.name, batch.version, shard, table_of(value), writes)
+        elif output.how == PARTS and isinstance(value, Rows):
+            written = write_parquet(str(output.to), batch, shard, table_of(value), writes)
         return (value.table.num_rows if isinstance(value, Rows) else value.size()), written
 
     def _add_to_view(self, output: Output, value: Value) -> None:

@@ -22,7 +22,7 @@ from flo.spark.tasks import context
 from flo.spark.tasks.blobs import REPORT, Blob, read_blobs, report_blob, size_of, unpack_table, unpickle
 from flo.spark.tasks.context import Code, MicroBatch
 from flo.spark.tasks.input_task import InnerRows, make_inner_stream
-from flo.spark.tasks.output_files import PARTS, remove_stale_parts
+from flo.spark.tasks.output_files import remove_stale_files
 from flo.spark.tasks.sending import Sender, end_blobs, without_end
 from flo.spark.tasks.shard_record import ShardRecord
 from flo.spark.tasks.state import BLANK, Shard, StateVersions
@@ -105,8 +105,8 @@ class StageTask:
             else:
                 raise EngineError(f"stream {stream} ended in {count} of {len(shards)} shards; expected all of them")
         for output in outputs:
-            if output.how == PARTS and output.stream in stage.outputs:
-                remove_stale_parts(output, self.batch, task, report.files.get(output.name, ()))
+            if output.to is not None and output.stream in stage.outputs:
+                remove_stale_files(output.to, self.batch, task, report.files.get(output.name, ()))
         yield report_blob(task, task, report.as_dict())
 
     def _ended_deliveries(self, stage: Stage, received: list[Blob]) -> set[int]:
@@ -177,8 +177,8 @@ class StageTask:
                 report.ended_streams[stream] = report.ended_streams.get(stream, 0) + 1
             for output in here:
                 if output.stream == stream:
-                    rows, has_file = record.add_changes(output, value, self.batch, number, writes)
-                    report.add(output.name, number, finished, rows, has_file)
+                    rows, file = record.add_changes(output, value, self.batch, number, writes)
+                    report.add(output.name, number, finished, rows, file)
         if number == 0:
             report.ended_deliveries = sorted(record.ended)
         if number in report.shards:
@@ -278,8 +278,8 @@ class TaskReport:
     """Bytes that it received, for its stage or a later one."""
     rows: dict[str, int] = field(default_factory=dict)
     """Rows of changes by output."""
-    files: dict[str, list[int]] = field(default_factory=dict)
-    """By output, the shards that have written a file of changes."""
+    files: dict[str, list[str]] = field(default_factory=dict)
+    """By output, the files of changes that its shards have written."""
     ended_outputs: dict[str, bool] = field(default_factory=dict)
     """By output, whether it has ended. Shard 0 says so for all: a stream ends in all shards in the same micro-batch."""
     ended_streams: dict[int, int] = field(default_factory=dict)
@@ -292,10 +292,10 @@ class TaskReport:
     """Rows that its shards received for this stage."""
     started: float = field(default_factory=time.monotonic)
 
-    def add(self, output: str, shard: int, finished: bool, rows: int, has_file: bool) -> None:
+    def add(self, output: str, shard: int, finished: bool, rows: int, file: str | None) -> None:
         self.rows[output] = self.rows.get(output, 0) + rows
-        if has_file:
-            self.files.setdefault(output, []).append(shard)
+        if file is not None:
+            self.files.setdefault(output, []).append(file)
         if shard == 0:
             self.ended_outputs[output] = finished
 

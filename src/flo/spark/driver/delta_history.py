@@ -1,0 +1,52 @@
+"""What a Delta table holds of an output: the metadata of a commit says it, beside the rows."""
+
+from __future__ import annotations
+
+import json
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from flo.spark.driver.output_changes import Held
+
+RECENT = 100
+"""How many commits are looked at first."""
+
+
+def metadata_of(identity: str, held: Held) -> str:
+    """The metadata of a commit that makes a table hold this."""
+    return json.dumps({"flo": identity, "version": held.version, "digest": held.digest, "key": held.key})
+
+
+def held_by_delta(spark: SparkSession, table: str, identity: str) -> Held | None:
+    """What a Delta table holds; None if it does not exist. A table without such a commit does not know."""
+    for most in (f" LIMIT {RECENT}", ""):
+        try:
+            history = spark.sql(f"DESCRIBE HISTORY {table}{most}").collect()
+        except PySparkException:
+            return None
+        wanted: int | None = None
+        """The version that the table was restored to: what came after it does not count."""
+        for row in sorted(history, key=lambda row: -int(row.version)):
+            if wanted is not None and row.version > wanted:
+                continue
+            if row.operation == "RESTORE" and "version" in (row.operationParameters or {}):
+                wanted = int(row.operationParameters["version"])
+                continue
+            held = _read(row.userMetadata, identity)
+            if held is not None:
+                return held
+        if len(history) < RECENT:
+            break
+    return Held(None)
+
+
+def _read(metadata: str | None, identity: str) -> Held | None:
+    try:
+        content = json.loads(metadata or "")
+        if content["flo"] != identity:
+            return None
+        key = content["key"]
+        return Held(content["version"], content["digest"], None if key is None else tuple(key))
+    except (ValueError, KeyError, TypeError):  # the metadata of others
+        return None

@@ -1,0 +1,222 @@
+"""Giving changes to sinks: what each of them gets in a micro-batch, so that it ends up with what the output has.
+
+- A sink that is new to an output that was a view gets the rows of the view first.
+- A sink that was given other changes of the same version, because the micro-batch runs again with a corrected function,
+  gets the difference: at once if it knows what it has, otherwise with the next version.
+- A row that a sink cannot hold is diverted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import replace
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from flo.spark.checkpoint.commits import committed_versions, read_given, record_given
+from flo.spark.checkpoint.given_changes import Attempt, Attempts, remove_attempts
+from flo.spark.checkpoint.spark_logs import has_committed
+from flo.spark.checkpoint.stored_views import StoredView
+from flo.spark.driver.micro_batches import MicroBatches, Outcome
+from flo.spark.driver.output_changes import OutputChanges, schema_of
+from flo.spark.driver.sink_versions import Given, expect_empty, expect_no_replaced, expect_version
+from flo.spark.driver.sinks import Sink, ViewSink
+from flo.spark.tasks.output_files import (
+    COUNT,
+    PARTS,
+    VIEW,
+    Output,
+    record_diverted,
+    remove_diverted,
+    remove_parts,
+    write_diverted,
+    write_part,
+)
+from flo.tables.checkpoint.folders import Writes
+from flo.tables.io.files import WEIGHTS
+from flo.tables.state.trace import consolidate_table
+from flo.tables.values import WEIGHT
+
+
+class Giving:
+    """Gives the changes of micro-batches to the sinks."""
+
+    def __init__(self, batches: MicroBatches, sinks: Mapping[str, Sink], divert: bool = False) -> None:
+        self._batches, self._sinks, self._divert = batches, sinks, divert
+        self.given: dict[str, Given] = {}
+        """By output, the last version whose changes its sink was given, and their digest."""
+        self._attempts: Attempts | None = None
+        """Those at the last micro-batch."""
+
+    def resume(self, new: Iterable[str], replaced: Iterable[str], offsets: str) -> None:
+        """Compares what sinks hold with the checkpoint, prepares them, and writes the rows of views to new sinks.
+
+        `new` are the outputs that were views, and `replaced` the ids of programs that ours has replaced. If Spark runs
+        the newest micro-batch again, new sinks get the rows of the version before it.
+        """
+        where, checkpoint = self._batches.folder, self._batches.checkpoint
+        newest = max(committed_versions(where), default=-1)
+        known = read_given(where, newest) if newest >= 0 else {}
+        self.given = dict(known or {})
+        fill = [output for output in self._outputs if output.name in new and output.name not in self.given]
+        counted = [each.name for each in self._batches.outputs if each.how == COUNT and each.name in new]
+        self.given |= dict.fromkeys(counted, (newest, ""))  # their rows are not kept any more
+        again = [Attempts.read(where, each) for each in (newest, newest + 1)]
+        for name, sink in self._sinks.items():
+            expect_no_replaced(name, sink, [sink.held(each, name) for each in replaced])
+            held = sink.held(checkpoint, name)
+            if any(output.name == name for output in fill):
+                expect_empty(name, sink, held, newest)
+            else:
+                taken = {digest for each in again for digest in each.digests(name)}
+                expect_version(name, sink, held, self.given.get(name), newest, taken)
+        for name, sink in self._sinks.items():
+            sink.prepare(checkpoint, name)
+        version = newest if has_committed(offsets, newest) else newest - 1
+        for output in fill if version >= 0 else ():
+            self._fill(output, version)
+            record_given(where, newest, self.given)
+
+    @property
+    def _outputs(self) -> list[Output]:
+        return [output for output in self._batches.outputs if output.how == PARTS]
+
+    def _fill(self, output: Output, version: int) -> None:
+        """Gives the rows that a view has at a version to its new sink, as changes of that version."""
+        batches = self._batches
+        rows = self._rows_of_view(output, version)
+        outcome = Outcome(version, {}, {}, 0, {}, 0.0)
+        plain = replace(output, to=None)
+        given = OutputChanges.of(batches.spark, batches.folder, plain, outcome, batches.shards, batches.checkpoint)
+        changes = self._with_place_for_unfit(given.with_attempt(rows))
+        give_to_sink(self._sinks[output.name], changes)
+        self._sinks[output.name].commit(changes)
+        self._divert_unfit(outcome, [changes])
+        self._give_diverted(batches.spark, outcome)
+        if changes.digest:
+            self.given[output.name] = (version, changes.digest)
+
+    def _rows_of_view(self, output: Output, version: int) -> Attempt:
+        """Writes the rows of a view at a version to files."""
+        where, schema = self._batches.folder, schema_of(output)
+        view = StoredView.read(where, output.name, version, self._batches.shards)
+        files, rows = [], 0
+        with closing(Writes()) as writes:
+            for number, part in enumerate(view.parts() if view is not None else ()):
+                table = part.rows().select(schema.names).cast(schema)
+                file = write_part(where, output.name, version, number, table, writes)
+                rows += table.num_rows
+                files += [file] if file is not None else []
+            writes.finish()
+        return Attempt(tuple(files), (), rows)
+
+    def give(self, spark: SparkSession, outcome: Outcome) -> list[OutputChanges]:
+        """Gives the changes of a micro-batch to all sinks, and returns them."""
+        version = outcome.version
+        attempts, before = self._attempts_at(version), self._attempts_at(version - 1)
+        every, new = [], set()
+        for output in self._batches.outputs:
+            changes = self._changes(spark, output, outcome, before)
+            if output.how == PARTS and not self._sinks[output.name].replaces:
+                changes, is_new = self._expect_others(changes, attempts)
+                new |= {output.name} if is_new else set()
+            every.append(changes)
+        if new:
+            attempts.write()
+        for number, changes in enumerate(every):
+            try:
+                give_to_sink(self._sinks[changes.output], changes)
+            except Exception:
+                self._forget(attempts, new & {each.output for each in every[number:]})
+                raise
+        self._attempts = attempts
+        self._divert_unfit(outcome, every)
+        changed = {output.name for output in self._batches.outputs if output.how != VIEW and outcome.rows[output.name]}
+        self.given |= {each.output: (version, each.digest) for each in every if each.output in changed or each.digest}
+        return every + self._give_diverted(spark, outcome)
+
+    def _changes(self, spark: SparkSession, output: Output, outcome: Outcome, before: Attempts) -> OutputChanges:
+        """The changes of an output, with what the version before has left for this one."""
+        batches = self._batches
+        changes = OutputChanges.of(spark, batches.folder, output, outcome, batches.shards, batches.checkpoint)
+        if output.name in before.carried:
+            changes = changes.with_attempt(changes.attempt.plus(before.carried[output.name]))
+        return self._with_place_for_unfit(changes)
+
+    def _with_place_for_unfit(self, changes: OutputChanges) -> OutputChanges:
+        return replace(changes, unfit=[] if self._divert else None)
+
+    def _expect_others(self, changes: OutputChanges, attempts: Attempts) -> tuple[OutputChanges, bool]:
+        """The changes for a sink that may have taken others of this version, and whether they are recorded as new."""
+        name, sink = changes.output, self._sinks[changes.output]
+        made = attempts.made.get(name, [])
+        if sink.corrects:
+            earlier = tuple(each for each in made if each != changes.attempt)
+            return replace(changes, earlier=earlier), attempts.add(name, changes.attempt)
+        if not made or made[0] == changes.attempt:
+            is_new = attempts.carried.pop(name, None) is not None
+            return changes, attempts.add(name, changes.attempt) or is_new
+        attempts.carried[name] = carried = changes.attempt.minus(made[0])
+        difference = changes.with_attempt(carried)
+        if not sink.keeps_weight and _retracts(difference.table()):
+            replace(difference, weighted=False).with_attempt(carried)  # raises
+        return changes.with_attempt(made[0]), True
+
+    def _forget(self, attempts: Attempts, untaken: set[str]) -> None:
+        """Removes changes that sinks have not taken. One that knows what it has may have taken them and then raised."""
+        gone = {name for name in untaken if not self._sinks[name].corrects and name not in attempts.carried}
+        for name in gone:
+            attempts.made.pop(name)
+        if gone:
+            attempts.write()
+
+    def _attempts_at(self, version: int) -> Attempts:
+        last = self._attempts
+        if last is not None and last.version in (version, version - 1):
+            return last if last.version == version else Attempts(self._batches.folder, version)
+        return Attempts.read(self._batches.folder, version)
+
+    def _divert_unfit(self, outcome: Outcome, every: list[OutputChanges]) -> None:
+        """Adds the rows that sinks cannot hold to those that were diverted."""
+        for changes in every:
+            if changes.unfit:
+                file = write_diverted(changes.folder, changes.output, changes.unfit)
+                outcome.diverted_files.setdefault(changes.output, []).append((file, len(changes.unfit)))
+
+    def _give_diverted(self, spark: SparkSession, outcome: Outcome) -> list[OutputChanges]:
+        """Gives diverted rows to their sinks, and returns them. Without a sink they stay in the checkpoint."""
+        batches, every = self._batches, []
+        for name in outcome.diverted_files:
+            given = OutputChanges.of_diverted(spark, batches.folder, name, outcome, batches.shards, batches.checkpoint)
+            sink = self._sinks.get(given.output, ViewSink())
+            record_diverted(batches.folder, name, outcome.version, list(given.files))
+            give_to_sink(sink, given)
+            if sink.how != VIEW:
+                remove_diverted(batches.folder, name, outcome.version)
+                every.append(given)
+        return every
+
+    def commit(self, every: list[OutputChanges], version: int) -> None:
+        """Tells the sinks that the micro-batch is committed, and removes the files of earlier ones."""
+        for each in every:
+            self._sinks[each.output].commit(each)
+        for output in self._outputs:  # if this micro-batch runs again, it may need what the one before has left for it
+            remove_parts(self._batches.folder, output.name, version - 1)
+        remove_attempts(self._batches.folder, version - 1)
+
+
+def _retracts(table: pa.Table) -> bool:
+    names = [WEIGHT if name == WEIGHTS else name for name in table.column_names]
+    weights = consolidate_table(table.rename_columns(names).combine_chunks())[WEIGHT].to_numpy()
+    return bool(len(weights) and weights.min() < 0)
+
+
+def give_to_sink(sink: Sink, given: OutputChanges) -> None:
+    """Gives changes to a sink. An error that it raises gets a note that names the output."""
+    try:
+        sink.take(given)
+    except Exception as error:
+        error.add_note(f"raised by the sink of the output `{given.output}`, at version {given.version}")
+        raise

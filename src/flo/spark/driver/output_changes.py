@@ -1,0 +1,171 @@
+"""The changes of an output in one micro-batch, as sinks get them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+
+from flo.core.errors import CheckpointError
+from flo.spark.checkpoint.given_changes import Attempt
+from flo.spark.driver.micro_batches import Outcome
+from flo.spark.session import read_frame
+from flo.spark.tasks.output_files import Output, read_part
+from flo.tables.io.diverted import SCHEMA, Diverted
+from flo.tables.io.files import WEIGHTS
+from flo.tables.values import Columns, is_ordered, layout_of
+from flo.values.element_value import ElementCollection
+from flo.values.weighted import Set
+
+DIVERTED = " diverted"
+"""The suffix of an output that has the diverted rows of an input or of an output; before it is the name of that."""
+ANEW = ("another checkpoint, and an empty table, topic or folder", "computes everything from the sources again")
+"""The way forward that every sink has."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a sink holds of an output: the rows up to a version."""
+
+    version: int | None
+    """None if the sink does not know."""
+    digest: str | None = None
+    """The `digest` of the last changes that it took."""
+    key: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class OutputChanges:
+    """The changes of an output in one micro-batch: rows in files, which tasks have written."""
+
+    spark: SparkSession
+    folder: str
+    output: str
+    version: int
+    shards: int
+    schema: pa.Schema
+    files: tuple[str, ...]
+    staged: bool = False
+    """Whether tasks have written them to the path that the sink gave."""
+    weighted: bool = False
+    """Whether there is a column `_weight`: how often each row was added, or removed if it is negative."""
+    checkpoint: str = ""
+    """The id of the checkpoint. Versions of different checkpoints may have equal numbers."""
+    rows: int = 0
+    """How many changes there are."""
+    retracted: tuple[str, ...] = ()
+    """Files whose rows have the opposite weights: changes that a sink has taken and that are not true any more."""
+    earlier: tuple[Attempt, ...] = ()
+    """Other changes that the sink may have taken for this version, before the micro-batch ran again."""
+    unfit: list[Diverted] | None = None
+    """Where a sink puts rows that it cannot hold; None if such a row is an error."""
+
+    @classmethod
+    def of(
+        cls, spark: SparkSession, folder: str, output: Output, outcome: Outcome, shards: int, checkpoint: str = ""
+    ) -> OutputChanges:
+        """The changes of an output in a micro-batch. A failed attempt may have left other files."""
+        version, staged = outcome.version, output.to is not None
+        files = () if staged else tuple(outcome.changed_files.get(output.name, ()))
+        has_rows = isinstance(output.type.collection, Columns)
+        schema, weighted = (schema_of(output), is_weighted(output)) if has_rows else (pa.schema([]), False)
+        rows = outcome.rows.get(output.name, 0)
+        return cls(spark, folder, output.name, version, shards, schema, files, staged, weighted, checkpoint, rows)
+
+    @classmethod
+    def of_diverted(
+        cls, spark: SparkSession, folder: str, name: str, outcome: Outcome, shards: int, checkpoint: str = ""
+    ) -> OutputChanges:
+        """The rows that an input has diverted in a micro-batch."""
+        found = outcome.diverted_files.get(name, ())
+        files, rows = tuple(file for file, _ in found), sum(count for _, count in found)
+        output = f"{name}{DIVERTED}"
+        return cls(spark, folder, output, outcome.version, shards, SCHEMA, files, checkpoint=checkpoint, rows=rows)
+
+    def table(self) -> pa.Table:
+        """All changes, in this process."""
+        return pa.concat_tables([self.schema.empty_table(), *map(self._reader(), self._pieces)])
+
+    def frame(self) -> DataFrame:
+        """All changes, read by executors."""
+        return read_frame(self.spark, self.schema, self._reader(), self._pieces)
+
+    @property
+    def _pieces(self) -> list[tuple[str, bool]]:
+        return [*((name, False) for name in self.files), *((name, True) for name in self.retracted)]
+
+    def _reader(self) -> Callable[[tuple[str, bool]], pa.Table]:
+        where, output, names = self.folder, self.output, self.schema.names
+
+        def read(piece: tuple[str, bool]) -> pa.Table:
+            table = read_part(where, piece[0])
+            if table.column_names != names:  # before the first commit, the program may be another one
+                raise other_rows_error(output, f"its columns were {', '.join(table.column_names)}")
+            return _negated(table) if piece[1] else table
+
+        return read
+
+    @property
+    def attempt(self) -> Attempt:
+        return Attempt(self.files, self.retracted, self.rows)
+
+    @property
+    def digest(self) -> str:
+        """Identifies the changes: equal for equal changes of one version, empty if there are none."""
+        return self.attempt.digest
+
+    def with_attempt(self, attempt: Attempt) -> OutputChanges:
+        """The same version with other changes."""
+        if attempt.retracted and not self.weighted:
+            raise other_rows_error(self.output, "neither the output nor its sink can retract rows")
+        return replace(self, files=attempt.files, retracted=attempt.retracted, rows=attempt.rows)
+
+    def since(self, digest: str) -> OutputChanges:
+        """The difference to other changes of this version, which the sink has taken."""
+        before = next((each for each in self.earlier if each.digest == digest), None)
+        if before is None:
+            raise CheckpointError(
+                f"the sink of the output `{self.output}` holds version {self.version} with rows that the checkpoint"
+                " did not give it",
+                facts=(("why", "the checkpoint was probably restored from a copy, or another one has its id"),),
+                instead=(("restore the sink, too", "to the version that the checkpoint has"), ANEW),
+            )
+        return self.with_attempt(self.attempt.minus(before))
+
+    def reverting(self, before: Attempt) -> OutputChanges:
+        """The changes that undo others of this version, which the sink may have taken."""
+        return self.with_attempt(Attempt().minus(before))
+
+
+def other_rows_error(output: str, why: str) -> CheckpointError:
+    return CheckpointError(
+        f"the sink of the output `{output}` has taken other rows of this version, which cannot be corrected: {why}",
+        facts=(("cause", "the micro-batch runs again, with a corrected function or with another `on_error`"),),
+        instead=(("the program as it was", "until the version is committed"), ANEW),
+    )
+
+
+def _negated(table: pa.Table) -> pa.Table:
+    place = table.schema.get_field_index(WEIGHTS)
+    negated: Any = pc.negate(table[WEIGHTS])
+    return table.set_column(place, table.schema.field(WEIGHTS), negated)
+
+
+def rows_of(output: Output) -> ElementCollection[Any]:
+    """The collection of an output whose changes are rows: see `expect_columns`."""
+    assert isinstance(output.type.collection, Columns)
+    return output.type.collection.base
+
+
+def is_weighted(output: Output) -> bool:
+    of = rows_of(output)
+    return not is_ordered(of) and not isinstance(of, Set)
+
+
+def schema_of(output: Output) -> pa.Schema:
+    schema = layout_of(rows_of(output)).schema
+    return schema.append(pa.field(WEIGHTS, pa.int64(), nullable=False)) if is_weighted(output) else schema

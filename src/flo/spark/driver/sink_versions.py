@@ -1,0 +1,91 @@
+"""Which version of an output a sink holds, compared with the one that the checkpoint has given it.
+
+They differ if a checkpoint or a table was restored from a copy, if a table was dropped, or if an output got another
+sink. Rows would then be missing or stale for good, so the start is rejected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from flo.core.errors import CheckpointError, TypeMismatch
+from flo.spark.driver.output_changes import ANEW, Held
+from flo.spark.driver.sinks import Sink
+
+Given = tuple[int, str]
+"""A version, and the digest of its changes; empty if no digest is known."""
+SAME = ("the sink as it was", "restored from a copy that has the version of the checkpoint")
+RESTORED = "the checkpoint was restored from a copy, and the sink was not"
+
+
+def expect_version(
+    output: str, sink: Sink, held: Held | None, given: Given | None, newest: int, half_taken: Iterable[str] = ()
+) -> None:
+    """Raises unless a sink holds what it was given last.
+
+    `newest` is the newest committed version, and `half_taken` are the digests of the changes of the next one that the
+    sink may have: the query ended before all sinks had taken it.
+    """
+    where = f"the sink {sink.label} of the output `{output}`"
+    if held is None:
+        if given is None:
+            return
+        raise CheckpointError(
+            f"{where} holds nothing, but the checkpoint has given it changes up to version {given[0]}",
+            facts=(("why", "the table, topic or folder was dropped or emptied, or the output had another sink"),),
+            instead=(SAME, ANEW),
+        )
+    if held.version is None:
+        return
+    is_next = held.version == newest + 1 and held.digest in set(half_taken)
+    if held.version > newest and not is_next:
+        committed = f"version {newest}" if newest >= 0 else "no version"
+        raise CheckpointError(
+            f"{where} is ahead of the checkpoint: it holds version {held.version}, the checkpoint has {committed}",
+            facts=(("why", RESTORED),),
+            instead=(SAME, ANEW),
+        )
+    if given is None:
+        return
+    late = held.digest is None and held.version == newest - 1  # a folder of changes shows a version after its commit
+    if held.version < given[0] and not late:
+        raise CheckpointError(
+            f"{where} is behind the checkpoint: it holds version {held.version}, and was given version {given[0]}",
+            facts=(("why", "the sink was restored from a copy, and the checkpoint was not"),),
+            instead=(SAME, ANEW),
+        )
+    if held.version == given[0] and held.digest and given[1] and held.digest not in {given[1], *half_taken}:
+        raise CheckpointError(
+            f"{where} holds version {held.version} with other rows than the checkpoint has given it",
+            facts=(("why", RESTORED),),
+            instead=(SAME, ANEW),
+        )
+
+
+def expect_empty(output: str, sink: Sink, held: Held | None, newest: int) -> None:
+    """Raises if a sink that is to get all rows of a view holds some already."""
+    if held is not None and held.version not in (None, newest - 1, newest):
+        raise CheckpointError(
+            f"the sink {sink.label} of the output `{output}`, which was a view, holds version {held.version} of it",
+            instead=(("an empty table, topic or folder", "gets all rows of the view"),),
+        )
+
+
+def expect_no_replaced(output: str, sink: Sink, every: Iterable[Held | None]) -> None:
+    """Raises if a sink holds rows of another program that was started on the checkpoint before it had a commit."""
+    if any(held is not None and held.version is not None for held in every):
+        raise CheckpointError(
+            f"the sink {sink.label} of the output `{output}` has taken rows of another program, which was started on"
+            " this checkpoint before",
+            instead=(("an empty table, topic or folder", "gets the rows of this one"), ANEW),
+        )
+
+
+def expect_key(output: str, sink: Sink, held: Held | None, key: tuple[str, ...]) -> None:
+    """Raises if the rows of a sink were written by another key."""
+    if held is not None and held.key is not None and held.key != key:
+        raise TypeMismatch(
+            f"the sink {sink.label} of the output `{output}` holds rows by the key {', '.join(held.key)};"
+            f" the key is now {', '.join(key)}",
+            instead=((f"key={list(held.key)}", "the key that it has"), ANEW),
+        )
