@@ -1,7 +1,8 @@
 """group_by: several aggregates of a z-set of rows, for each group, in one operator.
 
 Each step retracts the rows that are no longer right and inserts the new ones. A group exists if the sum of the weights
-of its rows is not zero.
+of its rows is positive. While retractions are ahead of their insertions it may be zero or less: then nothing is in the
+group, and it has no row.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ class GroupBy(Unary):
 
     def _row(self, key: tuple[Any, ...], state: tuple[int, tuple[Any, ...]]) -> list[Any]:
         weight, parts = state
-        if not weight:
+        if weight <= 0:
             return []
         found = (each.aggregator.result(part) for each, part in zip(self.aggregates, parts, strict=True))
         return [self.row(*key, *map(unify_nan, found))]
