@@ -1,7 +1,7 @@
 """Which columns of an expression can fail for a row: by the functions that are called and the types of their operands.
 
-Integers and decimals may leave their range, casts and texts may not be readable, times may lie beyond the calendar. What
-is listed here has a result for every row. A function that is missing from the list is only computed needlessly.
+Integers and decimals may leave their range, texts may not be readable in a cast, times may lie beyond the calendar.
+What is listed here has a result for every row. A function that is missing from the list is only computed needlessly.
 """
 
 from __future__ import annotations

@@ -25,8 +25,11 @@ UNICODE = "unicode"
 
 
 TOTAL = frozenset(
-    "AttributeReference Literal EqualTo EqualNullSafe LessThan LessThanOrEqual GreaterThan GreaterThanOrEqual And Or Not "
-    "IsNull IsNotNull IsNaN If CaseWhen Coalesce In InSet CreateNamedStruct GetStructField".split()
+    {
+        *("AttributeReference", "Literal", "And", "Or", "Not", "If", "CaseWhen", "Coalesce", "In", "InSet"),
+        *("EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual"),
+        *("IsNull", "IsNotNull", "IsNaN", "CreateNamedStruct", "GetStructField"),
+    }
 )
 """Classes of expressions that give a result for every row, if their operands do."""
 
