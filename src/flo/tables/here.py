@@ -26,6 +26,7 @@ from flo.tables.checkpoint.store import Saved, Store
 from flo.tables.io.diverted import DivertedRows, OnError
 from flo.tables.io.feeding import Feeder
 from flo.tables.io.fitting import rows_below_zero, table_of
+from flo.tables.io.unsent import merge_outputs
 from flo.tables.keyed import KeyedColumns
 from flo.tables.operator import to_table_type, to_value_type
 from flo.tables.plan import explain_plan, state_size
@@ -147,21 +148,25 @@ class TableLoop(FlowLoop):
     def _take(self, given: list[tuple[str, Any]]) -> None:
         indices = list(self._inputs)
         given = sorted(given, key=lambda each: (each[0] == NOW, indices.index(each[0])))  # rows come before `now`
+        before = self._loop.outputs
         try:
             with self._feeder.atomic():
                 if len(given) > 1 and self._feeder.on_error == "raise":
                     self._feeder.feed_together(given)
-                    return
-                for name, data in given:
-                    for _ in self._feeder.feed(name, data):
-                        pass
+                else:
+                    for name, data in given:
+                        for _ in self._feeder.feed(name, data):
+                            pass
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
+        self._loop.outputs = merge_outputs(self._loop.outputs, before)
 
     def _hand_over(self, values: Mapping[int, Value]) -> None:
+        before = self._loop.outputs
         with self._loop.atomic():
             self._loop.push(tuple(values.get(index) for index in range(len(self._inputs))))
             self._loop.run()
+        self._loop.outputs = merge_outputs(self._loop.outputs, before)
 
     def _take_all(self, inputs: Mapping[str, Any], progress: Callable[[str, int | None], Any]) -> None:
         """Feeds all inputs, one part of each in turn. A bounded input ends with its data.
