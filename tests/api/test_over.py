@@ -87,7 +87,7 @@ def compare(kind: Any, chunks: list[dict[Any, int]], functions: dict[str, Any], 
     """Runs the functions on values and on tables, and compares all rows with SQL's after every delta."""
     flow = flo.Flow("over")
     flow.output("out", flow.input("rows", flo.ZSet[kind]).over(by, order).with_columns(**for_flo(functions)))
-    loops = {"values": flow.loop(), "tables": flow.on(flo.here).loop(negative="allow")}
+    loops = {"values": flow.loop(negative="allow"), "tables": flow.on(flo.here).loop(negative="allow")}
     weights: Counter[Any] = Counter()
     for chunk in chunks:
         for row, weight in chunk.items():

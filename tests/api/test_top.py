@@ -21,7 +21,7 @@ def compare(make: Any, wanted: Any, seed: int) -> None:
     """Runs a verb on values and on tables, and compares all rows after every delta."""
     flow = flo.Flow("top")
     flow.output("out", make(flow.input("sales", flo.ZSet[Sale])))
-    loops = {"values": flow.loop(), "tables": flow.on(flo.here).loop(negative="allow")}
+    loops = {"values": flow.loop(negative="allow"), "tables": flow.on(flo.here).loop(negative="allow")}
     weights: Counter[Any] = Counter()
     for chunk in deltas(sale, seed):
         for row, weight in chunk.items():

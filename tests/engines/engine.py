@@ -47,7 +47,7 @@ class Engine:
 
 
 def _on_values(engine: Engine, flow: flo.Flow, data: dict[str, Any], parts: int, seed: int) -> dict[str, Any]:
-    return dict(_pushed(flow.loop(), flow, data, parts, seed).result())
+    return dict(_pushed(flow.loop(negative="allow"), flow, data, parts, seed).result())
 
 
 def _on_tables(engine: Engine, flow: flo.Flow, data: dict[str, Any], parts: int, seed: int) -> dict[str, Any]:
@@ -90,7 +90,7 @@ ENGINES: dict[str, Callable[[Engine, flo.Flow, dict[str, Any], int, int], dict[s
 
 
 def _deltas_on_values(engine: Engine, flow: flo.Flow, deltas: list[Data]) -> list[Data]:
-    return _pushed_each(flow.loop(), flow, deltas)
+    return _pushed_each(flow.loop(negative="allow"), flow, deltas)
 
 
 def _deltas_on_tables(engine: Engine, flow: flo.Flow, deltas: list[Data]) -> list[Data]:

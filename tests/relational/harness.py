@@ -80,7 +80,7 @@ def agree(
     """Runs a flow on values and on tables, and DuckDB on all rows so far; fails at the first difference."""
     flow, other = build(), build()
     here = other.on(flo.here)
-    loops = flow.loop(), here.loop(negative="allow")
+    loops = flow.loop(negative="allow"), here.loop(negative="allow")
     behind = [each.operator.name for each in plan(here._graph) if each.how == VALUES and each.operator.name != "source"]
     assert not behind, "they have no form on tables"
     types = dict(zip(other._outputs, here._output_types, strict=True))

@@ -131,8 +131,16 @@ class Draw:
     def relation(self, verbs: int) -> Relation:
         found = self.inputs[self.rng.choice(["l", "l", "r"])]
         for _ in range(verbs):
-            found = self.rng.choice(VERBS)(self, found)
+            found = self.rng.choice(self.verbs)(self, found)
         return found
+
+    @property
+    def verbs(self) -> list[Verb]:
+        return VERBS
+
+    def aggregates(self, of: Relation) -> tuple[dict[str, Any], dict[str, str], set[str]]:
+        """Aggregates of some columns, the same in SQL, and the columns that DuckDB rounds otherwise."""
+        return _aggregates(self, of)
 
     # expressions
 
@@ -279,7 +287,7 @@ def _aggregates(draw: Draw, of: Relation) -> tuple[dict[str, Any], dict[str, str
 def _group_by(draw: Draw, of: Relation) -> Relation:
     keys = draw.rng.sample(list(of.fields), draw.rng.randrange(1, min(2, len(of.fields)) + 1))
     keys = [key for key in keys if key not in of.close and key not in ("n", "w")] or [next(iter(of.fields))]
-    specs, texts, close = _aggregates(draw, of)
+    specs, texts, close = draw.aggregates(of)
     specs = {name: spec for name, spec in specs.items() if name not in keys}
     columns = [*map(_quoted, keys), *(f"{texts[name]} AS {_quoted(name)}" for name in specs)]
     sql = f"SELECT {', '.join(columns)} FROM ({of.sql}) GROUP BY {', '.join(map(_quoted, keys))}"
@@ -287,7 +295,7 @@ def _group_by(draw: Draw, of: Relation) -> Relation:
 
 
 def _agg(draw: Draw, of: Relation) -> Relation:
-    specs, texts, close = _aggregates(draw, of)
+    specs, texts, close = draw.aggregates(of)
     columns = [f"{texts[name]} AS {_quoted(name)}" for name in specs]
     return Relation(of.stream.agg(**specs), f"SELECT {', '.join(columns)} FROM ({of.sql})", frozenset(close))
 
@@ -370,7 +378,8 @@ def _over(draw: Draw, of: Relation) -> Relation:
     return Relation(stream, f"SELECT *, {more} FROM ({of.sql})")
 
 
-VERBS: list[Callable[[Draw, Relation], Relation]] = [
+Verb = Callable[[Draw, Relation], Relation]
+VERBS: list[Verb] = [
     _filter,
     _filter,
     _with_column,

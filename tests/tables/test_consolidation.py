@@ -124,7 +124,7 @@ def test_rows_between_operators_are_as_many_as_changed(chain: str, monkeypatch: 
 @pytest.mark.parametrize("length", [1, 4])
 def test_the_results_are_those_of_values(chain: str, length: int) -> None:
     flow = program(chain, length)
-    tables, values = flow.on(flo.here).loop(negative="allow"), flow.loop()
+    tables, values = flow.on(flo.here).loop(negative="allow"), flow.loop(negative="allow")
     found: dict[Any, int] = {}
     expected: dict[Any, int] = {}
     for number in range(TURNS):

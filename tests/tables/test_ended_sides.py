@@ -162,7 +162,7 @@ def added(join: Joined, parts: list[Any]) -> Any:
 
 
 def started(join: Joined, tables: bool) -> Any:
-    return program(join).on(flo.here).loop(negative="allow") if tables else program(join).loop()
+    return program(join).on(flo.here).loop(negative="allow") if tables else program(join).loop(negative="allow")
 
 
 def taken(loop: Any, name: str, data: Any) -> None:

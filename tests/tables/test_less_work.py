@@ -65,7 +65,7 @@ def test_a_side_of_which_presence_matters_keeps_all_columns(how: Any) -> None:
     flow, sales, shops = streams()
     flow.output("out", sales.join(shops, on="shop", how=how).select("item"))
     given = {"sales": {SALES[0]: 1}, "shops": {Shop(1, "Oslo", "a"): 1, Shop(1, "Oslo", "b"): -1}}
-    loops = flow.loop(), flow.on(flo.here).loop(negative="allow")
+    loops = flow.loop(negative="allow"), flow.on(flo.here).loop(negative="allow")
     for loop in loops:
         loop.push(**given)
         loop.run()

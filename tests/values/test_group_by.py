@@ -63,9 +63,9 @@ def oracle(groups, keys, of_rows):
 
 
 def existing(deltas, keys):
-    """The groups whose weights do not add up to zero."""
+    """The groups whose weights add up to more than zero."""
     groups = whole_groups(integrated(deltas), group if keys else None)
-    return {key: members for key, members in groups.items() if sum(members.values())}
+    return {key: members for key, members in groups.items() if sum(members.values()) > 0}
 
 
 def weighted(members, of=number):

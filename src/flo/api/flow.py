@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, overload
 
 from flo.api.explain import explain_flow
-from flo.api.running import FlowLoop, Result, expect_known, schedule_of
+from flo.api.running import FlowLoop, Negative, Result, expect_known, schedule_of
 from flo.api.scope import Scope
 from flo.api.stream import Stream
 from flo.columns.dicts import as_rows
@@ -232,20 +232,32 @@ class Flow(Displayed):
         picture: Picture = pictures().draw_flow(self)
         return picture
 
-    def loop(self, *, seed: int | None = None, schedule: Schedule | None = None, record: bool = False) -> FlowLoop:
-        """Return an event loop. By default it runs as fast as possible; with a seed or a schedule, step by step."""
+    def loop(
+        self,
+        *,
+        seed: int | None = None,
+        schedule: Schedule | None = None,
+        record: bool = False,
+        negative: Negative = "raise",
+    ) -> FlowLoop:
+        """Return an event loop. By default it runs as fast as possible; with a seed or a schedule, step by step.
+
+        `negative` applies to `result`: weights below zero are an error, or allowed. What is pulled may have them.
+        """
         self.type()
         inputs = {stream.name: stream for stream in self._scope.inputs}
-        loop = FlowLoop(self.graph(), inputs, self._outputs, self._late(), schedule_of(seed, schedule), record)
+        schedule = schedule_of(seed, schedule)
+        loop = FlowLoop(self.graph(), inputs, self._outputs, self._late(), schedule, record, negative)
         loop.reads_time = self._scope.now is not None
         return loop
 
-    def run(self, /, **inputs: Any) -> Result:
+    def run(self, /, *, negative: Negative = "raise", **inputs: Any) -> Result:
         """Run on this data, in this process. Bounded inputs end after it; unbounded ones stay open.
 
-        Returns the complete result, or raises: there are no partial outputs.
+        Returns the complete result, or raises: there are no partial outputs. `negative="allow"` allows negative weights
+        in the result.
         """
-        loop = self.loop()
+        loop = self.loop(negative=negative)
         bounded = {stream.name: stream.bounded for stream in self._scope.inputs}
         for name in inputs:
             expect_known(name, bounded, "input")

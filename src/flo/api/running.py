@@ -7,18 +7,32 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from threading import RLock
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from flo.api.scope import NOW
 from flo.columns.dicts import from_dicts
 from flo.core.collection import Value
 from flo.core.display import Displayed
-from flo.core.errors import ElementError, FloError, NameTakenError, Origin, ScopeError, UnknownNameError, brief
+from flo.core.errors import (
+    ElementError,
+    FloError,
+    NameTakenError,
+    Origin,
+    ScopeError,
+    TypeMismatch,
+    UnknownNameError,
+    brief,
+)
 from flo.core.event_loop import EventLoop, RandomSchedule, Schedule, Snapshot
 from flo.core.graph import Graph
 from flo.core.semantics import GraphStep
 from flo.core.stream_type import StreamTypes
 from flo.values.partitioned import Partitioned
+from flo.values.weighted import ZSetValue
+
+Negative: TypeAlias = Literal["raise", "allow"]
+SHOWN = 5
+"""The number of rows that an error shows."""
 
 
 class Result(Displayed, dict[str, Any]):
@@ -33,6 +47,29 @@ class Result(Displayed, dict[str, Any]):
     def fixed(self, name: str) -> bool:
         """Return whether that output has ended, so that nothing can be added to it."""
         return self._fixed[expect_known(name, self._fixed, "output")]
+
+
+def expect_no_negative_weights(name: str, below: list[tuple[Any, int]]) -> None:
+    """Raise if an output has elements with weights below zero: these."""
+    if below:
+        more = ((f"… and {len(below) - SHOWN} more", ""),) if len(below) > SHOWN else ()
+        raise ElementError(
+            f"{len(below)} rows of the output `{name}` were retracted more often than inserted",
+            facts=(*((brief(row), f"weight {weight}") for row, weight in below[:SHOWN]), *more),
+            instead=(('negative="allow"', "allows negative weights in the result"),),
+            where=Origin.here(),
+        )
+
+
+def expect_one_of(name: str, given: Any, options: Any) -> Any:
+    """Return the value of an argument. Raises unless it is one of the options."""
+    if given not in options.__args__:
+        raise TypeMismatch(
+            f"`{name}` must be one of {', '.join(map(repr, options.__args__))}; got {brief(given)}",
+            instead=tuple((f'{name}="{option}"', "") for option in options.__args__),
+            where=Origin.here(),
+        )
+    return given
 
 
 def expect_known(name: str, names: Mapping[str, Any], what: str) -> str:
@@ -62,6 +99,7 @@ class FlowLoop:
         late: Mapping[str, Any],
         schedule: Schedule | None,
         record: bool,
+        negative: Negative = "raise",
     ) -> None:
         types: StreamTypes = tuple(stream.type for stream in inputs.values())
         named = [(f"input {name}", stream) for name, stream in inputs.items()]
@@ -76,6 +114,10 @@ class FlowLoop:
         """The inputs that got more partitions."""
         self.reads_time = False
         """Whether the flow has the input `now`, which gets the time of each push that does not give it."""
+        self.negative: Negative = expect_one_of("negative", negative, Negative)
+        """Whether `result` raises if a z-set has negative weights."""
+        self._pulled: set[str] = set()
+        """The outputs that were pulled: what is left of them are changes."""
         self._lock = RLock()
         self._busy = False
         self._offered: Graph | None = None
@@ -212,6 +254,7 @@ class FlowLoop:
         """
         place = self._outputs[expect_known(name, self._outputs, "output")]
         with self._alone("pull"):
+            self._pulled.add(name)
             return self._loop.output_types[place].collection.plain(self._sent(place, at_most))
 
     def _sent(self, place: int, at_most: int | None) -> Value:
@@ -229,12 +272,22 @@ class FlowLoop:
         return self._loop.output_types[place].collection.plain(self._loop.outputs[place])
 
     def result(self) -> Result:
-        """Return all outputs that were not pulled."""
+        """Return all outputs that were not pulled. Raises if one has negative weights, unless they are allowed."""
+        if self.negative == "raise":
+            for name, place in self._outputs.items():
+                if name not in self._pulled:
+                    expect_no_negative_weights(name, self._below_zero(place))
         return Result(
             {name: self._plain(place) for name, place in self._outputs.items()},
             {name: self._loop.outputs[place].fixed() for name, place in self._outputs.items()},
             {name: self._plain(place) for name, place in self._late.items()},
         )
+
+    def _below_zero(self, place: int) -> list[tuple[Any, int]]:
+        """Return the elements of a z-set that were retracted more often than inserted, with their weights."""
+        value = self._loop.outputs[place]
+        units = value.all_units() if isinstance(value, ZSetValue) else ()
+        return [unit for unit in units if unit[1] < 0]
 
     @property
     def graph(self) -> Graph:
@@ -260,6 +313,7 @@ class FlowLoop:
             with self._alone("restore"):
                 self._loop.restore(data)
                 self._start = None
+                self._pulled = set(self._outputs)  # the checkpoint does not say which were
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
 

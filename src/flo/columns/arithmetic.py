@@ -3,7 +3,8 @@
 Integers are computed in 64 bits with overflow checks: narrower columns are widened first, and a result out of range is
 an error. With an unsigned 64-bit operand the result is unsigned, unless the other operand is signed. Columns of
 `decimal128(38, 0)`, which have sums of integers, are integers with 38 digits. Sums and products of decimals are exact.
-Combined with a float, an integer is rounded to the nearest float; comparisons are exact. Integer `//` and `%` round
+Combined with a float, an integer or a decimal is rounded to the nearest float; comparisons of integers are exact.
+Integer `//` and `%` round
 towards minus infinity, as in Python. Division by zero: `/` follows IEEE 754 (`inf`, `-inf`, `nan`), `//` and `%` are
 null.
 """
@@ -47,7 +48,9 @@ def literal(value: Any) -> pa.Scalar:
 
 
 def to_float(data: Data, kind: pa.DataType) -> Data:
-    """Return the nearest floats."""
+    """Return the nearest floats. Arrow rounds decimals twice, but it reads their texts exactly."""
+    if pa.types.is_decimal(data.type):
+        return pc.cast(pc.cast(data, pa.string()), kind)
     return pc.cast(data, kind, safe=False)
 
 
@@ -63,6 +66,10 @@ def alike(left: Data, right: Data) -> tuple[Data, Data]:
         return to_float(left, other), right
     if pa.types.is_floating(one) and is_whole(other):
         return left, to_float(right, one)
+    if pa.types.is_decimal(one) and pa.types.is_floating(other):
+        return to_float(left, pa.float64()), right
+    if pa.types.is_floating(one) and pa.types.is_decimal(other):
+        return left, to_float(right, pa.float64())
     return left, right
 
 
@@ -156,7 +163,14 @@ def _as_256(data: Data, digits: int = 38) -> Data:
 add = _arithmetic("add_checked", lambda x, y: pc.add(_as_256(x), _as_256(y)))
 subtract = _arithmetic("subtract_checked", lambda x, y: pc.subtract(_as_256(x), _as_256(y)))
 multiply = _arithmetic("multiply_checked", lambda x, y: _wide_product(x, y))
-power = _arithmetic("power_checked", lambda x, y: _no_wide("**"))
+_power = _arithmetic("power_checked", lambda x, y: _no_wide("**"))
+
+
+def power(left: Data, right: Data) -> Data:
+    """`**`: a float if an operand is a decimal or a float."""
+    if any(pa.types.is_decimal(each.type) and not is_wide(each.type) for each in (left, right)):
+        left, right = (to_float(each, pa.float64()) for each in (left, right))
+    return _power(left, right)
 
 
 def _wide_product(left: Data, right: Data) -> Data:
@@ -260,7 +274,7 @@ def comparison(name: str) -> Binary:
             mixed = pa.types.is_uint64(one) or pa.types.is_uint64(other)
             kind = pa.decimal128(20, 0) if mixed else pa.int64()
             left, right = pc.cast(left, kind), pc.cast(right, kind)
-        return compare(left, right)
+        return compare(*alike(left, right))
 
     return compute
 
@@ -282,7 +296,7 @@ def _with_float(compare: Binary, whole: Data, number: Data) -> Data:
 
 def cast(data: Data, kind: pa.DataType) -> Data:
     """Cast to another type. Raises if a value does not fit; only floats are rounded."""
-    if is_whole(data.type) and pa.types.is_floating(kind):
+    if pa.types.is_floating(kind) and (is_whole(data.type) or pa.types.is_decimal(data.type)):
         return to_float(data, kind)
     try:
         if pa.types.is_integer(data.type) and pa.types.is_decimal(kind):  # Arrow asks for all digits of the type

@@ -98,6 +98,11 @@ class ColumnFunction(ABC):
         """The expression as people write it."""
         return self.text
 
+    @property
+    def can_fail(self) -> bool:
+        """Whether it may raise for a row."""
+        return True
+
 
 def nodes_of(expression: nw.Expr) -> tuple[Any, ...]:
     """Return the nodes of an expression. This is a private attribute of Narwhals; a test detects if it changes."""

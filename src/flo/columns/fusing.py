@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from flo.columns.expression import Expression
+from flo.columns.failing import can_fail
 from flo.columns.traced import TracedExpression
 from flo.core.dag import Dag, Stream, Vertex
 from flo.values.operators.elementwise import Map
@@ -48,6 +49,8 @@ def _fused(f: Expression, before: Expression, only_reader: bool) -> Expression |
     if _selects(f) and (only_reader or _selects(before)):
         column_of = {called: name for name, called in f.arguments[0].items()}
         asked = Counter(column_of[each] for each in f.given.values())
+        if any(name not in asked and can_fail(before, name) for name in before.given):
+            return None  # it would no longer fail
         if all(count == 1 or isinstance(before.given[name], str) for name, count in asked.items()):
             given = {name: before.given[column_of[each]] for name, each in f.given.items()}
             return Expression(given, before.inputs, f.kind, before.arguments)

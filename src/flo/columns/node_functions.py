@@ -80,13 +80,14 @@ def _extreme(function: Callable[..., Data]) -> Compute:
 
 
 def _as_floats(name: str) -> Compute:
-    """A function of floats that also accepts integers."""
+    """A function of floats that also accepts integers and decimals."""
     function = getattr(pc, name)
     return lambda node, operands: function(_floats(operands[0].data))
 
 
 def _floats(data: Data) -> Data:
-    return arithmetic.to_float(data, pa.float64()) if arithmetic.is_whole(data.type) else data
+    exact = arithmetic.is_whole(data.type) or pa.types.is_decimal(data.type)
+    return arithmetic.to_float(data, pa.float64()) if exact else data
 
 
 def _cast(node: Any, operands: list[Value]) -> Data:
@@ -173,7 +174,8 @@ def _is_in(node: Any, operands: list[Value]) -> Data:
     """Return whether a value is one of these. Null is null."""
     data, values = operands[0].data, list(node.kwargs["other"])
     among = pa.array(values, data.type) if all(each is None for each in values) else pa.array(values)
-    found = pc.is_in(data, value_set=among)
+    compared = _floats(data) if pa.types.is_decimal(data.type) and pa.types.is_floating(among.type) else data
+    found = pc.is_in(compared, value_set=among)
     return pc.if_else(pc.is_null(data), pa.scalar(None, pa.bool_()), found)
 
 

@@ -5,6 +5,9 @@ Only what is linear is narrowed: rows that become equal add their weights, and p
 joins give the same for the sum. Whether a row is *present* is not linear, so sides that others depend on in that way
 (the right of a semi join, a left join, `distinct`, a ranking) keep all columns. A group_by has projected its rows
 already.
+
+A column that nothing reads is not computed if its expression gives a result for every row. One that can fail stays
+where it is, and is dropped behind it: whether a row is an error does not depend on what is read, as on values.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import Any, TypeAlias
 
 from flo.columns.cell import fields_of
 from flo.columns.expression import Expression
+from flo.columns.failing import can_fail
 from flo.columns.fusing import fuse_projections
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type
@@ -98,7 +102,7 @@ def _narrowed(f: Expression, wanted: Needed) -> Expression:
     """Return the expression with these columns of its results only."""
     if wanted is None or not isinstance(f.given, Mapping) or isinstance(f, TracedExpression):
         return f
-    given = {name: each for name, each in f.given.items() if name in wanted}
+    given = {name: each for name, each in f.given.items() if name in wanted or can_fail(f, name)}
     if len(given) == len(f.given):
         return f
     given = given or dict([next(iter(f.given.items()))])

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import flo.tables.operators  # noqa: F401  # registers the operators on tables
 from flo.api.explain import explain_partitions, explain_state
-from flo.api.running import expect_known
+from flo.api.running import expect_known, expect_one_of
 from flo.columns.derive import derive_table_types
 from flo.columns.pruning import prune_columns
 from flo.core.errors import (
@@ -58,7 +58,6 @@ from flo.spark.session import export_s3_settings, hold_on_executors, hold_settin
 from flo.spark.tasks.input_task import row_collection
 from flo.spark.tasks.output_files import PARTS, VIEW, Output
 from flo.spark.tasks.state import READABLE
-from flo.tables.here import expect_one_of
 from flo.tables.io.diverted import SCHEMA, OnError
 from flo.tables.io.files import WEIGHTS
 from flo.tables.operator import to_table_type, to_value_type

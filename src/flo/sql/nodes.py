@@ -24,6 +24,16 @@ UNICODE = "unicode"
 """The option with the version of Unicode that Spark knows. It is not shown: a query is the same with a newer Spark."""
 
 
+TOTAL = frozenset(
+    {
+        *("AttributeReference", "Literal", "And", "Or", "Not", "If", "CaseWhen", "Coalesce", "In", "InSet"),
+        *("EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual"),
+        *("IsNull", "IsNotNull", "IsNaN", "CreateNamedStruct", "GetStructField"),
+    }
+)
+"""Classes of expressions that give a result for every row, if their operands do."""
+
+
 class SqlError(ElementError):
     """An error that Spark raises for a row in ANSI mode: `condition` is the name that Spark gives it.
 
@@ -90,6 +100,10 @@ class Node(ColumnFunction):
     @property
     def described(self) -> str:
         return sql_text(self)
+
+    @property
+    def can_fail(self) -> bool:
+        return not all(node.name in TOTAL for node in self.walk())
 
     def __repr__(self) -> str:
         return self.text

@@ -7,31 +7,32 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import flo.tables.operators  # noqa: F401  # registers the operators on tables
 from flo.api.explain import explain_partitions, explain_state
 from flo.api.flow import Here
-from flo.api.running import FlowLoop, Result, expect_known
+from flo.api.running import FlowLoop, Negative, Result, expect_known, expect_one_of
 from flo.api.scope import NOW
 from flo.columns.derive import derive_table_types
 from flo.columns.pruning import prune_columns
 from flo.core.checkpoint import Running
 from flo.core.collection import Value
-from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, brief
+from flo.core.errors import FloError, Origin, UnknownNameError
 from flo.core.graph import sequence
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.typing import initial
 from flo.tables.checkpoint.store import Saved, Store
 from flo.tables.io.diverted import DivertedRows, OnError
 from flo.tables.io.feeding import Feeder
-from flo.tables.io.fitting import expect_no_negative_weights, table_of
+from flo.tables.io.fitting import rows_below_zero, table_of
+from flo.tables.io.unsent import merge_outputs
 from flo.tables.keyed import KeyedColumns
 from flo.tables.operator import to_table_type, to_value_type
 from flo.tables.plan import explain_plan, state_size
 from flo.tables.streams import StreamColumns, has_columns
 from flo.tables.translate import convert_streams, translate_graph
-from flo.tables.values import Columns, Rows
+from flo.tables.values import Rows
 from flo.values.keyed import Keyed
 from flo.values.partitioned import Partitioned
 
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from flo.api.flow import Flow
-
-
-Negative: TypeAlias = Literal["raise", "allow"]
 
 
 @dataclass(frozen=True)
@@ -81,9 +79,7 @@ class OnHere:
 
     def loop(self, *, on_error: OnError = "raise", negative: Negative = "raise") -> TableLoop:
         """The event loop, to push and pull by hand. `negative` applies to `result`; what is pulled may retract rows."""
-        return TableLoop(
-            self, expect_one_of("on_error", on_error, OnError), expect_one_of("negative", negative, Negative)
-        )
+        return TableLoop(self, expect_one_of("on_error", on_error, OnError), negative)
 
     def run(self, /, *, on_error: OnError = "raise", negative: Negative = "raise", **inputs: Any) -> TableResult:
         """Runs on this data: tables, frames, files, folders, iterators of them, or plain Python.
@@ -142,32 +138,35 @@ class TableLoop(FlowLoop):
             dict(zip(late, ports[len(outputs) :], strict=True)),
             None,
             False,
+            negative,
         )
         self.reads_time = program._flow._scope.now is not None
         self.name = program._flow.name
-        self.negative = negative
-        self._pulled: set[str] = set()
         self._feeder = Feeder(self._loop, self._inputs, on_error)
         self._feeder.grown = self._grown
 
     def _take(self, given: list[tuple[str, Any]]) -> None:
         indices = list(self._inputs)
         given = sorted(given, key=lambda each: (each[0] == NOW, indices.index(each[0])))  # rows come before `now`
+        before = self._loop.outputs
         try:
             with self._feeder.atomic():
                 if len(given) > 1 and self._feeder.on_error == "raise":
                     self._feeder.feed_together(given)
-                    return
-                for name, data in given:
-                    for _ in self._feeder.feed(name, data):
-                        pass
+                else:
+                    for name, data in given:
+                        for _ in self._feeder.feed(name, data):
+                            pass
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
+        self._loop.outputs = merge_outputs(self._loop.outputs, before)
 
     def _hand_over(self, values: Mapping[int, Value]) -> None:
+        before = self._loop.outputs
         with self._loop.atomic():
             self._loop.push(tuple(values.get(index) for index in range(len(self._inputs))))
             self._loop.run()
+        self._loop.outputs = merge_outputs(self._loop.outputs, before)
 
     def _take_all(self, inputs: Mapping[str, Any], progress: Callable[[str, int | None], Any]) -> None:
         """Feeds all inputs, one part of each in turn. A bounded input ends with its data.
@@ -216,18 +215,11 @@ class TableLoop(FlowLoop):
 
     def result(self) -> TableResult:
         """All outputs that were not pulled. Raises if one has negative weights, unless they are allowed."""
-        if self.negative == "raise":
-            for name, index in self._outputs.items():
-                if name not in self._pulled:  # what is pulled are changes
-                    self._expect_no_negative_weights(name, index)
         return TableResult(super().result(), self._feeder.diverted, list(self._inputs))
 
-    def _expect_no_negative_weights(self, name: str, index: int) -> None:
-        of = self._loop.output_types[index].collection
-        try:
-            expect_no_negative_weights(name, of.base if isinstance(of, Columns) else of, self._plain(index))
-        except FloError as error:
-            raise error.located(Origin.here()) from None
+    def _below_zero(self, index: int) -> list[tuple[Any, int]]:
+        value = self._loop.outputs[index]
+        return rows_below_zero(value) if isinstance(value, Rows) else super()._below_zero(index)
 
     @property
     def diverted(self) -> dict[str, pa.Table]:
@@ -284,14 +276,3 @@ def _input_type(stream: StreamType) -> StreamType:
 def _as_table(stream: StreamType) -> StreamType:
     """The type of an input or output on tables. Keyed streams are plain Python."""
     return (None if isinstance(stream.collection, Keyed) else to_table_type(stream)) or stream
-
-
-def expect_one_of(name: str, given: Any, options: Any) -> Any:
-    """The value of an argument. Raises unless it is one of the options."""
-    if given not in options.__args__:
-        raise TypeMismatch(
-            f"`{name}` must be one of {', '.join(map(repr, options.__args__))}; got {brief(given)}",
-            instead=tuple((f'{name}="{option}"', "") for option in options.__args__),
-            where=Origin.here(),
-        )
-    return given

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from numbers import Integral, Rational
-from typing import Annotated, Any, final, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, final, get_args, get_origin
 
+from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 
 KINDS = ("int", "Decimal", "Fraction", "float")
@@ -86,6 +88,35 @@ def digits_of(kind: Any) -> Digits | None:
     notes = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
     sized = [note for note in notes if hasattr(note, "precision") and hasattr(note, "scale")]
     return Digits(sized[0].precision, sized[0].scale) if sized else None
+
+
+def width_of(kind: Any) -> Digits | None:
+    """Return the digits of a column of this type, with or without None; None if it does not have decimals.
+
+    A plain `Decimal` has the width that it has on tables.
+    """
+    if get_origin(kind) in (Union, UnionType):
+        (kind, *more) = (part for part in get_args(kind) if part is not NoneType)
+        if more:
+            return None
+    return Digits(WIDEST, PLACES) if kind is Decimal else digits_of(kind)
+
+
+def expect_width(number: Any, width: Digits, group: Any) -> None:
+    """Raise if a sum or an average has more digits than its column. `group` is named in the error."""
+    size = number.copy_abs() if isinstance(number, Decimal) else abs(number) if isinstance(number, int) else 0
+    if number == number and size != math.inf and size >= 10 ** (width.precision - width.scale):
+        raise too_large(number, f"{width.precision} digits", group)
+
+
+def too_large(number: Any, limit: str, group: Any) -> ElementError:
+    """Return the error for a result that does not fit its column."""
+    return ElementError(
+        f"a sum or average of {{input}} does not fit the {limit} of its column",
+        facts=(("group", group), ("result", str(number))),
+        instead=(("a function that returns floats", "whose sums are rounded"),),
+        index=0,
+    )
 
 
 def _decimals(precision: int, scale: int) -> Any:

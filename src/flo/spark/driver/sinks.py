@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as sf
 
+from flo.api.running import SHOWN
 from flo.core.errors import FloError, Origin, TypeMismatch
 from flo.spark.checkpoint.change_folders import ChangeLog, commit_changes, version_folder
 from flo.spark.checkpoint.retention import Retention
@@ -26,7 +27,6 @@ from flo.spark.tasks.output_files import COUNT, PARTS, VIEW, Output
 from flo.sql.catalyst import quoted
 from flo.tables.checkpoint.folders import Local, folder
 from flo.tables.io.files import WEIGHTS
-from flo.tables.io.fitting import SHOWN
 from flo.tables.values import layout_of
 
 STAGED = "_staged"

@@ -10,6 +10,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flo.columns.arithmetic import to_float
 from flo.sql.functions import decimals
 from flo.sql.functions.arithmetic import overflow
 from flo.sql.functions.comparisons import ANY
@@ -53,7 +54,7 @@ def _average_result(node: Node, operands: list[Data]) -> Data:
     kind = node.type
     there = pc.if_else(pc.equal(count, 0), pa.scalar(None, pa.int64()), count)
     if pa.types.is_floating(kind):
-        return pc.divide(pc.cast(total, pa.float64(), safe=False), pc.cast(there, pa.float64()))
+        return pc.divide(to_float(total, pa.float64()), pc.cast(there, pa.float64()))
     return decimals.divide(node, total, pc.cast(there, pa.decimal128(20, 0)))
 
 

@@ -19,7 +19,7 @@ from flo.columns.cell import Cell
 from flo.columns.changes import row_layout
 from flo.columns.indices import Indices, one_chunk
 from flo.columns.layout import VALUE, Layout
-from flo.core.errors import ElementError, brief
+from flo.core.errors import brief
 from flo.tables.io.files import WEIGHTS, Piece
 from flo.tables.state.trace import consolidate_table
 from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, plain_zeros
@@ -260,9 +260,6 @@ def _read_weights(table: pa.Table, of: ElementCollection[Any], layout: Layout) -
     return weights, misfits
 
 
-SHOWN = 5
-
-
 def table_of(rows: Rows) -> pa.Table:
     """The rows of an output: a sequence in its order, a bag or z-set with weights, a set with each row once."""
     if is_ordered(rows.of):
@@ -275,22 +272,10 @@ def table_of(rows: Rows) -> pa.Table:
     return table.rename_columns([WEIGHTS if name == WEIGHT else name for name in table.column_names])
 
 
-def expect_no_negative_weights(name: str, of: Any, found: Any) -> None:
-    """Raises if a z-set has rows that were retracted more often than inserted."""
-    if not isinstance(of, ZSet):
-        return
-    below = found.filter(pc.less(found[WEIGHTS], 0))
-    count = below.num_rows
-    rows = [_fact(row) for row in below.slice(0, SHOWN).to_pylist()]
-    if count:
-        more = ((f"… and {count - SHOWN} more", ""),) if count > SHOWN else ()
-        raise ElementError(
-            f"{count} rows of the output `{name}` were retracted more often than inserted",
-            facts=(*rows, *more),
-            instead=(('negative="allow"', "allows negative weights in the result"),),
-        )
-
-
-def _fact(row: dict[str, Any]) -> tuple[str, str]:
-    weight = row.pop(WEIGHTS)
-    return brief(row), f"weight {weight}"
+def rows_below_zero(rows: Rows) -> list[tuple[Any, int]]:
+    """The rows of a z-set that were retracted more often than inserted, with their weights."""
+    if not isinstance(rows.of, ZSet):
+        return []
+    table = table_of(rows)
+    below = table.filter(pc.less(table[WEIGHTS], 0)).to_pylist()
+    return [(row, row.pop(WEIGHTS)) for row in below]

@@ -133,7 +133,7 @@ class GroupByTables(OnTables[GroupBy]):
         results = self._results(groups, states, delta.read)
         every = tuple(trace for traces in new.values() for trace in traces)
         latest = Latest(groups, [column[groups.rows :] for column in results])
-        changed = self._changed(groups, {state: sums[WEIGHT] != 0 for state, (sums, _) in states.items()}, results)
+        changed = self._changed(groups, {state: sums[WEIGHT] > 0 for state, (sums, _) in states.items()}, results)
         return self._after(totals.extended(run), every, latest), (self.emitted(changed),)
 
     def _after(self, totals: Totals, traces: Traces, latest: Latest) -> Self:
@@ -188,7 +188,7 @@ class GroupByTables(OnTables[GroupBy]):
     def results_of(self, groups: Run, sums: Sums) -> pa.Table:
         """The rows of these groups, given the sums of all rows that they have. Without other state than sums."""
         columns = self._results(groups, {1: (sums, {})}, {})
-        there = pa.array(np.flatnonzero(sums[WEIGHT]))
+        there = pa.array(np.flatnonzero(sums[WEIGHT] > 0))
         own = groups.table.select(list(self._group))
         rows = [*own.take(there).columns, *(column.take(there) for column in columns)]
         found = pa.Table.from_arrays(rows, schema=layout_of(self.outputs[0]).schema)

@@ -58,13 +58,13 @@ class LinearPart(Part):
         count = self.count(reading)
         match self.of.aggregator:
             case on_values.CountRows():
-                return pa.array(count)
+                return pa.array(np.maximum(count, 0))
             case on_values.AllTrue():
-                return or_null(pa.array(reading.integers(self._number) == count), count != 0)
+                return or_null(pa.array(reading.integers(self._number) == count), count > 0)
             case on_values.AnyTrue():
-                return or_null(pa.array(reading.integers(self._number) != 0), count != 0)
+                return or_null(pa.array(reading.integers(self._number) > 0), count > 0)
         # what is left in a group that does not exist may not fit into the column
-        there = np.flatnonzero((count != 0) & (reading.sums[WEIGHT] != 0))
+        there = np.flatnonzero((count > 0) & (reading.sums[WEIGHT] > 0))
         if len(there) == len(count):
             return self._of_sums(reading, reading.sums, count, there)
         sums = {name: column[there] for name, column in reading.sums.items()}
@@ -113,7 +113,7 @@ class BitsPart(Part):
         for each in self._places:
             bit = on_values.is_bit_set(self._aggregator.how, reading.integers(each), count)
             found |= bit.astype(np.uint64) << np.uint64(each.place)
-        return or_null(pa.array(found.astype(kind.to_pandas_dtype()), kind), count != 0)
+        return or_null(pa.array(found.astype(kind.to_pandas_dtype()), kind), count > 0)
 
 
 @final
@@ -148,14 +148,14 @@ class MomentsPart(Part):
 
     def results(self, reading: Reading) -> pa.Array:
         aggregator, count = self.of.aggregator, self.count(reading)
-        there = (count > getattr(aggregator, "less", 0)) if not self._correlates else count != 0
+        there = (count > getattr(aggregator, "less", 0)) if not self._correlates else count > 0
         found = np.full(len(count), np.nan)
         odd = reading.integers(NotFinite(self.which, self._floats)) if self._floats else np.zeros(len(count))
         places = np.flatnonzero(there & (odd == 0))
         if len(places):
             found[places] = self._of_finite(reading, count, places)
         # an infinity or NaN, however few values there are, makes it NaN
-        return or_null(pa.array(found), there | ((odd != 0) & (count != 0)))
+        return or_null(pa.array(found), there | ((odd != 0) & (count > 0)))
 
     @property
     def _correlates(self) -> bool:
@@ -231,7 +231,7 @@ class FinishedPart(Part):
         return (*self.counts(), *self._numbers)
 
     def results(self, reading: Reading) -> pa.Array:
-        there = np.flatnonzero((self.count(reading) != 0) & (reading.sums[WEIGHT] != 0))
+        there = np.flatnonzero((self.count(reading) > 0) & (reading.sums[WEIGHT] > 0))
         columns = []
         for number, cell in zip(self._numbers, self._cells, strict=True):
             values = as_list(reading.sums, reading.places[number], cell.arrow)

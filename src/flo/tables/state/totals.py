@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
-from flo.core.errors import ElementError
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import BITS, MASK, Addends, Floats, Limbs, Product, limbs_of, summed
 from flo.tables.state.run import Run, have_same_keys, match_keys, merge_runs
 from flo.tables.state.trace import Trace, add_checked, group_equal_rows, sum_ranges, text_of
 from flo.tables.values import WEIGHT
+from flo.values.exact import too_large
 
 Sums: TypeAlias = dict[str, Indices]
 """Columns of sums by name: the weight, and for the n-th number `n:index` for each digit, `n:nan`, `n:inf`, `n:-inf`.
@@ -228,7 +228,7 @@ def as_array(sums: Sums, place: int, kind: pa.DataType, name: Any) -> pa.Array:
     limbs = digits_of(sums, place).carried()
     values, large = limbs.to_ints()
     if len(large):
-        raise _too_large(limbs.from_zero().number(int(large[0])), "64 bits", name(int(large[0])))
+        raise too_large(limbs.from_zero().number(int(large[0])), "64 bits", name(int(large[0])))
     return pa.array(values)
 
 
@@ -259,18 +259,9 @@ def _decimals(limbs: Limbs, kind: pa.DataType, name: Any) -> pa.Array:
     if limit < 1 << (BITS * len(limbs.digits) - 1):  # with fewer digits, all numbers fit
         for place in np.flatnonzero(np.abs(limbs.to_floats()) >= 0.99 * limit):
             if abs(number := limbs.number(int(place))) >= limit:
-                raise _too_large(number, f"{kind.precision} digits", name(int(place)))
+                raise too_large(number, f"{kind.precision} digits", name(int(place)))
     above = -limbs.negative().astype(np.int64)  # the digits above the highest
     digits = [limbs.digits[index] if index < len(limbs.digits) else above for index in range(4)]
     halves = [low & MASK | high << BITS for low, high in (digits[:2], digits[2:])]
     words = np.stack(halves, axis=1)
     return pa.Array.from_buffers(kind, words.shape[0], [None, pa.py_buffer(words)])
-
-
-def _too_large(number: int, limit: str, group: Any) -> ElementError:
-    return ElementError(
-        f"a sum or average of {{input}} does not fit the {limit} of its column",
-        facts=(("group", group), ("result", str(number))),
-        instead=(("a function that returns floats", "whose sums are rounded"),),
-        index=0,
-    )

@@ -2,6 +2,10 @@
 
 An aggregator sees the values of its argument columns with their weights, and skips rows in which one of them is None.
 Linear aggregates keep sums, the others keep the values. Of no values the result is None, except for counts.
+
+While retractions are ahead of their insertions, values have negative weights. For a linear aggregate there are no
+values if the sum of their weights is zero or less; for the others a value is there if its weight is positive. So in a
+group of positive weight every aggregate of a column without None has a result.
 """
 
 from __future__ import annotations
@@ -87,7 +91,7 @@ class Linear(Aggregator):
 
     def result(self, state: Any) -> Any:
         count, sums = state
-        return self.finished(count, sums) if count else None
+        return self.finished(count, sums) if count > 0 else None
 
 
 @final
@@ -104,7 +108,7 @@ class CountRows(Linear):
         return count
 
     def result(self, state: Any) -> Any:
-        return state[0]
+        return max(state[0], 0)
 
 
 @final
@@ -150,7 +154,7 @@ class AnyTrue(Linear):
     name = "any_true"
 
     def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
-        return sums[0].value() != 0
+        return sums[0].value() > 0
 
 
 @final

@@ -1,20 +1,23 @@
 """group_by: several aggregates of a z-set of rows, for each group, in one operator.
 
 Each step retracts the rows that are no longer right and inserts the new ones. A group exists if the sum of the weights
-of its rows is not zero.
+of its rows is positive. While retractions are ahead of their insertions it may be zero or less: then nothing is in the
+group, and it has no row.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, final
 
+from flo.core.errors import brief
 from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.values.canonical import canonical_element
-from flo.values.exact import NAN
+from flo.values.exact import NAN, Digits, expect_width, width_of
 from flo.values.operators.group_aggregates import Aggregator, Linear
 from flo.values.operators.shapes import ElementKind, Unary
 from flo.values.operators.zsets import expect_zset, make_delta
@@ -107,13 +110,23 @@ class GroupBy(Unary):
 
     def _row(self, key: tuple[Any, ...], state: tuple[int, tuple[Any, ...]]) -> list[Any]:
         weight, parts = state
-        if not weight:
+        if weight <= 0:
             return []
-        found = (each.aggregator.result(part) for each, part in zip(self.aggregates, parts, strict=True))
+        found = [each.aggregator.result(part) for each, part in zip(self.aggregates, parts, strict=True)]
+        for place, width in _widths(self.row):
+            if place >= self.keys:
+                expect_width(found[place - self.keys], width, brief(key) if key else "all rows")
         return [self.row(*key, *map(unify_nan, found))]
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         return replace(self, groups=PersistentMap()), (source.terminator(),)
+
+
+@cache
+def _widths(row: Any) -> tuple[tuple[int, Digits], ...]:
+    """Return the digits of the columns of a row that have decimals, by place."""
+    widths = enumerate(map(width_of, getattr(row, "__annotations__", {}).values()))
+    return tuple((place, width) for place, width in widths if width is not None)
 
 
 def unify_nan(result: Any) -> Any:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Optional, TypeAlias, Union, get_args, get_or
 
 from flo.core.elements import returned_type
 from flo.core.term import Call, Lowerable, Lowering, Term, register
-from flo.values.exact import Exact, mean_places, mean_type, sum_type
+from flo.values.exact import Exact, expect_width, mean_places, mean_type, sum_type, width_of
 from flo.values.operators.zset_ranking import comparable
 
 Of: TypeAlias = Callable[[Any], Any] | None
@@ -270,6 +270,9 @@ def _added(
         else:
             total = difference(totals[end], totals[start])
             found.append(total.value() if kind == "sum" else total.mean(count, mean_places(of)))
+    width = width_of(sum_type(of) if kind == "sum" else mean_type(of)) if kind != "count" else None
+    for number in found if width is not None else ():
+        expect_width(number, width, "a frame")
     return found
 
 

@@ -1,0 +1,62 @@
+"""Outputs that were not pulled: few chunks, in which equal rows are consolidated.
+
+A push appends a chunk to an output. Chunks are merged as the runs of a trace are, so that each is more than twice as
+large as the next. If there are chunks of 20, 4 and 1 rows, and a push appends one row:
+
+    20 4 1 1   a chunk that is at most twice as large as what follows it is merged with that: 1, and then 4
+    20 6       20 is more than twice 6, and stays
+
+There are as many chunks as the number of rows has binary digits, and a row is moved as often. Rows of a bag or z-set
+that meet in a merge add their weights; those that come to zero are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pyarrow as pa
+
+from flo.core.collection import Collection, Value
+from flo.core.operator import Values
+from flo.tables.keyed import KeyedRows
+from flo.tables.state.trace import consolidate_table
+from flo.tables.values import Rows
+from flo.values.weighted import Bag, ZSet
+
+
+def merge_outputs(outputs: Values, before: Values) -> Values:
+    """The outputs with the chunks merged of those that are not the same as before."""
+    return tuple(value if value is old else _merged(value) for value, old in zip(outputs, before, strict=True))
+
+
+def _merged(value: Value) -> Value:
+    if isinstance(value, Rows):
+        return replace(value, table=merge_chunks(value.table, _merging(value.of)))
+    if isinstance(value, KeyedRows):
+        # rows are not consolidated: a key without rows would no longer be there
+        table, keys = (merge_chunks(each, pa.Table.combine_chunks) for each in (value.table, value.keys))
+        return replace(value, table=table, keys=keys)
+    return value
+
+
+def _merging(of: Collection) -> Callable[[pa.Table], pa.Table]:
+    """What makes one chunk of several."""
+    return consolidate_table if isinstance(of, (Bag, ZSet)) else pa.Table.combine_chunks
+
+
+def merge_chunks(table: pa.Table, merge: Callable[[pa.Table], pa.Table]) -> pa.Table:
+    """The table with its last chunks merged, so that each is more than twice as large as the next."""
+    if table.num_columns and all(column.num_chunks <= 1 for column in table.columns):
+        return table
+    chunks = [chunk for chunk in table.to_batches() if chunk.num_rows]
+    if len(chunks) < 2:
+        return table
+    start, size = len(chunks) - 1, chunks[-1].num_rows
+    while start and chunks[start - 1].num_rows <= 2 * size:
+        start -= 1
+        size += chunks[start].num_rows
+    if start == len(chunks) - 1:
+        return table
+    last = merge(pa.Table.from_batches(chunks[start:], table.schema)).combine_chunks()
+    return pa.concat_tables([pa.Table.from_batches(chunks[:start], table.schema), last])
