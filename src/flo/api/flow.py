@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, overload
 
 from flo.api.explain import explain_flow
+from flo.api.outline import outline_flow
 from flo.api.running import FlowLoop, Result, expect_known, schedule_of
 from flo.api.scope import Scope
 from flo.api.stream import Stream
@@ -236,7 +238,8 @@ class Flow(Displayed):
         """Return an event loop. By default it runs as fast as possible; with a seed or a schedule, step by step."""
         self.type()
         inputs = {stream.name: stream for stream in self._scope.inputs}
-        loop = FlowLoop(self.graph(), inputs, self._outputs, self._late(), schedule_of(seed, schedule), record)
+        outline = partial(outline_flow, self)
+        loop = FlowLoop(self.graph(), inputs, self._outputs, self._late(), schedule_of(seed, schedule), record, outline)
         loop.reads_time = self._scope.now is not None
         return loop
 
