@@ -167,8 +167,8 @@ def forged(change):
     loop = loop_of_map()
     loop.push((INTS.value([1]),))
     match decode(loop.checkpoint()):
-        case Call("state", (skeleton, ends, texts, ended, (graph, outputs))):
-            return restoring(Call("state", (skeleton, ends, texts, ended, change(graph, outputs))))
+        case Call("state", (skeleton, ends, texts, ended, (graph, outputs), outline)):
+            return restoring(Call("state", (skeleton, ends, texts, ended, change(graph, outputs), outline)))
 
 
 MAPPED = Call("map", (Name("increment"),))

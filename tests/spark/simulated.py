@@ -21,6 +21,7 @@ import pytest
 from pyspark.sql import DataFrame
 
 import flo
+from flo.api.outline import outline_flow
 from flo.core.errors import FloError
 from flo.core.graph import nodes
 from flo.spark.checkpoint.commits import committed_versions
@@ -110,11 +111,21 @@ class Simulated:
     """A query that takes its micro-batches in this process, from where its checkpoint is. A seed draws what is free."""
 
     def __init__(
-        self, flow: flo.Flow, folder: str | Path, shards: int | None = None, how: str = VIEW, seed: int | None = None
+        self,
+        flow: flo.Flow,
+        folder: str | Path,
+        shards: int | None = None,
+        how: str = VIEW,
+        seed: int | None = None,
+        retracting: Mapping[str, str] | None = None,
     ) -> None:
+        """`retracting` says why inputs can retract rows, for those that can."""
         on, where = OnSpark(flow, NO_SPARK), str(folder)
         outputs = on._planned_outputs(dict.fromkeys(on._output_types, how))
-        ours = describe_program(flow.name, on._graph, on._plan, list(on._inputs), outputs, shards or on._parallelism())
+        outline = outline_flow(flow, retracting or {})
+        ours = describe_program(
+            flow.name, on._graph, on._plan, list(on._inputs), outputs, shards or on._parallelism(), outline
+        )
         self.batches = MicroBatches(NO_SPARK, on._plan, outputs, where, resolve_shards(where, ours, shards))
         self.batches.now = on._now
         update_description(where, ours)

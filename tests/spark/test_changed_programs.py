@@ -11,7 +11,7 @@ import pytest
 
 import flo
 from flo.spark.checkpoint.inspect import Checkpoint
-from flo.spark.checkpoint.program_changes import describe_program
+from flo.spark.checkpoint.program_changes import describe_program, read_description, write_description
 from flo.spark.on_spark import OnSpark
 from flo.spark.tasks.output_files import COUNT
 from tests.spark.shops import Sale, last_of, sales, shop_of, sums
@@ -53,6 +53,52 @@ def test_changes_of_the_program_that_are_refused(tmp_path: Path) -> None:
     assert "filter" in str(caught.value)
     with pytest.raises(flo.CheckpointError, match="has 2 shards, but `shards` is 3"):
         Simulated(sums(), where, how=COUNT, shards=3)
+
+
+def test_a_changed_function_of_rows_that_can_be_retracted(tmp_path: Path) -> None:
+    why = {"sales": "its DataFrame has a column `weight`"}
+    Simulated(sums(), tmp_path, retracting=why).turn({"sales": sales(0, 10)})
+    Simulated(sums(), tmp_path, retracting=why).turn({"sales": sales(10, 10)})
+    changed = FunctionType((lambda sale: sale.shop + "!").__code__, shop_of.__globals__, "shop_of")
+    changed.__qualname__, changed.__annotations__ = "shop_of", {"sale": Sale, "return": str}
+    with pytest.raises(flo.CheckpointError, match="results of `shop_of` as it was: it has changed") as caught:
+        Simulated(sums(changed), tmp_path, retracting=why)
+    text = str(caught.value)
+    assert "output      `sums`" in text
+    assert "(test_changed_programs.py:" in text
+    assert "its DataFrame has a column `weight`" in text
+
+
+def test_a_captured_value_and_a_checkpoint_of_an_earlier_release(tmp_path: Path) -> None:
+    def key(length: int) -> Any:
+        return lambda sale: sale.shop[:length]
+
+    Simulated(sums(key(4)), tmp_path).turn({"sales": sales(0, 10)})
+    Simulated(sums(key(4)), tmp_path)
+    with pytest.raises(flo.CheckpointError, match="a lambda of `agg` has captured another value"):
+        Simulated(sums(key(6)), tmp_path)
+    earlier = read_description(str(tmp_path))
+    write_description(str(tmp_path), {name: each for name, each in earlier.items() if name not in ("flo", "outline")})
+    Simulated(sums(key(6)), tmp_path)
+
+
+def test_what_has_changed_is_told_in_the_words_of_the_program(tmp_path: Path) -> None:
+    def limited(least: int, function: Any = flo.sum) -> flo.Flow:
+        flow = flo.Flow("limited")
+        sold = flow.input("sales", flo.ZSet[Sale]).filter(nw.col("price") > least)
+        flow.output("sums", sold.group_by("shop").agg(sum=function("price")))
+        return flow
+
+    Simulated(limited(1), tmp_path).turn({"sales": sales(0, 10)})
+    with pytest.raises(flo.CheckpointError) as caught:
+        Simulated(limited(2), tmp_path)
+    assert "the checkpoint belongs to another program: `filter` has changed" in str(caught.value)
+    assert "before    filter(price > 1)   (test_changed_programs.py:" in str(caught.value)
+    assert "now       filter(price > 2)   (test_changed_programs.py:" in str(caught.value)
+    with pytest.raises(flo.CheckpointError) as caught:
+        Simulated(limited(1, flo.max), tmp_path)
+    assert "before    agg(shop: sum=sum(price))" in str(caught.value)
+    assert "now       agg(shop: sum=max(price))" in str(caught.value)
 
 
 def test_a_lambda_is_its_text(tmp_path: Path) -> None:

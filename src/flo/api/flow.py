@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, overload
 
 from flo.api.explain import explain_flow
+from flo.api.outline import outline_flow
 from flo.api.running import FlowLoop, Negative, Result, expect_known, schedule_of
 from flo.api.scope import Scope
 from flo.api.stream import Stream
@@ -246,8 +248,8 @@ class Flow(Displayed):
         """
         self.type()
         inputs = {stream.name: stream for stream in self._scope.inputs}
-        schedule = schedule_of(seed, schedule)
-        loop = FlowLoop(self.graph(), inputs, self._outputs, self._late(), schedule, record, negative)
+        schedule, outline = schedule_of(seed, schedule), partial(outline_flow, self)
+        loop = FlowLoop(self.graph(), inputs, self._outputs, self._late(), schedule, record, negative, outline)
         loop.reads_time = self._scope.now is not None
         return loop
 

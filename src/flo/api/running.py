@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -25,6 +25,7 @@ from flo.core.errors import (
 )
 from flo.core.event_loop import EventLoop, RandomSchedule, Schedule, Snapshot
 from flo.core.graph import Graph
+from flo.core.program_outline import Outline
 from flo.core.semantics import GraphStep
 from flo.core.stream_type import StreamTypes
 from flo.values.partitioned import Partitioned
@@ -100,12 +101,13 @@ class FlowLoop:
         schedule: Schedule | None,
         record: bool,
         negative: Negative = "raise",
+        outline: Callable[[], Outline] = tuple,
     ) -> None:
         types: StreamTypes = tuple(stream.type for stream in inputs.values())
         named = [(f"input {name}", stream) for name, stream in inputs.items()]
         named += [(f"output {name}", stream) for name, stream in outputs.items()]
         ends = tuple(f"{name}: {stream.type.described()}" for name, stream in named)
-        self._loop = EventLoop(graph, types, schedule, ends)
+        self._loop = EventLoop(graph, types, schedule, ends, outline)
         self._loop.recording = record
         self._inputs = {name: place for place, name in enumerate(inputs)}
         self._outputs = {name: place for place, name in enumerate(outputs)}

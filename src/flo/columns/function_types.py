@@ -91,6 +91,11 @@ class Declared:
     def __call__(self, *arguments: Any) -> Any:
         return self.__wrapped__(*arguments)
 
+    @property
+    def stands_for(self) -> Any:
+        """The user's function."""
+        return self.__wrapped__
+
     def __getattr__(self, name: str) -> Any:
         """Delegate to the user's function: its name, its code."""
         if name == "__wrapped__":  # not set yet while unpickling

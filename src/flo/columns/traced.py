@@ -56,6 +56,11 @@ class TracedExpression(Expression):
         self.__qualname__ = function.__qualname__
 
     @property
+    def stands_for(self) -> Any:
+        """The user's function."""
+        return self.traced_from
+
+    @property
     def __code__(self) -> Any:
         return self.traced_from.__code__
 

@@ -16,12 +16,23 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
-from flo.core.errors import CheckpointError, FloError, brief
+from flo.core.errors import CheckpointError, FloError
 from flo.core.graph import Graph, names, text, with_origins
 from flo.core.labels import identity
 from flo.core.operator import Values
+from flo.core.program_outline import (
+    ANEW,
+    ANOTHER,
+    RESUMES,
+    Outline,
+    expect_same_lines,
+    expect_same_outline,
+    from_plain,
+    tell_apart,
+    to_plain,
+)
 from flo.core.stream_type import StreamTypes
 from flo.core.term import ATOMS, Call, Lifting, Lowering, Name, Term
 from flo.core.typing import program
@@ -118,12 +129,14 @@ def save(
     ends: tuple[str, ...],
     running: Running,
     lowers: Callable[[Lowering], Lowering] = lambda lowering: lowering,
+    outline: Outline = (),
 ) -> bytes:
     """Return the state of the program `whole`. `ends` names its inputs and outputs; `lowers` may externalize parts."""
     skeleton = text(Lowering()(whole), states=False)
     state = lower_state(whole, (running.graph, running.outputs), lowers)
     check_state(whole, inputs, running.graph, running.outputs)
-    return encode(Call("state", (skeleton, ends, function_identities(whole), tuple(sorted(running.ended)), state)))
+    functions, ended = function_identities(whole), tuple(sorted(running.ended))
+    return encode(Call("state", (skeleton, ends, functions, ended, state, to_plain(outline))))
 
 
 def lower_state(whole: Graph, state: Any, lowers: Callable[[Lowering], Lowering] = lambda lowering: lowering) -> Term:
@@ -149,17 +162,15 @@ def load(
     ends: tuple[str, ...],
     data: bytes,
     lifts: Callable[[Mapping[str, Any]], Lifting] = Lifting,
+    outline: Outline = (),
 ) -> Running:
     """Return the progress stored in `data`. Raises, with the reason, if it is not a state of this program."""
     match decode(data):
-        case Call("state", (str(skeleton), tuple(saved), tuple(texts), tuple(ended), (graph, outputs))):
+        case Call("state", (str(skeleton), tuple(saved), tuple(texts), tuple(ended), (graph, outputs), *more)):
+            before = from_plain(more[0]) if more else ()  # states of earlier releases have no outline
             own = text(Lowering()(whole), states=False)
-            if skeleton != own:
-                raise CheckpointError("the state belongs to another program", facts=describe_difference(skeleton, own))
-            expect_same(saved, ends)
-            expect_same(
-                texts, function_identities(whole), ("def name(…)", "a named function may change; a lambda is its text")
-            )
+            ours = Program(own, function_identities(whole), ends, outline)
+            expect_same_program(Program(skeleton, texts, saved, before), ours, "the state")
         case _:
             raise CheckpointError("the bytes are not the state of a running program")
     try:
@@ -187,25 +198,34 @@ def check_state(whole: Graph, inputs: StreamTypes, graph: Graph, outputs: Values
             raise CheckpointError(f"the state does not fit the program's types: {reason}")
 
 
-def expect_same(theirs: tuple[Any, ...], ours: tuple[str, ...], *instead: tuple[str, str]) -> None:
-    """Raise at the first difference."""
-    for their, our in zip_longest(theirs, ours, fillvalue="nothing"):
-        if their != our:
-            facts = (("state of", brief(their)), ("program", brief(our)))
-            raise CheckpointError("the state belongs to another program", facts=facts, instead=instead)
+class Program(NamedTuple):
+    """What identifies a program."""
+
+    text: str
+    functions: tuple[Any, ...]
+    """Each as a text."""
+    ends: tuple[Any, ...]
+    """A line for each input and output."""
+    outline: Outline = ()
+    """Nothing if it is not known."""
+
+
+def expect_same_program(before: Program, ours: Program, state: str) -> None:
+    """Raise, with what has changed, if our program cannot resume from the state of the one before."""
+    pairs = [(before.text, ours.text)]
+    if before.outline and ours.outline:  # they say of each function whether it may have changed
+        expect_same_lines(before.ends, ours.ends, state)
+        expect_same_outline(before.outline, ours.outline, state)
+    else:
+        pairs += zip_longest(before.functions, ours.functions, fillvalue="nothing")
+    for theirs, own in pairs:
+        if theirs != own:
+            was, now = tell_apart(str(theirs), own)
+            facts = (("before", was), ("now", now))
+            raise CheckpointError(f"{state} {ANOTHER}", facts=facts, instead=(RESUMES, ANEW))
+    expect_same_lines(before.ends, ours.ends, state)
 
 
 def function_identities(graph: Graph) -> tuple[str, ...]:
     """Return what identifies each function of the program."""
     return tuple(identity(item) for item in names(graph).values() if not isinstance(item, type))
-
-
-def describe_difference(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
-    """Return the part where two programs differ, as facts of an error."""
-    place = next((i for i, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), min(len(theirs), len(ours)))
-    start = max(0, theirs.rfind("{", 0, place))
-
-    def part(program: str) -> str:
-        return ("…" if start else "") + program[start : start + 80] + ("…" if len(program) > start + 80 else "")
-
-    return (("state of", part(theirs)), ("program", part(ours)))

@@ -30,6 +30,12 @@ def is_users(file: str | None) -> bool:
     return bool(file) and os.path.isabs(str(file)) and not str(file).startswith((PACKAGE, *_INSTALLED))
 
 
+def is_of_python(file: str) -> bool:
+    """Return whether the file is part of Python itself, not of a library that is installed in it."""
+    within = [path for path in _INSTALLED[:2] if file.startswith(path)]
+    return file.startswith("<frozen ") or (bool(within) and not re.search(r"[/\\](site|dist)-packages[/\\]", file))
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """A line of the user's program."""

@@ -13,6 +13,7 @@ from flo.core.checkpoint import Running, load, save
 from flo.core.collection import Value
 from flo.core.graph import Graph, inputs, setinput
 from flo.core.operator import Deltas, Values, concat_all
+from flo.core.program_outline import Outline
 from flo.core.semantics import GraphStep, advance, small_steps
 from flo.core.stream_type import StreamTypes
 from flo.core.typing import program
@@ -83,13 +84,20 @@ class EventLoop:
         input_types: StreamTypes,
         schedule: Schedule | None = None,
         ends: tuple[str, ...] | None = None,
+        outline: Callable[[], Outline] = tuple,
     ) -> None:
         derivation = program(graph, input_types)
         self.program = graph
         self.input_types, self.output_types = derivation.inputs, derivation.outputs
-        streams = (*derivation.inputs, *derivation.outputs)
-        self.ends = ends or tuple(stream.described() for stream in streams)
+        numbered = {"input": derivation.inputs, "output": derivation.outputs}
+        self.ends = ends or tuple(
+            f"{kind} {number}: {stream.described()}"
+            for kind, streams in numbered.items()
+            for number, stream in enumerate(streams, 1)
+        )
         """Names and types of the inputs and outputs. A state is only restored if they are the same."""
+        self.outline = outline
+        """Makes the outline of the program, by which a state recognizes its program."""
         self.graph = graph
         self.outputs: Values = tuple(output.collection.bottom() for output in self.output_types)
         self.ended: frozenset[int] = frozenset()
@@ -167,9 +175,9 @@ class EventLoop:
     def checkpoint(self) -> bytes:
         """Return the running program as bytes: buffers, operator states and unsent outputs, but no code."""
         running = Running(self.graph, self.outputs, self.ended)
-        return save(self.program, self.input_types, self.ends, running)
+        return save(self.program, self.input_types, self.ends, running, outline=self.outline())
 
     def restore(self, data: bytes) -> None:
         """Continue from a checkpoint of the same program."""
-        running = load(self.program, self.input_types, self.ends, data)
+        running = load(self.program, self.input_types, self.ends, data, outline=self.outline())
         self.graph, self.outputs, self.ended = running.graph, running.outputs, running.ended

@@ -72,6 +72,8 @@ class Operator(Lowerable, ABC):
     """Whether it needs the elements of all keys of a keyed input in one place."""
     retracts: ClassVar[bool] = True
     """Whether its output may have retractions although its inputs have none."""
+    recomputes: ClassVar[tuple[str, ...]] = ()
+    """The fields with functions that it calls again on what it has kept, to retract an earlier result."""
     keeps: ClassVar[Bound] = Bound.UNKNOWN
     """What bounds its state."""
     forgets_after: ClassVar[tuple[int, ...]] = ()

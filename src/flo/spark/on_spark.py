@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import flo.tables.operators  # noqa: F401  # registers the operators on tables
 from flo.api.explain import explain_partitions, explain_state
+from flo.api.outline import outline_flow
 from flo.api.running import expect_known, expect_one_of
 from flo.columns.derive import derive_table_types
 from flo.columns.pruning import prune_columns
@@ -52,7 +53,6 @@ from flo.spark.driver.views import View
 from flo.spark.driver.watch import Watched
 from flo.spark.plan.explain import Block, explain_plan, plan_blocks
 from flo.spark.plan.planning import plan_stages, segment_of
-from flo.spark.plan.retractions import Cause, find_retractions
 from flo.spark.plan.stages import MOST_SHARDS, Entry
 from flo.spark.session import export_s3_settings, hold_on_executors, hold_settings, task_settings
 from flo.spark.tasks.input_task import row_collection
@@ -63,6 +63,7 @@ from flo.tables.io.files import WEIGHTS
 from flo.tables.operator import to_table_type, to_value_type
 from flo.tables.translate import convert_streams, translate_graph
 from flo.tables.values import Columns
+from flo.values.retractions import Cause, find_retractions
 
 if TYPE_CHECKING:
     from flo.api.flow import Flow
@@ -151,7 +152,10 @@ class OnSpark:
                     instead=(("flow.on(spark).run(…)", "if all inputs are bounded"),),
                 )
             names, parallelism = list(self._inputs), shards or self._parallelism()
-            ours = describe_program(self._flow.name, self._graph, self._plan, names, planned_outputs, parallelism)
+            outline = outline_flow(self._flow, {name: cause.why for name, cause in self._retracting(frames).items()})
+            ours = describe_program(
+                self._flow.name, self._graph, self._plan, names, planned_outputs, parallelism, outline
+            )
             read = zip(frames.items(), self._entries, strict=True)
             ours["inputs"] += [
                 describe_source(name, frame, entry, (order or {}).get(name)) for (name, frame), entry in read
@@ -302,15 +306,21 @@ class OnSpark:
         """Raises if an output with retractions has a sink that does not keep weights."""
         if all(sinks[name].keeps_weight for name in self._output_types):
             return
-        why = f"its DataFrame has a column `{WEIGHTS}`, and a negative weight retracts a row"
-        given = [
-            Cause(name, why=why) if has_weights(frame, row_collection(entry.type.collection)) else None
-            for (name, frame), entry in zip(frames.items(), self._entries, strict=True)
-        ]
+        causes = self._retracting(frames)
+        given = [causes.get(name) for name in self._inputs]
         types = tuple(stream.type for stream in self._inputs.values())
         for name, cause in zip(self._output_types, find_retractions(self._flow.graph(), types, given), strict=True):
             if cause is not None:
                 expect_weights(name, sinks[name], cause)
+
+    def _retracting(self, frames: Mapping[str, DataFrame]) -> dict[str, Cause]:
+        """The inputs whose DataFrames can retract rows, and why."""
+        why = f"its DataFrame has a column `{WEIGHTS}`, and a negative weight retracts a row"
+        return {
+            name: Cause(name, why=why)
+            for (name, frame), entry in zip(frames.items(), self._entries, strict=True)
+            if has_weights(frame, row_collection(entry.type.collection))
+        }
 
     def _bound_sinks(self, sinks: Mapping[str, Sink], outputs: list[Output]) -> dict[str, Sink]:
         """The sinks of outputs with rows, which know the rows and their key. Raises if one cannot take them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import flo.tables.operators  # noqa: F401  # registers the operators on tables
 from flo.api.explain import explain_partitions, explain_state
 from flo.api.flow import Here
+from flo.api.outline import outline_flow
 from flo.api.running import FlowLoop, Negative, Result, expect_known, expect_one_of
 from flo.api.scope import NOW
 from flo.columns.derive import derive_table_types
@@ -139,6 +141,7 @@ class TableLoop(FlowLoop):
             None,
             False,
             negative,
+            partial(outline_flow, program._flow),
         )
         self.reads_time = program._flow._scope.now is not None
         self.name = program._flow.name
@@ -246,7 +249,8 @@ class TableLoop(FlowLoop):
                 more = {"taken": rows.taken, "pulled": sorted(self._pulled), "diverted": diverted}
                 beside = chain.from_iterable(rows.runs.values())
                 store = Store(folder)
-                return store.save(loop.program, loop.input_types, loop.ends, running, more, max(1, keep), beside)
+                whole = loop.program, loop.input_types, loop.ends, loop.outline()
+                return store.save(*whole, running, more, max(1, keep), beside)
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
 
@@ -256,7 +260,7 @@ class TableLoop(FlowLoop):
         try:
             with self._alone("restore"):
                 store = Store(folder)
-                running, more = store.load(loop.program, loop.input_types, loop.ends)
+                running, more = store.load(loop.program, loop.input_types, loop.ends, loop.outline())
                 diverted = {name: [store.get((), run) for run in runs] for name, runs in more["diverted"].items()}
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__

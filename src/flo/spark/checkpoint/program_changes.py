@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterator
 from typing import Any
 
 from flo.core.bounds import find_bounds
-from flo.core.checkpoint import describe_difference, expect_same, function_identities
+from flo.core.checkpoint import Program, expect_same_program, function_identities
 from flo.core.errors import CheckpointError
 from flo.core.graph import Graph, nodes, text
 from flo.core.operator import Bound, Operator
+from flo.core.program_outline import ANEW, Outline, from_plain, to_plain
 from flo.core.term import Lowering
 from flo.spark.checkpoint.commits import committed_versions, verified_versions
 from flo.spark.checkpoint.given_changes import GIVEN
@@ -36,6 +38,7 @@ FIELDS = {
 }
 """The fields of a description, with their types."""
 Description = dict[str, Any]
+_OTHER_FLO = "another version of Flo wrote it, and cut the same program in another way"
 
 
 def read_description(where: str) -> Any:
@@ -53,13 +56,20 @@ def write_description(where: str, content: Description) -> None:
 
 
 def describe_program(
-    name: str, graph: Graph, plan: Plan, inputs: list[str], outputs: list[Output], shards: int
+    name: str,
+    graph: Graph,
+    plan: Plan,
+    inputs: list[str],
+    outputs: list[Output],
+    shards: int,
+    outline: Outline = (),
 ) -> Description:
     """A description from which the state can be read, checked and rescaled without the program."""
     return {
         "flow": name,
         "program": text(Lowering()(graph), states=False),
         "functions": list(function_identities(graph)),
+        "outline": json.loads(json.dumps(to_plain(outline))),  # lists, as they are read
         "inputs": [
             line for name, entry in zip(inputs, plan.entries, strict=False) for line in _describe_input(name, entry)
         ],
@@ -165,13 +175,8 @@ def _is_same_program(before: Description, ours: Description) -> bool:
 
 def _expect_same_program(before: Description, ours: Description) -> None:
     """Raises with the difference if our program cannot resume from the state of the one before."""
-    if before["program"] != ours["program"]:
-        facts = describe_difference(before["program"], ours["program"])
-        raise CheckpointError("the checkpoint belongs to another program", facts=facts)
-    named = ("def name(…)", "a named function may change; a lambda is its text")
-    expect_same(tuple(before["functions"]), tuple(ours["functions"]), named)
-    expect_same(tuple(before["inputs"]), tuple(ours["inputs"]))
-    expect_same(tuple(before["outputs"]), tuple(ours["outputs"]))
+    state = "the checkpoint"
+    expect_same_program(_program(before), _program(ours), state)
     for name, how in ours["outputs"].items():
         if how == VIEW and before["outputs"][name] != VIEW:
             raise CheckpointError(
@@ -179,10 +184,18 @@ def _expect_same_program(before: Description, ours: Description) -> None:
                 instead=(("another checkpoint", "starts from scratch"), ("its previous sink", "resumes")),
             )
     for their, our in zip(before["stages"], ours["stages"], strict=False):
-        expect_same(_stage_lines(their), _stage_lines(our))
+        if _stage_lines(their) != _stage_lines(our):
+            raise CheckpointError(f"{state} has another stage {our['level']}: {_OTHER_FLO}", instead=(ANEW,))
     if len(before["stages"]) != len(ours["stages"]):
-        raise CheckpointError("the checkpoint has other stages: it was written by another version of Flo")
+        raise CheckpointError(f"{state} has other stages: {_OTHER_FLO}", instead=(ANEW,))
+
+
+def _program(description: Description) -> Program:
+    inputs = (f"input {line}" for line in description["inputs"])
+    ends = (*inputs, *(f"output {name}" for name in description["outputs"]))
+    outline = from_plain(description.get("outline", ()))  # earlier releases wrote none
+    return Program(description["program"], tuple(description["functions"]), ends, outline)
 
 
 def _stage_lines(stage: Description) -> tuple[str, ...]:
-    return tuple(f"stage {stage['level']}: {each['name']} {each['where']}" for each in stage["operators"])
+    return tuple(f"{each['name']} {each['where']}" for each in stage["operators"])

@@ -20,6 +20,7 @@ from flo.core.collection import Collection, End, Form, Value
 from flo.core.errors import CheckpointError, brief
 from flo.core.graph import Graph
 from flo.core.nested import Nested
+from flo.core.program_outline import Outline
 from flo.core.stream_type import Derivation, StreamTypes
 from flo.core.term import Call, Lifting, Lowering, Term
 from flo.core.typing import program
@@ -256,6 +257,7 @@ class Store:
         whole: Graph,
         inputs: StreamTypes,
         ends: tuple[str, ...],
+        outline: Outline,
         running: Running,
         more: Any,
         keep: int,
@@ -263,7 +265,7 @@ class Store:
     ) -> Saved:
         """Writes the next checkpoint, with the runs `beside` those of the program."""
         storing = Storing(self, collections_in(program(whole, inputs)))
-        state = save(whole, inputs, ends, running, storing.naming)
+        state = save(whole, inputs, ends, running, storing.naming, outline)
         for run in beside:
             storing.put(run)
         numbers = [0, *self.numbers()]
@@ -282,14 +284,14 @@ class Store:
         written += write_sealed(self.folder, _manifest(number), manifest)
         return Saved(number, written, len(storing.held), storing.written)
 
-    def load(self, whole: Graph, inputs: StreamTypes, ends: tuple[str, ...]) -> tuple[Running, Any]:
+    def load(self, whole: Graph, inputs: StreamTypes, ends: tuple[str, ...], outline: Outline) -> tuple[Running, Any]:
         """Loads the newest checkpoint."""
         number = max(self.numbers(), default=None)
         if number is None:
             raise CheckpointError(f"there is no checkpoint in {str(self.folder)!r}")
         state, more = self.read(number)
         known = collections_in(program(whole, inputs))
-        return load(whole, inputs, ends, state, lambda names: Loading(names, self, known)), more
+        return load(whole, inputs, ends, state, lambda names: Loading(names, self, known), outline), more
 
     def read(self, number: int) -> tuple[bytes, Any]:
         """The state that a manifest names, and the JSON stored with it."""

@@ -69,6 +69,7 @@ class GroupBy(Unary):
     name = "group_by"
     keeps = Bound.GROUPS
     retracts = True
+    recomputes = ("aggregates",)
     rule = "group-by"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

@@ -40,6 +40,7 @@ class Over(Unary):
     name = "over"
     keeps = Bound.ROWS
     retracts = True
+    recomputes = ("functions", "key", "into")
     rule = "over"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

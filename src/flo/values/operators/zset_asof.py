@@ -62,6 +62,7 @@ class AsOfJoin(ZSetJoin):
     keeps = Bound.ROWS
     forgets_after = (1,)
     retracts = True
+    recomputes = ("into",)
     rule = "asof-join-zset"
 
     def expect_elements(self, inputs: StreamTypes) -> None:

@@ -307,6 +307,7 @@ class Outer(Pairing):
     """join, and the rows without a partner beside None."""
 
     retracts = True
+    recomputes = ("into",)
     alone: ClassVar[tuple[bool, bool]]
     """Whether rows of each side may be without a partner."""
 

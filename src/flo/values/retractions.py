@@ -42,27 +42,44 @@ def can_cancel(of: Collection) -> bool:
 def find_retractions(graph: Graph, types: StreamTypes, inputs: Sequence[Cause | None]) -> list[Cause | None]:
     """Returns for every output the first operator or input on the way to it that retracts rows; None if none does."""
     dag = Dag.of(graph, types)
-    found: dict[Stream, Cause | None] = {}
+    causes = find_causes(dag, inputs)
+    return [causes[stream] for stream in dag.outputs]
 
-    def note(streams: Sequence[Stream], causes: Sequence[Cause | None]) -> None:
-        for stream, cause in zip(streams, causes, strict=True):
-            found[stream] = cause if can_cancel(stream.type.collection) else None
+
+def find_causes(dag: Dag, inputs: Sequence[Cause | None]) -> dict[Stream, Cause | None]:
+    """Returns for every stream the first operator or input on the way to it that retracts rows; None if none does."""
+    causes: dict[Stream, Cause | None] = {}
+
+    def note(streams: Sequence[Stream], given: Sequence[Cause | None]) -> None:
+        for stream, cause in zip(streams, given, strict=True):
+            causes[stream] = cause if can_cancel(stream.type.collection) else None
 
     note(dag.inputs, inputs)
     for vertex in dag.vertices:
-        note(vertex.outputs, _causes(vertex, [found[stream] for stream in vertex.inputs]))
-    return [found[stream] for stream in dag.outputs]
+        note(vertex.outputs, _causes(vertex, [causes[stream] for stream in vertex.inputs]))
+    return causes
+
+
+def body_of(vertex: Vertex, before: list[Cause | None]) -> tuple[Dag, list[Cause | None]] | None:
+    """Returns the body that an operator runs, with the causes of the inputs of the body; None if it has none."""
+    operator, types = vertex.operator, tuple(stream.type for stream in vertex.inputs)
+    if isinstance(operator, PerKey) and operator.graph is not None:
+        return Dag.of(operator.graph, inner_types(operator, types)), before
+    if isinstance(operator, Nest):
+        inner = types[0].collection
+        assert isinstance(inner, Nested)
+        return Dag.of(operator.graph, inner.inner), before * len(inner.inner)
+    return None
 
 
 def _causes(vertex: Vertex, before: list[Cause | None]) -> list[Cause | None]:
     """Returns the causes of the outputs of an operator, given those of its inputs."""
-    operator, types = vertex.operator, tuple(stream.type for stream in vertex.inputs)
-    if isinstance(operator, PerKey) and operator.graph is not None:
-        return find_retractions(operator.graph, inner_types(operator, types), before)
-    if isinstance(operator, Nest):
-        inner = types[0].collection
-        assert isinstance(inner, Nested)
-        return [_first(find_retractions(operator.graph, inner.inner, before * len(inner.inner)))]
+    operator, body = vertex.operator, body_of(vertex, before)
+    if body is not None:
+        dag, given = body
+        causes = find_causes(dag, given)
+        of_outputs = [causes[stream] for stream in dag.outputs]
+        return of_outputs if isinstance(operator, PerKey) else [_first(of_outputs)]
     if isinstance(operator, Source) and isinstance(operator.value, ZSetValue):
         below = any(weight < 0 for _, weight in operator.value.all_units())
     else:
