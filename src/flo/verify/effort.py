@@ -13,12 +13,16 @@ from flo.core.operator import Operator
 from flo.verify.data.constants import LARGEST, constants, impure_calls, integers, neighbours
 from flo.verify.data.given import Given
 
-WORK = 200_000
-"""About ten seconds for a typical operator on a typical machine."""
+WORK = 15_000
+"""About two seconds on a typical machine."""
+THOROUGH = 200_000
+"""The work of a thorough check."""
 LEAST_WORK = 5_000
 """The minimum for a phase that has not run when the budget is used up."""
 SMALL_SHARE = 0.6
 """The share of the work for small inputs; the rest is for larger ones."""
+SIZED_SHARE = 0.85
+"""The share after which inputs of sizes in the code make room for random ones."""
 
 
 @dataclass
@@ -48,9 +52,13 @@ class Effort:
         """The processor time after which one call of a function is aborted."""
         return self.given.seconds
 
-    def is_used_up(self) -> bool:
-        """Whether the budget is used up."""
-        return self.remaining() <= 0
+    def is_used_up(self, share: float = 1.0) -> bool:
+        """Whether the budget is used up, or this share of it."""
+        return self.remaining() <= (1 - share) * self.work
+
+    def small_share(self, size: int) -> float:
+        """The share of the work for all inputs of up to this size: what smaller ones leave, larger ones may use."""
+        return SMALL_SHARE * (size + 1) / (self.most + 1)
 
     def remaining(self) -> int:
         return self.work - self.meter.done
@@ -70,10 +78,6 @@ class Effort:
         numbers = dict.fromkeys(value for operator in found for item in code_of(operator) for value in integers(item))
         given = self.given.with_constants((*self.given.constants, *mentioned), (*self.given.integers, *numbers))
         return replace(self, given=given)
-
-    def is_small_share_used_up(self) -> bool:
-        """Whether the share for small inputs is used up."""
-        return self.remaining() <= (1 - SMALL_SHARE) * self.work
 
 
 def is_shipped(kind: type) -> bool:

@@ -96,6 +96,8 @@ class GraphLaws:
         """States that were saved and restored."""
         self.longest = self.heaviest = 0
         """The largest number of elements of an input, and the largest weight of an element."""
+        self.inputs_of_several = 0
+        """The number of inputs of two or more elements."""
 
     @property
     def shipped(self) -> bool:
@@ -106,24 +108,29 @@ class GraphLaws:
     def fired(self) -> frozenset[str]:
         return frozenset(self.space.rules - GRAPH_RULES)
 
-    def check_all_schedules(self, given: Input) -> Counterexample | None:
-        """Check every schedule and every split of the data; return the first broken law."""
+    def check_all_schedules(self, given: Input, share: float = 1.0) -> Counterexample | None:
+        """Check every schedule and every split of the data; return the first broken law. It stops at a share of the
+        budget."""
         delivered = self._start(given)
         self._note_size()
         try:
             deliver_all(self.space, delivered)
         except BrokenStep as broken:
             return self._report_step(broken, given, delivered)
+
+        def is_over() -> bool:
+            return self.effort.is_used_up(share)
+
         at_once, in_parts = Search(self.space, delivered[-1]), Search(self.space, delivered[0])
         try:
-            complete = at_once.run(MOST_STATES, over=self.effort.is_used_up)
+            complete = at_once.run(MOST_STATES, over=is_over)
             ends = [delivered + at_once.states_to(number)[1:] for number in at_once.distinct_outcomes(2)]
             if len(ends) > 1:
                 return self._report_difference("confluence", given, *ends)
             if not complete:
                 self.cut_short += 1
                 return None
-            complete = in_parts.run(MOST_STATES, expected=ends[0][-1], over=self.effort.is_used_up)
+            complete = in_parts.run(MOST_STATES, expected=ends[0][-1], over=is_over)
             for state, number in in_parts.outcomes.items():
                 if not self.space.is_same(state, ends[0][-1]):
                     return self._report_difference("eager", given, ends[0], in_parts.states_to(number))
@@ -166,7 +173,9 @@ class GraphLaws:
     def _note_size(self) -> None:
         """Record the size of the input for the report."""
         channels = self.space.channels
-        self.longest = max(self.longest, sum(len(each.deltas) for each in channels if not each.is_end))
+        size = sum(len(each.deltas) for each in channels if not each.is_end)
+        self.longest = max(self.longest, size)
+        self.inputs_of_several += size > 1
         self.heaviest = max(self.heaviest, largest_weight(channels))
 
     def _walk(self, states: list[State], choices: Sequence[int] = ()) -> None:
