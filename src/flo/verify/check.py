@@ -89,10 +89,10 @@ def check(
     First all inputs of up to `most` elements, in every schedule and with every split of the data. Then larger inputs:
     of the sizes that the code mentions, and `tries` random ones from `seed`. `work` bounds the total, counted in
     states, steps and calls, so the result is the same on every machine; `work=200_000` is a thorough check. A call
-    that uses `seconds` of processor time is aborted. `types` are the types of an operator's inputs (a collection means both bounded and unbounded) or of a
-    function's arguments. `examples` maps types to your own values or to Hypothesis strategies. `laws` are the laws that
-    a function must satisfy; `start` is the initial value of a fold with it; `inverse` undoes it. For a monotone
-    function, pass its two lattices instead of types.
+    that uses `seconds` of processor time is aborted. `types` are the types of an operator's inputs (a collection means
+    both bounded and unbounded) or of a function's arguments. `examples` maps types to your own values or to Hypothesis
+    strategies. `laws` are the laws that a function must satisfy; `start` is the initial value of a fold with it;
+    `inverse` undoes it. For a monotone function, pass its two lattices instead of types.
     """
     expect_numbers(most=most, tries=tries, seed=seed, work=work, seconds=seconds)
     effort = Effort(Given(examples, seconds=seconds), most, tries, seed, work)

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from flo.core.operator import Operator
-from flo.verify.data.constants import LARGEST, constants, impure_calls, integers, neighbours
+from flo.verify.data.constants import LARGEST, constants, integers, neighbours
 from flo.verify.data.given import Given
+from flo.verify.data.impure import impure_uses
 
 WORK = 15_000
 """About two seconds on a typical machine."""
@@ -58,7 +59,7 @@ class Effort:
 
     def small_share(self, size: int) -> float:
         """The share of the work for all inputs of up to this size: what smaller ones leave, larger ones may use."""
-        return SMALL_SHARE * (size + 1) / (self.most + 1)
+        return SMALL_SHARE * (1 - 0.5 ** (size + 1)) if size < self.most else SMALL_SHARE
 
     def remaining(self) -> int:
         return self.work - self.meter.done
@@ -120,13 +121,13 @@ def find_caveats(operators: Iterable[Operator]) -> tuple[str, ...]:
     Sizes count only in classes of the user: those that Flo ships are tested with it.
     """
     found = list(operators)
-    parts = [(operator, part) for operator in found for part in code_of(operator)]
-    calls = (
-        f"`{operator.name}` calls {call}, which gives another result later"
-        for operator, part in parts
-        for call in impure_calls(part)
-    )
     numbers = {number for operator in found for number in integers_in(type(operator))}
     large = sorted(number for number in numbers if number > LARGEST)
     sizes = [f"no input of {' or '.join(f'{size:,}' for size in large)} elements was tried"] if large else []
-    return (*dict.fromkeys(calls), *sizes)
+    return (*find_impure_uses(found), *sizes)
+
+
+def find_impure_uses(operators: Iterable[Operator]) -> tuple[str, ...]:
+    """Find what functions and methods use that another run may not repeat, such as a clock."""
+    parts = ((operator, part) for operator in operators for part in code_of(operator))
+    return tuple(dict.fromkeys(f"`{operator.name}` {use}" for operator, part in parts for use in impure_uses(part)))

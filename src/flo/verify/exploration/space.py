@@ -115,6 +115,14 @@ def count_operators(operator: Operator) -> int:
     return 1 + max(counts, default=0)  # of the graphs that run and those that they started as, the former
 
 
+def all_operators(graph: Graph) -> Iterator[Operator]:
+    """The operators of a graph, and of the graphs that they run."""
+    for operator in (node.operator for node in nodes(graph)):
+        yield operator
+        for name in getattr(operator, "__dataclass_fields__", ()):
+            yield from (inner for each in _graphs_in(getattr(operator, name)) for inner in all_operators(each))
+
+
 def _graphs_in(held: Any) -> Iterable[Graph]:
     if isinstance(held, PersistentMap):  # of one graph for each key, if of any
         return held.to_dict().values() if isinstance(next(iter(held.values()), None), GRAPHS) else ()

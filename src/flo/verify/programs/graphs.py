@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from flo.core.checkpoint import decode, encode, lower_state
-from flo.core.errors import FloError
+from flo.core.errors import FloError, brief
 from flo.core.graph import Graph, inputs, setinput, with_origins
 from flo.core.operator import Values
 from flo.core.stream_type import StreamTypes
@@ -30,12 +31,14 @@ from flo.verify.exploration.counterexamples import (
     report_run,
 )
 from flo.verify.exploration.explore import Search, deliver_all, walk
-from flo.verify.exploration.moves import ADVANCE, GRAPH_RULES, BrokenStep
+from flo.verify.exploration.moves import ADVANCE, GRAPH_RULES, BrokenStep, Run
 from flo.verify.exploration.scenario import Scenario
 from flo.verify.exploration.source import format_expression, format_values, shorten
 from flo.verify.exploration.space import State
+from flo.verify.histories import MOST_TRIALS, Trial, Trials
 from flo.verify.laws import Law
-from flo.verify.programs.inputs import Input
+from flo.verify.processes import run_program
+from flo.verify.programs.inputs import Input, small_inputs
 from flo.verify.programs.steps import CheckedSpace, copy_graph
 from flo.verify.report import Counterexample
 
@@ -162,6 +165,24 @@ class GraphLaws:
         except BrokenStep as broken:
             return self._report_step(broken, given, states)
         return self._check_stuck_state(given, delivered[-1], at_once, choices)
+
+    def trials(self) -> Trials:
+        """Runs of the program on a few small inputs, to be tried after each other and in other processes."""
+        inputs = (each for size in (1, 2) for each in small_inputs(self.types, size, self.effort.given))
+        all_ended = (each for each in inputs if all(each.ends))
+        graph, outputs, names = self.space.graph, self.output_types, self.names
+        runs = []
+        for given in islice(all_ended, MOST_TRIALS):
+            channels = given.channels(self.types)
+            run = Run(graph, outputs, channels, names)
+            moves = []
+            while arriving := run.arriving():
+                moves.append(arriving[0][0].name)
+                run.arrive(*arriving[0])
+            paste = self.again(given, " ".join([*moves, ADVANCE]))
+            data = ", ".join(map(brief, given.data))
+            runs.append(Trial(f"run on {data}", (graph, outputs, names, channels), paste))
+        return Trials(self._about, run_program, runs, format_values, self.laws["function"])
 
     def _start(self, given: Input) -> list[State]:
         """The first state, in a list."""
