@@ -80,6 +80,8 @@ class Operator(Lowerable, ABC):
     """The inputs after whose end it only keeps what they had, of an operator that keeps rows."""
     retained_outputs: ClassVar[tuple[int, ...]] = ()
     """The outputs whose rows are retracted when a clock passes them."""
+    clock_rules: ClassVar[tuple[str, ...]] = ()
+    """Rules that can only be used if an input is a clock."""
     shares_flag: ClassVar[bool] = False
     """Whether all inputs have the same boundedness X in the operator's type."""
 

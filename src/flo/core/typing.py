@@ -7,13 +7,57 @@ determine everything else.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeAlias
+
 from flo.core.errors import DeferError, TypeMismatch
 from flo.core.graph import Graph, Node, Parallel, Sequential
+from flo.core.operator import Operator
 from flo.core.stream_type import Context, Derivation, StreamTypes, subtype_rule
+
+Known: TypeAlias = dict[int, tuple[Any, StreamTypes, Derivation]]
+"""Derivations of graphs and operators, by identity, each with its subject and the input types."""
+_known: ContextVar[Known | None] = ContextVar("_known", default=None)
+
+
+@contextmanager
+def derive_once(known: Known) -> Iterator[None]:
+    """Within this context, use and extend the known derivations: graphs are immutable, so they stay right.
+
+    After a step, only the operators on the way to it are derived anew: the others are the same objects as before.
+    """
+    token = _known.set(known)
+    try:
+        yield
+    finally:
+        _known.reset(token)
 
 
 def derive(graph: Graph, inputs: StreamTypes) -> Derivation:
     """⊢ e : I ↪ O: return the derivation for the given I, or raise with the reason why there is none."""
+    known = _known.get()
+    return _derive(graph, inputs) if known is None else _recall(known, graph, inputs, _derive)
+
+
+def _recall(
+    known: Known, subject: Any, inputs: StreamTypes, find: Callable[[Any, StreamTypes], Derivation]
+) -> Derivation:
+    """Return the known derivation of a subject, or find it."""
+    entry = known.get(id(subject))
+    if entry is not None and entry[1] == inputs:
+        return entry[2]
+    derivation = find(subject, inputs)
+    known[id(subject)] = (subject, inputs, derivation)  # which keeps it alive, so that its identity stays its own
+    return derivation
+
+
+def _judge(operator: Operator, inputs: StreamTypes) -> Derivation:
+    return operator.judge(inputs)
+
+
+def _derive(graph: Graph, inputs: StreamTypes) -> Derivation:
     match graph:
         case Sequential(left, right):
             first = derive(left, inputs)
@@ -40,7 +84,8 @@ def derive(graph: Graph, inputs: StreamTypes) -> Derivation:
             )
         case Node(state, operator, origin):
             try:
-                premise = operator.judge(inputs)
+                known = _known.get()
+                premise = operator.judge(inputs) if known is None else _recall(known, operator, inputs, _judge)
                 if state is not None:
                     expect_state(state, premise.inputs, operator.name)
             except TypeMismatch as error:
@@ -73,7 +118,7 @@ def subtyping_rules(given: StreamTypes, expected: StreamTypes) -> tuple[str, ...
         raise TypeMismatch(f"{len(expected)} inputs must get as many streams; got {len(given)}")
     rules = []
     for index, (have, want) in enumerate(zip(given, expected, strict=True)):
-        rule = subtype_rule(have, want)
+        rule = "reflexive-subtype" if have is want else subtype_rule(have, want)
         if rule is None:
             raise TypeMismatch(
                 "{input} does not have the expected type",

@@ -18,6 +18,7 @@ from flo.api.flow import Flow
 from flo.core.errors import FloError, FunctionError, Origin, is_users
 from flo.core.operator import Bound
 from flo.tools.subjects import EXAMPLES
+from flo.verify.effort import THOROUGH
 from flo.verify.report import Report
 from flo.verify.time_limit import TimeUp
 
@@ -151,7 +152,8 @@ def of_report(report: Report, file: str, line: int) -> Iterator[Diagnostic]:
     elif report.ok:
         yield Diagnostic("gap", file, line, f"{report.subject} {report.verdict}", (f"  {report.strength}",))
     elif report.counterexample is None and report.strength.missing:
-        yield Diagnostic("error", file, line, f"{report.subject} {report.verdict}", (f"  {report.strength}",))
+        details = (f"  {report.strength}", f"  instead   flo check --work {THOROUGH:_}   tries more")
+        yield Diagnostic("error", file, line, f"{report.subject} {report.verdict}", details)
     if report.counterexample is not None and not report.of_a_part:
         details = str(report.counterexample).splitlines()
         message = f"LawError: {report.subject} breaks a law"

@@ -9,13 +9,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from flo.core.collection import Collection
+from flo.core.collection import Collection, Form
 from flo.core.elements import type_name
 from flo.core.errors import FunctionError, LawError, Origin, brief
+from flo.core.nested import Nested
 from flo.core.operator import Operator
+from flo.core.stream_type import StreamType
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
 from flo.values.lattice import Lattice
+from flo.values.lvar import LVar
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify.data.examples import is_hashable
 from flo.verify.data.given import Given
@@ -88,18 +91,18 @@ def check(
 
     First all inputs of up to `most` elements, in every schedule and with every split of the data. Then larger inputs:
     of the sizes that the code mentions, and `tries` random ones from `seed`. `work` bounds the total, counted in
-    states, steps and calls, so the result is the same on every machine. A call that uses `seconds` of processor time
-    is aborted. `types` are the types of an operator's inputs (a collection means both bounded and unbounded) or of a
-    function's arguments. `examples` maps types to your own values or to Hypothesis strategies. `laws` are the laws that
-    a function must satisfy; `start` is the initial value of a fold with it; `inverse` undoes it. For a monotone
-    function, pass its two lattices instead of types.
+    states, steps and calls, so the result is the same on every machine; `work=200_000` is a thorough check. A call
+    that uses `seconds` of processor time is aborted. `types` are the types of an operator's inputs (a collection means
+    both bounded and unbounded) or of a function's arguments. `examples` maps types to your own values or to Hypothesis
+    strategies. `laws` are the laws that a function must satisfy; `start` is the initial value of a fold with it;
+    `inverse` undoes it. For a monotone function, pass its two lattices instead of types.
     """
     expect_numbers(most=most, tries=tries, seed=seed, work=work, seconds=seconds)
     effort = Effort(Given(examples, seconds=seconds), most, tries, seed, work)
     try:
         return _checked(subject, types, effort, {"laws": laws, "start": start, "inverse": inverse})
     except FunctionError as fault:
-        raise explained(fault) from fault.__cause__
+        raise explained(fault, inputs=_input_kinds(subject, types)) from fault.__cause__
     except SystemExit as error:  # a function of the user, and not ours to obey
         raise explained(FunctionError(f"a function raised SystemExit: {error}"), error) from error
 
@@ -136,14 +139,41 @@ def _checked(subject: Any, types: tuple[Any, ...], effort: Effort, of_function: 
     )
 
 
-def explained(fault: FunctionError, cause: BaseException | None = None) -> FunctionError:
+def _input_kinds(subject: Any, types: tuple[Any, ...]) -> list[Any]:
+    """The types of the elements, keys and lattice values of a program's inputs."""
+    if isinstance(subject, Checkable):
+        collections = [stream.collection for stream in subject._checkable().inputs.values()]
+    elif isinstance(subject, Operator):
+        given = [as_stream_or_collection(each) for each in types]
+        collections = [each.collection if isinstance(each, StreamType) else each for each in given]
+    else:
+        return []
+    return [kind for collection in collections for kind in _kinds_in(collection)]
+
+
+def _kinds_in(collection: Collection) -> list[Any]:
+    match collection:
+        case Form(base=base):
+            return _kinds_in(base)
+        case Keyed():
+            return [*_kinds_in(collection.inner), collection.key]
+        case Nested(inner=inner):
+            return [kind for stream in inner for kind in _kinds_in(stream.collection)]
+        case LVar(lattice=lattice):
+            return [lattice]
+        case ElementCollection(element=element):
+            return [element]
+    return []
+
+
+def explained(fault: FunctionError, cause: BaseException | None = None, inputs: Sequence[Any] = ()) -> FunctionError:
     """The error of a function, with the user's line that raised it, and how to try other values."""
     cause = cause or fault.__cause__
     if cause is not None:
         line = Origin.innermost(cause.__traceback__)
         fault.facts += () if line is None else (("raised at", f"{line}   {line.text}".rstrip()),)
         given = getattr(cause, "given", None)
-        fault.instead = fault.instead or suggest_examples(() if given is None else (given,))
+        fault.instead = fault.instead or suggest_examples(() if given is None else (given,), inputs=inputs)
     return fault.located(Origin.here())
 
 

@@ -10,15 +10,20 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from flo.core.operator import Operator
-from flo.verify.data.constants import LARGEST, constants, impure_calls, integers, neighbours
+from flo.verify.data.constants import LARGEST, constants, integers, neighbours
 from flo.verify.data.given import Given
+from flo.verify.data.impure import impure_uses
 
-WORK = 200_000
-"""About ten seconds for a typical operator on a typical machine."""
+WORK = 15_000
+"""About two seconds on a typical machine."""
+THOROUGH = 200_000
+"""The work of a thorough check."""
 LEAST_WORK = 5_000
 """The minimum for a phase that has not run when the budget is used up."""
 SMALL_SHARE = 0.6
 """The share of the work for small inputs; the rest is for larger ones."""
+SIZED_SHARE = 0.85
+"""The share after which inputs of sizes in the code make room for random ones."""
 
 
 @dataclass
@@ -48,9 +53,13 @@ class Effort:
         """The processor time after which one call of a function is aborted."""
         return self.given.seconds
 
-    def is_used_up(self) -> bool:
-        """Whether the budget is used up."""
-        return self.remaining() <= 0
+    def is_used_up(self, share: float = 1.0) -> bool:
+        """Whether the budget is used up, or this share of it."""
+        return self.remaining() <= (1 - share) * self.work
+
+    def small_share(self, size: int) -> float:
+        """The share of the work for all inputs of up to this size: what smaller ones leave, larger ones may use."""
+        return SMALL_SHARE * (1 - 0.5 ** (size + 1)) if size < self.most else SMALL_SHARE
 
     def remaining(self) -> int:
         return self.work - self.meter.done
@@ -70,10 +79,6 @@ class Effort:
         numbers = dict.fromkeys(value for operator in found for item in code_of(operator) for value in integers(item))
         given = self.given.with_constants((*self.given.constants, *mentioned), (*self.given.integers, *numbers))
         return replace(self, given=given)
-
-    def is_small_share_used_up(self) -> bool:
-        """Whether the share for small inputs is used up."""
-        return self.remaining() <= (1 - SMALL_SHARE) * self.work
 
 
 def is_shipped(kind: type) -> bool:
@@ -116,13 +121,13 @@ def find_caveats(operators: Iterable[Operator]) -> tuple[str, ...]:
     Sizes count only in classes of the user: those that Flo ships are tested with it.
     """
     found = list(operators)
-    parts = [(operator, part) for operator in found for part in code_of(operator)]
-    calls = (
-        f"`{operator.name}` calls {call}, which gives another result later"
-        for operator, part in parts
-        for call in impure_calls(part)
-    )
     numbers = {number for operator in found for number in integers_in(type(operator))}
     large = sorted(number for number in numbers if number > LARGEST)
     sizes = [f"no input of {' or '.join(f'{size:,}' for size in large)} elements was tried"] if large else []
-    return (*dict.fromkeys(calls), *sizes)
+    return (*find_impure_uses(found), *sizes)
+
+
+def find_impure_uses(operators: Iterable[Operator]) -> tuple[str, ...]:
+    """Find what functions and methods use that another run may not repeat, such as a clock."""
+    parts = ((operator, part) for operator in operators for part in code_of(operator))
+    return tuple(dict.fromkeys(f"`{operator.name}` {use}" for operator, part in parts for use in impure_uses(part)))

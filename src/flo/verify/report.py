@@ -10,6 +10,9 @@ from flo.core.display import Displayed, pictures
 from flo.verify.exploration.scenario import Scenario
 from flo.verify.laws import Law
 
+LEAST_OF_SEVERAL = 5
+"""So many inputs of two or more elements must be tried for a verdict, unless all small ones were."""
+
 
 @dataclass(frozen=True, slots=True)
 class Counterexample(Displayed):
@@ -66,6 +69,10 @@ class Strength:
     """The largest weight of an element."""
     takes_data: bool = False
     """Whether there are inputs, so that those without elements say little."""
+    of_several: int = 0
+    """How many inputs had two or more elements, in one schedule or in all."""
+    cut_at: int | None = None
+    """The size of small inputs at which the budget ended; None if it sufficed."""
     limits: tuple[str, ...] = ()
     """Why something was skipped: the budget is used up, a library is missing, a function cannot be traced."""
 
@@ -78,7 +85,12 @@ class Strength:
         """Why so little was tried that nothing is known; empty if something is."""
         if not self.proved and not self.attempts:
             return "nothing was tried"
-        return "only empty inputs were tried" if self.takes_data and not self.longest else ""
+        if self.takes_data and not self.longest:
+            return "only empty inputs were tried"
+        if self.cut_at is not None and self.cut_at <= 2 and self.of_several < LEAST_OF_SEVERAL:
+            larger = f" and {self.of_several} larger one{'s' * (self.of_several > 1)}" if self.of_several else ""
+            return f"the budget ended after inputs of one element{larger}"
+        return ""
 
     @property
     def _size(self) -> str:

@@ -53,6 +53,7 @@ class PerKey(Operator):
 
     name = "per_key"
     keeps = Bound.GROUPS
+    clock_rules = ("per-key-clock",)
     signature = "(Keyed[K, C], X) -> (Keyed[K, D], Y)"
 
     @property

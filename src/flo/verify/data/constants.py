@@ -1,13 +1,11 @@
-"""Reads constants and impure calls from the code of a function or an operator.
+"""Reads constants from the code of a function or an operator.
 
 Faults often hide behind a number that the code mentions: a buffer that is full at 6 elements, a weight that is capped
-at 9. The checks use these constants as elements, as input sizes and as weights. A call such as `time.time` cannot be
-varied by a check, so it is reported as a gap.
+at 9. The checks use these constants as elements, as input sizes and as weights.
 """
 
 from __future__ import annotations
 
-import datetime
 import inspect
 import math
 import types
@@ -16,7 +14,6 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cached_property, partial
 from itertools import islice
-from random import Random
 from typing import Any
 
 from flo.core.errors import is_users
@@ -28,19 +25,6 @@ MOST_MEMBERS = 8
 """How many members of a container are read."""
 DEPTH = 2
 """How deep calls and containers are followed."""
-IMPURE: dict[str, frozenset[str]] = {
-    "time": frozenset(
-        ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time", "localtime")
-    ),
-    "random": frozenset(
-        ("random", "randint", "randrange", "randbytes", "choice", "choices", "shuffle", "sample", "uniform", "gauss")
-    ),
-    "datetime": frozenset(("now", "utcnow", "today")),
-    "uuid": frozenset(("uuid1", "uuid4")),
-    "os": frozenset(("urandom", "getrandom", "times")),
-    "secrets": frozenset(["token_bytes", "token_hex", "token_urlsafe", "randbelow", "randbits", "choice"]),
-}
-"""Functions of the standard library whose result depends on more than their arguments, by module."""
 
 
 def constants(function: Any) -> list[Any]:
@@ -86,7 +70,7 @@ def _mentioned(function: Any, depth: int) -> Iterator[Any]:
     if isinstance(function, partial):
         yield from (*function.args, *function.keywords.values())
         function = function.func
-    function = _function_of(function)
+    function = function_of(function)
     if function is None:
         return
     yield from (value for value in _literals(function.__code__) if value != function.__doc__)
@@ -115,33 +99,6 @@ def _members(value: Any, depth: int) -> Iterator[Any]:
         yield from _members(each, depth - 1)
 
 
-def impure_calls(function: Any) -> list[str]:
-    """Calls in the code of a function, and of those it calls, whose result does not follow from the arguments.
-
-    They are found by name, in the globals and the closure: `time.time`, `random.choice`, `datetime.now`.
-    """
-    return list(dict.fromkeys(_impure(function, DEPTH)))
-
-
-def _impure(function: Any, depth: int) -> Iterator[str]:
-    function = _function_of(function)
-    if function is None:
-        return
-    names, values = set(_names(function.__code__)), _used_values(function)
-    is_seeded = "Random" in names  # it makes a generator of its own
-    for value in values:
-        module = getattr(value, "__module__", None) or ""
-        if isinstance(value, type) and issubclass(value, datetime.date):
-            yield from (f"{value.__name__}.{name}" for name in sorted(names & IMPURE["datetime"]))
-        elif isinstance(getattr(value, "__self__", None), Random) and callable(value) and not is_seeded:
-            yield f"random.{value.__name__}"
-        elif isinstance(value, (types.BuiltinFunctionType, types.FunctionType)):
-            if value.__name__ in IMPURE.get(module, ()):
-                yield f"{module}.{value.__name__}"
-    for each in _called(values) if depth else ():
-        yield from _impure(each, depth - 1)
-
-
 def _names(code: types.CodeType) -> list[str]:
     """The names that the code uses, those of functions in it included."""
     inner = [name for value in code.co_consts if isinstance(value, types.CodeType) for name in _names(value)]
@@ -156,7 +113,7 @@ def unwrap(item: Any) -> Any:
     return item
 
 
-def _function_of(item: Any) -> Any:
+def function_of(item: Any) -> Any:
     """The function behind a method, a partial or a decorator; None if there is none, or `@dataclass` wrote it."""
     item = item.func if isinstance(item, partial) else item
     item = unwrap(getattr(item, "__func__", item))
@@ -179,6 +136,11 @@ def _used_values(function: Any) -> list[Any]:
     spaces = [vars(each) for each in named if isinstance(each, (type, types.ModuleType))]
     found = [*inner_values(function), *named, *(space[name] for space in spaces for name in names if name in space)]
     return [value for place, value in enumerate(found) if not any(value is other for other in found[:place])]
+
+
+def called_functions(function: Any) -> list[types.FunctionType]:
+    """The user's functions that a function refers to."""
+    return _called(_used_values(function))
 
 
 def _called(values: list[Any]) -> list[types.FunctionType]:

@@ -178,6 +178,12 @@ def find_differing_advance(space: Space, end: State, choices: Sequence[int] = ()
     return None
 
 
+def run_plan(space: Space, *, in_parts: bool) -> RunRecord:
+    """A run with `advance`: after all data has arrived, or after each delta."""
+    count = sum(len(channel.deltas) for channel in space.channels)
+    return RunRecord.of(_run_plan(space.run(), ((0, True),) * count if in_parts else (), recorded=True))
+
+
 def _arrival_plans(channels: Channels) -> Iterator[Plan]:
     """Yield plans: all at once; one by one, with each channel first; one delta alone, then the rest."""
     yield ()

@@ -11,16 +11,28 @@ from os import PathLike
 from typing import TypeAlias
 
 from flo.core.display import Displayed, pictures
-from flo.core.errors import LawError, Origin, brief
+from flo.core.errors import FloError, LawError, Origin, brief
 from flo.core.operator import Values
 from flo.verify import laws
+from flo.verify.captured import Captured, functions_of
+from flo.verify.data.impure import may_depend_on_process
+from flo.verify.effort import find_impure_uses
 from flo.verify.equality import are_equal
 from flo.verify.exploration.arrivals import Channels
-from flo.verify.exploration.counterexamples import RunRecord, advise_on_advance, contrast_runs, find_differing_advance
+from flo.verify.exploration.counterexamples import (
+    RunRecord,
+    advise_on_advance,
+    contrast_runs,
+    find_differing_advance,
+    run_plan,
+)
 from flo.verify.exploration.moves import BrokenStep
 from flo.verify.exploration.scenario import Scenario
-from flo.verify.exploration.space import Space, State
+from flo.verify.exploration.source import format_values
+from flo.verify.exploration.space import Space, State, all_operators
+from flo.verify.histories import Trial, Trials
 from flo.verify.laws import Law
+from flo.verify.processes import run_program
 from flo.verify.report import Counterexample
 
 
@@ -145,6 +157,8 @@ class Exploration(Displayed):
     """The two traces side by side, if there is more than one outcome."""
     scenario: Scenario | None = field(default=None, compare=False, repr=False)
     """What was explored."""
+    caveats: tuple[str, ...] = ()
+    """What no schedule shows: a captured object that changes, a call of a clock."""
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a page with the graph of all states, and the traces step by step: HTML, in one file."""
@@ -152,13 +166,13 @@ class Exploration(Displayed):
 
     @property
     def ok(self) -> bool:
-        return len(self.outcomes) <= 1
+        return len(self.outcomes) <= 1 and self.counterexample is None
 
     def __str__(self) -> str:
         how = "every schedule and every cut" if self.complete else f"at random, seed {self.seed}"
-        found = "one outcome" if self.ok else f"{len(self.outcomes)} outcomes"
+        found = "one outcome" if len(self.outcomes) <= 1 else f"{len(self.outcomes)} outcomes"
         schedules = "one schedule" if self.schedules == 1 else f"{self.schedules:,} schedules"
-        line = f"{found} in {schedules} over {self.states:,} states ({how})"
+        line = "; ".join([f"{found} in {schedules} over {self.states:,} states ({how})", *self.caveats])
         return line if self.counterexample is None else f"{line}\n{self.counterexample}"
 
 
@@ -180,14 +194,22 @@ def explore(
             where=Origin.here(),
         )
     space, channels = Space(scenario.graph, scenario.output_types, scenario.names), scenario.channels
+    operators = list(all_operators(scenario.graph))
+    functions = [function for each in operators for function in functions_of(each)]
+    captured = Captured(functions)
     try:
         result = _explore_all(space, channels, most_states) or _explore_at_random(space, channels, most_states, seed)
     except BrokenStep as broken:
         raise _refusal(broken) from None
     found, runs, law = result
     found = replace(found, scenario=scenario)
+    if len(runs) < 2 and captured.changed():
+        runs, law = _run_again(space, captured) or runs, laws.A_FUNCTION
     if len(runs) < 2:
-        return found
+        in_processes = any(map(may_depend_on_process, functions))
+        broken = _check_processes(scenario, again(runs[0].trace, runs[0].trace)) if in_processes else None
+        changed = (f"a function changes `{name}`, which it captures" for name in captured.changed())
+        return replace(found, counterexample=broken, caveats=(*find_impure_uses(operators), *changed))
     one, other = runs[:2]
     advice = (advise_on_advance(space.graph) or "") if law == laws.ADVANCE else ""
     return replace(
@@ -198,6 +220,32 @@ def explore(
             law, "on the data given", one, other, again(one.trace, other.trace), advice, scenario
         ),
     )
+
+
+def _check_processes(scenario: Scenario, again: str) -> Counterexample | None:
+    """Run in processes with other hash seeds."""
+    program = scenario.graph, scenario.output_types, scenario.names, scenario.channels
+    return Trials("on the data given", run_program, [Trial("run", program, again)], format_values).check_processes()
+
+
+def _run_again(space: Space, captured: Captured) -> list[RunRecord] | None:
+    """Run twice from the captured state of the beginning, all at once and in parts, and once more without it.
+
+    Find two runs that end differently: equal states are explored once, so a function that changes what it captures is
+    not called in every schedule.
+    """
+    after_all = captured.as_they_are()
+    try:
+        captured.restore()
+        first = run_plan(space, in_parts=False)
+        again = run_plan(space, in_parts=False)
+        captured.restore()
+        in_parts = run_plan(space, in_parts=True)
+    except FloError:  # of a function: reported when it runs
+        return None
+    finally:
+        after_all.restore()
+    return next(([first, other] for other in (in_parts, again) if not _is_among([first], other)), None)
 
 
 def _refusal(broken: BrokenStep) -> LawError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -10,6 +10,7 @@ from flo.core.collection import Value
 from flo.core.errors import FloError, brief
 from flo.core.graph import Graph, Node, Parallel, Sequential, nodes
 from flo.core.operator import Operator, Values
+from flo.core.persistent import PersistentMap
 from flo.core.semantics import GraphStep, small_steps
 from flo.core.stream_type import StreamTypes
 from flo.verify.effort import Meter
@@ -18,6 +19,7 @@ from flo.verify.exploration.arrivals import Channels, open_channels
 from flo.verify.exploration.moves import BrokenStep, Move, Run, make_arrival, make_step_move
 from flo.verify.exploration.source import format_expression, format_value
 
+GRAPHS = (Node, Sequential, Parallel)
 NOT_FALLING = "the measure does not fall"
 
 
@@ -63,25 +65,39 @@ Feed: TypeAlias = tuple[int, int, int]
 class Slot:
     """A place of the program: an operator with its inputs, or an output. Its contents are numbered."""
 
-    numbers: dict[Any, int] = field(default_factory=dict)
+    numbers: dict[Any, list[int]] = field(default_factory=dict)
+    """Equal contents, which may differ in their types."""
     contents: list[Any] = field(default_factory=list)
+    types: dict[int, Any] = field(default_factory=dict)
+    """The deep types of contents that equal another."""
     steps: list[list[tuple[Move, int, tuple[Feed, ...]]] | None] = field(default_factory=list)
     absorbed: dict[tuple[int, int, int], int] = field(default_factory=dict)
     unhashable: dict[int, list[int]] = field(default_factory=dict)
 
     def number(self, thing: Any) -> int:
         try:
-            known = self.numbers.setdefault((thing, deep_type(thing)), len(self.contents))
+            equal = self.numbers.setdefault(thing, [])
         except TypeError:  # not hashable: compared with the others whose text has the same length
             return self._number_by_comparison(thing)
-        if known == len(self.contents):
-            self._append(thing)
-        return known
+        if not equal:  # most contents are new, so their deep type need not be known
+            equal.append(self._append(thing))
+            return equal[0]
+        kind = deep_type(thing)
+        for number in equal:
+            if self._type_of(number) == kind:
+                return number
+        equal.append(self._append(thing))
+        return equal[-1]
+
+    def _type_of(self, number: int) -> Any:
+        if number not in self.types:
+            self.types[number] = deep_type(self.contents[number])
+        return self.types[number]
 
     def _number_by_comparison(self, thing: Any) -> int:
         candidates = self.unhashable.setdefault(len(format_expression(thing)), [])
         for number in candidates:
-            if self.contents[number] == thing and deep_type(self.contents[number]) == deep_type(thing):
+            if self.contents[number] == thing and self._type_of(number) == deep_type(thing):
                 return number
         candidates.append(self._append(thing))
         return candidates[-1]
@@ -90,6 +106,27 @@ class Slot:
         self.contents.append(thing)
         self.steps.append(None)
         return len(self.contents) - 1
+
+
+def count_operators(operator: Operator) -> int:
+    """The operator, and those of the graphs that it runs: each costs about as much to step, to compare and to type."""
+    held = (_graphs_in(getattr(operator, name)) for name in getattr(operator, "__dataclass_fields__", ()))
+    counts = (sum(count_operators(node.operator) for graph in graphs for node in nodes(graph)) for graphs in held)
+    return 1 + max(counts, default=0)  # of the graphs that run and those that they started as, the former
+
+
+def all_operators(graph: Graph) -> Iterator[Operator]:
+    """The operators of a graph, and of the graphs that they run."""
+    for operator in (node.operator for node in nodes(graph)):
+        yield operator
+        for name in getattr(operator, "__dataclass_fields__", ()):
+            yield from (inner for each in _graphs_in(getattr(operator, name)) for inner in all_operators(each))
+
+
+def _graphs_in(held: Any) -> Iterable[Graph]:
+    if isinstance(held, PersistentMap):  # of one graph for each key, if of any
+        return held.to_dict().values() if isinstance(next(iter(held.values()), None), GRAPHS) else ()
+    return (held,) if isinstance(held, GRAPHS) else ()
 
 
 class Space:
@@ -260,11 +297,12 @@ class Space:
         if slot == self.arrival:
             found = list(self._arrivals(self.slots[slot].contents[number]))
         else:
-            self.meter.done += 1
+            node = self.slots[slot].contents[number]
             try:
-                steps = self.small_steps(self.slots[slot].contents[number])
+                steps = self.small_steps(node)
             except FloError as fault:
                 self.faults[slot, number], steps = fault, []
+            self.meter.done += count_operators(node.operator) * max(1, len(steps))
             found = [self._step(slot, number, step) for step in steps]
         self.slots[slot].steps[number] = found
         return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import islice, product
 from typing import Any, TypeAlias
 
 from flo.core.elements import type_name
@@ -13,13 +13,23 @@ from flo.core.errors import LawError, Origin, brief
 from flo.core.labels import label
 from flo.values.lattice import Custom, Lattice
 from flo.verify import laws as law
-from flo.verify.data.constants import impure_calls
+from flo.verify.captured import Captured
 from flo.verify.data.given import LATTICE_KINDS, Given, lattice_values, values_above
+from flo.verify.data.impure import impure_uses, may_depend_on_process
 from flo.verify.data.strategies import lattice_strategy
 from flo.verify.effort import Effort
 from flo.verify.functions.domains import NO_START, argument_types, count_parameters, function_domains, guess_types
-from flo.verify.functions.equations import Equation, Function, function_equations, lattice_equations, monotone_equations
-from flo.verify.functions.trials import Domain, Problem, Trials, timeout_error
+from flo.verify.functions.equations import (
+    Equation,
+    Function,
+    define,
+    function_equations,
+    lattice_equations,
+    monotone_equations,
+)
+from flo.verify.functions.trials import Domain, Problem, timeout_error
+from flo.verify.functions.trials import Trials as EquationTrials
+from flo.verify.histories import MOST_TRIALS, Trial, Trials
 from flo.verify.laws import Law
 from flo.verify.optional import st
 from flo.verify.report import Report
@@ -92,7 +102,7 @@ def check_function(
     `start` is where a fold starts: then the first argument is what f makes of it. `inverse` is the function that takes
     back what f adds; `lattices` are those that a monotone function leads from and to.
     """
-    where = Origin.here()
+    where, captured = Origin.here(), Captured([f])
     effort = effort.with_constants_of(f)
     given = effort.given
     chosen = chosen_laws(f, types, laws, start, inverse, lattices)
@@ -113,9 +123,32 @@ def check_function(
             raise timeout_error(label(f), up, where) from None
         problems = function_problems(f, chosen, domains, inverse)
     admissible = _admissible(problems, start, given)
-    report = Trials(label(f), problems, effort, limits, admissible, where).report(chosen)
-    calls = [] if report.strength.proved else impure_calls(f)
-    return replace(report, caveats=tuple(f"it calls {call}, which gives another result later" for call in calls))
+    report = EquationTrials(label(f), problems, effort, limits, admissible, where).report(chosen)
+    if report.counterexample is None:
+        report = _with_dependence(report, f, problems, captured)
+    uses = [] if report.strength.proved else impure_uses(f)
+    return replace(report, caveats=(*report.caveats, *(f"it {use}" for use in uses)))
+
+
+def _with_dependence(report: Report, f: Function, problems: list[Problem], captured: Captured) -> Report:
+    """Add a call whose result depends on earlier calls, if the function changes what it captures; or on the process."""
+    changed, domains = captured.changed(), max((each.domains for each in problems), key=len)[: len(problems[0].domains)]
+    in_processes = may_depend_on_process(f) or any("set[" in str(domain.kind) for domain in domains)
+    if not changed and not in_processes:
+        return report
+    calls = []
+    for values in islice(product(*(domain.few for domain in domains)), MOST_TRIALS):
+        text = f"f({', '.join(map(brief, values))})"
+        calls.append(Trial(text, values, f"print({text})"))
+    written = define(f=f)
+    calls[:1] = [replace(each, paste=f"{written}; {each.paste}" if written else each.paste) for each in calls[:1]]
+    trials = Trials(f"on {label(f)}", f, calls, brief)
+    broken = (trials.check_history(captured) if changed else None) or (
+        trials.check_processes() if in_processes else None
+    )
+    caveats = () if broken else tuple(f"it changes `{name}`, which it captures" for name in changed)
+    strength = replace(report.strength, proved=report.strength.proved and not changed)
+    return replace(report, counterexample=broken, caveats=caveats, strength=strength)
 
 
 def _admissible(problems: list[Problem], start: Any, given: Given) -> Callable[[Values], Iterable[Values]]:
@@ -190,7 +223,7 @@ def check_lattice(lattice: Lattice[Any], effort: Effort) -> Report:
             else product(*(values_above(lattice, [value], effort.seconds) for value in values))
         )
 
-    trials = Trials(str(lattice), problems, effort, limits, admissible, where, name)
+    trials = EquationTrials(str(lattice), problems, effort, limits, admissible, where, name)
     return trials.report(law.LATTICE_LAWS)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any
@@ -350,9 +350,16 @@ def timeout_error(subject: str, up: TimeUp, where: Origin | None) -> FloError:
     )
 
 
-def suggest_examples(given: tuple[Any, ...], kinds: Iterable[Any] = ()) -> tuple[tuple[str, str], ...]:
-    """Suggest how to give other values of the type of the last argument; a fold makes its accumulators from those."""
-    if not given:
+def suggest_examples(
+    given: tuple[Any, ...], kinds: Iterable[Any] = (), inputs: Sequence[Any] = ()
+) -> tuple[tuple[str, str], ...]:
+    """Suggest how to give other values of the type of the last argument; a fold makes its accumulators from those.
+
+    A program makes the arguments of most functions from its inputs, so only the types of `inputs` can be given.
+    """
+    if not given and not inputs:
         return (("examples={…: […]}", "values of each type that it is meant for"),)
-    kind = next((kind for kind in kinds if kind is not None and belongs(given[-1], kind)), common_kind([given[-1]]))
-    return ((f"examples={{{type_name(kind or type(given[-1]))}: […]}}", "only values that it is meant for"),)
+    known = [kind for kind in (*kinds, *inputs) if kind is not None]
+    fitting = (kind for kind in known if given and belongs(given[-1], kind))
+    kind = next(fitting, None) or (inputs[0] if inputs else common_kind([given[-1]]) or type(given[-1]))
+    return ((f"examples={{{type_name(kind)}: […]}}", "only values that it is meant for"),)

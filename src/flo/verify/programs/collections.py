@@ -11,7 +11,7 @@ from flo.core.errors import Origin
 from flo.core.term import Lifting, Lowering
 from flo.verify import laws
 from flo.verify.data.strategies import find_smallest
-from flo.verify.effort import Effort, integers_in
+from flo.verify.effort import SMALL_SHARE, Effort, integers_in
 from flo.verify.exploration.arrivals import pieces
 from flo.verify.exploration.source import format_value
 from flo.verify.functions.trials import timeout_error
@@ -43,7 +43,7 @@ def _check_collection(collection: Collection, effort: Effort) -> Report:
     if up_to < effort.most:
         limits.append(f"not all values of {up_to + 1} elements, as there are too many")
     for value in values:
-        if effort.is_small_share_used_up():
+        if effort.is_used_up(SMALL_SHARE):
             limits.append(f"not all small values, as {effort.work:,} units of work were done")
             up_to = 0
             break

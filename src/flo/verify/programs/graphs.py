@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from flo.core.checkpoint import decode, encode, lower_state
-from flo.core.errors import FloError
+from flo.core.errors import FloError, brief
 from flo.core.graph import Graph, inputs, setinput, with_origins
 from flo.core.operator import Values
 from flo.core.stream_type import StreamTypes
@@ -30,12 +31,14 @@ from flo.verify.exploration.counterexamples import (
     report_run,
 )
 from flo.verify.exploration.explore import Search, deliver_all, walk
-from flo.verify.exploration.moves import ADVANCE, GRAPH_RULES, BrokenStep
+from flo.verify.exploration.moves import ADVANCE, GRAPH_RULES, BrokenStep, Run
 from flo.verify.exploration.scenario import Scenario
 from flo.verify.exploration.source import format_expression, format_values, shorten
 from flo.verify.exploration.space import State
+from flo.verify.histories import MOST_TRIALS, Trial, Trials
 from flo.verify.laws import Law
-from flo.verify.programs.inputs import Input
+from flo.verify.processes import run_program
+from flo.verify.programs.inputs import Input, small_inputs
 from flo.verify.programs.steps import CheckedSpace, copy_graph
 from flo.verify.report import Counterexample
 
@@ -96,6 +99,8 @@ class GraphLaws:
         """States that were saved and restored."""
         self.longest = self.heaviest = 0
         """The largest number of elements of an input, and the largest weight of an element."""
+        self.inputs_of_several = 0
+        """The number of inputs of two or more elements."""
 
     @property
     def shipped(self) -> bool:
@@ -106,24 +111,29 @@ class GraphLaws:
     def fired(self) -> frozenset[str]:
         return frozenset(self.space.rules - GRAPH_RULES)
 
-    def check_all_schedules(self, given: Input) -> Counterexample | None:
-        """Check every schedule and every split of the data; return the first broken law."""
+    def check_all_schedules(self, given: Input, share: float = 1.0) -> Counterexample | None:
+        """Check every schedule and every split of the data; return the first broken law. It stops at a share of the
+        budget."""
         delivered = self._start(given)
         self._note_size()
         try:
             deliver_all(self.space, delivered)
         except BrokenStep as broken:
             return self._report_step(broken, given, delivered)
+
+        def is_over() -> bool:
+            return self.effort.is_used_up(share)
+
         at_once, in_parts = Search(self.space, delivered[-1]), Search(self.space, delivered[0])
         try:
-            complete = at_once.run(MOST_STATES, over=self.effort.is_used_up)
+            complete = at_once.run(MOST_STATES, over=is_over)
             ends = [delivered + at_once.states_to(number)[1:] for number in at_once.distinct_outcomes(2)]
             if len(ends) > 1:
                 return self._report_difference("confluence", given, *ends)
             if not complete:
                 self.cut_short += 1
                 return None
-            complete = in_parts.run(MOST_STATES, expected=ends[0][-1], over=self.effort.is_used_up)
+            complete = in_parts.run(MOST_STATES, expected=ends[0][-1], over=is_over)
             for state, number in in_parts.outcomes.items():
                 if not self.space.is_same(state, ends[0][-1]):
                     return self._report_difference("eager", given, ends[0], in_parts.states_to(number))
@@ -156,6 +166,24 @@ class GraphLaws:
             return self._report_step(broken, given, states)
         return self._check_stuck_state(given, delivered[-1], at_once, choices)
 
+    def trials(self) -> Trials:
+        """Runs of the program on a few small inputs, to be tried after each other and in other processes."""
+        inputs = (each for size in (1, 2) for each in small_inputs(self.types, size, self.effort.given))
+        all_ended = (each for each in inputs if all(each.ends))
+        graph, outputs, names = self.space.graph, self.output_types, self.names
+        runs = []
+        for given in islice(all_ended, MOST_TRIALS):
+            channels = given.channels(self.types)
+            run = Run(graph, outputs, channels, names)
+            moves = []
+            while arriving := run.arriving():
+                moves.append(arriving[0][0].name)
+                run.arrive(*arriving[0])
+            paste = self.again(given, " ".join([*moves, ADVANCE]))
+            data = ", ".join(map(brief, given.data))
+            runs.append(Trial(f"run on {data}", (graph, outputs, names, channels), paste))
+        return Trials(self._about, run_program, runs, format_values, self.laws["function"])
+
     def _start(self, given: Input) -> list[State]:
         """The first state, in a list."""
         self.last_input = given
@@ -166,7 +194,9 @@ class GraphLaws:
     def _note_size(self) -> None:
         """Record the size of the input for the report."""
         channels = self.space.channels
-        self.longest = max(self.longest, sum(len(each.deltas) for each in channels if not each.is_end))
+        size = sum(len(each.deltas) for each in channels if not each.is_end)
+        self.longest = max(self.longest, size)
+        self.inputs_of_several += size > 1
         self.heaviest = max(self.heaviest, largest_weight(channels))
 
     def _walk(self, states: list[State], choices: Sequence[int] = ()) -> None:

@@ -23,6 +23,8 @@ from flo.values.lvar import LVar
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify import laws
+from flo.verify.captured import Captured, functions_of
+from flo.verify.data.impure import may_depend_on_process
 from flo.verify.effort import Effort, find_caveats
 from flo.verify.exploration.replay import flow_replay_line, replay_line
 from flo.verify.functions.obligations import check_obligation, obligations
@@ -52,14 +54,14 @@ def check_operator(
             instead=(("@dataclass(frozen=True)", f"class {type(operator).__name__}(flo.Operator)"),),
             where=Origin.here(),
         )
-    effort = effort.with_constants_in([operator])
+    effort, captured = effort.with_constants_in([operator]), Captured(functions_of(operator))
     if types:
         phases = Phases([_subject(operator, each, effort) for each in named_signatures(operator, types)], effort)
         broken = phases.run()
     else:
         phases, broken = _check_guessed(operator, effort)
     used = [(operator, subject.types) for subject in phases.subjects]
-    return _report(f"`{operator.name}`", laws.OPERATOR_LAWS, phases, broken, used)
+    return _report(f"`{operator.name}`", laws.OPERATOR_LAWS, phases, broken, used, captured)
 
 
 def _report(
@@ -68,14 +70,35 @@ def _report(
     phases: Phases,
     broken: Counterexample | None,
     used: Items[tuple[Operator, StreamTypes]],
+    captured: Captured,
 ) -> Report:
     """The report of a check, with the obligations of the operators that are used and the rules that never fired."""
     asked = dict.fromkeys(each for operator, types in used for each in obligations(operator, types))
     parts = tuple(check_obligation(each, phases.effort.with_new_meter()) for each in asked)
     named = frozenset(rule for operator, types in used for rule in named_rules(operator, types))
     never = frozenset() if broken is not None else named - phases.fired()
-    caveats = find_caveats(operator for operator, _ in used)
+    operators = [operator for operator, _ in used]
+    caveats = find_caveats(operators)
+    changed = captured.changed()
+    if broken is None:
+        broken = find_dependence(phases, operators, captured)
+    if broken is None and changed:
+        caveats += tuple(f"a function changes `{name}`, which it captures" for name in changed)
     return Report(subject, tried, phases.strength(), broken, phases.fired(), never, parts, caveats)
+
+
+def find_dependence(phases: Phases, operators: Items[Operator], captured: Captured) -> Counterexample | None:
+    """Find a result that depends on earlier runs, if a function changes what it captures; or on the process."""
+    in_processes = any(may_depend_on_process(function) for each in operators for function in functions_of(each))
+    for subject in phases.subjects if in_processes or captured.changed() else ():
+        in_processes |= any("set[" in str(kind) for kind in subject.types)
+        trials = subject.trials()
+        broken = (trials.check_history(captured) if captured.changed() else None) or (
+            trials.check_processes() if in_processes else None
+        )
+        if broken is not None:
+            return broken
+    return None
 
 
 def _subject(operator: Operator, types: StreamTypes, effort: Effort) -> GraphLaws:
@@ -212,6 +235,7 @@ class Checkable(Protocol):
 def check_flow(program: Program, effort: Effort | None = None) -> Report:
     """Tries the laws of graphs, and the obligations of the functions in the flow."""
     effort = (effort or Effort()).with_constants_in(operator for operator, _ in program.operators)
+    captured = Captured(function for operator, _ in program.operators for function in functions_of(operator))
     types = tuple(program.inputs.values())
 
     def line(given: Input, trace: str) -> str:
@@ -220,4 +244,4 @@ def check_flow(program: Program, effort: Effort | None = None) -> Report:
     subject = GraphLaws(program.graph, types, OF_GRAPHS, tuple(program.inputs), line, effort)
     phases = Phases([subject], effort)
     broken = phases.run()
-    return _report(f"the flow `{program.name}`", laws.GRAPH_LAWS, phases, broken, program.operators)
+    return _report(f"the flow `{program.name}`", laws.GRAPH_LAWS, phases, broken, program.operators, captured)

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TypeVar
 
 from flo.core.errors import ElementError, FunctionError, LawError, Origin, brief
-from flo.verify.effort import Effort
+from flo.verify.effort import SIZED_SHARE, Effort
 from flo.verify.optional import NO_HYPOTHESIS, st
 from flo.verify.programs.graphs import OF_OPERATORS, GraphLaws
 from flo.verify.programs.inputs import Input, small_inputs
@@ -36,6 +36,8 @@ class Phases:
     sized: int = 0
     """Inputs of the sizes that the code mentions."""
     random: int = 0
+    cut_at: int | None = None
+    """The size of small inputs at which the budget ended."""
     limits: list[str] = field(default_factory=list)
     faults: list[FunctionError] = field(default_factory=list)
     """The errors of functions on guessed types."""
@@ -78,6 +80,8 @@ class Phases:
             longest=max((subject.longest for subject in self.subjects), default=0),
             heaviest=max((subject.heaviest for subject in self.subjects), default=0),
             takes_data=any(subject.types for subject in self.subjects),
+            of_several=sum(subject.inputs_of_several for subject in self.subjects),
+            cut_at=self.cut_at,
             limits=tuple(limits),
         )
 
@@ -90,8 +94,9 @@ class Phases:
                 for broken in self._check_size(subject, size):
                     if broken is not None:
                         return broken
-            if self.effort.is_small_share_used_up():
-                self.limits.append(f"not all inputs of {size} elements, {self._budget_note}")
+            if self.effort.is_used_up(self.effort.small_share(size)):
+                self.limits.append(f"not all inputs of {size} element{'s' * (size != 1)}, {self._budget_note}")
+                self.cut_at = size
                 return None
             self.up_to = size
         return None
@@ -100,14 +105,15 @@ class Phases:
         self.current = subject
         try:
             for given in small_inputs(subject.types, size, self.effort.given, self._ends_elsewhere(subject)):
-                if self.effort.is_small_share_used_up():
+                share, cut_short = self.effort.small_share(size), subject.cut_short
+                if self.effort.is_used_up(share):
                     return
                 try:
-                    broken = subject.check_all_schedules(given)
+                    broken = subject.check_all_schedules(given, share)
                 except ElementError as refused:  # not data for this program
                     self.refused.append(refused)
                     continue
-                self.exhaustive += 1
+                self.exhaustive += subject.cut_short == cut_short
                 yield broken
         except FunctionError as fault:
             if not self.guessed:
@@ -119,7 +125,8 @@ class Phases:
         """Inputs of the sizes that the code mentions."""
         for subject in self.subjects:
             inputs = ((given, choices, None) for given, choices in self._sized_inputs(subject))
-            found = self._first_broken(subject, inputs, f"not all sizes that the code mentions, {self._budget_note}")
+            limit = f"not all sizes that the code mentions, {self._budget_note}"
+            found = self._first_broken(subject, inputs, limit, SIZED_SHARE)
             if found is not None:
                 given, _, broken = found
                 return subject.check_all_schedules(given) or broken
@@ -140,12 +147,16 @@ class Phases:
         return None
 
     def _first_broken(
-        self, subject: GraphLaws, inputs: Iterable[tuple[Input, tuple[int, ...], T]], limit: str = ""
+        self,
+        subject: GraphLaws,
+        inputs: Iterable[tuple[Input, tuple[int, ...], T]],
+        limit: str = "",
+        share: float = 1.0,
     ) -> tuple[Input, T, Counterexample] | None:
-        """Find the first input that breaks a law. If the budget runs out before, the report names the limit."""
+        """Find the first input that breaks a law. The report names the limit if the share is used up before."""
         self.current = subject
         for given, choices, size in inputs:
-            if self.effort.is_used_up():
+            if self.effort.is_used_up(share):
                 if limit and limit not in self.limits:
                     self.limits.append(limit)
                 return None

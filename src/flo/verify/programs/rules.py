@@ -14,6 +14,7 @@ from typing import Any
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamTypes
 from flo.values.element_value import ElementCollection
+from flo.values.lvar import LVar
 
 Names = set[str]
 REMEMBERED = 4096
@@ -26,7 +27,9 @@ def named_rules(operator: Operator, types: StreamTypes) -> frozenset[str]:
     Names may be put together: from attributes of the operator, and from the suffixes of the collections it is used on.
     """
     reader = _Reader(operator, types)
-    return frozenset(name for method, known in _methods(type(operator)) for name in reader.rules(method, known))
+    named = frozenset(name for method, known in _methods(type(operator)) for name in reader.rules(method, known))
+    has_clock = any(isinstance(kind.collection, LVar) for kind in types)
+    return named if has_clock else named.difference(operator.clock_rules)
 
 
 def _methods(kind: type) -> Iterator[tuple[ast.FunctionDef, dict[str, Any]]]:

@@ -19,7 +19,7 @@ from flo.core.operator import Operator
 from flo.core.semantics import GraphStep
 from flo.core.stream_type import StreamTypes
 from flo.core.term import Lowerable, Lowering
-from flo.core.typing import derive
+from flo.core.typing import Known, derive, derive_once
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
 from flo.values.operators.shapes import is_immutable
@@ -71,7 +71,6 @@ class CheckedSpace(Space):
     def __init__(self, graph: Graph, types: StreamTypes, names: tuple[str, ...]) -> None:
         self.node_types: list[tuple[StreamTypes, StreamTypes]] = []
         super().__init__(graph, self._type_nodes(graph, types), names)
-        self.checked: set[tuple[int, int]] = set()
         self.has_mutable_elements = any(
             holds_mutable(kind.collection) for inputs, _ in self.node_types for kind in inputs
         )
@@ -91,7 +90,9 @@ class CheckedSpace(Space):
 
     def forget(self) -> None:
         super().forget()
-        self.checked = set()
+        self.checked: set[tuple[int, int]] = set()
+        self.known: Known = {}
+        """The derivations of the graphs and operators in the slots."""
 
     def small_steps(self, node: Node, times: int = 2) -> list[GraphStep]:
         """The enabled steps, which must be the same each time."""
@@ -127,7 +128,8 @@ class CheckedSpace(Space):
         if isinstance(thing, Node):
             types, outputs = self.node_types[slot]
             try:
-                found = derive(thing, types).outputs
+                with derive_once(self.known):
+                    found = derive(thing, types).outputs
             except FloError as error:
                 advice = KEEP_TYPES if move.step is not None else CLOSED
                 raise BrokenStep("preservation", str(error).splitlines()[0], move, advice=advice) from None
