@@ -199,7 +199,6 @@ def test_what_is_no_time_is_refused_as_on_values(operator, kind, good, bad, befo
     [
         (Tumbling(10, lambda event: event.at), Event),  # it does not say what it returns
         (Tumbling(0.5, AT), Event),
-        (Tumbling(10, MOMENT), Moment),
         (Tumbling(SECOND, moment_time, bounds=True), Moment),  # with a zone or without
     ],
 )

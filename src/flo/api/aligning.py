@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Optional, TypeVar
+from typing import Any, Optional, TypeVar, get_args, get_origin
 
 from flo.api.columns import kind_of
 from flo.api.scope import StreamBase, name_input
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch
+from flo.core.type_relations import alternatives
+from flo.values.exact import Int128, plain_type
 from flo.values.operators.elementwise import Map
 
 S = TypeVar("S")
@@ -22,8 +24,11 @@ def align_rows(verb: str, left: S, right: S) -> tuple[S, S]:
     if not (isinstance(left, StreamBase) and isinstance(right, StreamBase)):
         return left, right
     one, other = kind_of(left), kind_of(right)
-    if one == other or not (is_row_type(one) and is_row_type(other)):
+    if one == other:
         return left, right
+    if not (is_row_type(one) and is_row_type(other)):
+        wider = _wider(one, other)
+        return (left, right) if wider is None else (retype(left, wider, verb), retype(right, wider, verb))
     fields, others = _fields(one), _fields(other)
     if fields.keys() != others.keys():
         _refuse_columns(verb, left, right, fields, others)
@@ -42,13 +47,29 @@ def is_row_type(kind: Any) -> bool:
 def retype(stream: Any, row: Any, verb: str) -> Any:
     """Return the stream with rows of this type, which has the same columns with the same or wider types."""
     from flo.columns.expression import Expression
-    from flo.columns.layout import Layout
+    from flo.columns.layout import VALUE, Layout
 
     layout, wanted = Layout.of(kind_of(stream)), Layout.of(row)
     if kind_of(stream) == row or layout is None or wanted is None:
         return stream
-    names = {name: name for name in wanted.names}
-    return stream._then_named(verb, Map(Expression(names, (layout,), row)))
+    names: Any = {name: name for name in wanted.names} if is_row_type(row) else tuple(wanted.names)
+    names = names[0] if wanted.form == VALUE else names
+    retyped = stream._then_named(verb, Map(Expression(names, (layout,), row)))
+    retyped.name, retyped.assigned = stream.name, stream.assigned  # errors are about the stream that the user wrote
+    return retyped
+
+
+def _wider(one: Any, other: Any) -> Any:
+    """Return float for integers and floats, and the same in tuples: an integer is a float, as in annotations; None if
+    the types differ in something else."""
+    parts, others = get_args(one), get_args(other)
+    if get_origin(one) is get_origin(other) is tuple and len(parts) == len(others) and ... not in parts + others:
+        found = [a if a == b else _wider(a, b) for a, b in zip(parts, others, strict=True)]
+        return None if None in found else tuple[tuple(found)]  # type: ignore[misc]
+    kinds = {*alternatives(one), *alternatives(other)}
+    if not {int, float} <= kinds <= {int, float, type(None)} or Int128 in (one, other):
+        return None
+    return Optional[float] if type(None) in kinds else float  # noqa: UP045
 
 
 def _fields(kind: Any) -> dict[str, Any]:
@@ -60,7 +81,6 @@ def _fields(kind: Any) -> dict[str, Any]:
 def _common(verb: str, name: str, one: Any, other: Any, stream: Any) -> Any:
     """Return the type of a column that has the values of both."""
     from flo.columns.aggregate_types import Kind
-    from flo.values.exact import Int128, plain_type
 
     left, right = Kind.of(one), Kind.of(other)
     if left.plain == right.plain or right.plain is type(None):

@@ -3,6 +3,7 @@ user's line, not when the first element arrives."""
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
@@ -19,6 +20,7 @@ from flo.values.lattice import Custom, Lattice
 from flo.values.operators.elementwise import Filter
 
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def expect_function(
@@ -311,6 +313,37 @@ def expect_kind(
             index=0,
         )
         raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
+
+
+def explain_call(**instead: str) -> Callable[[F], F]:
+    """Make a call with missing or unknown arguments an error with the user's line. `instead` has examples by the names
+    of parameters."""
+
+    def decorate(verb: F) -> F:
+        @functools.wraps(verb)
+        def called(*arguments: Any, **named: Any) -> Any:
+            try:
+                return verb(*arguments, **named)
+            except TypeError:
+                signature = inspect.signature(verb)
+                try:
+                    signature.bind(*arguments, **named)
+                except TypeError as wrong:
+                    where, reason = Origin.here(), str(wrong)
+                else:
+                    raise  # a function of the user
+            taken = [str(each.replace(annotation=each.empty)) for each in signature.parameters.values()]
+            taken = [each for each in taken if each != "self"]
+            raise TypeMismatch(
+                f"`{verb.__name__}` got other arguments than it takes: {reason}",
+                facts=((verb.__name__, f"takes {', '.join(taken)}"),),
+                instead=tuple((code, f"`{name}`") for name, code in instead.items() if f"'{name}'" in reason),
+                where=where,
+            )
+
+        return called  # type: ignore[return-value]
+
+    return decorate
 
 
 def call_located(make: Callable[..., R], *arguments: Any, about: str | None = None) -> R:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import expect_function, expect_kind, expect_no_argument
+from flo.api.arguments import expect_kind, expect_no_argument, explain_call
 from flo.api.columns import Asked
+from flo.api.event_times import expect_same_kind, expect_time, times_of
 from flo.api.scope import B_co, C_co, Scope, StreamBase, Vertex
 from flo.core.errors import Origin, ScopeError, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
@@ -48,6 +49,7 @@ class ClockVerbs(StreamBase[C_co, B_co]):
         idle_after: timedelta,
         because: str,
     ) -> Clock[Bag[T], B]: ...
+    @explain_call(time="clock(lambda row: row.at)")
     def clock(self, time: Any, lateness: Any = None, *, idle_after: Any = None, because: Any = None) -> Any:
         """Return the clock of the stream: the largest time seen, minus the lateness; of a partitioned stream the
         minimum over its partitions.
@@ -59,7 +61,7 @@ class ClockVerbs(StreamBase[C_co, B_co]):
         back. When it comes back, its rows before the clock are late. That depends on when rows arrive, so it needs a
         reason, `because`. The time is recorded with the data: see `Flow.now`.
         """
-        function = expect_function("clock", "time", time, self)
+        function = expect_time("clock", time, self, lateness)
         if idle_after is None:
             expect_no_argument("clock", "because", because, "only `idle_after` needs a reason")
             clock, rows, late = self.scope.apply(ClockOf(function, lateness), self, verb="clock")  # type: ignore[arg-type]
@@ -90,11 +92,13 @@ def _as_clock(stream: Any) -> Any:
     return made
 
 
+@explain_call(first="flo.min_clock(one, other)")
 def min_clock(first: Clock[Any, B], *others: Clock[Any, B]) -> Clock[Any, B]:
     """Return the clock that is as far as the one of these that is behind."""
     result: Any = first
     for clock in (first, *others):
         expect_clock("min_clock", clock)
+    expect_same_kind("min_clock", *(each for clock in (first, *others) for each in times_of(clock)))
     for clock in others:
         (stream,) = result.scope.apply(MinClock(), result, clock, verb="min_clock")
         result = _as_clock(stream)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from flo.api.arguments import expect_kind
+from flo.api.arguments import expect_kind, explain_call
 from flo.api.clock_verbs import CLOCKS, clocks_in, expect_clock
 from flo.api.columns import bind_columns
 from flo.api.on_time import END, NotOnTime, OnTime, trace_times
@@ -26,6 +26,7 @@ VERB = "final"
 
 
 class FinalVerbs(StreamBase[C_co, B_co]):
+    @explain_call(clock="final(stream.clock(time, lateness))")
     def final(self: FinalVerbs[ZSet[T], B], clock: Clock[Any, B2]) -> Stream[Bag[T], B | B2]:
         """Return each group of windows once, when the clock has come to the end of its window. Nothing is kept of it
         then. If rows and clock are bounded, the other groups come at the end.

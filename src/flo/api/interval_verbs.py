@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from flo.api.arguments import explain_call
 from flo.api.clock_verbs import find_clock, share_clock
+from flo.api.event_times import expect_same_kind, time_type, times_of
 from flo.api.joins import RIGHT, sides_of, without_null_keys
 from flo.api.scope import B_co, C_co, StreamBase, name_input
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
-from flo.values.event_time import EPOCH, expect_durations
-from flo.values.exact import plain_type
+from flo.values.event_time import is_duration_of, time_types
 from flo.values.operators.interval_joins import IntervalJoin, span_of
 from flo.values.operators.sets import ToBag
 from flo.values.sequence import Sequence
@@ -29,6 +31,7 @@ VERB = "join_interval"
 
 
 class IntervalVerbs(StreamBase[C_co, B_co]):
+    @explain_call(between="join_interval(other, on=…, between=(0, 30))")
     def join_interval(
         self: IntervalVerbs[Sequence[T] | Bag[T], B],
         other: Stream[Sequence[U] | Bag[U], B2],
@@ -51,7 +54,8 @@ class IntervalVerbs(StreamBase[C_co, B_co]):
         streams = [each if isinstance(each.collection, Bag) else each._then_named(VERB, ToBag()) for each in streams]
         times = [clock.source.operator.time for clock in clocks]
         _expect_same_times(other, *times)
-        low, high = _expect_interval(between, *times)
+        expect_same_kind(VERB, *(each for clock in clocks for each in times_of(clock)))
+        low, high = _expect_interval(between, *zip(times, streams, strict=True))
         sides = sides_of(VERB, streams[0], streams[1], on, other_on, suffix)
         left = without_null_keys(streams[0], sides.on, sides.may_be_null())
         operator = IntervalJoin(low, high, times[0], times[1], *sides.keys(), sides.into("inner"))
@@ -60,7 +64,7 @@ class IntervalVerbs(StreamBase[C_co, B_co]):
         return pairs
 
 
-def _expect_interval(between: Any, time: Any, other_time: Any) -> tuple[Any, Any]:
+def _expect_interval(between: Any, *times: tuple[Any, Any]) -> tuple[Any, Any]:
     """Return the bounds of an interval. Raises unless they are two spans of the times."""
     if not isinstance(between, tuple) or len(between) != 2:
         raise TypeMismatch(
@@ -68,21 +72,15 @@ def _expect_interval(between: Any, time: Any, other_time: Any) -> tuple[Any, Any
             instead=(("between=(0, 30)", "the other row is at most 30 later"),),
             where=Origin.here(),
         )
-    kinds = {plain_type(returned_type(each)) for each in (time, other_time)}
-    numbers = kinds <= {int, float}
-    wanted = (int,) if kinds == {int} else (int, float)
-    for span in between:
-        try:
-            if type(span) is bool or (numbers and type(span) not in wanted):
-                raise TypeError
-            expect_durations(0 if numbers else EPOCH, between=span)
-            span_of(span)
-        except TypeError:
-            shown = "integers" if kinds == {int} else "numbers" if numbers else "timedeltas"
-            raise TypeMismatch(
-                f"`between` of `{VERB}` must be two {shown}, as the times are; got {brief(between)}",
-                where=Origin.here(),
-            ) from None
+    kinds = {each for pair in times for each in time_types(time_type(*pair)) if each is not None}
+    exact = kinds <= {int, float, date}
+    spans = [span for span in between if type(span) is not int or span != 0]  # 0 is a span of all times
+    fitting = all(is_duration_of(span, kinds, exact=exact) for span in spans)
+    if not fitting or len({isinstance(span, timedelta) for span in spans}) > 1:
+        shown = {(int,): "integers", (date,): "timedeltas"}.get((*kinds,), "spans" if Any in kinds else "numbers")
+        raise TypeMismatch(
+            f"`between` of `{VERB}` must be two {shown}, as the times are; got {brief(between)}", where=Origin.here()
+        )
     if span_of(between[0]) > span_of(between[1]):
         raise TypeMismatch(
             f"`between` of `{VERB}` must have the smaller bound first; got {brief(between)}",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from flo.api.arguments import expect_kind
+from flo.api.arguments import expect_kind, explain_call
 from flo.api.columns import bind_columns, is_expression
+from flo.api.event_times import expect_column_duration, expect_same_kind, times_of
 from flo.api.scope import B_co, C_co, StreamBase, name_input
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
-from flo.values.event_time import has_zone, is_positive_duration
+from flo.values.event_time import has_zone
 from flo.values.exact import plain_type
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
@@ -30,6 +31,7 @@ KINDS: dict[type, tuple[type, ...]] = {int: (int,), float: (int, float), timedel
 
 
 class RetainVerbs(StreamBase[C_co, B_co]):
+    @explain_call(clock='retain("at", stream.clock(time, lateness))')
     def retain(
         self: RetainVerbs[ZSet[T], B], time: Column, clock: Stream[LVar[Any], B2], keep: Any = None
     ) -> Retained[T, B | B2]:
@@ -61,7 +63,7 @@ class RetainVerbs(StreamBase[C_co, B_co]):
 def _expect_clock(stream: Any, time: Any, clock: Any, keep: Any) -> None:
     """Raise unless the clock is of the times of the rows, and `keep` a span of them."""
     from flo.api.stream import Clock
-    from flo.columns.windowing import counted, time_kind
+    from flo.columns.windowing import time_kind
 
     cell = time.layout.cells[0]
     kind = time_kind(cell.arrow) if time.layout.form == "value" else None
@@ -80,6 +82,8 @@ def _expect_clock(stream: Any, time: Any, clock: Any, keep: Any) -> None:
             instead=(('clicks.fold_lattice(flo.Max(int), "at")', "the largest time so far"),),
         )
         raise name_input(error, clock).located(Origin.here())
+    if isinstance(clock, Clock):
+        expect_same_kind("retain", (time, stream), *times_of(clock))
     ordered = plain_type(lattice.ordered)
     if isinstance(ordered, type) and ordered not in (Any, *KINDS[kind]):
         error = TypeMismatch(
@@ -96,9 +100,5 @@ def _expect_clock(stream: Any, time: Any, clock: Any, keep: Any) -> None:
             instead=(('nw.col("at").dt.replace_time_zone("UTC")', "takes times without a zone as UTC"),),
         )
         raise name_input(error, clock).located(Origin.here())
-    numbers = (int, float) if kind is float else (kind,)
-    is_zero = type(keep) in numbers and not keep
-    if keep is not None and not is_zero:
-        if type(keep) not in numbers or not is_positive_duration(keep) or counted(keep) >= 1 << 62:
-            wanted = {int: "an integer", float: "a number", timedelta: "a timedelta"}[kind]
-            raise TypeMismatch(f"`keep` of `retain` must be {wanted} ≥ 0; got {brief(keep)}", where=Origin.here())
+    if keep is not None:
+        expect_column_duration("retain", "keep", keep, kind, time.layout.element, zero=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import expect_accumulator, expect_kind, expect_optional, expect_parameters
+from flo.api.aligning import align_rows
+from flo.api.arguments import expect_accumulator, expect_kind, expect_optional, expect_parameters, explain_call
 from flo.api.body import Loop, build_body
 from flo.api.columns import Asked
+from flo.api.event_times import expect_timed_pairs
 from flo.api.scope import B_co, C_co, StreamBase, Wider
 from flo.core.collection import Collection
 from flo.core.errors import DeferError, Origin
@@ -51,8 +53,11 @@ class SequenceVerbs(StreamBase[C_co, B_co]):
         """Make an inner stream of every `count` elements. A bounded stream also emits its last, shorter batch."""
         return self._then(Batch(count))
 
+    @explain_call(interval="window(60)")
     def window(self: SequenceVerbs[Sequence[tuple[T, Any]], B], interval: Any) -> Stream[Nested[Sequence[T]], B]:
         """The paper's window over (value, timestamp) pairs: it spans at most `interval` from its first pair."""
+        if isinstance(self.collection, Sequence):
+            expect_timed_pairs(self, interval)
         return self._then(Window(interval))
 
     @overload
@@ -70,7 +75,8 @@ class SequenceVerbs(StreamBase[C_co, B_co]):
         key = expect_optional("merge", "key", key, self)
         if key is not None:
             expect_parameters("merge", key, other)
-        return self._then(MergeSorted(key), other)
+        this, other = align_rows("merge", self, other)
+        return this._then(MergeSorted(key), other)
 
 
 C = TypeVar("C", bound=Collection)

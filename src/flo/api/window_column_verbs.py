@@ -6,11 +6,11 @@ when a row comes between them, and split when it goes.
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import expect_kind
+from flo.api.arguments import expect_kind, explain_call
 from flo.api.columns import Perhaps, bind_columns, is_expression, row_layout
+from flo.api.event_times import expect_column_duration
 from flo.api.on_time import END, START
 from flo.api.projections import columns_of
 from flo.api.row_verbs import project_rows
@@ -19,7 +19,6 @@ from flo.api.window_functions import lag, lead
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
-from flo.values.event_time import is_positive_duration
 from flo.values.operators.elementwise import FlatMap
 from flo.values.operators.zset_asof import AsOfJoin
 from flo.values.sequence import Sequence
@@ -33,7 +32,6 @@ T = TypeVar("T")
 B = TypeVar("B", bound=Unbounded)
 HIDDEN = "=="
 """The names of columns that only the verb sees begin with this."""
-LARGEST = 1 << 62
 
 
 class WindowColumnVerbs(StreamBase[C_co, B_co]):
@@ -45,6 +43,7 @@ class WindowColumnVerbs(StreamBase[C_co, B_co]):
     def tumble(self: WindowColumnVerbs[Set[T], B], size: Any, time: Column) -> Stream[Set[Any], B]: ...
     @overload
     def tumble(self: WindowColumnVerbs[ZSet[T], B], size: Any, time: Column) -> Stream[ZSet[Any], B]: ...
+    @explain_call(time='tumble(60, "at")')
     def tumble(self, size: Any, time: Any) -> Any:
         """Add the bounds of the window that a row is in, of adjacent windows of one size, as `window_start` and
         `window_end`. A row without a time has null in both."""
@@ -65,6 +64,7 @@ class WindowColumnVerbs(StreamBase[C_co, B_co]):
     def hop(self: WindowColumnVerbs[Set[T], B], size: Any, every: Any, time: Column) -> Stream[Set[Any], B]: ...
     @overload
     def hop(self: WindowColumnVerbs[ZSet[T], B], size: Any, every: Any, time: Column) -> Stream[ZSet[Any], B]: ...
+    @explain_call(every='hop(60, 10, "at")', time='hop(60, 10, "at")')
     def hop(self, size: Any, every: Any, time: Any) -> Any:
         """Give a row once for each window that it is in, of windows of one size that start `every` so much, with the
         bounds `window_start` and `window_end`. A row without a time is there once, with null in both."""
@@ -145,7 +145,7 @@ def _expect_windows(stream: Any, verb: str, time: Any, **durations: Any) -> tupl
             instead=((f'{verb}(…, "at")', "the column with the event time"),),
             where=Origin.here(),
         )
-    from flo.columns.windowing import counted, time_kind
+    from flo.columns.windowing import time_kind
 
     layout = bind_columns(verb, "time", time, (stream,)).layout
     kind = time_kind(layout.cells[0].arrow) if layout.form == "value" else None
@@ -156,15 +156,8 @@ def _expect_windows(stream: Any, verb: str, time: Any, **durations: Any) -> tupl
             facts=(("{input}", stream.type.described()),),
         )
         raise name_input(error, stream).located(Origin.here())
-    numbers = (int, float) if kind is float else (kind,)
     for name, given in durations.items():
-        if type(given) not in numbers or not is_positive_duration(given) or counted(given) > LARGEST:
-            wanted = {int: "an integer", float: "a number", timedelta: "a timedelta"}[kind]
-            raise TypeMismatch(
-                f"`{name}` of `{verb}` must be {wanted} > 0, as its times are {type_name(layout.element)}; "
-                f"got {given!r}",
-                where=Origin.here(),
-            )
+        expect_column_duration(verb, name, given, kind, layout.element)
     taken = next((name for name in (START, END) if name in own), None)
     if taken is not None:
         error = TypeMismatch(

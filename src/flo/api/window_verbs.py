@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from flo.api.arguments import expect_function, expect_no_argument
+from flo.api.arguments import expect_no_argument, explain_call
 from flo.api.clock_verbs import read_clock
 from flo.api.columns import Asked
+from flo.api.event_times import expect_durations_of, expect_time
 from flo.api.scope import B_co, C_co, StreamBase
 from flo.api.window_column_verbs import session_columns
 from flo.core.errors import Origin, TypeMismatch
@@ -60,6 +61,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
     ) -> BoundedBags[T, B]: ...
     @overload
     def tumbling(self: WindowVerbs[Bag[T], B], size: Any, *, clock: Clock[Any, Any]) -> WindowedBags[T, B]: ...
+    @explain_call(size="tumbling(60, time=…)")
     def tumbling(
         self, size: Any, time: Any = None, lateness: Any = None, *, bounds: bool = False, clock: Any = None
     ) -> Any:
@@ -110,6 +112,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
     def sliding(
         self: WindowVerbs[Bag[T], B], size: Any, slide: Any, *, clock: Clock[Any, Any]
     ) -> WindowedBags[T, B]: ...
+    @explain_call(slide="sliding(60, 10, time=…)")
     def sliding(
         self, size: Any, slide: Any, time: Any = None, lateness: Any = None, *, bounds: bool = False, clock: Any = None
     ) -> Any:
@@ -148,6 +151,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
     def session(
         self: WindowVerbs[ZSet[T], B], gap: Any, time: Column, *, by: Column | list[Column] | None = None
     ) -> Stream[ZSet[Any], B]: ...
+    @explain_call(gap="session(60, time=…)")
     def session(
         self,
         gap: Any,
@@ -175,8 +179,8 @@ class WindowVerbs(StreamBase[C_co, B_co]):
 
         given: Any = operator
         if clock is None:
-            given = replace(given, time=expect_function(operator.name, "time", operator.time, self))
-            windows, late = self.apply(given)
+            time = expect_time(operator.name, operator.time, self, operator.lateness, **operator.durations())
+            windows, late = self.apply(replace(given, time=time))
         else:
             if operator.time is not None or operator.lateness is not None:
                 raise TypeMismatch(
@@ -185,6 +189,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
                     where=Origin.here(),
                 )
             seen, follows = read_clock(operator.name, self, clock)
+            expect_durations_of(operator.name, seen.time, self, **operator.durations())
             windows, late = self.apply(replace(given, time=seen.time, by_clock=True), follows)
         vertex = windows.source
         result: Any = Windowed(windows.scope, windows.type, windows.name, windows.origin, vertex)

@@ -23,7 +23,7 @@ from flo.core.nest import Nest
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire
-from flo.core.type_relations import accepts
+from flo.core.type_relations import accepts, is_union
 from flo.values.element_value import ElementCollection
 from flo.values.operators.bags import FoldUnordered
 from flo.values.operators.elementwise import Filter, FlatMap, Map, item_type
@@ -206,4 +206,6 @@ def _fix(of: ElementCollection[Any]) -> tuple[str, str]:
         return f"flo.{of.name}[int]", "the element type, in `input`, `constant` or `read_defer`"
     if is_typeddict(of.element):
         return f"flo.rows({type_name(of.element)})", "rows with these fields"
+    if is_union(of.element):
+        return "stream.map(…)", "elements of one type, before streams of several types are put together"
     return "a dataclass or a NamedTuple", "with fields that Arrow supports"

@@ -196,6 +196,17 @@ def _as_tuple(kind: Any) -> Any:
         return tuple
 
 
+def tuple_parts(kind: Any) -> tuple[Any, ...] | None:
+    """Return the types of the parts of a tuple type, none for another type; None if it is not known."""
+    plain = get_origin(kind) or kind
+    if not isinstance(plain, type) or plain is object or plain is Any:
+        return None
+    if not issubclass(plain, tuple):
+        return ()
+    found = _as_tuple(kind)
+    return None if get_origin(found) is None or any(map(_is_packed, get_args(found))) else get_args(found)
+
+
 def _tuples_match(kind: Any, other: Any, match: Callable[[Any, Any], bool]) -> bool:
     """Return whether tuple types have equally many parts that match one by one; a bare `tuple` matches any."""
     if get_origin(kind) is None or get_origin(other) is None:

@@ -1,14 +1,32 @@
-"""Event time: numbers counted from 0, or datetimes and timedeltas counted from the epoch."""
+"""Event time: numbers counted from 0, or dates and datetimes counted from the epoch; and which durations fit them."""
 
 from __future__ import annotations
 
 import math
 import types
+from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar, Union, get_args, get_origin
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    NewType,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
-from flo.core.elements import returned_type
-from flo.core.errors import ElementError
+from flo.core.elements import returned_type, type_name
+from flo.core.errors import ElementError, TypeMismatch, brief
+from flo.core.stream_type import StreamType
+from flo.core.type_relations import alternatives, resolve_type
 
 if TYPE_CHECKING:
     import typing_extensions  # known to type checkers, installed or not
@@ -64,7 +82,7 @@ def has_zone(kind: Any) -> bool | None:
 
 def offset_of(moment: Any, origin: Any) -> Any:
     """Return the distance from the origin. It only depends on the instant, not on the time zone."""
-    if moment is None or (isinstance(moment, float) and not math.isfinite(moment)):
+    if moment is None or (isinstance(moment, (float, Decimal)) and not math.isfinite(moment)):
         raise ValueError(f"{moment} is not a time")
     if origin_of(moment) != origin:
         raise TypeError(f"the time {moment!r} cannot be compared with earlier ones, which count from {origin!r}")
@@ -87,6 +105,113 @@ def is_positive_duration(duration: Any) -> bool:
         return bool(duration > duration - duration)
     except TypeError:
         return False
+
+
+FITTING: dict[type, tuple[type, ...]] = {
+    date: (timedelta,),
+    int: (Real, Decimal),
+    float: (Real,),
+    Decimal: (Integral, Decimal),
+    Fraction: (Real,),
+}
+"""The types of durations that can be added to times of a type; subclasses included."""
+EXACT: dict[type, tuple[type, ...]] = {date: (timedelta,), int: (int,), float: (int, float)}
+"""The same for columns, where a time and a duration are a time of the same column type."""
+WANTED = {date: "a timedelta", int: "an integer", float: "a number", Decimal: "an integer or a Decimal"}
+NO_TIMES = (bool, timedelta, set, frozenset, complex)
+"""Types that can be subtracted, and are no times."""
+
+
+def time_types(kind: Any) -> list[Any]:
+    """Return what times of a type are, for each of its alternatives but None: a key of `FITTING`; Any if it is not
+    known, as for a class with its own arithmetic; None if it is not a time."""
+    found: list[Any] = []
+    for each in alternatives(kind):
+        if isinstance(each, NewType):
+            found += time_types(each.__supertype__)
+        elif get_origin(each) is Literal:
+            found += [part for value in get_args(each) for part in time_types(type(value))]
+        elif each is not type(None):
+            found.append(_time_type(get_origin(each) or each))
+    return list(dict.fromkeys(found)) or [None]
+
+
+def _time_type(kind: Any) -> Any:
+    if not isinstance(kind, type) or kind in (object, Any):
+        return Any
+    if issubclass(kind, NO_TIMES):
+        return None
+    known = next((each for each in FITTING if issubclass(kind, each)), None)
+    return known or (Any if hasattr(kind, "__sub__") else None)
+
+
+def is_duration_of(given: Any, times: Iterable[Any], *, exact: bool = False) -> bool:
+    """Return whether a duration, of any sign, can be added to times of each of these types."""
+    if isinstance(given, bool):
+        return False
+    try:
+        finite = given == given and given - given == given - given  # not NaN, not infinite
+    except (TypeError, ArithmeticError):
+        return False
+    fitting: Any = EXACT if exact else FITTING
+    return bool(finite) and all(each is Any or isinstance(given, fitting[each]) for each in times)
+
+
+def expect_times(
+    verb: str,
+    kind: Any,
+    stream: StreamType,
+    *,
+    positive: dict[str, Any] | None = None,
+    lateness: Any = None,
+    narrowed: bool = True,
+) -> None:
+    """Raise unless the times of a stream are of a type of times, and durations fit it: some are > 0, the lateness is
+    ≥ 0 or None. If elements are `narrowed`, some alternatives of the type may not occur: the others must fit."""
+    types, shown = time_types(kind), type_name(resolve_type(kind))
+    times = [each for each in types if each is not None]
+    if not times or (not narrowed and (None in types or len({each is date for each in times}) > 1)):
+        texts = any(isinstance(each, type) and issubclass(each, str) for each in alternatives(kind))
+        raise TypeMismatch(
+            f"the time of `{verb}` must be a number, a date or a datetime; got {shown}",
+            facts=(("{input}", stream.described()),),
+            instead=(
+                *([("lambda row: datetime.fromisoformat(…)", "a time that is written as text")] if texts else []),
+                *([("{input}.filter(…)", "if a filter only leaves times of one kind")] if times else []),
+            ),
+        )
+    durations = {**(positive or {}), **({} if lateness is None else {"lateness": lateness})}
+    for name, given in durations.items():
+        expect_duration(verb, name, given, times, shown, zero=name == "lateness", narrowed=narrowed)
+
+
+def expect_duration(
+    verb: str,
+    name: str,
+    given: Any,
+    times: list[Any],
+    shown: str,
+    *,
+    zero: bool = False,
+    exact: bool = False,
+    narrowed: bool = False,
+) -> None:
+    """Raise unless a duration fits times of these types, and is > 0, or with `zero` ≥ 0."""
+    if zero and not exact and given == 0 and is_duration_of(given, [Any]):
+        return
+    fits = any if narrowed else all
+    right = fits(is_duration_of(given, [each], exact=exact) for each in times)
+    if right and (is_positive_duration(given) or (zero and not given)):
+        return
+    if Any in times:
+        wanted, why = "a duration", ""
+    else:
+        number = times[0] if exact or times[0] in (date, Decimal) else float
+        wanted, why = WANTED[number], f", as its times are {shown}"
+    raise TypeMismatch(
+        f"`{name}` of `{verb}` must be {wanted} {'≥' if zero else '>'} 0{why}; got {brief(given)}",
+        instead=((f"{name}=timedelta(seconds=…)", "a span of time"),) if date in times else (),
+    )
 
 
 def find_window(offset: Any, width: Any) -> int:

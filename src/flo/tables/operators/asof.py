@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -137,14 +138,17 @@ class AsOfTables(OnTables[AsOfJoin]):
 
     def _touched(self, changed: Run, after: list[Run]) -> Iterator[tuple[Run, Indices]]:
         """The stored left rows that may have another match now: from each changed right row on, in the order of the
-        left side, until matches lie beyond it."""
+        left side, until matches lie beyond it, or the next changed row of the group begins. Behind that one, rows that
+        this one concerns concern it too. Changed rows of a group are in the opposite of the order of the left side."""
         if not changed.rows:
             return
         order, others = self._order(0), self._order(1)
         begin = one_chunk(changed.table[others.columns[0]])
+        follows = _same_group_as_before(changed)
         for run in self.left.runs:
             span = Span.of(run, changed).since(begin, order, worth=0)
             queries, low, high = span.groups, span.starts, span.ends
+            high[1:] = np.where(follows[queries[1:]], np.minimum(high[1:], low[:-1]), high[1:])
             found, window = [np.zeros(0, np.int64)], AT_FIRST
             while len(queries):
                 counts = np.minimum(high - low, window)
@@ -197,6 +201,17 @@ class AsOfTables(OnTables[AsOfJoin]):
             return None
         joined = Joined(self.like, self.inputs, self.outputs[0])  # type: ignore[arg-type]
         return like_rows(joined.results(table, None), table, self.keys)
+
+
+def _same_group_as_before(run: Run) -> npt.NDArray[np.bool_]:
+    """Returns which rows of a run have the key of the row before them."""
+    same = np.zeros(run.rows, bool)
+    numbers = run.keys.numbers
+    same[1:] = numbers[1:] == numbers[:-1]
+    if not run.keys.exact and same.any():
+        keys = run.table.select(list(run.columns))
+        same[1:] &= find_equal(list(keys.slice(1).columns), list(keys.slice(0, run.rows - 1).columns))
+    return same
 
 
 def _times(table: pa.Table, sign: int) -> pa.Table:

@@ -166,9 +166,13 @@ class Run(Lowerable):
         if not len(wide):
             return self._scan(lows, highs - lows, numbers)
         lows, highs = lows.astype(np.int64), highs.astype(np.int64)
-        asked = numbers[wide]
-        halved = bisect_ranges(lows[wide], highs[wide], lambda rows, which: self.keys.at(rows) < asked[which])
-        after = bisect_ranges(halved, highs[wide], lambda rows, which: self.keys.at(rows) <= asked[which])
+        new = np.concatenate([[True], numbers[wide[1:]] != numbers[wide[:-1]]])  # a group that is asked for often
+        first = wide[new]
+        asked = numbers[first]
+        halved = bisect_ranges(lows[first], highs[first], lambda rows, which: self.keys.at(rows) < asked[which])
+        after = bisect_ranges(halved, highs[first], lambda rows, which: self.keys.at(rows) <= asked[which])
+        nth = np.cumsum(new) - 1
+        halved, after = halved[nth], after[nth]
         lows[wide], highs[wide] = 0, 0
         found, starts, counts = self._scan(lows, highs - lows, numbers)
         there = np.flatnonzero(halved < after)

@@ -13,10 +13,10 @@ from datetime import datetime, timedelta
 from typing import Any, final
 
 from flo.core.collection import End
-from flo.core.errors import TypeMismatch
+from flo.core.elements import returned_type
 from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.values.event_time import expect_durations, is_positive_duration, offset_of, origin_of
+from flo.values.event_time import expect_durations, expect_times, offset_of, origin_of
 from flo.values.keyed import KeyedValue
 from flo.values.lattice import BOTTOM
 from flo.values.lattice_orders import Max
@@ -68,8 +68,7 @@ class ActiveClock(Operator):
             instead=(("{input}.clock(time, lateness)", "without `idle_after`: only partitions can be idle"),),
         )
         expect_lvar(self, inputs[1], index=1)
-        if self.lateness and not is_positive_duration(self.lateness):
-            raise TypeMismatch(f"the lateness of a `clock` must be a duration ≥ 0; got {self.lateness!r}")
+        expect_times("clock", returned_type(self.time), inputs[0], lateness=self.lateness)
         given: Any = inputs[0].collection
         rows = StreamType(Bag(expect_partitions(self, given).row), inputs[0].bounded)
         return StreamType(LVar(self.lattice), inputs[0].bounded), rows, rows

@@ -14,13 +14,14 @@ from datetime import date
 from typing import Any, final, get_args
 
 from flo.core.collection import End
+from flo.core.elements import returned_type
 from flo.core.errors import ElementError, OrderError, TypeMismatch
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.event_time import (
     expect_durations,
+    expect_times,
     has_zone,
-    is_positive_duration,
     offset_of,
     origin_of,
     window_type,
@@ -184,9 +185,8 @@ class ClockOf(Unary):
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         given, bounded = inputs[0].collection, inputs[0].bounded
-        if self.lateness and not is_positive_duration(self.lateness):
-            raise TypeMismatch(f"the lateness of a `clock` must be a duration ≥ 0; got {self.lateness!r}")
         expect_collection(self, inputs[0], Sequence, Partitioned, error=OrderError, instead=ORDERED)
+        expect_times("clock", returned_type(self.time), inputs[0], lateness=self.lateness)
         rows: Any = Bag(expect_partitions(self, given).row) if isinstance(given, Partitioned) else given
         rows = StreamType(rows, bounded)
         return StreamType(LVar(self.lattice), bounded), rows, rows

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, Self, final
+from typing import Any, NewType, Self, Union, final
 
 from flo.core.collection import End
-from flo.core.elements import returned_type
+from flo.core.elements import returned_type, type_name
 from flo.core.errors import OrderError, TypeMismatch
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Bound, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.type_relations import alternatives, resolve_type, tuple_parts
+from flo.values.event_time import expect_duration, expect_times, offset_of, origin_of, time_types
 from flo.values.operators.shapes import ElementKind, Unary, copy_if_mutable, expect_declared, is_immutable
 from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence, SequenceValue
@@ -37,6 +39,48 @@ def expect_sequence(operator: Operator, given: StreamType, index: int = 0) -> Se
     expect_collection(operator, given, Sequence, index=index, error=OrderError, instead=instead)
     assert isinstance(given.collection, Sequence)
     return given.collection
+
+
+def pair_types(element: Any) -> list[tuple[Any, Any] | None]:
+    """Return the types of both parts of a pair, for each alternative of a type; None where it is not a pair."""
+    found: list[tuple[Any, Any] | None] = []
+    for kind in alternatives(element):
+        if isinstance(kind, NewType):
+            found += pair_types(kind.__supertype__)
+            continue
+        parts = tuple_parts(kind)
+        is_pair = parts is None or (len(parts) == 2 and parts[1] is not ...)
+        found.append(((parts or (Any, Any))[0], (parts or (Any, Any))[1]) if is_pair else None)
+    return found
+
+
+def expect_pairs(element: Any, stream: StreamType, interval: Any, *, narrowed: bool = True) -> Any:
+    """Return the type of the values of pairs. Raises unless the elements are pairs of a value and a time, and the
+    interval fits it. If elements are `narrowed`, it is enough that some alternatives of their type are pairs."""
+    found = pair_types(element)
+    pairs = [each for each in found if each is not None]
+    if not pairs or (not narrowed and None in found):
+        raise TypeMismatch(
+            f"`window` requires pairs of a value and its time; the elements of {{input}} are "
+            f"{type_name(resolve_type(element))}",
+            facts=(("{input}", stream.described()), ("window", "takes Sequence[tuple[T, time]]")),
+            instead=(
+                ("{input}.map(lambda row: (row, row.at))", "each row with its time"),
+                ("{input}.tumbling(size, time=…)", "adjacent windows of the rows, by their time"),
+                *([("{input}.filter(…)", "if a filter only leaves pairs")] if pairs else []),
+            ),
+        )
+    kind = _union(time for _, time in pairs)
+    expect_times("window", kind, stream, narrowed=narrowed)
+    times = [each for each in time_types(kind) if each is not None]
+    shown = type_name(resolve_type(kind))
+    expect_duration("window", "interval", interval, times, shown, zero=True, narrowed=narrowed)
+    return _union(value for value, _ in pairs)
+
+
+def _union(kinds: Iterable[Any]) -> Any:
+    first, *others = kinds
+    return Union[first, *others] if others else first
 
 
 def expect_count(operator: Operator, count: int, least: int) -> None:
@@ -238,8 +282,8 @@ class Window(Cut):
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         element = self.expect_input(inputs).element
-        parts = getattr(element, "__args__", (Any, Any))
-        return (StreamType(Nested(Sequence(parts[0])), inputs[0].bounded),)
+        value = expect_pairs(element, inputs[0], self.interval)
+        return (StreamType(Nested(Sequence(value)), inputs[0].bounded),)
 
     def rule_for(self, unit: Any) -> str:
         if not self.opened:
@@ -252,6 +296,7 @@ class Window(Cut):
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         opened, closed = self.opened, []
         for unit in units:
+            offset_of(unit[1], origin_of(unit[1]))  # raises if it is not a time
             if opened and self._beyond(opened, unit):
                 closed.append((self._emitted(opened),))
                 opened = Elements([unit])

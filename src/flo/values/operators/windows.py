@@ -16,6 +16,7 @@ from operator import itemgetter
 from typing import Any, Self, TypeAlias, final
 
 from flo.core.collection import End, Value
+from flo.core.elements import returned_type
 from flo.core.errors import TypeMismatch
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_collection
@@ -24,8 +25,8 @@ from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.event_time import (
     TimeWindow,
     expect_durations,
+    expect_times,
     find_window,
-    is_positive_duration,
     no_bound,
     offset_of,
     origin_of,
@@ -103,11 +104,8 @@ class TimeWindows(Cut):
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         inner = self._inner(inputs)
-        for name, duration in self.durations().items():
-            if not is_positive_duration(duration):
-                raise TypeMismatch(f"the {name} of `{self.name}` windows must be > 0; got {duration!r}")
-        if self.lateness and not is_positive_duration(self.lateness):
-            raise TypeMismatch(f"the lateness of `{self.name}` windows must be a duration ≥ 0; got {self.lateness!r}")
+        kind = returned_type(self.time)
+        expect_times(self.name, kind, inputs[0], positive=self.durations(), lateness=self.lateness)
         kind = window_type(self.time, list(self.durations().values()))
         streams = (inner, Sequence(kind)) if self.bounds else (inner,)
         bounded = all(given.bounded for given in inputs)
