@@ -6,7 +6,8 @@ import threading
 
 import pytest
 
-from tests.spark.chaos.disturbances import KINDS
+from tests.spark.chaos.__main__ import counts_of
+from tests.spark.chaos.disturbances import KINDS, TRIES, disturb
 from tests.spark.chaos.pipeline import start, write_inputs
 from tests.spark.chaos.yard import Trial, Yard
 
@@ -29,10 +30,28 @@ def yard(tmp_path_factory):
     ],
 )
 def test_a_disturbed_run_gives_what_an_undisturbed_one_gives(yard, request, kind, seed):
-    trial = Trial(yard, request.node.callspec.id, seed)
-    KINDS[kind][0](trial)
+    trial = disturb(yard, kind, request.node.callspec.id, seed)
     assert trial.done
     assert not trial.differences
+
+
+@pytest.mark.parametrize("needed", [3, TRIES + 1])
+def test_a_disturbance_that_did_not_happen_is_tried_again_or_reported(tmp_path, monkeypatch, needed):
+    """A worker is to be killed, but none is there at that moment."""
+    tries = []
+
+    def none_killed(trial):
+        tries.append(trial.rng.random())
+        trial.restarts = 0
+        if len(tries) == needed:
+            trial.done.append("killed")
+
+    monkeypatch.setitem(KINDS, "worker killed", (none_killed, 8))
+    with Yard(tmp_path, seed=1) as here:
+        trial = disturb(here, "worker killed", 1, seed=7)
+    happened = needed <= TRIES
+    assert len(tries) == len(set(tries)) == min(needed, TRIES)
+    assert (counts_of(trial)["trials"], counts_of(trial)["undisturbed"]) == (happened, not happened)
 
 
 @pytest.mark.slow

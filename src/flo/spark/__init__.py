@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from flo.sql.error_log import hide_own_errors
+
 if TYPE_CHECKING:
     from flo.spark.change_data import Upserts, changes_of_debezium, changes_of_delta, upserts_of_debezium
     from flo.spark.driver.output_changes import Held, OutputChanges
@@ -30,6 +32,7 @@ _HOMES = {
     "rows_of_kafka": "flo.spark.messages",
     **dict.fromkeys(("Views", "views"), "flo.spark.sql_views"),
 }
+hide_own_errors()
 
 
 def __getattr__(name: str) -> Any:

@@ -12,6 +12,7 @@ from flo.api.scope import StreamBase
 from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch, brief
 from flo.sql.catalyst import EXCLUDED, RULES, items_of, stand_in
 from flo.sql.compiler import compile_query
+from flo.sql.error_log import hide_own_errors
 from flo.sql.plan import scans
 from flo.sql.plan_reader import read_frame
 from flo.sql.rejections import expect_no_special_times
@@ -83,6 +84,7 @@ def active_session() -> Any:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+    hide_own_errors()
     found = SparkSession.getActiveSession()
     if found is not None:
         return found

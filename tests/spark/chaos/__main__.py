@@ -14,8 +14,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from tests.spark.chaos.disturbances import KINDS
+from tests.spark.chaos.disturbances import KINDS, disturb
 from tests.spark.chaos.yard import Trial, Yard
+
+COLUMNS = ("trials", "undisturbed", "disturbances", "restarts", "differences")
 
 
 def kinds(trials: int, only: str | None) -> list[str]:
@@ -44,37 +46,44 @@ def main() -> None:
             yard.undisturbed()
         for number, kind in enumerate(kinds(given.trials, given.only), 1):
             began = time.monotonic()
-            trial = Trial(yard, number, given.seed * 1000 + number)
             with console.status(f"{number} of {given.trials}: {kind}"):
-                try:
-                    KINDS[kind][0](trial)
-                except Exception as error:
-                    trial.differences.append(f"{type(error).__name__}: {error}")
-            trial.forget()
+                trial = disturb(yard, kind, number, given.seed * 1000 + number)
             counts = done.setdefault(kind, Counter())
-            counts.update(trials=1, kills=len(trial.done), restarts=trial.restarts, differences=len(trial.differences))
-            said = "[red]differs" if trial.differences else "[green]equal"
+            counts.update(counts_of(trial))
+            said = "[red]differs" if trial.differences else "[green]equal" if trial.done else "[red]not disturbed"
             what = f"{len(trial.done)} disturbances, {trial.restarts} restarts, {time.monotonic() - began:.0f} s"
             line = f"{number:>4}  {kind:18} {said}[/]  {what}  [dim]{'; '.join(trial.done)}"
             console.print(line, soft_wrap=True)
             for difference in trial.differences:
                 console.print(f"      {difference}", style="red", markup=False)
     console.print(summary(done))
-    if any(counts["differences"] for counts in done.values()):
+    if any(counts["differences"] or counts["undisturbed"] for counts in done.values()):
         sys.exit(1)
     shutil.rmtree(scratch)
+
+
+def counts_of(trial: Trial) -> dict[str, int]:
+    """What a trial adds to the table. One in which nothing happened to the pipeline is no trial of its kind."""
+    happened = bool(trial.done or trial.differences)
+    return {
+        "trials": int(happened),
+        "undisturbed": int(not happened),
+        "disturbances": len(trial.done),
+        "restarts": trial.restarts,
+        "differences": len(trial.differences),
+    }
 
 
 def summary(done: dict[str, Counter[str]]) -> Table:
     table = Table(title="Crash trials")
     table.add_column("disturbance")
-    for name in ("trials", "kills", "restarts", "differences"):
+    for name in COLUMNS:
         table.add_column(name, justify="right")
     for kind, counts in done.items():
-        table.add_row(kind, *(str(counts[name]) for name in ("trials", "kills", "restarts", "differences")))
+        table.add_row(kind, *(str(counts[name]) for name in COLUMNS))
     table.add_section()
     whole = sum(done.values(), Counter[str]())
-    table.add_row("all", *(str(whole[name]) for name in ("trials", "kills", "restarts", "differences")))
+    table.add_row("all", *(str(whole[name]) for name in COLUMNS))
     return table
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from tests.spark.chaos.driver import ABORT, RESTART, STOP
 from tests.spark.chaos.pipeline import SHARDS, STUMBLES, TURNS
-from tests.spark.chaos.processes import Driver, below, command, kill
-from tests.spark.chaos.yard import Trial
+from tests.spark.chaos.processes import Driver, kill
+from tests.spark.chaos.yard import Trial, Yard
 
 LOST_WORKER = ("Python worker", "Connection reset", "Broken pipe", "EOFException")
 FULL = ("No space left on device", "File too large")
@@ -27,8 +27,8 @@ def driver_killed(trial: Trial) -> None:
             break
         time.sleep(trial.rng.random() * 0.2)  # anywhere behind that moment
         halves = trial.rng.choice([{}, {}, {"jvm": False}, {"python": False}])
-        trial.driver.kill(**halves)
-        trial.done.append(f"{'half at ' if halves else ''}{trial.moment_name}")
+        if trial.driver.kill(**halves):
+            trial.done.append(f"{'half at ' if halves else ''}{trial.moment_name}")
         if "python" in halves:  # of no use without the other half, but it must notice
             trial.driver.answered()
             trial.driver.end()
@@ -42,8 +42,8 @@ def worker_killed(trial: Trial) -> None:
     for _ in range(trial.rng.randint(1, 2)):
         if trial.driver.until(trial.moment()):
             for pid in trial.driver.workers()[: trial.rng.randint(1, 2)]:
-                kill(pid)
-                trial.done.append(trial.moment_name)
+                if kill(pid):
+                    trial.done.append(trial.moment_name)
     trial.complete(*LOST_WORKER)
 
 
@@ -62,8 +62,8 @@ def executor_lost(trial: Trial) -> None:
     trial.master = cluster.master
     trial.start()
     if trial.driver.until(trial.moment(TURNS - 2)) and trial.driver.until(cluster.executors):
-        kill(trial.rng.choice(cluster.executors()))
-        trial.done.append(trial.moment_name)
+        if kill(trial.rng.choice(cluster.executors())):
+            trial.done.append(trial.moment_name)
     trial.complete()
 
 
@@ -107,21 +107,18 @@ def state_truncated(trial: Trial) -> None:
 def callback_aborts(trial: Trial) -> None:
     """The function that takes an output raises in the middle of a micro-batch."""
     trial.start(ABORT, trial.rng.randrange(TURNS))
-    trial.done.append("raised")
     trial.complete("gave up")
 
 
 def stopped(trial: Trial) -> None:
     """`stop()` in the middle of a micro-batch, and a start in the same process."""
     trial.start(STOP, trial.rng.randrange(TURNS))
-    trial.done.append("stopped")
     trial.complete()
 
 
 def started_twice(trial: Trial) -> None:
     """A second start of the same query while the first runs: it is refused, and the first goes on."""
     trial.start(RESTART, trial.rng.randrange(TURNS))
-    trial.done.append("started twice")
     trial.complete()
 
 
@@ -137,6 +134,23 @@ KINDS: dict[str, tuple[Callable[[Trial], None], int]] = {
     "executor lost": (executor_lost, 5),
 }
 """Each with its share of 50 trials."""
+TRIES = 5
+"""How often a trial is repeated in which nothing was done to the pipeline: it was over before."""
+
+
+def disturb(yard: Yard, kind: str, name: object, seed: int) -> Trial:
+    """A trial of this kind: the first in which the pipeline was disturbed, or failed. Else the last, with `done` empty:
+    it says nothing about the kind."""
+    for attempt in range(TRIES):
+        trial = Trial(yard, f"{name} {attempt}", seed + 1_000_000 * attempt)
+        try:
+            KINDS[kind][0](trial)
+        except Exception as error:
+            trial.differences.append(f"{type(error).__name__}: {error}")
+        trial.forget()
+        if trial.done or trial.differences:
+            break
+    return trial
 
 
 @contextlib.contextmanager
@@ -176,10 +190,9 @@ def _filled(folder: Path, driver: Driver) -> Iterator[None]:
 @contextlib.contextmanager
 def _limited(driver: Driver) -> Iterator[None]:
     def limit(size: int) -> None:
-        for pid in below(driver.process.pid):
-            if "pyspark.daemon" in command(pid):
-                with contextlib.suppress(ProcessLookupError):
-                    resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+        for pid in driver.daemons():
+            with contextlib.suppress(ProcessLookupError):
+                resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
     limit(0)
     yield

@@ -23,6 +23,8 @@ LOCAL = "local[2,4]"
 """Two cores, and a task may fail three times: `local[2]` gives up at once."""
 PATIENCE = 600
 """Seconds after which a process hangs."""
+WORKER = "pyspark.worker"
+"""The argument of Python's daemon, whatever its module is."""
 _numbers = itertools.count()
 
 
@@ -86,18 +88,23 @@ class Driver:
     def jvm(self) -> list[int]:
         return [pid for pid in below(self.process.pid) if "java" in command(pid)]
 
+    def daemons(self) -> list[int]:
+        """Python's daemons and the workers that they have forked, which have the same command. Flo has a daemon of its
+        own, so the argument tells them, not the module."""
+        return [pid for pid in below(self.process.pid) if WORKER in command(pid)]
+
     def workers(self) -> list[int]:
         """Python workers: forked by a daemon, whose child the JVM is not."""
-        daemons = [pid for pid in below(self.process.pid) if "pyspark.daemon" in command(pid)]
+        daemons = self.daemons()
         return [pid for pid in daemons if parents().get(pid) in daemons]
 
-    def kill(self, *, python: bool = True, jvm: bool = True) -> None:
-        """At once, as a power cut would: both halves of the driver, or one of them."""
+    def kill(self, *, python: bool = True, jvm: bool = True) -> bool:
+        """At once, as a power cut would: both halves of the driver, or one of them. Whether one was alive."""
         pids = (self.jvm() if jvm else []) + ([self.process.pid] if python else [])
-        for pid in pids:
-            kill(pid)
+        killed = [kill(pid) for pid in pids]
         if python:
             self.process.wait()
+        return any(killed)
 
     def end(self) -> None:
         """What is left of it."""
@@ -158,9 +165,13 @@ def environment() -> dict[str, str]:
     }
 
 
-def kill(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
+def kill(pid: int) -> bool:
+    """Whether the process was alive."""
+    try:
         os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def parents() -> dict[int, int]:

@@ -114,6 +114,7 @@ class Trial:
         """Restarts until the run is complete, if it fails as it may; then compares."""
         while True:
             answer = self.driver.answered()
+            self.done += answer["done"] if answer else []
             if answer is not None and "outcome" in answer:
                 self.compare(answer["outcome"])
                 return
