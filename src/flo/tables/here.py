@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import flo.tables.operators  # noqa: F401  # registers the operators on tables
 from flo.api.explain import explain_partitions, explain_state
 from flo.api.flow import Here
-from flo.api.running import FlowLoop, Result, expect_known
+from flo.api.running import NamedLoop, Result, describe_ends, expect_known
 from flo.api.scope import NOW
 from flo.columns.derive import derive_table_types
 from flo.columns.pruning import prune_columns
@@ -23,6 +23,7 @@ from flo.core.graph import sequence
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.typing import initial
 from flo.tables.checkpoint.store import Saved, Store
+from flo.tables.dataflow import Dataflow
 from flo.tables.io.diverted import DivertedRows, OnError
 from flo.tables.io.feeding import Feeder
 from flo.tables.io.fitting import expect_no_negative_weights, table_of
@@ -123,7 +124,7 @@ class OnHere:
         return explain_plan(self._flow.name, self._graph, state)
 
 
-class TableLoop(FlowLoop):
+class TableLoop(NamedLoop[Dataflow]):
     """The event loop of a flow on tables. A push runs the program at once, slice by slice.
 
     A push of several inputs is one change: no operator sees a state between them, unless rows are diverted.
@@ -135,14 +136,10 @@ class TableLoop(FlowLoop):
         outputs = list(program._flow._outputs)
         late = list(program._flow._late())
         ports = [Port(stream) for stream in program._output_types]
-        super().__init__(
-            program._graph,
-            {name: Port(stream) for name, stream in zip(names, program._types, strict=True)},
-            dict(zip(outputs, ports, strict=False)),
-            dict(zip(late, ports[len(outputs) :], strict=True)),
-            None,
-            False,
-        )
+        inputs = {name: Port(stream) for name, stream in zip(names, program._types, strict=True)}
+        named, unread = dict(zip(outputs, ports, strict=False)), dict(zip(late, ports[len(outputs) :], strict=True))
+        loop = Dataflow(program._graph, program._types, describe_ends(inputs, named))
+        super().__init__(loop, inputs, named, unread)
         self.reads_time = program._flow._scope.now is not None
         self.name = program._flow.name
         self.negative = negative
@@ -163,6 +160,9 @@ class TableLoop(FlowLoop):
                         pass
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
+
+    def run(self) -> None:
+        """Does nothing: a push has run the program already. A program on values runs here."""
 
     def _hand_over(self, values: Mapping[int, Value]) -> None:
         with self._loop.atomic():
@@ -243,7 +243,7 @@ class TableLoop(FlowLoop):
         """How each operator runs, and what state it keeps now."""
         return explain_plan(self.name, self._loop.graph)
 
-    def checkpoint(self, folder: str | Path, *, keep: int = 2) -> Saved:  # type: ignore[override]
+    def checkpoint(self, folder: str | Path, *, keep: int = 2) -> Saved:
         """Writes a checkpoint into a folder. Only new data is written. The newest `keep` checkpoints are kept."""
         loop = self._loop
         try:
@@ -258,7 +258,7 @@ class TableLoop(FlowLoop):
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
 
-    def restore(self, folder: str | Path) -> None:  # type: ignore[override]
+    def restore(self, folder: str | Path) -> None:
         """Resumes from the newest checkpoint in the folder, which must be of the same program."""
         loop = self._loop
         try:

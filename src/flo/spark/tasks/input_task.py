@@ -20,7 +20,6 @@ import pyarrow.compute as pc
 import flo.tables.operators  # noqa: F401  # registers the operators that a pickled program names
 from flo.core.collection import Value
 from flo.core.errors import ElementError, FloError, OrderError, brief
-from flo.core.event_loop import EventLoop
 from flo.core.nested import Nested
 from flo.spark.plan.stages import POSITION, Entry
 from flo.spark.tasks import context
@@ -28,6 +27,7 @@ from flo.spark.tasks.blobs import Blob, report_blob
 from flo.spark.tasks.context import Code
 from flo.spark.tasks.output_files import write_diverted
 from flo.spark.tasks.sending import Parcel, Sender, without_end
+from flo.tables.dataflow import Dataflow
 from flo.tables.io.diverted import INSTEAD, Diverted
 from flo.tables.io.files import Piece
 from flo.tables.io.fitting import Unfit, fit_rows
@@ -116,7 +116,7 @@ def run_entry(sender: Sender, entry: Entry, value: Any) -> list[Parcel]:
 
 
 def _run_operators(entry: Entry, value: Value) -> tuple[Value, ...]:
-    loop = EventLoop(entry.graph, (entry.type,))
+    loop = Dataflow(entry.graph, (entry.type,))
     loop.push((value,))
     loop.run()
     return tuple(without_end(loop.pull(index)) for index in range(len(entry.outputs)))
