@@ -15,6 +15,7 @@ result, and the tests compare this one with the steps of the tree (`tests/tables
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 
 from flo.core.collection import Value
@@ -87,6 +88,12 @@ class Dataflow(Loop[Moment]):
         self.nodes = [node for node in nodes_of(graph) if not isinstance(node.operator, Wire)]
         # at first an operator may have work without any input, as a literal does
         self._marked = set(range(len(self.nodes))) if graph is self.program else set()
+
+    def started(self, graph: Graph) -> Dataflow:
+        """The same program at another state. What is known of the program is not computed again."""
+        loop = copy(self)
+        loop.graph = graph
+        return loop
 
     def push(self, deltas: Deltas) -> None:
         """I ++ Δ."""

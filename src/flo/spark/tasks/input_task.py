@@ -27,7 +27,6 @@ from flo.spark.tasks.blobs import Blob, report_blob
 from flo.spark.tasks.context import Code
 from flo.spark.tasks.output_files import write_diverted
 from flo.spark.tasks.sending import Parcel, Sender, without_end
-from flo.tables.dataflow import Dataflow
 from flo.tables.io.diverted import INSTEAD, Diverted
 from flo.tables.io.files import Piece
 from flo.tables.io.fitting import Unfit, fit_rows
@@ -116,7 +115,7 @@ def run_entry(sender: Sender, entry: Entry, value: Any) -> list[Parcel]:
 
 
 def _run_operators(entry: Entry, value: Value) -> tuple[Value, ...]:
-    loop = Dataflow(entry.graph, (entry.type,))
+    loop = entry.dataflow.started(entry.graph)
     loop.push((value,))
     loop.run()
     return tuple(without_end(loop.pull(index)) for index in range(len(entry.outputs)))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping
-from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,9 +96,7 @@ class Shard:
 
     def start_loop(self, graph: Graph) -> Dataflow:
         """The event loop of the program, at a state of its graph."""
-        loop = copy(self._loop)  # the types of the program are known, and never change
-        loop.graph = graph
-        return loop
+        return self._loop.started(graph)
 
     def load(self, version: int, next_version: int) -> tuple[Graph, Any, Any]:
         """Reads a version to continue from it. Removes stray files, and versions that failed micro-batches wrote."""
