@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from threading import RLock
-from typing import Any, Literal, TypeAlias
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from flo.api.scope import NOW
 from flo.columns.dicts import from_dicts
@@ -23,7 +23,7 @@ from flo.core.errors import (
     UnknownNameError,
     brief,
 )
-from flo.core.event_loop import EventLoop, RandomSchedule, Schedule, Snapshot
+from flo.core.event_loop import EventLoop, Loop, RandomSchedule, Schedule, Snapshot
 from flo.core.graph import Graph
 from flo.core.program_outline import Outline
 from flo.core.semantics import GraphStep
@@ -84,31 +84,24 @@ def expect_known(name: str, names: Mapping[str, Any], what: str) -> str:
     return name
 
 
-class FlowLoop:
-    """The event loop of a flow, driven by hand: push, step, run, pull, in any order and any number of times.
+L = TypeVar("L", bound=Loop[Any])
 
-    Every method is all or nothing. `push` and `end` only hand over data, and `run` processes it. If `run` raises, it
-    discards the data handed over since the last `run`, so that you can fix the data and push it again. A `step` or
-    `take` makes what was pushed before it final.
+
+class NamedLoop(Generic[L]):
+    """A running flow whose inputs and outputs have names: push and pull, in any order and any number of times.
+
+    Every method is all or nothing.
     """
 
     def __init__(
         self,
-        graph: Graph,
+        loop: L,
         inputs: Mapping[str, Any],
         outputs: Mapping[str, Any],
         late: Mapping[str, Any],
-        schedule: Schedule | None,
-        record: bool,
         negative: Negative = "raise",
-        outline: Callable[[], Outline] = tuple,
     ) -> None:
-        types: StreamTypes = tuple(stream.type for stream in inputs.values())
-        named = [(f"input {name}", stream) for name, stream in inputs.items()]
-        named += [(f"output {name}", stream) for name, stream in outputs.items()]
-        ends = tuple(f"{name}: {stream.type.described()}" for name, stream in named)
-        self._loop = EventLoop(graph, types, schedule, ends, outline)
-        self._loop.recording = record
+        self._loop = loop
         self._inputs = {name: place for place, name in enumerate(inputs)}
         self._outputs = {name: place for place, name in enumerate(outputs)}
         self._late = {name: place for place, name in enumerate(late, len(outputs))}
@@ -122,9 +115,6 @@ class FlowLoop:
         """The outputs that were pulled: what is left of them are changes."""
         self._lock = RLock()
         self._busy = False
-        self._offered: Graph | None = None
-        self._start: Snapshot | None = None
-        """The state before the first push that no run has processed. A run that raises goes back to it."""
 
     def __repr__(self) -> str:
         ended = self._loop.ended
@@ -147,21 +137,10 @@ class FlowLoop:
             self._take(given)
 
     def _take(self, given: list[tuple[str, Any]]) -> None:
-        values = {self._inputs[name]: self._checked(name, data) for name, data in given}
-        self._hand_over(values)
+        raise NotImplementedError(type(self).__name__)
 
-    def _checked(self, name: str, data: Any) -> Value:
-        collection = self._grown.get(name) or self._loop.input_types[self._inputs[name]].collection
-        try:
-            if isinstance(collection, Partitioned) and isinstance(data, Mapping):
-                data = {partition: from_dicts(collection.row, rows) for partition, rows in data.items()}
-            value: Value = collection.value(from_dicts(getattr(collection, "element", None), data))
-            if self._inputs[name] in self._loop.ended and value.size():
-                raise ElementError("{input} has ended and takes no more data", facts=(("given", brief(data)),))
-        except FloError as error:
-            error.input_name = f"`{name}`"
-            raise error.located(Origin.here()) from error.__cause__
-        return value
+    def _hand_over(self, values: Mapping[int, Value]) -> None:
+        raise NotImplementedError(type(self).__name__)
 
     def add_partitions(self, name: str, count: int = 1) -> None:
         """Let a partitioned input have so many more partitions.
@@ -187,11 +166,6 @@ class FlowLoop:
         with self._alone("end"):
             self._hand_over({place: self._loop.input_types[place].collection.bottom().fix() for place in places})
 
-    def _hand_over(self, values: Mapping[int, Value]) -> None:
-        start = self._start or self._loop.snapshot()
-        self._loop.push(tuple(values.get(place) for place in range(len(self._inputs))))
-        self._start = start
-
     @contextmanager
     def _alone(self, verb: str) -> Iterator[None]:
         """Allow one thread at a time, and no calls from inside a step: their effects would be lost after the step."""
@@ -207,6 +181,112 @@ class FlowLoop:
                 yield
             finally:
                 self._busy = False
+
+    def pull(self, name: str, at_most: int | None = None) -> Any:
+        """Return the new elements of an output since the last pull, as plain Python data: `at_most` of them, or all.
+
+        For a lattice variable it is always the whole value; for a nested stream, the complete inner streams.
+        """
+        place = self._outputs[expect_known(name, self._outputs, "output")]
+        with self._alone("pull"):
+            self._pulled.add(name)
+            return self._loop.output_types[place].collection.plain(self._sent(place, at_most))
+
+    def _sent(self, place: int, at_most: int | None) -> Value:
+        return self._loop.pull(place, at_most)
+
+    def peek(self, name: str) -> Any:
+        """Return what `pull` would return, and leave it there."""
+        place = self._outputs[expect_known(name, self._outputs, "output")]
+        return self._plain(place)
+
+    def _plain(self, place: int) -> Any:
+        return self._loop.output_types[place].collection.plain(self._loop.outputs[place])
+
+    def result(self) -> Result:
+        """Return all outputs that were not pulled. Raises if one has negative weights, unless they are allowed."""
+        if self.negative == "raise":
+            for name, place in self._outputs.items():
+                if name not in self._pulled:
+                    expect_no_negative_weights(name, self._below_zero(place))
+        return Result(
+            {name: self._plain(place) for name, place in self._outputs.items()},
+            {name: self._loop.outputs[place].fixed() for name, place in self._outputs.items()},
+            {name: self._plain(place) for name, place in self._late.items()},
+        )
+
+    def _below_zero(self, place: int) -> list[tuple[Any, int]]:
+        """Return the elements of a z-set that were retracted more often than inserted, with their weights."""
+        value = self._loop.outputs[place]
+        units = value.all_units() if isinstance(value, ZSetValue) else ()
+        return [unit for unit in units if unit[1] < 0]
+
+    @property
+    def graph(self) -> Graph:
+        """The current program, including buffers and states."""
+        return self._loop.graph
+
+
+def describe_ends(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names and types of the inputs and outputs, which identify the program of a state."""
+    named = [(f"input {name}", stream) for name, stream in inputs.items()]
+    named += [(f"output {name}", stream) for name, stream in outputs.items()]
+    return tuple(f"{name}: {stream.type.described()}" for name, stream in named)
+
+
+class FlowLoop(NamedLoop[EventLoop]):
+    """The event loop of a flow on values, driven by hand: push, step, run, pull, in any order and any number of times.
+
+    `push` and `end` only hand over data, and `run` processes it. If `run` raises, it discards the data handed over
+    since the last `run`, so that you can fix the data and push it again. A `step` or `take` makes what was pushed
+    before it final.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        inputs: Mapping[str, Any],
+        outputs: Mapping[str, Any],
+        late: Mapping[str, Any],
+        schedule: Schedule | None,
+        record: bool,
+        negative: Negative = "raise",
+        outline: Callable[[], Outline] = tuple,
+    ) -> None:
+        types: StreamTypes = tuple(stream.type for stream in inputs.values())
+        loop = EventLoop(graph, types, schedule, describe_ends(inputs, outputs), outline)
+        super().__init__(loop, inputs, outputs, late, negative)
+        loop.recording = record
+        self._offered: Graph | None = None
+        self._start: Snapshot | None = None
+        """The state before the first push that no run has processed. A run that raises goes back to it."""
+
+    def _take(self, given: list[tuple[str, Any]]) -> None:
+        self._hand_over({self._inputs[name]: self._checked(name, data) for name, data in given})
+
+    def _checked(self, name: str, data: Any) -> Value:
+        collection = self._grown.get(name) or self._loop.input_types[self._inputs[name]].collection
+        try:
+            if isinstance(collection, Partitioned) and isinstance(data, Mapping):
+                data = {partition: from_dicts(collection.row, rows) for partition, rows in data.items()}
+            value: Value = collection.value(from_dicts(getattr(collection, "element", None), data))
+            if self._inputs[name] in self._loop.ended and value.size():
+                raise ElementError("{input} has ended and takes no more data", facts=(("given", brief(data)),))
+        except FloError as error:
+            error.input_name = f"`{name}`"
+            raise error.located(Origin.here()) from error.__cause__
+        return value
+
+    def _hand_over(self, values: Mapping[int, Value]) -> None:
+        start = self._start or self._loop.snapshot()
+        self._loop.push(tuple(values.get(place) for place in range(len(self._inputs))))
+        self._start = start
+
+    def _sent(self, place: int, at_most: int | None) -> Value:
+        sent = super()._sent(place, at_most)
+        if self._start is not None:  # a rollback does not take back what was sent
+            self._start = replace(self._start, outputs=self._loop.outputs)
+        return sent
 
     def step(self, count: int = 1) -> list[GraphStep]:
         """Take up to `count` small steps picked by the schedule; return them.
@@ -248,53 +328,6 @@ class FlowLoop:
             start, self._start = self._start, None
             with self._loop.atomic(start):
                 self._loop.run()
-
-    def pull(self, name: str, at_most: int | None = None) -> Any:
-        """Return the new elements of an output since the last pull, as plain Python data: `at_most` of them, or all.
-
-        For a lattice variable it is always the whole value; for a nested stream, the complete inner streams.
-        """
-        place = self._outputs[expect_known(name, self._outputs, "output")]
-        with self._alone("pull"):
-            self._pulled.add(name)
-            return self._loop.output_types[place].collection.plain(self._sent(place, at_most))
-
-    def _sent(self, place: int, at_most: int | None) -> Value:
-        sent = self._loop.pull(place, at_most)
-        if self._start is not None:  # a rollback does not take back what was sent
-            self._start = replace(self._start, outputs=self._loop.outputs)
-        return sent
-
-    def peek(self, name: str) -> Any:
-        """Return what `pull` would return, and leave it there."""
-        place = self._outputs[expect_known(name, self._outputs, "output")]
-        return self._plain(place)
-
-    def _plain(self, place: int) -> Any:
-        return self._loop.output_types[place].collection.plain(self._loop.outputs[place])
-
-    def result(self) -> Result:
-        """Return all outputs that were not pulled. Raises if one has negative weights, unless they are allowed."""
-        if self.negative == "raise":
-            for name, place in self._outputs.items():
-                if name not in self._pulled:
-                    expect_no_negative_weights(name, self._below_zero(place))
-        return Result(
-            {name: self._plain(place) for name, place in self._outputs.items()},
-            {name: self._loop.outputs[place].fixed() for name, place in self._outputs.items()},
-            {name: self._plain(place) for name, place in self._late.items()},
-        )
-
-    def _below_zero(self, place: int) -> list[tuple[Any, int]]:
-        """Return the elements of a z-set that were retracted more often than inserted, with their weights."""
-        value = self._loop.outputs[place]
-        units = value.all_units() if isinstance(value, ZSetValue) else ()
-        return [unit for unit in units if unit[1] < 0]
-
-    @property
-    def graph(self) -> Graph:
-        """The current program, including buffers and states."""
-        return self._loop.graph
 
     @property
     def history(self) -> tuple[GraphStep, ...]:

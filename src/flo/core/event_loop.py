@@ -4,10 +4,11 @@ part of the outputs. Schedules pick the next step."""
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from flo.core.checkpoint import Running, load, save
 from flo.core.collection import Value
@@ -75,14 +76,19 @@ class Snapshot:
     """The length of the history."""
 
 
-class EventLoop:
-    """A running program: the graph G with its buffers and states, and the unsent outputs O."""
+Snap = TypeVar("Snap")
+
+
+class Loop(ABC, Generic[Snap]):
+    """A running program: the unsent outputs O, and whatever holds the buffers and states of its operators."""
+
+    graph: Graph
+    """The program with its current buffers and states."""
 
     def __init__(
         self,
         graph: Graph,
         input_types: StreamTypes,
-        schedule: Schedule | None = None,
         ends: tuple[str, ...] | None = None,
         outline: Callable[[], Outline] = tuple,
     ) -> None:
@@ -98,10 +104,56 @@ class EventLoop:
         """Names and types of the inputs and outputs. A state is only restored if they are the same."""
         self.outline = outline
         """Makes the outline of the program, by which a state recognizes its program."""
-        self.graph = graph
         self.outputs: Values = tuple(output.collection.bottom() for output in self.output_types)
         self.ended: frozenset[int] = frozenset()
         """The inputs whose end has arrived."""
+
+    @abstractmethod
+    def push(self, deltas: Deltas) -> None:
+        """I ++ Δ."""
+
+    @abstractmethod
+    def run(self) -> None:
+        """Run until stuck."""
+
+    @abstractmethod
+    def snapshot(self) -> Snap:
+        """Return the current state."""
+
+    @abstractmethod
+    def roll_back(self, to: Snap) -> None:
+        """Go back to a state."""
+
+    @contextmanager
+    def atomic(self, start: Snap | None = None) -> Iterator[None]:
+        """Roll back to `start` if the block raises; by default to the state before the block."""
+        start = start or self.snapshot()
+        try:
+            yield
+        except BaseException:
+            self.roll_back(start)
+            raise
+
+    def pull(self, index: int, at_most: int | None = None) -> Value:
+        """Send a part of one output: `at_most` of the elements since the last call, or all of them."""
+        stays, sent = self.outputs[index].send(at_most)
+        self.outputs = (*self.outputs[:index], stays, *self.outputs[index + 1 :])
+        return sent
+
+
+class EventLoop(Loop[Snapshot]):
+    """A running program as the paper has it: the graph G with its buffers and states, which takes small steps."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        input_types: StreamTypes,
+        schedule: Schedule | None = None,
+        ends: tuple[str, ...] | None = None,
+        outline: Callable[[], Outline] = tuple,
+    ) -> None:
+        super().__init__(graph, input_types, ends, outline)
+        self.graph = graph
         self.schedule = schedule
         self.history: list[GraphStep] = []
         self.recording = False
@@ -117,16 +169,6 @@ class EventLoop:
     def roll_back(self, to: Snapshot) -> None:
         self.graph, self.outputs, self.ended = to.graph, to.outputs, to.ended
         del self.history[to.steps :]
-
-    @contextmanager
-    def atomic(self, start: Snapshot | None = None) -> Iterator[None]:
-        """Roll back to `start` if the block raises; by default to the state before the block."""
-        start = start or self.snapshot()
-        try:
-            yield
-        except BaseException:
-            self.roll_back(start)
-            raise
 
     def enabled(self) -> list[GraphStep]:
         """Return every step that could be taken now."""
@@ -165,12 +207,6 @@ class EventLoop:
             if graph is self.graph:
                 return
             self.graph = graph
-
-    def pull(self, index: int, at_most: int | None = None) -> Value:
-        """Send a part of one output: `at_most` of the elements since the last call, or all of them."""
-        stays, sent = self.outputs[index].send(at_most)
-        self.outputs = (*self.outputs[:index], stays, *self.outputs[index + 1 :])
-        return sent
 
     def checkpoint(self) -> bytes:
         """Return the running program as bytes: buffers, operator states and unsent outputs, but no code."""

@@ -146,17 +146,27 @@ def attempt(graph: Graph) -> tuple[Graph, list[Deltas], FloError | None]:
             outputs = [deltas + behind for deltas in some] + [before + deltas for deltas in others]
             same = after_left is left and after_right is right
             return (graph if same else Parallel(after_left, after_right)), outputs, fault or later
-        case Node(_, operator, origin):
-            values, outputs, fault, moved = inputs(graph), [], None, False
-            try:
-                for step in _guarded(operator.advance(values), graph):
-                    if not moved:  # checking every step would be too expensive
-                        _expect_step(graph, step)
-                    values, operator, moved = step.inputs, step.operator, True
-                    outputs.append(step.outputs)
-            except FloError as error:
-                fault = error
-            return (Node(values, operator, origin) if moved else graph), outputs, fault
+        case Node():
+            return attempt_node(graph)
+
+
+def attempt_node(node: Node) -> tuple[Node, list[Deltas], FloError | None]:
+    """Run one operator to its stuck state; return it with its deltas, and the error of a user's function if one raised.
+
+    The steps that were taken before the error count.
+    """
+    values, operator = inputs(node), node.operator
+    outputs: list[Deltas] = []
+    fault = None
+    try:
+        for step in _guarded(operator.advance(values), node):
+            if not outputs:  # checking every step would be too expensive
+                _expect_step(node, step)
+            values, operator = step.inputs, step.operator
+            outputs.append(step.outputs)
+    except FloError as error:
+        fault = error
+    return (Node(values, operator, node.origin) if outputs else node), outputs, fault
 
 
 def _expect_step(node: Node, step: Any) -> None:

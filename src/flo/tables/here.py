@@ -14,7 +14,7 @@ import flo.tables.operators  # noqa: F401  # registers the operators on tables
 from flo.api.explain import explain_partitions, explain_state
 from flo.api.flow import Here
 from flo.api.outline import outline_flow
-from flo.api.running import FlowLoop, Negative, Result, expect_known, expect_one_of
+from flo.api.running import NamedLoop, Negative, Result, describe_ends, expect_known, expect_one_of
 from flo.api.scope import NOW
 from flo.columns.derive import derive_table_types
 from flo.columns.pruning import prune_columns
@@ -25,6 +25,7 @@ from flo.core.graph import sequence
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.typing import initial
 from flo.tables.checkpoint.store import Saved, Store
+from flo.tables.dataflow import Dataflow
 from flo.tables.io.diverted import DivertedRows, OnError
 from flo.tables.io.feeding import Feeder
 from flo.tables.io.fitting import rows_below_zero, table_of
@@ -121,7 +122,7 @@ class OnHere:
         return explain_plan(self._flow.name, self._graph, state)
 
 
-class TableLoop(FlowLoop):
+class TableLoop(NamedLoop[Dataflow]):
     """The event loop of a flow on tables. A push runs the program at once, slice by slice.
 
     A push of several inputs is one change: no operator sees a state between them, unless rows are diverted.
@@ -133,16 +134,11 @@ class TableLoop(FlowLoop):
         outputs = list(program._flow._outputs)
         late = list(program._flow._late())
         ports = [Port(stream) for stream in program._output_types]
-        super().__init__(
-            program._graph,
-            {name: Port(stream) for name, stream in zip(names, program._types, strict=True)},
-            dict(zip(outputs, ports, strict=False)),
-            dict(zip(late, ports[len(outputs) :], strict=True)),
-            None,
-            False,
-            negative,
-            partial(outline_flow, program._flow),
-        )
+        inputs = {name: Port(stream) for name, stream in zip(names, program._types, strict=True)}
+        named, unread = dict(zip(outputs, ports, strict=False)), dict(zip(late, ports[len(outputs) :], strict=True))
+        outline = partial(outline_flow, program._flow)
+        loop = Dataflow(program._graph, program._types, describe_ends(inputs, named), outline)
+        super().__init__(loop, inputs, named, unread, negative)
         self.reads_time = program._flow._scope.now is not None
         self.name = program._flow.name
         self._feeder = Feeder(self._loop, self._inputs, on_error)
@@ -163,6 +159,9 @@ class TableLoop(FlowLoop):
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
         self._loop.outputs = merge_outputs(self._loop.outputs, before)
+
+    def run(self) -> None:
+        """Does nothing: a push has run the program already. A program on values runs here."""
 
     def _hand_over(self, values: Mapping[int, Value]) -> None:
         before = self._loop.outputs
@@ -238,7 +237,7 @@ class TableLoop(FlowLoop):
         """How each operator runs, and what state it keeps now."""
         return explain_plan(self.name, self._loop.graph)
 
-    def checkpoint(self, folder: str | Path, *, keep: int = 2) -> Saved:  # type: ignore[override]
+    def checkpoint(self, folder: str | Path, *, keep: int = 2) -> Saved:
         """Writes a checkpoint into a folder. Only new data is written. The newest `keep` checkpoints are kept."""
         loop = self._loop
         try:
@@ -254,7 +253,7 @@ class TableLoop(FlowLoop):
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
 
-    def restore(self, folder: str | Path) -> None:  # type: ignore[override]
+    def restore(self, folder: str | Path) -> None:
         """Resumes from the newest checkpoint in the folder, which must be of the same program."""
         loop = self._loop
         try:

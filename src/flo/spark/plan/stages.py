@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from flo.core.graph import Graph
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
 from flo.core.structural import EmitOnce
+from flo.tables.dataflow import Dataflow
 from flo.tables.operator import OnTables
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
@@ -75,6 +77,11 @@ class Entry:
     graph: Graph
     type: StreamType
     outputs: tuple[int, ...]
+
+    @cached_property
+    def dataflow(self) -> Dataflow:
+        """The program of the entry, before any row."""
+        return Dataflow(self.graph, (self.type,))
 
 
 @dataclass(frozen=True)

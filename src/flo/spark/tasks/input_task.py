@@ -20,7 +20,6 @@ import pyarrow.compute as pc
 import flo.tables.operators  # noqa: F401  # registers the operators that a pickled program names
 from flo.core.collection import Value
 from flo.core.errors import ElementError, FloError, OrderError, brief
-from flo.core.event_loop import EventLoop
 from flo.core.nested import Nested
 from flo.spark.plan.stages import POSITION, Entry
 from flo.spark.tasks import context
@@ -116,7 +115,7 @@ def run_entry(sender: Sender, entry: Entry, value: Any) -> list[Parcel]:
 
 
 def _run_operators(entry: Entry, value: Value) -> tuple[Value, ...]:
-    loop = EventLoop(entry.graph, (entry.type,))
+    loop = entry.dataflow.started(entry.graph)
     loop.push((value,))
     loop.run()
     return tuple(without_end(loop.pull(index)) for index in range(len(entry.outputs)))

@@ -14,7 +14,6 @@ import pyarrow as pa
 import flo.tables.operators  # noqa: F401  # registers the operators that a state names
 from flo.core.collection import Value
 from flo.core.errors import EngineError, FloError
-from flo.core.event_loop import EventLoop
 from flo.core.graph import with_origins
 from flo.core.operator import Delta
 from flo.spark.plan.stages import ONE, POSITION, WINDOW, Delivery, Stage
@@ -27,6 +26,7 @@ from flo.spark.tasks.sending import Sender, end_blobs, without_end
 from flo.spark.tasks.shard_record import ShardRecord
 from flo.spark.tasks.state import BLANK, Shard, StateVersions
 from flo.tables.checkpoint.folders import Writes
+from flo.tables.dataflow import Dataflow
 from flo.tables.keyed import ENDED, KeyedColumns, KeyedRows
 from flo.tables.operators.clocks import PARTITION
 from flo.tables.operators.upserts import expect_once
@@ -255,7 +255,7 @@ class StageTask:
             value = value.concat(each)
         return value.in_positions() if isinstance(value, Streams) else value
 
-    def _push_ends(self, stage: Stage, number: int, ended: set[int], loop: EventLoop, record: ShardRecord) -> None:
+    def _push_ends(self, stage: Stage, number: int, ended: set[int], loop: Dataflow, record: ShardRecord) -> None:
         for index, delivery in enumerate(stage.inputs):
             if delivery.number in record.ended or (delivery.how == ONE and number != 0):
                 continue

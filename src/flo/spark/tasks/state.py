@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping
-from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,13 +16,13 @@ import pyarrow as pa
 
 from flo.core.checkpoint import decode, encode
 from flo.core.collection import Collection
-from flo.core.event_loop import EventLoop
 from flo.core.graph import Graph, names, with_origins
 from flo.core.stream_type import StreamType
 from flo.core.term import Lowering
 from flo.core.typing import program
 from flo.tables.checkpoint.folders import Folder, Local, Writes, folder
 from flo.tables.checkpoint.store import Loading, Saved, Store, Storing, collections_in, run_file
+from flo.tables.dataflow import Dataflow
 from flo.tables.state.run import Run
 
 READABLE = 2
@@ -89,17 +88,15 @@ class Shard:
     ) -> None:
         self.store = CachedStore(state_folder(where, shards).within(shard_path(level, shard)))
         self.graph = graph
-        self._loop = EventLoop(graph, types)
+        self._loop = Dataflow(graph, types)
         self.lowering = Lowering()
         self.lowering(graph)
         self.names: Mapping[str, Any] = names(graph)
         self.known: list[Collection] = collections_in(program(graph, types))
 
-    def start_loop(self, graph: Graph) -> EventLoop:
+    def start_loop(self, graph: Graph) -> Dataflow:
         """The event loop of the program, at a state of its graph."""
-        loop = copy(self._loop)  # the types of the program are known, and never change
-        loop.graph = graph
-        return loop
+        return self._loop.started(graph)
 
     def load(self, version: int, next_version: int) -> tuple[Graph, Any, Any]:
         """Reads a version to continue from it. Removes stray files, and versions that failed micro-batches wrote."""

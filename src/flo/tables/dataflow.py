@@ -1,0 +1,155 @@
+"""A running program on tables: the operators of its DAG in topological order, each with its buffers and its state.
+
+    orders ──> filter ──> group_by ──> "revenue"        vertices   0 filter   1 group_by   2 join
+           └─> join <──── shops                         readers    orders -> (0, 0), (2, 0)
+
+A push puts a delta into the buffers of the operators that read the input, and marks them. `run` takes the first marked
+operator, lets it consume its buffers, and marks the operators that read what it emits. An operator whose inputs have
+not changed is not visited.
+
+Invariant: while an operator runs, no operator before it is marked. So each runs once in a push, after all that it
+reads. That order is one of those that the small steps of the paper allow; by eager execution all of them give the same
+result, and the tests compare this one with the steps of the tree (`tests/tables/test_dataflow.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass
+
+from flo.core.collection import Value
+from flo.core.dag import Dag
+from flo.core.errors import FloError
+from flo.core.event_loop import Loop
+from flo.core.graph import Graph, Node, Parallel, Sequential
+from flo.core.graph import nodes as nodes_of
+from flo.core.operator import Deltas, Values
+from flo.core.program_outline import Outline
+from flo.core.semantics import attempt_node
+from flo.core.stream_type import StreamTypes
+from flo.core.structural import Wire
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The state of a dataflow between two pushes."""
+
+    nodes: tuple[Node, ...]
+    marked: frozenset[int]
+    outputs: Values
+    ended: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """Which operators and outputs of a program read each of its streams. It never changes, so loops share it."""
+
+    inputs: tuple[int, ...]
+    """The number of the stream of each input."""
+    emits: tuple[tuple[int, ...], ...]
+    """The numbers of the streams that each operator emits."""
+    readers: tuple[tuple[tuple[int, int], ...], ...]
+    """By number of a stream: the operators that read it, and the places of their inputs."""
+    sent: tuple[tuple[int, ...], ...]
+    """By number of a stream: the outputs of the program that it is."""
+
+    @classmethod
+    def of(cls, dag: Dag) -> Wiring:
+        readers: list[list[tuple[int, int]]] = [[] for _ in range(dag.count)]
+        sent: list[list[int]] = [[] for _ in range(dag.count)]
+        for index, vertex in enumerate(dag.vertices):
+            for place, stream in enumerate(vertex.inputs):
+                readers[stream.number].append((index, place))
+        for place, stream in enumerate(dag.outputs):
+            sent[stream.number].append(place)
+        return cls(
+            tuple(stream.number for stream in dag.inputs),
+            tuple(tuple(stream.number for stream in vertex.outputs) for vertex in dag.vertices),
+            tuple(map(tuple, readers)),
+            tuple(map(tuple, sent)),
+        )
+
+
+class Dataflow(Loop[Moment]):
+    """The event loop of a program on tables."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        input_types: StreamTypes,
+        ends: tuple[str, ...] | None = None,
+        outline: Callable[[], Outline] = tuple,
+    ) -> None:
+        super().__init__(graph, input_types, ends, outline)
+        self._wiring = Wiring.of(Dag.of(graph, input_types))
+        self.graph = graph
+
+    @property
+    def graph(self) -> Graph:
+        """The program as the paper's expression, with its current state."""
+        return _with_nodes(self.program, iter(self.nodes))
+
+    @graph.setter
+    def graph(self, graph: Graph) -> None:
+        self.nodes = [node for node in nodes_of(graph) if not isinstance(node.operator, Wire)]
+        # at first an operator may have work without any input, as a literal does
+        self._marked = set(range(len(self.nodes))) if graph is self.program else set()
+
+    def started(self, graph: Graph) -> Dataflow:
+        """The same program at another state. What is known of the program is not computed again."""
+        loop = copy(self)
+        loop.graph = graph
+        return loop
+
+    def push(self, deltas: Deltas) -> None:
+        """I ++ Δ."""
+        for stream, delta in zip(self._wiring.inputs, deltas, strict=True):
+            if delta is not None:
+                self._send(stream, delta)
+        self.ended |= {index for index, delta in enumerate(deltas) if delta is not None and delta.fixed()}
+
+    def _send(self, stream: int, delta: Value) -> None:
+        """Put a delta of a stream into the buffers of its readers, and into the outputs of the program."""
+        for index, place in self._wiring.readers[stream]:
+            node = self.nodes[index]
+            assert node.state is not None
+            buffers = (*node.state[:place], node.state[place].concat(delta), *node.state[place + 1 :])
+            self.nodes[index] = Node(buffers, node.operator, node.origin)
+            self._marked.add(index)
+        for place in self._wiring.sent[stream]:
+            outputs = self.outputs
+            self.outputs = (*outputs[:place], outputs[place].concat(delta), *outputs[place + 1 :])
+
+    def run(self) -> None:
+        """Run until stuck. If a user's function raises, all independent work is done first."""
+        fault: FloError | None = None
+        while self._marked:
+            index = min(self._marked)
+            self._marked.remove(index)
+            self.nodes[index], emitted, error = attempt_node(self.nodes[index])
+            fault = fault or error
+            for deltas in emitted:
+                for stream, delta in zip(self._wiring.emits[index], deltas, strict=True):
+                    if delta is not None:
+                        self._send(stream, delta)
+        if fault is not None:
+            raise fault
+
+    def snapshot(self) -> Moment:
+        return Moment(tuple(self.nodes), frozenset(self._marked), self.outputs, self.ended)
+
+    def roll_back(self, to: Moment) -> None:
+        self.nodes, self._marked = list(to.nodes), set(to.marked)
+        self.outputs, self.ended = to.outputs, to.ended
+
+
+def _with_nodes(graph: Graph, nodes: Iterator[Node]) -> Graph:
+    """The graph with these operators and buffers in place of its own, except for wires."""
+    match graph:
+        case Sequential(left, right):
+            return Sequential(_with_nodes(left, nodes), _with_nodes(right, nodes))
+        case Parallel(left, right):
+            return Parallel(_with_nodes(left, nodes), _with_nodes(right, nodes))
+        case Node(_, operator):
+            return graph if isinstance(operator, Wire) else next(nodes)
