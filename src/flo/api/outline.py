@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flo.api.explain import describe_operator
-from flo.columns.projection import Projection
 from flo.core.dag import Dag, Stream, Vertex
 from flo.core.function_identity import Identity, identify
 from flo.core.graph import text
@@ -130,6 +129,8 @@ def _supplied(item: Any) -> list[Any]:
 
 def _identities(item: Any) -> Iterator[Identity]:
     """Yield the identity of a function, and of those that it is made of."""
+    from flo.columns.projection import Projection  # not at first: a program on values does not wait for Arrow
+
     if isinstance(item, type) or not callable(item):
         return
     yield identify(item)
