@@ -138,7 +138,7 @@ EARLY = {
         SELECT most + 1 AS m, count(*) AS n FROM (
             SELECT shop, max(price) AS most, min(at) AS first, median(price) AS mid, stddev_pop(price) AS s FROM sales
             GROUP BY shop HAVING mid >= 0) GROUP BY most""",
-    "ranks": "SELECT *, rank() OVER (PARTITION BY shop ORDER BY price DESC) AS r, sum(at) OVER (ORDER BY at) FROM sales",
+    "ranks": "SELECT *, rank() OVER (PARTITION BY shop ORDER BY price DESC) r, sum(at) OVER (ORDER BY at) FROM sales",
     "outer join": """
         SELECT shop, coalesce(city, '?') AS city, sum(price) AS s FROM sales LEFT JOIN shops USING (shop)
         GROUP BY 1, 2""",
