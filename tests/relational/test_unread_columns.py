@@ -111,3 +111,18 @@ def test_sums_of_more_than_38_digits(kind: Any) -> None:
         for run in (flow.run, flow.on(flo.here).run):
             with pytest.raises(FloError, match="does not fit the 38 digits"):
                 run(rows=rows)
+
+
+def test_sums_of_sequences_and_bags() -> None:
+    for build in (
+        lambda stream: stream.sum(),
+        lambda stream: stream.to_bag().sum(),
+        lambda stream: stream.batch(2).nest(lambda batch: batch.sum()),
+        lambda stream: stream.key_by(lambda number: 1).per_key(lambda numbers: numbers.sum()).entries(),
+    ):
+        flow = flo.Flow("too large")
+        flow.output("sums", build(flow.input("rows", flo.Sequence[Digits], bounded=True)))
+        for run in (flow.run, flow.on(flo.here).run):
+            assert run(rows=[Decimal(10**36 - 1)])
+            with pytest.raises(FloError, match="does not fit the 38 digits"):
+                run(rows=[Decimal(10**36 - 1), Decimal(1)])

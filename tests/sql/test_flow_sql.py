@@ -131,3 +131,44 @@ def test_a_subquery_with_several_rows_is_an_error() -> None:
     assert rows(flow.run(sales=SALES[:3])["out"]) == {("a", 10): 2, ("b", 10): 1}
     with pytest.raises(flo.FloError, match="SCALAR_SUBQUERY_TOO_MANY_ROWS"):
         flow.run(sales=[*SALES, Sale("b", 1, 1)])
+
+
+EARLY = {
+    "aggregates of aggregates": """
+        SELECT most + 1 AS m, count(*) AS n FROM (
+            SELECT shop, max(price) AS most, min(at) AS first, median(price) AS mid, stddev_pop(price) AS s FROM sales
+            GROUP BY shop HAVING mid >= 0) GROUP BY most""",
+    "ranks": "SELECT *, rank() OVER (PARTITION BY shop ORDER BY price DESC) r, sum(at) OVER (ORDER BY at) FROM sales",
+    "outer join": """
+        SELECT shop, coalesce(city, '?') AS city, sum(price) AS s FROM sales LEFT JOIN shops USING (shop)
+        GROUP BY 1, 2""",
+    "scalar subquery": "SELECT shop, price - (SELECT min(price) FROM sales) AS more FROM sales",
+    "whole": "SELECT count(*) AS n, avg(price) AS mean, listagg(shop, '') AS names FROM sales",
+    "distinct": "SELECT count(DISTINCT shop) AS n FROM (SELECT DISTINCT shop, at FROM sales) WHERE at > 1",
+}
+
+
+@pytest.mark.parametrize("name", EARLY)
+def test_a_retraction_may_come_before_its_insertion(name: str) -> None:
+    def build() -> flo.Flow:
+        flow = flo.Flow("early")
+        streams = {"sales": flow.input("sales", flo.ZSet[Sale])}
+        if "shops" in EARLY[name].split():
+            streams["shops"] = flow.input("shops", flo.ZSet[Shop])
+        flow.output("rows", flow.sql(EARLY[name], **streams))
+        return flow
+
+    given: dict[str, Any] = {"sales": SALES} | ({"shops": SHOPS} if "shops" in EARLY[name].split() else {})
+    expected = rows(build().run(**given)["rows"])
+    gone = Sale("d", 7, 3)
+    for loop in (build().loop(negative="allow"), build().on(flo.here).loop(negative="allow")):
+        for delta in ({SALES[0]: -2, gone: -1}, {SALES[1]: -1}, Counter({SALES[0]: 2, SALES[1]: 1})):
+            loop.push(sales=dict(delta))
+            loop.run()
+        loop.push(**given)
+        loop.push(sales={gone: 1})
+        loop.run()
+        found = loop.result()["rows"]
+        if not isinstance(found, dict):
+            found = {tuple(list(row.values())[:-1]): row["_weight"] for row in found.to_pylist()}
+        assert rows(found) == expected

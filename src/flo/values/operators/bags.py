@@ -15,7 +15,7 @@ from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_boun
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.element_value import ElementValue
-from flo.values.exact import Exact, sum_type
+from flo.values.exact import Digits, Exact, expect_width, sum_type, width_of
 from flo.values.operators.alike import Union, element_of
 from flo.values.operators.joins import WeightedJoin
 from flo.values.operators.sequences import UNBOUNDED_FOLD
@@ -149,6 +149,8 @@ class Sum(Total):
     """sum(n): (S<T> | Bag<T> | Set<T>, B) ↪ (S<T>, B), exact and rounded once, so independent of the order."""
 
     total: Exact = Exact()  # noqa: RUF009
+    width: Digits | None = field(default=None, compare=False, repr=False)
+    """The digits of a sum of decimals, set by `typed`."""
 
     name = "sum"
     keeps = Bound.VALUE
@@ -159,10 +161,16 @@ class Sum(Total):
         return (StreamType(Sequence(sum_type(element_of(inputs[0]))), bounded=True),)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        return Sum(self.total.added(with_weights(units, source))), (None,)
+        return replace(self, total=self.total.added(with_weights(units, source))), (None,)
+
+    def typed(self, inputs: StreamTypes) -> Sum:
+        return replace(self, width=width_of(sum_type(element_of(inputs[0]))))
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
-        return self, (SequenceValue.of([self.total.value()], End.ARRIVED),)
+        total = self.total.value()
+        if self.width is not None:
+            expect_width(total, self.width, "all elements")
+        return self, (SequenceValue.of([total], End.ARRIVED),)
 
 
 @final

@@ -270,9 +270,9 @@ def _added(
         else:
             total = difference(totals[end], totals[start])
             found.append(total.value() if kind == "sum" else total.mean(count, mean_places(of)))
-    width = width_of(sum_type(of) if kind == "sum" else mean_type(of)) if kind != "count" else None
-    for number in found if width is not None else ():
-        expect_width(number, width, "a frame")
+    if kind != "count" and (width := width_of(sum_type(of) if kind == "sum" else mean_type(of))) is not None:
+        for number in found:
+            expect_width(number, width, "a frame")
     return found
 
 
