@@ -9,6 +9,8 @@ from pyspark.sql import SparkSession
 
 from flo.spark.driver.output_changes import Held
 
+USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+"""The setting that gives a commit its metadata."""
 RECENT = 100
 """How many commits are looked at first."""
 
@@ -39,6 +41,15 @@ def held_by_delta(spark: SparkSession, table: str, identity: str) -> Held | None
         if len(history) < RECENT:
             break
     return Held(None)
+
+
+def last_restore(spark: SparkSession, table: str) -> int | None:
+    """The last version of a table that restored an earlier one."""
+    try:
+        history = spark.sql(f"DESCRIBE HISTORY {table}").where("operation = 'RESTORE'").select("version").collect()
+    except PySparkException:
+        return None
+    return max((int(row.version) for row in history), default=None)
 
 
 def _read(metadata: str | None, identity: str) -> Held | None:

@@ -21,8 +21,9 @@ from flo.api.running import SHOWN
 from flo.core.errors import FloError, Origin, TypeMismatch
 from flo.spark.checkpoint.change_folders import ChangeLog, commit_changes, version_folder
 from flo.spark.checkpoint.retention import Retention
-from flo.spark.driver.delta_history import held_by_delta, metadata_of
+from flo.spark.driver.delta_history import USER_METADATA, held_by_delta, last_restore, metadata_of
 from flo.spark.driver.output_changes import DIVERTED, Held, OutputChanges, rows_of
+from flo.spark.session import hold_settings
 from flo.spark.tasks.output_files import COUNT, PARTS, VIEW, Output
 from flo.sql.catalyst import quoted
 from flo.tables.checkpoint.folders import Local, folder
@@ -267,6 +268,8 @@ class SparkSink(Sink):
 
     def __post_init__(self) -> None:
         self._held: Held | None = None
+        self._restored: int | None = None
+        """The last version of a Delta table that restored an earlier one."""
         known = self.format.lower()
         if self.keeps_weight is None:
             self.keeps_weight = known in WITH_COLUMNS
@@ -316,7 +319,11 @@ class SparkSink(Sink):
         if not self._is_delta:
             return Held(None)
         table = f"delta.{quoted(str(self.options['path']))}"
-        self._held = held_by_delta(SparkSession.active(), table, f"{checkpoint} {output}")
+        spark = SparkSession.active()
+        self._held, self._restored = (
+            held_by_delta(spark, table, f"{checkpoint} {output}"),
+            last_restore(spark, table),
+        )
         return self._held
 
     @property
@@ -325,12 +332,17 @@ class SparkSink(Sink):
 
     def take(self, changes: OutputChanges) -> None:
         identity = f"{changes.checkpoint} {changes.output}"
-        known: dict[str, Any] = {"txnAppId": identity, "txnVersion": changes.version}
-        if self._is_delta:  # a table that was restored remembers later transactions, but not their metadata
-            if self._held is not None and self._held.version == changes.version:
-                return
+        # a table that was restored still remembers later transactions
+        application = identity if self._restored is None else f"{identity} {self._restored}"
+        known = {"txnAppId": application, "txnVersion": changes.version}
+        if not self._is_delta or changes.spark is None:
+            self._append(changes, known)
+        elif self._held is None or self._held.version != changes.version:
             self._held = Held(changes.version, changes.digest)
-            known = {"userMetadata": metadata_of(identity, self._held)}
+            with hold_settings(changes.spark, {USER_METADATA: metadata_of(identity, self._held)}):
+                self._append(changes, known)
+
+    def _append(self, changes: OutputChanges, known: dict[str, Any]) -> None:
         self.writer(changes.frame(), changes.weighted, **known).mode("append").save()
 
     def writer(self, frame: DataFrame, weighted: bool, **known: Any) -> DataFrameWriter:

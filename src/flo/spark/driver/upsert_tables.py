@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from flo.core.errors import FloError, TypeMismatch, UnknownNameError, brief
-from flo.spark.driver.delta_history import held_by_delta, metadata_of
+from flo.spark.driver.delta_history import USER_METADATA, held_by_delta, metadata_of
 from flo.spark.driver.keyed_output import KeyedOutput, Upserting, expect_format, identity_of, missing_changes
 from flo.spark.driver.output_changes import Held, OutputChanges
 from flo.spark.session import hold_settings
@@ -146,7 +146,7 @@ class DeltaTable(MergedTable):
     def settings(self, identity: str, held: Held, few: bool) -> Mapping[str, str | None]:
         of = "spark.databricks.delta."
         return {
-            f"{of}commitInfo.userMetadata": metadata_of(identity, held),
+            USER_METADATA: metadata_of(identity, held),
             f"{of}merge.materializeSource": "none" if few else "auto",
         }
 
