@@ -224,7 +224,7 @@ def _streams(outline: Outline, operator: AppliedOperator) -> str:
 
 
 def without_modules(text: str) -> str:
-    """Return the text of a graph without the modules of classes, which are others in a script and when it is imported."""
+    """Return the text of a graph without the modules of classes: a script has another one when it is imported."""
     return _MODULE.sub(r"\1('", text)
 
 
