@@ -17,7 +17,6 @@ _INTERRUPTED = re.compile(r"java\.(?:lang|io|nio\.channels)\.(?:Interrupted|Inte
 _DIED = (
     "Python worker exited unexpectedly",
     "Python worker failed to connect back",
-    "ExecutorLostFailure",
     "Failed to connect to Python worker",
 )
 """Words with which Spark says that a worker has died."""
@@ -126,7 +125,7 @@ def _misfit_error(error: PySparkException) -> ElementError | None:
 
 def _worker_lost(error: Exception) -> WorkerLost:
     lost = WorkerLost(
-        "a worker of Spark has died, so the micro-batch failed; a restart continues with it",
+        "a Python worker of Spark has died, so the micro-batch failed; a restart continues with it",
         facts=(("likely cause", "the system killed it because memory ran out, or a native library crashed"),),
         instead=(
             ("start(…, checkpoint=…)", "starts the query again: it continues from its checkpoint"),
