@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from traceback import extract_tb
 
-from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
 from flo.core.errors import ElementError, EngineError, FloError
