@@ -497,3 +497,12 @@ def sum_by_of_a_zset():
     flow = flo.Flow("auction")
     bids = flow.input("bids", flo.ZSet[Bid])
     bids.sum_by("auction", "price")
+
+
+def output_without_a_name():
+    flow = flo.Flow("sums")
+    flow.output("", flow.input("numbers", flo.Sequence[int]))
+
+
+def input_with_a_blank_name():
+    flo.Flow("sums").input(" \t", flo.Sequence[int])

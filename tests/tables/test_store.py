@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import flo
+from flo.tables.checkpoint import folders
 from flo.tables.here import TableLoop
 
 
@@ -300,3 +301,27 @@ def test_a_sum_goes_on_where_what_is_stored_left_out_the_weights(tmp_path: Path)
     again.end("numbers")
     again.run()
     assert again.pull("sum").to_pydict() == {"value": [6]}
+
+
+def test_the_cache_is_a_folder_of_this_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All users can write to the temporary directory: another one may have made a folder or a link of that name."""
+    monkeypatch.delenv("FLO_CACHE", raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    mine = tmp_path / f"flo-cache-{os.getuid()}"
+    assert folders._cache().path == mine
+    assert mine.stat().st_mode & 0o777 == 0o700
+    mine.chmod(0o777)
+    assert folders._cache().path == mine
+    assert mine.stat().st_mode & 0o777 == 0o700
+    mine.rmdir()
+    (tmp_path / "theirs").mkdir()
+    mine.symlink_to(tmp_path / "theirs")
+    private = folders._cache().path
+    assert private not in (mine, tmp_path / "theirs")
+    assert private.stat().st_mode & 0o777 == 0o700
+    assert folders._cache().path == private
+    mine.unlink()
+    mine.mkdir()
+    uid = os.getuid()
+    monkeypatch.setattr("os.getuid", lambda: uid + 1)
+    assert folders._private_folder(mine) != mine

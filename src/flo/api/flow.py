@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, o
 from flo.api.explain import explain_flow
 from flo.api.outline import outline_flow
 from flo.api.running import FlowLoop, Negative, Result, expect_known, schedule_of
-from flo.api.scope import Scope
+from flo.api.scope import Scope, expect_stream_name
 from flo.api.stream import Stream
 from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
@@ -183,6 +183,7 @@ class Flow(Displayed):
     def output(self, name: str, stream: Stream[Any, Any]) -> None:
         """Make a stream an output of the program."""
         here = Origin.here()
+        expect_stream_name(name, "output", here)
         self._scope.expect_here(stream, "output", here)
         if name in self._outputs:
             raise NameTakenError(

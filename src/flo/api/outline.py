@@ -11,7 +11,7 @@ from flo.core.dag import Dag, Stream, Vertex
 from flo.core.function_identity import Identity, identify
 from flo.core.graph import text
 from flo.core.operator import Operator
-from flo.core.program_outline import AppliedFunction, AppliedOperator, Outline
+from flo.core.program_outline import AppliedFunction, AppliedOperator, Outline, without_modules
 from flo.core.term import Lowering
 from flo.values.retractions import Cause, body_of, can_cancel, find_causes
 
@@ -86,7 +86,7 @@ def _applied(
     functions: tuple[AppliedFunction, ...] = ()
     shape = operator.name
     if not has_body:
-        shape = text(Lowering()(operator), states=False)
+        shape = without_modules(text(Lowering()(operator), states=False))
         functions = tuple(_functions(operator, _reason(cause)))
     if len(shape) > LONG:
         shape = f"{operator.name} {hashlib.sha256(shape.encode('utf-8', 'surrogatepass')).hexdigest()}"

@@ -101,6 +101,7 @@ class Scope:
     def add_input(self, name: str, stream_type: StreamType, origin: Origin | None) -> Stream[Any, Any]:
         from flo.api.stream import Stream
 
+        expect_stream_name(name, "input", origin)
         for other in self.inputs:
             if other.name == name:
                 raise NameTakenError(
@@ -170,6 +171,16 @@ class Scope:
 
     def root(self) -> Scope:
         return self if self.parent is None else self.parent.root()
+
+
+def expect_stream_name(name: Any, what: str, where: Origin | None) -> None:
+    """Raise unless this is a name that an input or an output can have."""
+    if not isinstance(name, str) or not name.strip():
+        raise TypeMismatch(
+            f"the name of an {what} must be a text that is not blank; got {brief(name)}",
+            instead=((f'flow.{what}("orders", …)', "a name"),),
+            where=where,
+        )
 
 
 def type_operator(

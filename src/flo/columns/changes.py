@@ -18,7 +18,7 @@ from flo.columns.dicts import row_of
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type, rows
 from flo.core.collection import Collection
-from flo.core.data import class_name
+from flo.core.data import NAME, class_name, remember_class
 from flo.core.elements import type_name
 from flo.core.errors import TypeMismatch, brief
 from flo.values.changes import DELETED, TableShape, shape_of
@@ -83,10 +83,16 @@ def change_type(name: str, row: Any, key: tuple[str, ...], order: str | None) ->
         f"change of {getattr(row, '__name__', 'row')}", (base,), {"__slots__": (), "_shape": shape, "__repr__": _shown}
     )
     made.__module__ = __name__
-    digest = hashlib.sha256(repr((base.__qualname__, class_name(row), name, key, order)).encode()).hexdigest()[:12]
-    made.__qualname__ = f"Change_{digest}"  # identifies the class in a state
-    class_name(made)  # registers it, because no module contains it
+    made.__qualname__ = f"Change_{_digest(getattr(base, NAME), getattr(row, NAME, row.__qualname__), name, key, order)}"
+    setattr(made, NAME, made.__qualname__)
+    class_name(made)  # registers it, because no module contains it: the name identifies it in a state
+    earlier = _digest(base._earlier_name, class_name(row), name, key, order)
+    remember_class(made, f"{__name__}:Change_{earlier}")  # its name in states of earlier releases
     return made
+
+
+def _digest(*parts: Any) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
 def _shown(change: Any) -> str:

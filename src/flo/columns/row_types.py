@@ -9,12 +9,12 @@ from collections import namedtuple
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import lru_cache
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any, Optional, get_args, get_origin
 
 import pyarrow as pa
 
 from flo.columns.cell import fields_of
-from flo.core.data import class_name
+from flo.core.data import NAME, class_name, remember_class
 from flo.core.errors import Origin, TypeMismatch, brief
 
 _EXACT: dict[pa.DataType, Any] = {
@@ -42,10 +42,25 @@ def _row_type(fields: tuple[tuple[str, Any], ...]) -> Any:
     base: Any = namedtuple("Row", columns, rename=True)  # type: ignore[misc]
     made: Any = type("Row", (_ByName, base), {"__slots__": (), "_columns": columns, "__module__": __name__})
     made.__annotations__ = dict(zip(base._fields, (kind for _, kind in fields), strict=True))
-    digest = hashlib.sha256(repr(fields).encode()).hexdigest()[:12]
-    made.__qualname__ = f"Row_{digest}"  # identifies the row type in a state
+    named = tuple((name, _without_module(kind)) for name, kind in fields)
+    made.__qualname__ = f"Row_{_digest(named)}"  # identifies the row type in a state
+    setattr(made, NAME, made.__qualname__)
     class_name(made)  # registers it, because no module contains it
+    made._earlier_name = f"Row_{_digest(fields)}"  # in states of earlier releases
+    remember_class(made, f"{__name__}:{made._earlier_name}")
     return made
+
+
+def _digest(fields: Any) -> str:
+    return hashlib.sha256(repr(fields).encode()).hexdigest()[:12]
+
+
+def _without_module(kind: Any) -> Any:
+    """Return a text of a type that does not depend on the modules of its classes: a script is `__main__` or not."""
+    if isinstance(kind, type) and not get_args(kind):
+        return kind.__qualname__ if kind.__module__ != "builtins" else repr(kind)
+    parts = get_args(kind)
+    return (str(get_origin(kind)), *map(_without_module, parts)) if parts else repr(kind)
 
 
 class _ByName:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+from flo.core.data import remember_classes
 from flo.core.errors import CheckpointError, FloError
 from flo.core.graph import Graph, names, text, with_origins
 from flo.core.labels import identity
@@ -32,6 +33,7 @@ from flo.core.program_outline import (
     from_plain,
     tell_apart,
     to_plain,
+    without_modules,
 )
 from flo.core.stream_type import StreamTypes
 from flo.core.term import ATOMS, Call, Lifting, Lowering, Name, Term
@@ -174,10 +176,13 @@ def load(
         case _:
             raise CheckpointError("the bytes are not the state of a running program")
     try:
-        lifting = lifts(names(whole))
-        restored, unsent = lifting(graph), lifting(outputs)
+        supplied = names(whole)
+        remember_classes((program(whole, inputs), tuple(supplied.values())))
+        lifting = lifts(supplied)
+        lifted, unsent = lifting(graph), lifting(outputs)
+        restored = with_origins(lifted, whole) if isinstance(lifted, Graph) else lifted
         check_state(whole, inputs, restored, unsent)
-        return Running(with_origins(restored, whole), unsent, frozenset(ended))
+        return Running(restored, unsent, frozenset(ended))
     except CheckpointError:
         raise
     except FloError as error:
@@ -212,7 +217,7 @@ class Program(NamedTuple):
 
 def expect_same_program(before: Program, ours: Program, state: str) -> None:
     """Raise, with what has changed, if our program cannot resume from the state of the one before."""
-    pairs = [(before.text, ours.text)]
+    pairs = [(without_modules(before.text), without_modules(ours.text))]
     if before.outline and ours.outline:  # they say of each function whether it may have changed
         expect_same_lines(before.ends, ours.ends, state)
         expect_same_outline(before.outline, ours.outline, state)

@@ -2,6 +2,10 @@
 
 A term has the name of a class, never the class. Lifting only finds classes that the running program has already loaded,
 and only dataclasses, named tuples and enums. It builds their instances without calling any of their code.
+
+The module of a class may differ from one process to the next: a script is `__main__` when it is run, has its own name
+when it is imported, and a task of Spark gets its classes with the program. So the classes that a program uses are
+remembered (`remember_classes`), and are found without the name of their module, too.
 """
 
 from __future__ import annotations
@@ -9,20 +13,26 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from types import ModuleType
-from typing import Any
+from types import FunctionType, ModuleType
+from typing import Any, get_args, get_origin, get_type_hints
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from flo.core.errors import CheckpointError
+from flo.core.function_identity import used_objects
 from flo.core.term import Call, Lowering, Term, register, register_data
 
 _known: dict[str, type] = {}
 """Classes that this program has named in a type or has lowered. They need not be importable."""
+_without_module: dict[str, type | None] = {}
+"""The same by their names alone; None if two modules have a class of that name."""
+NAME = "_name_in_states"
+"""The attribute with the name of a class that Flo makes. A task of Spark gets the class without its qualified name."""
 
 
 def canonical_text(item: Any) -> str:
@@ -36,9 +46,54 @@ def _sorted(terms: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def class_name(kind: type) -> str:
     """Return `module:qualname`, and remember the class for `find_class`."""
-    name = f"{kind.__module__}:{kind.__qualname__}"
-    _known[name] = kind
+    name = f"{kind.__module__}:{vars(kind).get(NAME, kind.__qualname__)}"
+    if _known.get(name) is not kind:
+        remember_class(kind, name)
     return name
+
+
+def remember_class(kind: type, name: str) -> None:
+    """Let states call a class by this name, in any module."""
+    _known[name] = kind
+    own = _own_name(name)
+    other = _without_module.get(own, kind)
+    _without_module[own] = kind if other is not None and other.__module__ == kind.__module__ else None
+
+
+def _own_name(name: str) -> str:
+    """Return the name of a class without its module, and without the class or function that it is defined in."""
+    return name.rpartition(":")[2].rpartition(".")[2]
+
+
+def remember_classes(items: Iterable[Any]) -> None:
+    """Remember the classes in types, collections, operators and functions of a program, for `find_class`."""
+    waiting, seen = list(items), set()
+    while waiting:
+        item = waiting.pop()
+        if id(item) in seen or isinstance(item, (str, bytes, int, float)) or item is None:
+            continue
+        seen.add(id(item))
+        if isinstance(item, (tuple, list, frozenset)):
+            waiting += item
+        elif isinstance(item, FunctionType):
+            waiting += [each for each in used_objects(item) if isinstance(each, (type, FunctionType))]
+        elif isinstance(item, type) and not get_args(item):
+            if issubclass(item, Enum) or hasattr(item, "_fields") or dataclasses.is_dataclass(item):
+                class_name(item)
+                waiting += _field_types(item)
+        elif get_args(item):
+            waiting += [get_origin(item), *get_args(item)]
+        elif dataclasses.is_dataclass(item):
+            waiting += [getattr(item, field.name, None) for field in dataclasses.fields(item)]
+        elif type(item).__module__.partition(".")[0] == "flo":  # a collection, or a function made of columns
+            waiting += getattr(item, "__dict__", {}).values()
+
+
+def _field_types(kind: type) -> list[Any]:
+    try:
+        return list(get_type_hints(kind).values())
+    except Exception:  # a name that cannot be resolved: its class is not known by its type
+        return list(getattr(kind, "__annotations__", {}).values())
 
 
 def find_class(name: str) -> Any:
@@ -47,7 +102,7 @@ def find_class(name: str) -> Any:
     found: Any = sys.modules.get(module)
     for part in path.split("."):
         found = vars(found).get(part) if isinstance(found, (ModuleType, type)) else None
-    found = found if isinstance(found, type) else _known.get(name)
+    found = found if isinstance(found, type) else _known.get(name) or _without_module.get(_own_name(name))
     if found is None:
         raise CheckpointError(
             f"the state has values of the class `{name}`, which this program has not loaded",

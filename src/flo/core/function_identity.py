@@ -349,6 +349,11 @@ def _globals_of(function: FunctionType) -> dict[str, Any]:
     return values
 
 
+def used_objects(function: FunctionType) -> list[Any]:
+    """Return the objects that the code of a function refers to, by a name of its module or of an enclosing function."""
+    return [*_captured_by(function).values(), *_globals_of(function).values()]
+
+
 def _attributes_of(item: Any) -> dict[str, Any]:
     """Return what an instance holds, by name."""
     slots = (name for kind in type(item).__mro__ for name in _slots_of(kind))

@@ -6,6 +6,7 @@ function may have: a restored program is compared with the outline of the one th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -17,6 +18,7 @@ from flo.core.function_identity import Identity, Values, changed_values, has_oth
 WIDEST = 100
 """How many characters of an operator or of a function an error shows."""
 ANOTHER = "belongs to another program"
+_MODULE = re.compile(r"\b(data|namedtuple|enum)\('[\w.]*:")
 Facts: TypeAlias = tuple[tuple[str, str], ...]
 RESUMES = ("the program as it was", "resumes")
 ANEW = ("another checkpoint", "starts from scratch, and computes everything anew")
@@ -219,6 +221,11 @@ def _streams(outline: Outline, operator: AppliedOperator) -> str:
     """Return the streams that an operator reads, by the name of the input or the verb that makes them."""
     made = {f"#{number}": each.words for number, each in enumerate(outline)}
     return ", ".join(made.get(each, each) for each in operator.reads)
+
+
+def without_modules(text: str) -> str:
+    """Return the text of a graph without the modules of classes: a script has another one when it is imported."""
+    return _MODULE.sub(r"\1('", text)
 
 
 def tell_apart(one: str, other: str, most: int = WIDEST) -> tuple[str, str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from traceback import extract_tb
 
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
 from flo.core.errors import ElementError, EngineError, FloError
@@ -12,7 +14,12 @@ from flo.tables.io.diverted import INSTEAD
 _TRACEBACK = "Traceback (most recent call last):"
 _JAVA = re.compile(r"\s*(at [\w.$/]+\(|\.\.\. \d+ more|Caused by: |Driver stacktrace:)")
 _INTERRUPTED = re.compile(r"java\.(?:lang|io|nio\.channels)\.(?:Interrupted|InterruptedIO|ClosedByInterrupt)Exception")
-_DIED = "Python worker exited unexpectedly (crashed)"
+_DIED = (
+    "Python worker exited unexpectedly",
+    "Python worker failed to connect back",
+    "Failed to connect to Python worker",
+)
+"""Words with which Spark says that a worker has died."""
 MISFIT = "a row of `{}` does not fit: {}"
 """The message that Catalyst raises for an input row that does not fit."""
 _MISFIT = re.compile("a row of `(.*)` does not fit: (.*)")
@@ -31,16 +38,57 @@ class WorkerLost(FloError):
     """
 
 
+class SparkLost(FloError):
+    """The Java process of Spark, which runs the query, has ended.
+
+    Fix: find out what ended it, such as a lack of memory; start the query again in a new session, it resumes.
+    """
+
+
 def python_error(error: Exception) -> Exception:
     """The Python error inside an error of Spark, with Spark's as its cause. Other errors are returned unchanged."""
-    if _DIED in str(error) and not _INTERRUPTED.search(str(error)):
+    text = str(error)
+    if is_java_lost(error):
+        return _spark_lost(error)
+    if any(words in text for words in _DIED) and not _INTERRUPTED.search(text):
         return _worker_lost(error)
-    if not isinstance(error, PySparkException):
-        return error
-    return _misfit_error(error) or _task_error(error) or error
+    if isinstance(error, PySparkException):
+        return _misfit_error(error) or _task_error(error) or error
+    if isinstance(error, Py4JError):
+        return _task_error(error) or _java_error(error)
+    return error
 
 
-def _task_error(error: PySparkException) -> EngineError | None:
+def is_java_lost(error: BaseException) -> bool:
+    """Whether a call of Java failed because its process has ended, or does not answer any more."""
+    if isinstance(error, (ConnectionError, EOFError)):  # not one of a sink or a function of the user
+        return any("py4j" in frame.filename for frame in extract_tb(error.__traceback__)[-SHOWN:])
+    java = isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError)
+    return isinstance(error, Py4JNetworkError) or (java and "Answer from Java side is empty" in str(error))
+
+
+def _spark_lost(error: Exception) -> SparkLost:
+    lost = SparkLost(
+        "the Java process of Spark has ended, and the query with it; what was committed is kept",
+        facts=(("likely cause", "it was killed, by a person or because memory ran out, or the session was stopped"),),
+        instead=(
+            ("start(…, checkpoint=…)", "in a new process or session: the query continues from its checkpoint"),
+            ("spark.driver.memory", "gives Java more memory"),
+        ),
+    )
+    lost.__cause__ = error
+    return lost
+
+
+def _java_error(error: Exception) -> EngineError:
+    """An error of Java without its stack trace."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip() and not _JAVA.match(line)]
+    python = EngineError("\n  ".join(["Spark raised an error in Java", *lines[:SHOWN]]))
+    python.__cause__ = error
+    return python
+
+
+def _task_error(error: Exception) -> EngineError | None:
     """The error that a task raised, read from the traceback in Spark's message."""
     _, found, text = str(error).rpartition(_TRACEBACK)
     if not found:
@@ -77,9 +125,10 @@ def _misfit_error(error: PySparkException) -> ElementError | None:
 
 def _worker_lost(error: Exception) -> WorkerLost:
     lost = WorkerLost(
-        "a Python worker of Spark has died, so the micro-batch failed; it can be run again",
+        "a Python worker of Spark has died, so the micro-batch failed; a restart continues with it",
         facts=(("likely cause", "the system killed it because memory ran out, or a native library crashed"),),
         instead=(
+            ("start(…, checkpoint=…)", "starts the query again: it continues from its checkpoint"),
             ("spark.executor.memoryOverhead", "gives Python more memory, where the cluster limits it"),
             ("shards=…", "with more shards, each has less state"),
         ),

@@ -26,7 +26,7 @@ from flo.spark.checkpoint.spark_logs import find_log_problems
 from flo.spark.driver.giving import Giving
 from flo.spark.driver.micro_batches import MicroBatches, Outcome
 from flo.spark.driver.output_changes import DIVERTED
-from flo.spark.driver.python_errors import error_for_spark, python_error
+from flo.spark.driver.python_errors import error_for_spark, is_java_lost, python_error
 from flo.spark.driver.sinks import Memory, Sink
 from flo.spark.driver.views import View
 from flo.spark.driver.watch import Watch, Watched
@@ -149,7 +149,7 @@ class Query:
     def _is_running(self) -> bool:
         try:
             return self.active
-        except Exception:  # Java has ended
+        except Exception:  # Java does not answer
             return False
 
     def _wait_for_end(self) -> None:
@@ -158,7 +158,7 @@ class Query:
         except PySparkException:  # `wait` and `exception` report it
             pass
         except Exception as error:
-            self._lost = error
+            self._lost = python_error(error)
         self._end()
 
     def _end(self) -> None:
@@ -180,6 +180,14 @@ class Query:
         """Ends the query, and returns the error that ended it."""
         self._end()
         return self._failure or self._translate(error)
+
+    def _lose(self, error: Exception) -> Exception:
+        """The error to show for a call of Java that failed. If Java has ended, so has the query."""
+        if is_java_lost(error):
+            self._lost = self._lost or python_error(error)
+            self._end()
+            return self._failure or self._lost
+        return self._translate(error)
 
     def diverted(self, name: str) -> pa.Table:
         """The rows that an input has diverted and no sink has taken, with the reason for each."""
@@ -218,7 +226,8 @@ class Query:
         """Whether it is running, ended or failed; and the error as text."""
         if not self._over.is_set() and self._is_running():
             return "running", ""
-        return ("ended", "") if self._failure is None else ("failed", str(self._failure))
+        error = self._failure or self._lost
+        return ("ended", "") if error is None else ("failed", str(error))
 
     def _spark_reports(self, count: int) -> list[Any]:
         """So many of Spark's last reports on its micro-batches, or as many as it has kept."""
@@ -231,13 +240,21 @@ class Query:
     @property
     def exception(self) -> Exception | None:
         """The error that ended the query, if one did."""
-        found: Exception | None = self._query.exception()
+        try:
+            found: Exception | None = self._query.exception()
+        except Exception as error:  # Java has ended
+            return self._lose(error)
         return found and self._end_with(found)  # a query that was stopped may have failed before
 
     @property
     def active(self) -> bool:
         """Whether the query runs."""
-        return self._query.isActive
+        try:
+            return self._query.isActive
+        except Exception as error:
+            if is_java_lost(error):
+                return False
+            raise self._lose(error) from None
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits for the query to end, at most `timeout` seconds; returns whether it has ended. Raises its error.
@@ -257,12 +274,20 @@ class Query:
             self._query.processAllAvailable()
         except PySparkException as error:
             raise self._end_with(error) from None
+        except Exception as error:
+            raise self._lose(error) from None
 
     def stop(self) -> None:
         """Stops the query, and closes its page. A later start resumes from the checkpoint."""
-        self._query.stop()
-        self._end()
-        self._watch.close()
+        try:
+            self._query.stop()
+        except Exception as error:
+            if not is_java_lost(error):  # then there is nothing left to stop
+                raise self._lose(error) from None
+            self._lose(error)
+        finally:
+            self._end()
+            self._watch.close()
 
     def view(self, name: str, version: int | None = None) -> View:
         """A view, at the newest committed version or at an earlier one."""

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from flo.core.checkpoint import decode, encode
 from flo.core.collection import Collection
+from flo.core.data import remember_classes
 from flo.core.graph import Graph, names, with_origins
 from flo.core.stream_type import StreamType
 from flo.core.term import Lowering
@@ -93,6 +94,7 @@ class Shard:
         self.lowering(graph)
         self.names: Mapping[str, Any] = names(graph)
         self.known: list[Collection] = collections_in(program(graph, types))
+        remember_classes((self.known, list(self.names.values())))
 
     def start_loop(self, graph: Graph) -> Dataflow:
         """The event loop of the program, at a state of its graph."""

@@ -10,6 +10,7 @@ import contextlib
 import errno
 import os
 import shutil
+import stat
 import tempfile
 import time
 import uuid
@@ -358,7 +359,28 @@ class Remote(Folder):
 
 def _cache() -> Local:
     """The cache of all checkpoints, which can share it because names follow from the content."""
-    return Local(Path(os.environ.get("FLO_CACHE") or Path(tempfile.gettempdir()) / f"flo-cache-{os.getuid()}"))
+    chosen = os.environ.get("FLO_CACHE")
+    return Local(Path(chosen) if chosen else _private_folder(Path(tempfile.gettempdir()) / f"flo-cache-{os.getuid()}"))
+
+
+def _private_folder(path: Path) -> Path:
+    """A folder that only this user can write: this one, or one of this process if another user has made this one.
+
+    All users can write to the temporary directory, so another one may have made a folder or a link of this name.
+    """
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+    info = path.lstat()
+    if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.getuid():
+        return _folder_of_this_process(path)
+    if info.st_mode & 0o077:
+        path.chmod(0o700)
+    return path
+
+
+@lru_cache
+def _folder_of_this_process(path: Path) -> Path:
+    return Path(tempfile.mkdtemp(prefix=f"{path.name}-", dir=path.parent))
 
 
 def _evict(cache: Local) -> None:

@@ -1,0 +1,96 @@
+"""Errors of a query whose Java process or worker has died: they say so, and that a restart continues."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections import deque
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from py4j.java_gateway import GatewayParameters, JavaGateway
+from py4j.protocol import Py4JError, Py4JNetworkError
+
+from flo.core.errors import EngineError
+from flo.spark.driver.python_errors import SparkLost, WorkerLost, is_java_lost, python_error
+from flo.spark.driver.query import Query
+
+
+def call_of_java_that_has_ended() -> Exception:
+    """The error of a real call: nothing listens on that port any more."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    try:
+        JavaGateway(gateway_parameters=GatewayParameters(port=port)).jvm.System.exit(0)
+    except Exception as error:
+        return error
+    raise AssertionError("nothing listens there")
+
+
+def test_a_call_of_java_that_has_ended() -> None:
+    for error in (call_of_java_that_has_ended(), Py4JNetworkError("Answer from Java side is empty")):
+        translated = python_error(error)
+        assert isinstance(translated, SparkLost)
+        assert "the Java process of Spark has ended" in str(translated)
+        assert "continues from its checkpoint" in str(translated)
+
+
+def test_a_connection_that_a_sink_has_lost_is_not_java() -> None:
+    def raised() -> Exception:
+        try:
+            socket.create_connection(("127.0.0.1", 1), timeout=1)
+        except Exception as error:
+            return error
+        raise AssertionError("nothing listens there")
+
+    error = raised()
+    assert not is_java_lost(error)
+    assert python_error(error) is error
+
+
+def test_an_error_of_java_has_no_stack_trace() -> None:
+    died = Py4JError(
+        "An error occurred\njava.io.EOFException: Python worker exited unexpectedly (crashed)\n\tat a.b(C)"
+    )
+    assert isinstance(python_error(died), WorkerLost)
+    assert "a restart continues" in str(python_error(died))
+    other = python_error(Py4JError("An error occurred\njava.lang.IllegalStateException: no\n\tat a.b(C.scala:1)"))
+    assert isinstance(other, EngineError)
+    assert "IllegalStateException: no" in str(other)
+    assert "C.scala" not in str(other)
+
+
+class Gone:
+    """Spark's handle of a query after Java has ended."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise call_of_java_that_has_ended()
+
+
+def lost_query() -> Query:
+    query = Query.__new__(Query)
+    query.name, query.progress = "sums", deque()
+    query._query, query._failure, query._lost = Gone(), None, None
+    query._over, query._ending = threading.Event(), threading.Lock()
+    query._lease = SimpleNamespace(expect_held=lambda: None, release=lambda: None)
+    query._watch = SimpleNamespace(end=lambda: None, close=lambda: None)
+    return query
+
+
+@pytest.mark.parametrize("call", [lambda query: query.process_all_available(), lambda query: query.wait()])
+def test_a_query_says_that_java_has_ended(call: Any) -> None:
+    query = lost_query()
+    query._wait_for_end()
+    with pytest.raises(SparkLost, match="continues from its checkpoint"):
+        call(query)
+
+
+def test_other_methods_after_java_has_ended() -> None:
+    query = lost_query()
+    assert not query.active
+    assert isinstance(query.exception, SparkLost)
+    assert "failed" in repr(query)
+    query.stop()
+    query.stop()
