@@ -7,6 +7,7 @@ state again, so that a difference is real, and can be repeated in a new process.
 from __future__ import annotations
 
 import copy
+import sys
 import types
 import warnings
 from collections import deque
@@ -17,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from flo.core.collection import Collection, Value
-from flo.core.errors import FloError, is_users
+from flo.core.errors import is_users
 from flo.core.operator import Operator
 from flo.core.term import Lowering
 from flo.values.lattice import Lattice
@@ -57,7 +58,7 @@ class _Place:
             held[:] = fresh
         elif isinstance(held, (MutableMapping, MutableSet)):
             held.clear()
-            held |= fresh  # type: ignore[operator]
+            held |= fresh
         elif isinstance(held, deque):
             held.clear()
             held.extend(fresh)
@@ -149,7 +150,7 @@ class Captured:
 def functions_of(operator: Operator) -> Iterator[Any]:
     """The user's functions in an operator, and the methods of its class if it is the user's."""
     lowering = Lowering()
-    with suppress(FloError, Exception):  # a state that cannot be written down
+    with suppress(Exception):  # a state that cannot be written down
         lowering(operator)
     yield from (item for item in lowering.names.values() if callable(item) and not isinstance(item, LEFT_OUT[3:]))
     yield from (item for item in code_of(operator) if callable(unwrap(item)) and not isinstance(item, LEFT_OUT[3:]))
@@ -157,9 +158,7 @@ def functions_of(operator: Operator) -> Iterator[Any]:
 
 def is_of_user(kind: type) -> bool:
     """Whether a class is the user's: neither Flo's nor of a library."""
-    from sys import modules
-
-    file = getattr(modules.get(kind.__module__), "__file__", None)
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     return kind.__module__ == "__main__" or (file is not None and is_users(file))
 
 

@@ -24,7 +24,7 @@ from flo.core.stream_type import StreamTypes
 from flo.verify.exploration.arrivals import Channels
 from flo.verify.exploration.moves import Run
 
-SEEDS = (1, 2, 3)
+SEEDS = (1, 2)
 SECONDS = 60
 """How long a process may take."""
 SERVE = "from flo.verify.processes import serve; serve()"
