@@ -56,9 +56,13 @@ class _Place:
             self.write(fresh)
         elif isinstance(held, (list, bytearray)):
             held[:] = fresh
-        elif isinstance(held, (MutableMapping, MutableSet)):
+        elif isinstance(held, MutableMapping):
             held.clear()
-            held |= fresh
+            held.update(fresh)
+        elif isinstance(held, MutableSet):
+            held.clear()
+            for each in fresh:
+                held.add(each)
         elif isinstance(held, deque):
             held.clear()
             held.extend(fresh)
@@ -91,7 +95,9 @@ class Captured:
     def as_they_are(self) -> Captured:
         """A snapshot of the same objects, as they are now."""
         now = Captured(())
-        now.places = [_Place(each.name, each.read, each.write, copy.deepcopy(each.read())) for each in self.places]
+        for each in self.places:
+            with suppress(Exception):  # it holds something now that cannot be copied
+                now.places.append(_Place(each.name, each.read, each.write, copy.deepcopy(each.read())))
         return now
 
     def _add(self, item: Any, depth: int, seen: set[int]) -> None:

@@ -31,7 +31,7 @@ SERVE = "from flo.verify.processes import serve; serve()"
 
 
 class Raised(str):
-    """The text of an error: a result like any other."""
+    """The name of an error, which is a result like any other. Its message may have the address of an object."""
 
     __slots__ = ()
 
@@ -71,7 +71,7 @@ def _result(call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     try:
         return call(*arguments)
     except Exception as error:
-        return Raised(f"{type(error).__name__}: {error}")
+        return Raised(type(error).__name__)
 
 
 def run_program(graph: Graph, output_types: StreamTypes, names: tuple[str, ...], channels: Channels) -> Values:
