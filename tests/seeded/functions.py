@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 from flo.values.lattice import Lattice
@@ -14,6 +15,22 @@ from tests.seeded.base import Seeded
 
 def jittered(x: int) -> float:
     return x + random.random()
+
+
+def make_change_detector() -> Callable[[int], int]:
+    before, latest = 0, 0
+
+    def change(x: int) -> int:
+        nonlocal before, latest
+        if x != latest:
+            before, latest = latest, x
+        return x - before
+
+    return change
+
+
+def bucket(name: str) -> int:
+    return hash(name) % 16
 
 
 def last_one_wins(kept: int, x: int) -> int:
@@ -84,6 +101,28 @@ FUNCTIONS = (
         "f(0) twice",
         1,
         (int,),
+        law(laws.A_FUNCTION),
+    ),
+    Seeded(
+        "a value that a closure remembers",
+        make_change_detector(),
+        (laws.A_FUNCTION,),
+        "A function remembers the value before, to emit changes. It has one memory for all keys and shards, and loses "
+        "it at a restart. Called twice in a row it returns the same.",
+        "f(0), f(1), f(0)",
+        3,
+        (int,),
+        law(laws.A_FUNCTION),
+    ),
+    Seeded(
+        "a bucket by hash",
+        bucket,
+        (laws.A_FUNCTION,),
+        "Rows are spread over 16 buckets by the hash of a name. Every process has its own hash of texts, so after a "
+        "restart the rows of a name go to another bucket.",
+        "f('') in two processes",
+        2,
+        (str,),
         law(laws.A_FUNCTION),
     ),
     Seeded(

@@ -152,8 +152,8 @@ def of_report(report: Report, file: str, line: int) -> Iterator[Diagnostic]:
     elif report.ok:
         yield Diagnostic("gap", file, line, f"{report.subject} {report.verdict}", (f"  {report.strength}",))
     elif report.counterexample is None and report.strength.missing:
-        details = (f"  {report.strength}", f"  instead   flo check --work {THOROUGH:_}   tries more")
-        yield Diagnostic("error", file, line, f"{report.subject} {report.verdict}", details)
+        more = f"  instead   flo check --work {THOROUGH:_}   tries more"
+        yield Diagnostic("error", file, line, f"{report.subject} {report.verdict}", (f"  {report.strength}", more))
     if report.counterexample is not None and not report.of_a_part:
         details = str(report.counterexample).splitlines()
         message = f"LawError: {report.subject} breaks a law"

@@ -7,6 +7,7 @@ state again, so that a difference is real, and can be repeated in a new process.
 from __future__ import annotations
 
 import copy
+import sys
 import types
 import warnings
 from collections import deque
@@ -17,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from flo.core.collection import Collection, Value
-from flo.core.errors import FloError, is_users
+from flo.core.errors import is_users
 from flo.core.operator import Operator
 from flo.core.term import Lowering
 from flo.values.lattice import Lattice
@@ -55,9 +56,13 @@ class _Place:
             self.write(fresh)
         elif isinstance(held, (list, bytearray)):
             held[:] = fresh
-        elif isinstance(held, (MutableMapping, MutableSet)):
+        elif isinstance(held, MutableMapping):
             held.clear()
-            held |= fresh  # type: ignore[operator]
+            held.update(fresh)
+        elif isinstance(held, MutableSet):
+            held.clear()
+            for each in fresh:
+                held.add(each)
         elif isinstance(held, deque):
             held.clear()
             held.extend(fresh)
@@ -90,7 +95,9 @@ class Captured:
     def as_they_are(self) -> Captured:
         """A snapshot of the same objects, as they are now."""
         now = Captured(())
-        now.places = [_Place(each.name, each.read, each.write, copy.deepcopy(each.read())) for each in self.places]
+        for each in self.places:
+            with suppress(Exception):  # it holds something now that cannot be copied
+                now.places.append(_Place(each.name, each.read, each.write, copy.deepcopy(each.read())))
         return now
 
     def _add(self, item: Any, depth: int, seen: set[int]) -> None:
@@ -149,7 +156,7 @@ class Captured:
 def functions_of(operator: Operator) -> Iterator[Any]:
     """The user's functions in an operator, and the methods of its class if it is the user's."""
     lowering = Lowering()
-    with suppress(FloError, Exception):  # a state that cannot be written down
+    with suppress(Exception):  # a state that cannot be written down
         lowering(operator)
     yield from (item for item in lowering.names.values() if callable(item) and not isinstance(item, LEFT_OUT[3:]))
     yield from (item for item in code_of(operator) if callable(unwrap(item)) and not isinstance(item, LEFT_OUT[3:]))
@@ -157,9 +164,7 @@ def functions_of(operator: Operator) -> Iterator[Any]:
 
 def is_of_user(kind: type) -> bool:
     """Whether a class is the user's: neither Flo's nor of a library."""
-    from sys import modules
-
-    file = getattr(modules.get(kind.__module__), "__file__", None)
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     return kind.__module__ == "__main__" or (file is not None and is_users(file))
 
 

@@ -10,7 +10,7 @@ from flo.verify import laws
 from flo.verify.captured import Captured
 from flo.verify.equality import are_equal
 from flo.verify.laws import Law
-from flo.verify.processes import SEEDS, run_in_processes
+from flo.verify.processes import SEEDS, Raised, run_in_processes
 from flo.verify.report import Counterexample
 
 MOST_TRIALS = 12
@@ -38,6 +38,8 @@ class Trials:
     trials: Sequence[Trial]
     show: Callable[[Any], str]
     law: Law = laws.A_FUNCTION
+    prepare: Callable[[Any], Any] = lambda argument: argument
+    """Copies an argument that the call may change."""
 
     def check_history(self, captured: Captured) -> Counterexample | None:
         """Find a trial with another result after another trial, from the same captured state."""
@@ -60,9 +62,12 @@ class Trials:
 
     def _result(self, trial: Trial) -> Any:
         try:
-            return self.call(*trial.arguments)
-        except Exception as error:  # a result like any other
-            return f"{type(error).__name__}: {error}"
+            return self.call(*map(self.prepare, trial.arguments))
+        except Exception as error:
+            return Raised(type(error).__name__)
+
+    def _show(self, result: Any) -> str:
+        return f"raises {result}" if isinstance(result, Raised) else self.show(result)
 
     def _report_history(
         self, trial: Trial, others: list[Trial], changed: list[str], results: tuple[Any, Any]
@@ -75,7 +80,7 @@ class Trials:
             self.law,
             f"{self.about}: {names}, which it captures, has changed in between",
             columns,
-            (self.show(results[0]), self.show(results[1])),
+            (self._show(results[0]), self._show(results[1])),
             paste,
             NO_CAPTURED_STATE,
         )
@@ -88,7 +93,7 @@ class Trials:
             for seed, result in zip(SEEDS[1:], results[1:], strict=True):
                 if not are_equal(results[0], result):
                     columns = tuple((f"PYTHONHASHSEED={each}", trial.text) for each in (SEEDS[0], seed))
-                    shown = (self.show(results[0]), self.show(result))
+                    shown = (self._show(results[0]), self._show(result))
                     about = f"{self.about}: in two processes"
                     again = f"PYTHONHASHSEED={SEEDS[0]} and {seed}: {trial.paste}"
                     return Counterexample(self.law, about, columns, shown, again, NO_PROCESS)

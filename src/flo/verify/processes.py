@@ -24,14 +24,14 @@ from flo.core.stream_type import StreamTypes
 from flo.verify.exploration.arrivals import Channels
 from flo.verify.exploration.moves import Run
 
-SEEDS = (1, 2, 3)
+SEEDS = (1, 2)
 SECONDS = 60
 """How long a process may take."""
 SERVE = "from flo.verify.processes import serve; serve()"
 
 
 class Raised(str):
-    """The text of an error: a result like any other."""
+    """The name of an error, which is a result like any other. Its message may have the address of an object."""
 
     __slots__ = ()
 
@@ -71,7 +71,7 @@ def _result(call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     try:
         return call(*arguments)
     except Exception as error:
-        return Raised(f"{type(error).__name__}: {error}")
+        return Raised(type(error).__name__)
 
 
 def run_program(graph: Graph, output_types: StreamTypes, names: tuple[str, ...], channels: Channels) -> Values:

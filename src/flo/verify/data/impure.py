@@ -55,6 +55,7 @@ CALLS: dict[str, dict[str, str]] = {
     "locale": dict.fromkeys(("getlocale", "localeconv", "currency", "format_string", "str", "strcoll"), ANYWHERE),
     "_locale": dict.fromkeys(("strcoll", "strxfrm", "localeconv"), ANYWHERE),
     "builtins": {"hash": OF_TEXT, "id": EACH_PROCESS, "input": ANYWHERE},
+    "io": {"open": ANYWHERE},
     "_io": {"open": ANYWHERE},
 }
 """Functions whose result depends on more than their arguments, by the module that they say they are of."""
@@ -128,7 +129,7 @@ class _Reader:
     def _is_singleton(self, each: dis.Instruction) -> bool:
         """Whether it loads something that is equal to nothing else, such as None, a class or a marker object."""
         value = each.argval if each.opname == "LOAD_CONST" else self._named(each)
-        return value is not UNKNOWN and (isinstance(value, SINGLETONS) or type(value).__eq__ is object.__eq__)
+        return value is not UNKNOWN and (isinstance(value, SINGLETONS) or _is_unequal_to_all(type(value)))
 
     def _named(self, each: dis.Instruction) -> Any:
         if each.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
@@ -162,7 +163,7 @@ class _Reader:
             yield f"calls random.{name}, {LATER}"
         elif isinstance(value, (types.BuiltinFunctionType, types.FunctionType, type)):
             if name in CALLS.get(module, ()):
-                shown = name if module in ("builtins", "_io") else f"{SHOWN.get(module, module)}.{name}"
+                shown = name if module in ("builtins", "io", "_io") else f"{SHOWN.get(module, module)}.{name}"
                 yield f"calls {shown}, {CALLS[module][name]}"
             elif module == "time" and name in WITHOUT_A_TIME:
                 count = _count_arguments(code, end)
@@ -176,6 +177,10 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
     for value in code.co_consts:
         if isinstance(value, types.CodeType):
             yield from _codes(value)
+
+
+def _is_unequal_to_all(kind: Any) -> bool:
+    return kind.__eq__ is object.__eq__
 
 
 def _content(cell: Any) -> Any:

@@ -207,9 +207,9 @@ def explore(
         runs, law = _run_again(space, captured) or runs, laws.A_FUNCTION
     if len(runs) < 2:
         in_processes = any(map(may_depend_on_process, functions))
-        broken = _check_processes(scenario, again(runs[0].trace, runs[0].trace)) if in_processes else None
+        apart = _check_processes(scenario, again(runs[0].trace, runs[0].trace)) if in_processes else None
         changed = (f"a function changes `{name}`, which it captures" for name in captured.changed())
-        return replace(found, counterexample=broken, caveats=(*find_impure_uses(operators), *changed))
+        return replace(found, counterexample=apart, caveats=(*find_impure_uses(operators), *changed))
     one, other = runs[:2]
     advice = (advise_on_advance(space.graph) or "") if law == laws.ADVANCE else ""
     return replace(

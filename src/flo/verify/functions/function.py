@@ -33,7 +33,7 @@ from flo.verify.histories import MOST_TRIALS, Trial, Trials
 from flo.verify.laws import Law
 from flo.verify.optional import st
 from flo.verify.report import Report
-from flo.verify.time_limit import TimeUp
+from flo.verify.time_limit import TimeUp, copy_if_mutable
 
 OF_LATTICES = (law.A_FUNCTION, law.MONOTONE)
 """The laws of a function from one lattice to another."""
@@ -142,7 +142,7 @@ def _with_dependence(report: Report, f: Function, problems: list[Problem], captu
         calls.append(Trial(text, values, f"print({text})"))
     written = define(f=f)
     calls[:1] = [replace(each, paste=f"{written}; {each.paste}" if written else each.paste) for each in calls[:1]]
-    trials = Trials(f"on {label(f)}", f, calls, brief)
+    trials = Trials(f"on {label(f)}", f, calls, brief, prepare=copy_if_mutable)
     broken = (trials.check_history(captured) if changed else None) or (
         trials.check_processes() if in_processes else None
     )

@@ -51,8 +51,8 @@ def try_random(
     tries: int,
     faults: list[FunctionError] | None,
     refused: list[ElementError],
-) -> tuple[int, Counterexample | None]:
-    """Try growing random inputs; return their number, and the counterexample of the smallest that breaks a law.
+) -> tuple[int, bool, Counterexample | None]:
+    """Try growing random inputs; return their number, whether the budget ended before, and the smallest counterexample.
 
     Errors about data that the program rejects are added to `refused`. If `faults` is a list, the types are a guess, and
     errors of functions are added to it.
@@ -81,18 +81,24 @@ def try_random(
             broke = given
         return found
 
-    tried, found, count = 0, None, max(1, len(checked.types))
+    def is_over() -> bool:
+        return effort.is_used_up(share if broke is None else 1.0)  # a smaller counterexample may use all
+
+    tried, found, count, is_cut_short = 0, None, max(1, len(checked.types)), False
+    share, left = 1 - effort.remaining() / effort.work, max(0, effort.remaining() / effort.work)
     for least, longest, part in ((at_least // count, at_most // count, part) for at_least, at_most, part in GROWING):
         inputs = st.tuples(*(input_strategy(kind.collection, effort.given, least, longest) for kind in checked.types))
         choices = st.lists(st.integers(0, 7), max_size=MOVES * longest)
         cases = st.tuples(inputs, ends, choices)
-        more, found = find_smallest(cases, broken, tries=ceil(part * tries), seed=effort.seed, over=effort.is_used_up)
+        share += part * left  # so that small inputs leave work for large ones
+        more, found = find_smallest(cases, broken, tries=ceil(part * tries), seed=effort.seed, over=is_over)
+        is_cut_short |= is_over()
         tried += more
         if found is not None:
             break
     if broke is not None:  # look for the two shortest runs on that input, if it is small enough
         found = checked.check_all_schedules(broke) or found
-    return tried, found
+    return tried, is_cut_short, found
 
 
 def input_strategy(collection: Collection, given: Given, least: int = 0, longest: int = LONGEST) -> Any:

@@ -228,14 +228,17 @@ class Phases:
         if not st.is_installed():
             self.limits.append(NO_HYPOTHESIS)
             return None
+        is_cut_short = False
         each = max(min(LEAST_TRIES, self.effort.tries), self.effort.tries // len(self.subjects))
         for subject in self.subjects:
             self.current = subject
-            tried, broken = try_random(subject, self.effort, each, self.faults if self.guessed else None, self.refused)
+            faults = self.faults if self.guessed else None
+            tried, cut, broken = try_random(subject, self.effort, each, faults, self.refused)
+            is_cut_short |= cut
             self.random += tried
             if broken is not None:
                 return broken
-        if self.effort.is_used_up():
+        if is_cut_short:
             self.limits.append(f"not all random inputs, {self._budget_note}")
         return None
 
