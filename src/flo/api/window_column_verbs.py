@@ -72,7 +72,7 @@ class WindowColumnVerbs(StreamBase[C_co, B_co]):
         self: WindowColumnVerbs[ZSet[T], B], size: Duration, every: Duration, time: Column
     ) -> Stream[ZSet[Any], B]: ...
     @explain_call(every='hop(60, 10, "at")', time='hop(60, 10, "at")')
-    def hop(self, size: Duration, every: Duration, time: Any) -> Any:
+    def hop(self, size: Any, every: Any, time: Any) -> Any:
         """Give a row once for each window that it is in, of windows of one size that start `every` so much, with the
         bounds `window_start` and `window_end`. A row without a time is there once, with null in both."""
         own, nullable = _expect_windows(self, "hop", time, size=size, every=every)
