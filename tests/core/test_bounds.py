@@ -76,6 +76,19 @@ def test_explain_shows_it_on_values_and_tables() -> None:
         ]
 
 
+@pytest.mark.parametrize(
+    ("collection", "bounded", "expected"),
+    [(flo.Sequence, False, Bound.KEYS), (flo.Bag, False, Bound.KEYS), (flo.ZSet, False, Bound.GROUPS),
+     (flo.Sequence, True, Bound.END)],
+)  # fmt: skip
+def test_keys_are_only_forgotten_if_they_can_be_retracted(collection: Any, bounded: bool, expected: Bound) -> None:
+    flow = flo.Flow("clicks")
+    clicks = flow.input("clicks", collection[Click], bounded=bounded)
+    flow.output("users", clicks.key_by("user").per_key(lambda rows: rows.filter(lambda row: row.at > 0)).entries())
+    assert bounds_of(flow)["per_key"] is expected
+    assert expected.value in flow.explain()
+
+
 def test_windows_and_bodies() -> None:
     """What a body keeps of a stream that ends is bounded."""
     flow = flo.Flow("clicks")

@@ -187,6 +187,14 @@ def test_state_that_grows_for_ever_is_a_warning(run: Run) -> None:
     assert out.splitlines()[-1] == "1 flow, 1 warning, no errors"
 
 
+def test_keys_that_are_never_forgotten_are_a_warning(run: Run) -> None:
+    text = programs.GROWING.replace(".distinct()", ".key_by(lambda x: x).per_key(lambda x: x).entries()")
+    text = text.replace("ZSet", "Bag").replace("numbers.agg(n=flo.count())", "numbers")
+    status, out, _ = run(pipeline=text)
+    assert status == 0
+    assert "`per_key` of the flow `growing` never forgets a key: its state grows with the number of keys" in out
+
+
 def test_a_file_can_say_what_it_is_tried_on(run: Run) -> None:
     status, out, _ = run(pipeline=programs.PARSER + "flo_examples = {str: ['1', '[2]']}\n")
     assert status == 0

@@ -20,6 +20,12 @@ numbers.zip(open_numbers).last()  # refused
 open_numbers.sum()  # refused
 words.scan(0, lambda acc, x: acc + len(x))  # refused
 words.batch(3)  # refused
+open_numbers.window(3)  # refused
+open_numbers.enumerate().window("x")  # refused
+open_numbers.tumbling("x", lambda x: x)  # refused
+open_numbers.clock(lambda x: x, "x")  # refused
+rows.tumbling(3, lambda x: x)  # refused
+rows.group_by("value").agg(n=flo.count()).final()  # refused
 open_numbers.union(numbers)  # refused
 some.difference(some)  # refused
 some.minus(some)  # refused

@@ -175,17 +175,20 @@ def arg_max(of: Any, by: Any, *, where: Any = None) -> AggregateSpec:
 
 
 def first(of: Any, *, order_by: Any = None, where: Any = None, rows: Any = None, range: Any = None) -> AggregateSpec:
-    """Return the first value of an order that is not null."""
+    """Return the first value of an order that is not null; of rows that are equal in the order, the least value. In a
+    frame of `over`, rows have its order, and equal ones that of the whole row."""
     return AggregateSpec("first", (of,), where, order_by=order_by, rows=rows, range=range)
 
 
 def last(of: Any, *, order_by: Any = None, where: Any = None, rows: Any = None, range: Any = None) -> AggregateSpec:
-    """Return the last value of an order that is not null."""
+    """Return the last value of an order that is not null; of rows that are equal in the order, the greatest value. In a
+    frame of `over`, rows have its order, and equal ones that of the whole row."""
     return AggregateSpec("last", (of,), where, order_by=order_by, rows=rows, range=range)
 
 
 def collect(of: Any, *, order_by: Any = None, distinct: bool = False, where: Any = None) -> AggregateSpec:
-    """Return all values without nulls, as a list: in an order, or else in that of the values; `distinct` ones once."""
+    """Return all values without nulls, as a list: in an order, and where rows are equal in it, in that of the values;
+    `distinct` ones once."""
     return AggregateSpec("collect", (of,), where, (distinct,), order_by=order_by)
 
 

@@ -15,6 +15,7 @@ from flo.api.scope import Scope, StreamBase, Vertex, name_input
 from flo.core.collection import Collection
 from flo.core.elements import belongs, returned_type, type_name
 from flo.core.errors import CollectionError, FloError, Origin, TypeMismatch, brief
+from flo.core.operator import fit_advice
 from flo.core.type_relations import accepts, overlaps, positional_parameters, signature_of
 from flo.values.lattice import Custom, Lattice
 from flo.values.operators.elementwise import Filter
@@ -309,7 +310,7 @@ def expect_kind(
         error = CollectionError(
             f"`{verb}` requires {names}; {{input}} is a {stream.collection.name}",
             facts=(("{input}", stream.type.described()), (verb, signature or f"takes {names}")),
-            instead=instead,
+            instead=fit_advice(instead, stream.type),
             index=0,
         )
         raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]

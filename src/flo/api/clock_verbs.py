@@ -11,6 +11,7 @@ from flo.api.event_times import expect_same_kind, expect_time, times_of
 from flo.api.scope import B_co, C_co, Scope, StreamBase, Vertex
 from flo.core.errors import Origin, ScopeError, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
+from flo.values.event_time import Duration
 from flo.values.operators.active_clocks import ActiveClock
 from flo.values.operators.bags import BagUnion
 from flo.values.operators.clocks import ClockOf, MinClock
@@ -37,20 +38,24 @@ CLOCKS = (ClockOf, ActiveClock)
 
 class ClockVerbs(StreamBase[C_co, B_co]):
     @overload
-    def clock(self: ClockVerbs[Sequence[T], B], time: Asked[T], lateness: Any = None) -> Clock[Sequence[T], B]: ...
+    def clock(
+        self: ClockVerbs[Sequence[T], B], time: Asked[T], lateness: Duration | None = None
+    ) -> Clock[Sequence[T], B]: ...
     @overload
-    def clock(self: ClockVerbs[Partitioned[T], B], time: Asked[T], lateness: Any = None) -> Clock[Bag[T], B]: ...
+    def clock(
+        self: ClockVerbs[Partitioned[T], B], time: Asked[T], lateness: Duration | None = None
+    ) -> Clock[Bag[T], B]: ...
     @overload
     def clock(
         self: ClockVerbs[Partitioned[T], B],
         time: Asked[T],
-        lateness: Any = None,
+        lateness: Duration | None = None,
         *,
         idle_after: timedelta,
         because: str,
     ) -> Clock[Bag[T], B]: ...
     @explain_call(time="clock(lambda row: row.at)")
-    def clock(self, time: Any, lateness: Any = None, *, idle_after: Any = None, because: Any = None) -> Any:
+    def clock(self, time: Any, lateness: Duration | None = None, *, idle_after: Any = None, because: Any = None) -> Any:
         """Return the clock of the stream: the largest time seen, minus the lateness; of a partitioned stream the
         minimum over its partitions.
 

@@ -16,6 +16,7 @@ from flo.core.errors import DeferError, Origin
 from flo.core.nest import Nest
 from flo.core.nested import Nested
 from flo.core.stream_type import Bounded, Unbounded
+from flo.values.event_time import Duration
 from flo.values.operators.nested_streams import Flatten, NestOnce, RepeatNested, RepeatNestedBy
 from flo.values.operators.pairs import MergeSorted
 from flo.values.operators.sequences import Batch, Enumerate, Scan, Take, Window
@@ -54,7 +55,7 @@ class SequenceVerbs(StreamBase[C_co, B_co]):
         return self._then(Batch(count))
 
     @explain_call(interval="window(60)")
-    def window(self: SequenceVerbs[Sequence[tuple[T, Any]], B], interval: Any) -> Stream[Nested[Sequence[T]], B]:
+    def window(self: SequenceVerbs[Sequence[tuple[T, Any]], B], interval: Duration) -> Stream[Nested[Sequence[T]], B]:
         """The paper's window over (value, timestamp) pairs: it spans at most `interval` from its first pair."""
         if isinstance(self.collection, Sequence):
             expect_timed_pairs(self, interval)

@@ -19,6 +19,7 @@ from flo.api.window_functions import lag, lead
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
+from flo.values.event_time import Duration
 from flo.values.operators.elementwise import FlatMap
 from flo.values.operators.zset_asof import AsOfJoin
 from flo.values.sequence import Sequence
@@ -36,15 +37,15 @@ HIDDEN = "=="
 
 class WindowColumnVerbs(StreamBase[C_co, B_co]):
     @overload
-    def tumble(self: WindowColumnVerbs[Sequence[T], B], size: Any, time: Column) -> Stream[Sequence[Any], B]: ...
+    def tumble(self: WindowColumnVerbs[Sequence[T], B], size: Duration, time: Column) -> Stream[Sequence[Any], B]: ...
     @overload
-    def tumble(self: WindowColumnVerbs[Bag[T], B], size: Any, time: Column) -> Stream[Bag[Any], B]: ...
+    def tumble(self: WindowColumnVerbs[Bag[T], B], size: Duration, time: Column) -> Stream[Bag[Any], B]: ...
     @overload
-    def tumble(self: WindowColumnVerbs[Set[T], B], size: Any, time: Column) -> Stream[Set[Any], B]: ...
+    def tumble(self: WindowColumnVerbs[Set[T], B], size: Duration, time: Column) -> Stream[Set[Any], B]: ...
     @overload
-    def tumble(self: WindowColumnVerbs[ZSet[T], B], size: Any, time: Column) -> Stream[ZSet[Any], B]: ...
+    def tumble(self: WindowColumnVerbs[ZSet[T], B], size: Duration, time: Column) -> Stream[ZSet[Any], B]: ...
     @explain_call(time='tumble(60, "at")')
-    def tumble(self, size: Any, time: Any) -> Any:
+    def tumble(self, size: Duration, time: Any) -> Any:
         """Add the bounds of the window that a row is in, of adjacent windows of one size, as `window_start` and
         `window_end`. A row without a time has null in both."""
         own, _ = _expect_windows(self, "tumble", time, size=size)
@@ -56,14 +57,20 @@ class WindowColumnVerbs(StreamBase[C_co, B_co]):
 
     @overload
     def hop(
-        self: WindowColumnVerbs[Sequence[T], B], size: Any, every: Any, time: Column
+        self: WindowColumnVerbs[Sequence[T], B], size: Duration, every: Duration, time: Column
     ) -> Stream[Sequence[Any], B]: ...
     @overload
-    def hop(self: WindowColumnVerbs[Bag[T], B], size: Any, every: Any, time: Column) -> Stream[Bag[Any], B]: ...
+    def hop(
+        self: WindowColumnVerbs[Bag[T], B], size: Duration, every: Duration, time: Column
+    ) -> Stream[Bag[Any], B]: ...
     @overload
-    def hop(self: WindowColumnVerbs[Set[T], B], size: Any, every: Any, time: Column) -> Stream[Set[Any], B]: ...
+    def hop(
+        self: WindowColumnVerbs[Set[T], B], size: Duration, every: Duration, time: Column
+    ) -> Stream[Set[Any], B]: ...
     @overload
-    def hop(self: WindowColumnVerbs[ZSet[T], B], size: Any, every: Any, time: Column) -> Stream[ZSet[Any], B]: ...
+    def hop(
+        self: WindowColumnVerbs[ZSet[T], B], size: Duration, every: Duration, time: Column
+    ) -> Stream[ZSet[Any], B]: ...
     @explain_call(every='hop(60, 10, "at")', time='hop(60, 10, "at")')
     def hop(self, size: Any, every: Any, time: Any) -> Any:
         """Give a row once for each window that it is in, of windows of one size that start `every` so much, with the

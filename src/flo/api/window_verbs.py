@@ -13,6 +13,7 @@ from flo.api.scope import B_co, C_co, StreamBase
 from flo.api.window_column_verbs import session_columns
 from flo.core.errors import Origin, TypeMismatch
 from flo.core.stream_type import Unbounded
+from flo.values.event_time import Duration
 from flo.values.operators.windows import Session, Sliding, TimeWindows, Tumbling
 from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence
@@ -35,35 +36,51 @@ class WindowVerbs(StreamBase[C_co, B_co]):
 
     @overload
     def tumbling(
-        self: WindowVerbs[Sequence[T], B], size: Any, time: Asked[T], lateness: Any = None, *, bounds: Literal[True]
+        self: WindowVerbs[Sequence[T], B],
+        size: Duration,
+        time: Asked[T],
+        lateness: Duration | None = None,
+        *,
+        bounds: Literal[True],
     ) -> BoundedWindows[T, B]: ...
     @overload
     def tumbling(
-        self: WindowVerbs[Sequence[T], B], size: Any, time: Asked[T], lateness: Any = None
+        self: WindowVerbs[Sequence[T], B], size: Duration, time: Asked[T], lateness: Duration | None = None
     ) -> Windowed[T, B]: ...
     @overload
     def tumbling(
-        self: WindowVerbs[Partitioned[T], B], size: Any, time: Asked[T], lateness: Any = None, *, bounds: Literal[True]
+        self: WindowVerbs[Partitioned[T], B],
+        size: Duration,
+        time: Asked[T],
+        lateness: Duration | None = None,
+        *,
+        bounds: Literal[True],
     ) -> BoundedBags[T, B]: ...
     @overload
     def tumbling(
-        self: WindowVerbs[Partitioned[T], B], size: Any, time: Asked[T], lateness: Any = None
+        self: WindowVerbs[Partitioned[T], B], size: Duration, time: Asked[T], lateness: Duration | None = None
     ) -> WindowedBags[T, B]: ...
     @overload
     def tumbling(
-        self: WindowVerbs[Sequence[T], B], size: Any, *, clock: Clock[Any, Any], bounds: Literal[True]
+        self: WindowVerbs[Sequence[T], B], size: Duration, *, clock: Clock[Any, Any], bounds: Literal[True]
     ) -> BoundedWindows[T, B]: ...
     @overload
-    def tumbling(self: WindowVerbs[Sequence[T], B], size: Any, *, clock: Clock[Any, Any]) -> Windowed[T, B]: ...
+    def tumbling(self: WindowVerbs[Sequence[T], B], size: Duration, *, clock: Clock[Any, Any]) -> Windowed[T, B]: ...
     @overload
     def tumbling(
-        self: WindowVerbs[Bag[T], B], size: Any, *, clock: Clock[Any, Any], bounds: Literal[True]
+        self: WindowVerbs[Bag[T], B], size: Duration, *, clock: Clock[Any, Any], bounds: Literal[True]
     ) -> BoundedBags[T, B]: ...
     @overload
-    def tumbling(self: WindowVerbs[Bag[T], B], size: Any, *, clock: Clock[Any, Any]) -> WindowedBags[T, B]: ...
+    def tumbling(self: WindowVerbs[Bag[T], B], size: Duration, *, clock: Clock[Any, Any]) -> WindowedBags[T, B]: ...
     @explain_call(size="tumbling(60, time=…)")
     def tumbling(
-        self, size: Any, time: Any = None, lateness: Any = None, *, bounds: bool = False, clock: Any = None
+        self,
+        size: Duration,
+        time: Any = None,
+        lateness: Duration | None = None,
+        *,
+        bounds: bool = False,
+        clock: Any = None,
     ) -> Any:
         """Cut into adjacent windows of one size."""
         return self._windows(Tumbling(size, time, lateness, bounds=bounds), clock)
@@ -71,92 +88,122 @@ class WindowVerbs(StreamBase[C_co, B_co]):
     @overload
     def sliding(
         self: WindowVerbs[Sequence[T], B],
-        size: Any,
-        slide: Any,
+        size: Duration,
+        slide: Duration,
         time: Asked[T],
-        lateness: Any = None,
+        lateness: Duration | None = None,
         *,
         bounds: Literal[True],
     ) -> BoundedWindows[T, B]: ...
     @overload
     def sliding(
-        self: WindowVerbs[Sequence[T], B], size: Any, slide: Any, time: Asked[T], lateness: Any = None
+        self: WindowVerbs[Sequence[T], B],
+        size: Duration,
+        slide: Duration,
+        time: Asked[T],
+        lateness: Duration | None = None,
     ) -> Windowed[T, B]: ...
     @overload
     def sliding(
         self: WindowVerbs[Partitioned[T], B],
-        size: Any,
-        slide: Any,
+        size: Duration,
+        slide: Duration,
         time: Asked[T],
-        lateness: Any = None,
+        lateness: Duration | None = None,
         *,
         bounds: Literal[True],
     ) -> BoundedBags[T, B]: ...
     @overload
     def sliding(
-        self: WindowVerbs[Partitioned[T], B], size: Any, slide: Any, time: Asked[T], lateness: Any = None
+        self: WindowVerbs[Partitioned[T], B],
+        size: Duration,
+        slide: Duration,
+        time: Asked[T],
+        lateness: Duration | None = None,
     ) -> WindowedBags[T, B]: ...
     @overload
     def sliding(
-        self: WindowVerbs[Sequence[T], B], size: Any, slide: Any, *, clock: Clock[Any, Any], bounds: Literal[True]
+        self: WindowVerbs[Sequence[T], B],
+        size: Duration,
+        slide: Duration,
+        *,
+        clock: Clock[Any, Any],
+        bounds: Literal[True],
     ) -> BoundedWindows[T, B]: ...
     @overload
     def sliding(
-        self: WindowVerbs[Sequence[T], B], size: Any, slide: Any, *, clock: Clock[Any, Any]
+        self: WindowVerbs[Sequence[T], B], size: Duration, slide: Duration, *, clock: Clock[Any, Any]
     ) -> Windowed[T, B]: ...
     @overload
     def sliding(
-        self: WindowVerbs[Bag[T], B], size: Any, slide: Any, *, clock: Clock[Any, Any], bounds: Literal[True]
+        self: WindowVerbs[Bag[T], B], size: Duration, slide: Duration, *, clock: Clock[Any, Any], bounds: Literal[True]
     ) -> BoundedBags[T, B]: ...
     @overload
     def sliding(
-        self: WindowVerbs[Bag[T], B], size: Any, slide: Any, *, clock: Clock[Any, Any]
+        self: WindowVerbs[Bag[T], B], size: Duration, slide: Duration, *, clock: Clock[Any, Any]
     ) -> WindowedBags[T, B]: ...
     @explain_call(slide="sliding(60, 10, time=…)")
     def sliding(
-        self, size: Any, slide: Any, time: Any = None, lateness: Any = None, *, bounds: bool = False, clock: Any = None
+        self,
+        size: Duration,
+        slide: Duration,
+        time: Any = None,
+        lateness: Duration | None = None,
+        *,
+        bounds: bool = False,
+        clock: Any = None,
     ) -> Any:
         """Cut into windows of one size that start every `slide`: an element may be in several."""
         return self._windows(Sliding(size, slide, time, lateness, bounds=bounds), clock)
 
     @overload
     def session(
-        self: WindowVerbs[Sequence[T], B], gap: Any, time: Asked[T], lateness: Any = None, *, bounds: Literal[True]
+        self: WindowVerbs[Sequence[T], B],
+        gap: Duration,
+        time: Asked[T],
+        lateness: Duration | None = None,
+        *,
+        bounds: Literal[True],
     ) -> BoundedWindows[T, B]: ...
     @overload
     def session(
-        self: WindowVerbs[Sequence[T], B], gap: Any, time: Asked[T], lateness: Any = None
+        self: WindowVerbs[Sequence[T], B], gap: Duration, time: Asked[T], lateness: Duration | None = None
     ) -> Windowed[T, B]: ...
     @overload
     def session(
-        self: WindowVerbs[Partitioned[T], B], gap: Any, time: Asked[T], lateness: Any = None, *, bounds: Literal[True]
+        self: WindowVerbs[Partitioned[T], B],
+        gap: Duration,
+        time: Asked[T],
+        lateness: Duration | None = None,
+        *,
+        bounds: Literal[True],
     ) -> BoundedBags[T, B]: ...
     @overload
     def session(
-        self: WindowVerbs[Partitioned[T], B], gap: Any, time: Asked[T], lateness: Any = None
+        self: WindowVerbs[Partitioned[T], B], gap: Duration, time: Asked[T], lateness: Duration | None = None
     ) -> WindowedBags[T, B]: ...
     @overload
     def session(
-        self: WindowVerbs[Sequence[T], B], gap: Any, *, clock: Clock[Any, Any], bounds: Literal[True]
+        self: WindowVerbs[Sequence[T], B], gap: Duration, *, clock: Clock[Any, Any], bounds: Literal[True]
     ) -> BoundedWindows[T, B]: ...
     @overload
-    def session(self: WindowVerbs[Sequence[T], B], gap: Any, *, clock: Clock[Any, Any]) -> Windowed[T, B]: ...
+    def session(self: WindowVerbs[Sequence[T], B], gap: Duration, *, clock: Clock[Any, Any]) -> Windowed[T, B]: ...
     @overload
     def session(
-        self: WindowVerbs[Bag[T], B], gap: Any, *, clock: Clock[Any, Any], bounds: Literal[True]
+        self: WindowVerbs[Bag[T], B], gap: Duration, *, clock: Clock[Any, Any], bounds: Literal[True]
     ) -> BoundedBags[T, B]: ...
     @overload
-    def session(self: WindowVerbs[Bag[T], B], gap: Any, *, clock: Clock[Any, Any]) -> WindowedBags[T, B]: ...
+    def session(self: WindowVerbs[Bag[T], B], gap: Duration, *, clock: Clock[Any, Any]) -> WindowedBags[T, B]: ...
     @overload
     def session(
-        self: WindowVerbs[ZSet[T], B], gap: Any, time: Column, *, by: Column | list[Column] | None = None
+        self: WindowVerbs[ZSet[T], B], gap: Duration, time: Column, *, by: Column | list[Column] | None = None
     ) -> Stream[ZSet[Any], B]: ...
     @explain_call(gap="session(60, time=…)")
     def session(
         self,
-        gap: Any,
+        gap: Duration,
         time: Any = None,
-        lateness: Any = None,
+        lateness: Duration | None = None,
         *,
         bounds: bool = False,
         clock: Any = None,

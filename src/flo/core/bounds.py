@@ -31,4 +31,4 @@ def find_bounds(
         for place, stream in enumerate(vertex.outputs):
             if passes or place in operator.retained_outputs:
                 retained.add(identify(stream))
-        yield vertex, Bound.CLOCK if passes and bound in (Bound.ROWS, Bound.GROUPS) else bound
+        yield vertex, Bound.CLOCK if passes and bound in (Bound.ROWS, Bound.GROUPS, Bound.KEYS) else bound

@@ -27,6 +27,7 @@ class Bound(Enum):
     NOTHING = "keeps nothing"
     VALUE = "one value"
     GROUPS = "one value for each group or key"
+    KEYS = "what its body keeps, for every key ever seen"
     WINDOWS = "the rows of open windows"
     CLOCK = "the rows that the clock has not passed"
     WAITING = "the rows that wait for the other side"
@@ -235,6 +236,39 @@ def expect_arity(operator: Operator, inputs: StreamTypes) -> None:
         raise TypeMismatch(f"`{operator.name}` must have {arity} inputs; got {len(inputs)}")
 
 
+Advice: TypeAlias = tuple[tuple[str, str], ...]
+"""What to write instead, and what it does."""
+_ELEMENTS = ("Sequence", "Bag", "Set")
+_TAKES: dict[str, tuple[str, ...]] = {
+    "to_zset": _ELEMENTS,
+    "to_set": _ELEMENTS,
+    "to_bag": (*_ELEMENTS, "bounded ZSet"),
+    "sort": ("bounded Bag", "bounded Set"),
+    "batch": ("Sequence",),
+    "tumbling": ("Sequence", "Partitioned"),
+    "key_by": (*_ELEMENTS, "ZSet", "Partitioned"),
+    "top": ("ZSet",),
+    "over": ("ZSet",),
+}
+"""The collections that verbs of advice take."""
+_OTHERWISE: dict[str, Advice] = {
+    "Keyed": (("{input}.per_key(lambda rows: …)", "the verb within each key"),),
+    "Nested": (("{input}.nest(lambda inner: …)", "the verb within each inner stream"),),
+    **dict.fromkeys(("Bag", "Set", "ZSet"), (("{input}.key_by(f).per_key(…)", "a program for each key"),)),
+}
+
+
+def fit_advice(instead: Advice, given: StreamType) -> Advice:
+    """Return the advice without verbs that the stream does not have; if nothing is left, advice for its collection."""
+    name, bounded = given.collection.name, given.bounded
+
+    def fits(code: str) -> bool:
+        verb = code.removeprefix("{input}.").partition("(")[0] if code.startswith("{input}.") else ""
+        return verb not in _TAKES or name in _TAKES[verb] or (bounded and f"bounded {name}" in _TAKES[verb])
+
+    return tuple(each for each in instead if fits(each[0])) or (_OTHERWISE.get(name, ()) if instead else ())
+
+
 def expect_collection(
     operator: Operator,
     given: StreamType,
@@ -249,7 +283,7 @@ def expect_collection(
         raise error(
             f"`{operator.name}` requires {names}; {{input}} is a {given.collection.name}",
             facts=(("{input}", given.described()), (operator.name, operator.signature or f"takes {names}")),
-            instead=instead,
+            instead=fit_advice(instead, given),
             index=index,
         )
 

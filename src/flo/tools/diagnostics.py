@@ -171,6 +171,13 @@ FORGETTING = (
 """What to write instead of an operator whose state grows for ever."""
 
 
+GROWS = {
+    Bound.ROWS: "row: its state grows with its input",
+    Bound.KEYS: "key: its state grows with the number of keys ever seen",
+}
+"""Bounds that are none, and what is never forgotten."""
+
+
 def of_growth(flow: Flow, file: str, line: int) -> Iterator[Diagnostic]:
     """A warning for each verb whose state grows with its input, at its line."""
     width = max(len(code) for code, _ in FORGETTING)
@@ -182,7 +189,7 @@ def of_growth(flow: Flow, file: str, line: int) -> Iterator[Diagnostic]:
     for vertex, bound in states(flow._scope, flow._outputs.values()):
         where = vertex.origin or Origin(file, line)
         verb = where.verb or vertex.operator.name
-        if bound is Bound.ROWS and (where.file, where.line, verb) not in seen:
+        if bound in GROWS and (where.file, where.line, verb) not in seen:
             seen.add((where.file, where.line, verb))
-            message = f"`{verb}` of the flow `{flow.name}` never forgets a row: its state grows with its input"
-            yield Diagnostic("warning", where.file, where.line, message, details)
+            message = f"`{verb}` of the flow `{flow.name}` never forgets a {GROWS[bound]}"
+            yield Diagnostic("warning", where.file, where.line, message, details if bound is Bound.ROWS else ())

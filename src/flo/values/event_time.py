@@ -17,6 +17,7 @@ from typing import (
     Literal,
     NamedTuple,
     NewType,
+    TypeAlias,
     TypeVar,
     Union,
     get_args,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 else:
     M = TypeVar("M")
 
+Duration: TypeAlias = float | Decimal | Fraction | timedelta
+"""A duration for type checkers, which count integers as floats."""
 EPOCH = datetime(1970, 1, 1)
 UTC_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

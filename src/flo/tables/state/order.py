@@ -328,7 +328,7 @@ class Order:
         if not table.num_rows:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         columns = self._by_column(table)
-        first = self._numbers(0, columns[0][1])
+        first = self.numbers_of(0, columns[0][1])
         codes, exact = _codes(groups, first)
         order = np.argsort(codes, kind="stable" if in_parts else None)
         codes = codes[order]
@@ -351,13 +351,13 @@ class Order:
         if not find_equal(*(take_rows(groups, order[rows]).columns for rows in (tied - 1, tied))).all():
             _break_ties(order, new, lambda rows: [_number_rows(take_rows(groups, rows))])
 
-    def _numbers(self, place: int, array: pa.Array) -> Numbers:
+    def numbers_of(self, place: int, array: pa.Array) -> Numbers:
         """Numbers in the order of the values of a column."""
         numbers = self.comparisons[place].numbers(array)
         return ~numbers if self.directions[place] else numbers
 
     def _numbers_at(self, place: int, array: pa.Array, rows: Indices) -> list[npt.NDArray[Any]]:
-        return [self._numbers(place, array.take(pa.array(rows)))]
+        return [self.numbers_of(place, array.take(pa.array(rows)))]
 
     def before(self, one: pa.Array, other: pa.Array, place: int = 0) -> npt.NDArray[np.bool_]:
         """Whether values of a column come before others, elementwise."""
@@ -373,7 +373,7 @@ class Order:
         """Cuts sorted tables: the first rows of each, about so many in all, that are not after the others."""
         columns = [one_chunk(table[self.columns[0]]) for table in tables]
         some = pa.concat_arrays([each.take(pa.array(places_in(len(each), fuel))) for each in columns])
-        bound = some.take(pa.array([last_of(self._numbers(0, some), fuel)]))
+        bound = some.take(pa.array([last_of(self.numbers_of(0, some), fuel)]))
 
         def end(column: pa.Array) -> int:
             every = np.array([0]), np.array([len(column)])

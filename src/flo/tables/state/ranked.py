@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from flo.columns.indices import Indices, Mask, bisect_ranges, expand_ranges, one_chunk, take_rows
 from flo.tables.state.keys import Keys, find_equal
-from flo.tables.state.order import Order
+from flo.tables.state.order import Order, has_numbers
 from flo.tables.state.run import Run, match_keys
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Latest, Trace, consolidate_table, group_equal_rows, sum_ranges, with_weights
@@ -275,6 +275,10 @@ WORTH_A_SEARCH = 16
 """With at most this many rows of a group in a run, a scan is faster than a binary search."""
 
 
+WORTH_NUMBERS = 16
+"""With at least so many questions for each group and each of its rows, numbers of all rows are faster."""
+
+
 class _Seen(NamedTuple):
     table: pa.Table
     groups: Indices
@@ -310,10 +314,32 @@ class Span(NamedTuple):
             before = order.before(column.take(pa.array(rows)), begin.take(pa.array(self.groups[which])))
             return ~before if self.backwards else before
 
+        sorted_in = self._since_few(column, begin, order)
+        if sorted_in is not None:
+            return self._replace(ends=sorted_in) if self.backwards else self._replace(starts=sorted_in)
         large = self.ends - self.starts > worth
         if self.backwards:  # such rows are at the end
             return self._replace(ends=bisect_ranges(np.where(large, self.starts, self.ends), self.ends, is_before))
         return self._replace(starts=bisect_ranges(self.starts, np.where(large, self.ends, self.starts), is_before))
+
+    def _since_few(self, column: pa.Array, begin: pa.Array, order: Order) -> Indices | None:
+        """Where the ranges begin, if few groups are asked for so often that numbers for all their rows pay off."""
+        new = np.flatnonzero(np.diff(self.starts, prepend=-1))
+        rows = int((self.ends - self.starts)[new].sum())
+        if not 0 < len(new) * WORTH_NUMBERS <= len(self.groups) or rows > len(self.groups) * WORTH_NUMBERS:
+            return None
+        if not has_numbers(column.type) or column.null_count or begin.null_count:
+            return None
+        found = np.empty(len(self.groups), np.int64)
+        for first, behind in zip(new, np.append(new[1:], len(self.groups)), strict=True):
+            start, end = int(self.starts[first]), int(self.ends[first])
+            there = order.numbers_of(0, column.slice(start, end - start))
+            asked = order.numbers_of(0, begin.take(pa.array(self.groups[first:behind])))
+            if self.backwards:
+                found[first:behind] = end - np.searchsorted(there[::-1], asked)
+            else:
+                found[first:behind] = start + np.searchsorted(there, asked)
+        return found
 
     def first(self, window: int, wanted: Indices) -> _Seen:
         """The first `window` rows of the wanted groups."""

@@ -52,7 +52,7 @@ class PerKey(Operator):
     """The keys whose graph may be able to step, if known. Not part of the expression."""
 
     name = "per_key"
-    keeps = Bound.GROUPS
+    keeps = Bound.KEYS
     clock_rules = ("per-key-clock",)
     signature = "(Keyed[K, C], X) -> (Keyed[K, D], Y)"
 
@@ -62,6 +62,11 @@ class PerKey(Operator):
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         return self.judge(inputs).outputs
+
+    def bound_on(self, inputs: StreamTypes) -> Bound:
+        if all(given.bounded for given in inputs):
+            return Bound.END
+        return Bound.GROUPS if isinstance(inner_types(self, inputs)[0].collection, ZSet) else Bound.KEYS
 
     def judge(self, inputs: StreamTypes) -> Derivation:
         if self.graph is not None:

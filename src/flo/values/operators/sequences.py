@@ -16,9 +16,11 @@ from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.type_relations import alternatives, resolve_type, tuple_parts
 from flo.values.event_time import expect_duration, expect_times, offset_of, origin_of, time_types
+from flo.values.keyed import Keyed
 from flo.values.operators.shapes import ElementKind, Unary, copy_if_mutable, expect_declared, is_immutable
 from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence, SequenceValue
+from flo.values.weighted import Bag, Set, ZSet
 
 UNBOUNDED_FOLD = (
     ("{input}.batch(n).nest(lambda b: b.fold(…))", "one result per n elements"),
@@ -26,7 +28,16 @@ UNBOUNDED_FOLD = (
     ("{input}.scan(…)", "a running result per element"),
     ("{input}.fold_lattice(…)", "one growing value, read through a threshold"),
 )
-UNORDERED = (("{input}.sort(key)", "puts a bounded stream in order"),)
+ORDERED = (("flow.input(…, flo.Sequence[…])", "an input with an order"),)
+COLUMNS = {
+    "tumbling": ('{input}.tumble(size, "at")', "the window of each row as columns, corrected when rows change"),
+    "sliding": ('{input}.hop(size, every, "at")', "the windows of each row as columns, corrected when rows change"),
+}
+"""Verbs of z-sets of rows, by the verbs that need an order."""
+CHANGING = (
+    ("{input}.over(order_by=…).with_columns(…)", "functions of each row and the rows before it"),
+    ("{input}.group_by(…).agg(…)", "a row for each group"),
+)
 PARTITIONED = (
     ("{input}.per_key(lambda rows: …)", "one result for each partition, which has an order"),
     ("{input}.key_by(key).per_key(lambda rows: …)", "one for each key, if all rows of a key are in one partition"),
@@ -35,10 +46,26 @@ PARTITIONED = (
 
 
 def expect_sequence(operator: Operator, given: StreamType, index: int = 0) -> Sequence[Any]:
-    instead = PARTITIONED if isinstance(given.collection, Partitioned) else UNORDERED
+    instead = _order_for(operator, given)
     expect_collection(operator, given, Sequence, index=index, error=OrderError, instead=instead)
     assert isinstance(given.collection, Sequence)
     return given.collection
+
+
+def _order_for(operator: Operator, given: StreamType) -> tuple[tuple[str, str], ...]:
+    """Return what to write where a verb needs an order that a stream does not have."""
+    match given.collection:
+        case Partitioned():
+            return PARTITIONED
+        case Keyed():
+            return (("{input}.per_key(lambda rows: …)", "one result for each key"),)
+        case Nested():
+            return (("{input}.nest(lambda inner: …)", "one result for each inner stream"),)
+        case ZSet():
+            return (COLUMNS[operator.name],) if operator.name in COLUMNS else CHANGING
+        case Bag() | Set() if given.bounded:
+            return (("{input}.sort(key)", "puts a bounded stream in order"),)
+    return ORDERED
 
 
 def pair_types(element: Any) -> list[tuple[Any, Any] | None]:
