@@ -61,7 +61,7 @@ bench: $(READY) java ## run the benchmarks
 chaos: $(READY) java ## crash trials on Spark: make chaos TRIALS=50
 	@$(BIN)/python -m tests.spark.chaos --trials $(TRIALS)
 
-versions: $(READY) java ## a smoke test on the oldest and the newest PySpark
+versions: $(READY) java ## a smoke test on the oldest and newest PySpark, and on the lowest versions of all dependencies
 	@mkdir -p build; for version in $(VERSIONS); do \
 	  there=build/pyspark-$$version; \
 	  sed "s/^pyspark==.*/pyspark==$$version/" constraints.txt > build/constraints.txt && \
@@ -69,6 +69,10 @@ versions: $(READY) java ## a smoke test on the oldest and the newest PySpark
 	  $$there/bin/python -m pip install --quiet --disable-pip-version-check -e '.[spark]' -c build/constraints.txt && \
 	  $$there/bin/python -m tests.spark.smoke || exit 1; \
 	done
+	@$(BIN)/python -m venv build/lowest && \
+	  build/lowest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-lowest.txt \
+	    -e '.[spark,verify,postgresql,sqlite,duckdb]' && \
+	  build/lowest/bin/python -m tests.lowest && build/lowest/bin/python -m tests.spark.smoke
 
 connectors: $(READY) java ## Kafka, Delta, Iceberg and databases, real ones on loopback
 	$(BIN)/python -m pytest --connectors tests/connectors -rs $(PYTEST_ARGS)

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import tempfile
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +17,7 @@ import flo
 import flo.spark
 from flo.spark.session import embedded
 
+DRIVERS = {"sqlite": "adbc_driver_sqlite.dbapi", "duckdb": "adbc_driver_duckdb.dbapi"}
 SCHEMA = "shop string, price long, at timestamp_ntz, _weight long"
 
 
@@ -29,6 +32,20 @@ def put(spark: Any, folder: Path, *rows: tuple[str, int, int]) -> None:
     )
     frame = spark.sql(f"SELECT * FROM VALUES {values} AS t(shop, price, at, _weight)")
     frame.coalesce(1).write.mode("append").parquet(str(folder))
+
+
+def upsert(spark: Any, flow: flo.Flow, folder: Path, kind: Any) -> None:
+    """The totals go to a table of a database, which has them all."""
+    uri = str(folder / f"totals.{kind}")
+    source = spark.readStream.schema(SCHEMA).parquet(str(folder / "sales"))
+    sink = flo.spark.Upsert(kind, "totals", {"uri": uri})
+    now = {"availableNow": True}
+    flow.on(spark).start({"sales": source}, {"totals": sink}, checkpoint=folder / kind, trigger=now).wait()
+    connect = import_module(DRIVERS[kind]).connect
+    with connect(uri) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT shop, total FROM totals")
+        assert [(shop, int(total)) for shop, total in cursor.fetchall()] == [("a", 11)]
+    print(f"{kind}: the totals are in a table")
 
 
 def main() -> None:
@@ -51,6 +68,9 @@ def main() -> None:
         query.wait()
         found = {(row.shop, int(row.third)) for row in query.view("thirds").frame(spark).collect()}
         assert found == {(shop, -(-total // 3)) for shop, total in expected}
+    for kind in DRIVERS:
+        if find_spec(DRIVERS[kind].partition(".")[0]) is not None:
+            upsert(spark, flow, folder, kind)
     print(f"PySpark {pyspark.__version__}: a pipeline and a view of SQL have run")
 
 

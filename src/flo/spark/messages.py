@@ -6,7 +6,6 @@ reason, the topic and partition as its file, and the offset as its number.
 
 from __future__ import annotations
 
-import json
 from typing import Any, Literal, TypeAlias, get_args
 
 import pyarrow as pa
@@ -18,7 +17,8 @@ from pyspark.sql.types import StructType
 from flo.columns.layout import Layout
 from flo.core.elements import type_name
 from flo.core.errors import NameTakenError, Origin, TypeMismatch, UnknownNameError, brief
-from flo.spark.driver.keyed_output import expect_format
+from flo.spark.avro_messages import AvroSchema, decode_avro
+from flo.spark.json_messages import decode_json, json_problem, parse_json
 from flo.spark.tasks.input_task import MALFORMED, OFFSET, PARTITION
 from flo.tables.io.diverted import SCHEMA
 
@@ -27,18 +27,19 @@ MESSAGE = ("key", "value", "topic", PARTITION, OFFSET, "timestamp")
 """The columns of Spark's source for Kafka."""
 LONGEST = 10_000
 """How many characters of a malformed message are kept. So all columns beside the rows are small."""
-CORRUPT = "_corrupt"
-"""The field that Spark fills with a text that is not the JSON that it expects."""
 
 
-def rows_of_kafka(frame: DataFrame, row: Any, encoding: Encoding = "json", avro_schema: str | None = None) -> DataFrame:
+def rows_of_kafka(
+    frame: DataFrame, row: Any, encoding: Encoding = "json", avro_schema: AvroSchema | None = None
+) -> DataFrame:
     """Return the messages of Kafka as rows of a type, with the columns `partition` and `offset`.
 
     - `frame`: what `spark.readStream.format("kafka")…load()` gives, or `spark.read`.
     - `row`: a NamedTuple, a dataclass or `flo.rows(…)`.
     - `encoding`: how the column `value` is encoded. With `"raw"` the row has columns of the message: `key` and `value`
       as `str` or `bytes`, `topic`, `partition`, `offset`, `timestamp`.
-    - `avro_schema`: for `"avro"`, the schema that the messages were written with. Spark needs its Avro package.
+    - `avro_schema`: for `"avro"`, the schema that all messages were written with; or a dictionary of schemas by id, if
+      each message begins with the id of its schema, as those of a schema registry do. Spark needs its Avro package.
     """
     here = Origin.here()
     layout = Layout.of(row)
@@ -67,15 +68,13 @@ def rows_of_kafka(frame: DataFrame, row: Any, encoding: Encoding = "json", avro_
     if taken:
         raise NameTakenError(f"the rows have a column `{taken[0]}`, which says where a message is", where=here)
     if encoding == "avro":
-        given, corrupt = _avro(frame, schema, avro_schema, here), sf.lit(False)
+        rows, wrong = decode_avro(frame, schema, avro_schema, here)
+        decoded = frame.withColumn("decoded", rows)
     else:
-        wire = StructType([*schema.fields]).add(CORRUPT, "string")
-        options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
-        given = sf.from_json(sf.col("value").cast("string"), wire, options)
-        corrupt = sf.col(f"decoded.{CORRUPT}").isNotNull()
-    decoded = frame.withColumn("decoded", given)
-    problem = sf.when(sf.col("value").isNull(), "the message has no value")
-    problem = problem.when(sf.col("decoded").isNull() | corrupt, f"the message is not {encoding} of {type_name(row)}")
+        value = sf.col("value")
+        decoded = frame.withColumns({"decoded": decode_json(value, schema), "parsed": parse_json(value)})
+        wrong = json_problem(value, sf.col("parsed"), sf.col("decoded"), schema)
+    problem = sf.coalesce(sf.when(sf.col("value").isNull(), "the message has no value"), wrong)
     return _with_rows(decoded, layout.schema, {f.name: sf.col(f"decoded.`{f.name}`") for f in schema}, problem)
 
 
@@ -87,18 +86,15 @@ def _raw(frame: DataFrame, schema: StructType, kinds: pa.Schema, here: Origin | 
                 f"a message has no column `{field.name}`", facts=(("columns", ", ".join(MESSAGE)),), where=here
             )
     columns = {field.name: sf.col(field.name).cast(field.dataType) for field in schema}
-    problem = sf.when(sf.lit(False), "")
-    for name in ("key", "value"):
-        if name in kinds.names and pa.types.is_string(kinds.field(name).type):
-            problem = problem.when(~sf.is_valid_utf8(sf.col(name).cast("string")), f"`{name}` is not UTF-8")
-    return _with_rows(frame, kinds, columns, problem)
+    texts = [name for name in ("key", "value") if name in kinds.names and pa.types.is_string(kinds.field(name).type)]
+    wrong = [sf.when(~sf.is_valid_utf8(sf.col(name).cast("string")), f"`{name}` is not UTF-8") for name in texts]
+    return _with_rows(frame, kinds, columns, sf.coalesce(*wrong, sf.lit(None).cast("string")))
 
 
 def _with_rows(frame: DataFrame, kinds: pa.Schema, columns: dict[str, Column], problem: Column) -> DataFrame:
     """The rows, where each message is, and why it has none."""
-    for field in kinds:
-        if not field.nullable:
-            problem = problem.when(columns[field.name].isNull(), f"`{field.name}` is null")
+    nulls = [sf.when(columns[field.name].isNull(), f"`{field.name}` is null") for field in kinds if not field.nullable]
+    problem = sf.coalesce(problem, *nulls)
     shown = sf.when(sf.is_valid_utf8(text := sf.col("value").cast("string")), text).otherwise(sf.hex("value"))
     where = sf.concat(sf.col("topic"), sf.lit(", partition "), sf.col(PARTITION).cast("string"))
     parts = (sf.substring(shown, 1, LONGEST), problem, where, sf.col(OFFSET))
@@ -106,30 +102,3 @@ def _with_rows(frame: DataFrame, kinds: pa.Schema, columns: dict[str, Column], p
     places = {name: sf.col(name) for name in (PARTITION, OFFSET) if name not in columns}
     every = {**columns, **places, MALFORMED: sf.when(problem.isNotNull(), malformed)}
     return frame.select(*(each.alias(name) for name, each in every.items()))
-
-
-def _avro(frame: DataFrame, schema: StructType, written: str | None, here: Origin | None) -> Column:
-    """The decoded row; null if the bytes are not of this schema."""
-    from pyspark.sql.avro.functions import from_avro
-
-    if written is None:
-        raise TypeMismatch('`encoding="avro"` needs `avro_schema`, the schema that wrote the messages', where=here)
-    # Spark decodes bytes that do not fit to a row of nulls. A record with one field has the same bytes as the field
-    # alone, so that field is null then, and not a row of nulls.
-    try:
-        type_of_row = json.loads(written)
-    except ValueError as error:
-        raise TypeMismatch(f"`avro_schema` is not JSON: {error}", where=here) from None
-    around = {"type": "record", "name": "FloMessage", "fields": [{"name": "row", "type": type_of_row}]}
-    expect_format(frame.sparkSession, "avro")
-    row = from_avro(sf.col("value"), json.dumps(around), {"mode": "PERMISSIVE"})["row"]
-    kind = frame.select(row.alias("row")).schema["row"].dataType
-    found = kind.names if isinstance(kind, StructType) else []
-    missing = [name for name in schema.names if name not in found]
-    if missing:
-        raise UnknownNameError(
-            f"`avro_schema` has no field `{missing[0]}`, which the rows have",
-            facts=(("fields", ", ".join(found) or kind.simpleString()),),
-            where=here,
-        )
-    return row
