@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,11 +22,19 @@ def run_script(engine: str, action: str, where: Path) -> Any:
 
 def run_imported(engine: str, action: str, where: Path) -> Any:
     called = f"import classes_program; classes_program.main({engine!r}, {action!r}, {str(where)!r})"
-    return output_of("-c", f"import sys; sys.path.insert(0, {str(SCRIPT.parent)!r}); {called}")
+    return output_of("-c", called)
 
 
 def output_of(*arguments: str) -> Any:
-    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=300, check=False)
+    path = os.pathsep.join([str(SCRIPT.parent), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return ast.literal_eval(done.stdout.strip().splitlines()[-1])
 

@@ -219,13 +219,14 @@ def expect_same_program(before: Program, ours: Program, state: str) -> None:
     """Raise, with what has changed, if our program cannot resume from the state of the one before."""
     pairs = [(without_modules(before.text), without_modules(ours.text))]
     if before.outline and ours.outline:  # they say of each function whether it may have changed
-        expect_same_lines(before.ends, ours.ends, state)
+        theirs, own = ([str(end).partition(": ")[0] for end in each.ends] for each in (before, ours))
+        expect_same_lines(theirs, own, state)
         expect_same_outline(before.outline, ours.outline, state)
     else:
         pairs += zip_longest(before.functions, ours.functions, fillvalue="nothing")
-    for theirs, own in pairs:
-        if theirs != own:
-            was, now = tell_apart(str(theirs), own)
+    for was_text, text_now in pairs:
+        if was_text != text_now:
+            was, now = tell_apart(str(was_text), text_now)
             facts = (("before", was), ("now", now))
             raise CheckpointError(f"{state} {ANOTHER}", facts=facts, instead=(RESUMES, ANEW))
     expect_same_lines(before.ends, ours.ends, state)
