@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from flo.columns.row_types import _type_of_spark
 from flo.core.errors import FloError
-from flo.sql.nodes import UNICODE, Months, Node, column, is_opaque, literal
+from flo.sql.nodes import UNICODE, Months, Node, column, is_opaque, literal, with_constants
 from flo.sql.plan import Named, Order, Relation
 from flo.sql.registry import MONTHS
 
@@ -247,7 +247,11 @@ class ExpressionReader(ABC):
         options = tuple(self._options(name, given))
         kind = pa.null() if name in ("SortOrder", "WindowSpecDefinition") else _type(given.dataType())
         nullable = name != "WindowSpecDefinition" and bool(given.nullable())
-        return Node(name, kind, nullable, children, options, given)
+        if name == "AggregateExpression" and len(children) > 1:
+            function, condition = children
+            arguments = tuple(_only_where(condition, each, given) for each in function.children)
+            children = replace(function, children=arguments), condition
+        return with_constants(Node(name, kind, nullable, children, options, given))
 
     def _literal(self, given: Any) -> Node:
         kind = _type(given.dataType())
@@ -337,6 +341,20 @@ class ExpressionReader(ABC):
         return [(f"parameter{place}", each) for place, each in enumerate(_parameters(given))]
 
 
+def _only_where(condition: Node, argument: Node, aggregate: Any) -> Node:
+    """Return an argument of an aggregate with a filter: it is not computed for the rows that the filter leaves out."""
+    if not argument.children:
+        return argument
+    if argument.name == "SortOrder":
+        return replace(argument, children=tuple(_only_where(condition, each, aggregate) for each in argument.children))
+    from pyspark import SparkContext
+
+    jvm: Any = SparkContext._jvm
+    expressions, given = jvm.org.apache.spark.sql.catalyst.expressions, argument.catalyst
+    chosen = expressions.If(aggregate.filter().get(), given, expressions.Literal(None, given.dataType()))
+    return Node("If", argument.type, True, (condition, argument, literal(None, argument.type)), (), chosen)
+
+
 def _parameters(given: Any) -> Iterator[Parameter]:
     """Yield what an expression has besides its operands."""
     items = given.productIterator()
@@ -391,10 +409,8 @@ def _bound(given: Any) -> Any:
         return None
     if name == "CurrentRow":
         return 0
-    if name == "Literal":
-        return _value(given)
-    if name == "UnaryMinus" and given.child().getClass().getSimpleName() == "Literal":
-        return -_value(given.child())
+    if given.foldable():
+        return plain_value(given.eval(None), given.dataType())
     raise UnsupportedQueryError("WindowFrame", "a bound must be a constant", given.sql())
 
 

@@ -193,7 +193,7 @@ class _Reader(ExpressionReader):
         return self._limited(node)
 
     def _limited(self, node: Any) -> Relation:
-        count = int(node.limitExpr().value())
+        count = int(node.limitExpr().eval(None))
 
         def limit(rows: plan.Limit) -> plan.Limit:
             return replace(rows, count=count if rows.count is None else min(count, rows.count))
@@ -201,7 +201,7 @@ class _Reader(ExpressionReader):
         return _in_order(self._below(node), limit)
 
     def _offset(self, node: Any) -> Relation:
-        count = int(node.offsetExpr().value())
+        count = int(node.offsetExpr().eval(None))
 
         def skip(rows: plan.Limit) -> plan.Limit:
             left = None if rows.count is None else max(0, rows.count - count)
