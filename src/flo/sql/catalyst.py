@@ -179,6 +179,8 @@ class ExpressionReader(ABC):
     taken: dict[str, int] = field(default_factory=dict)
     unicode: int | None = None
     """The version of Unicode that upper and lower case follow. None if it is that of Java."""
+    zone: str = "UTC"
+    """The time zone of the session."""
 
     @abstractmethod
     def relation(self, node: Any) -> Relation:
@@ -310,7 +312,7 @@ class ExpressionReader(ABC):
                     ("nulls_last", given.nullOrdering().sql() == "NULLS LAST"),
                 ]
             case "WindowExpression":
-                return [("frame", _frame(given.windowSpec().frameSpecification()))]
+                return [("frame", _frame(given.windowSpec().frameSpecification())), ("zone", self.zone)]
             case "Lag" | "Lead" | "NthValue":
                 return [("ignore_nulls", given.ignoreNulls())]
             case "PivotFirst":

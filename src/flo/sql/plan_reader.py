@@ -31,7 +31,8 @@ def read_frame(frame: Any, inputs: Mapping[int, str]) -> Relation:
     """Return the optimised plan of a DataFrame. `inputs` has the names of stand-ins by their numbers."""
     execution = frame._jdf.queryExecution()
     expect_maintainable(execution.analyzed())
-    reader = _Reader(dict(inputs), unicode=unicode_of(frame.sparkSession))
+    zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
+    reader = _Reader(dict(inputs), unicode=unicode_of(frame.sparkSession), zone=zone)
     return reader.relation(execution.optimizedPlan())
 
 

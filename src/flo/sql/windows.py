@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +15,9 @@ from flo.api.window_functions import WindowSpec
 from flo.sql import plan
 from flo.sql.aggregates import Aggregates, Computed, counted, packed, sum_type, unpacked
 from flo.sql.catalyst import UnsupportedQueryError
-from flo.sql.nodes import ZERO, Months, Node, cast
+from flo.sql.nodes import ZERO, Months, Node, cast, literal
+from flo.sql.registry import MONTHS, has_fixed_offset
+from flo.values.operators.over_functions import Bound
 
 RANKS = {
     "RowNumber": "row_number",
@@ -30,7 +33,7 @@ def add_windows(compiler: Any, stream: Any, relation: plan.Window) -> Any:
     windows = _Windows(relation)
     results = {each.column.column: windows.result(each.given) for each in relation.given}
     parts = {f"==part{place}": each for place, each in enumerate(relation.partition)}
-    keys, order = order_keys(relation.order)
+    keys, order = order_keys((*relation.order, *windows.bounds))
     found = compiler.extended(stream, {**windows.arguments, **parts, **keys})
     if windows.specs:
         found = found.over(partition_by=list(parts) or None, order_by=order).with_columns(**windows.specs)
@@ -66,6 +69,13 @@ class _Windows(Computed):
     def __init__(self, relation: plan.Window) -> None:
         super().__init__()
         self.order = relation.order
+        expressions = [node for each in relation.given for node in each.given.walk() if node.name == self.replaces]
+        self.zone = expressions[0].option("zone")
+        offsets = [each for node in expressions for each in node.option("frame")[1:]]
+        self.varies = len(self.order) == 1 and _varies(self.order[0].by.type, offsets, self.zone)
+        self.bounds: list[plan.Order] = []
+        """Bounds of ranges that are not at a fixed distance from a row: more columns of the order, which change none
+        of it, as they follow from the first."""
         self.whole = Aggregates()
         """Aggregates of whole partitions that have no frames."""
 
@@ -126,16 +136,30 @@ class _Windows(Computed):
     def _frame(self, frame: tuple[str, Any, Any]) -> dict[str, tuple[Any, Any]]:
         """Return a frame by its mode. The offsets of a range of dates are days."""
         mode, *bounds = frame
-        if any(isinstance(each, Months) for each in bounds):
-            raise UnsupportedQueryError(
-                "WindowExpression",
-                "months differ in length, and Flo maintains frames of a fixed length",
-                "RANGE BETWEEN INTERVAL … MONTH …",
-                ("RANGE BETWEEN INTERVAL '30' DAY PRECEDING AND CURRENT ROW", "a frame of days"),
-            )
-        if mode == "range" and self.order and pa.types.is_date(self.order[0].by.type):
+        if mode == "range" and self.varies:
+            bounds = [self._bound(each) if each else each for each in bounds]
+        elif mode == "range" and self.order and pa.types.is_date(self.order[0].by.type):
             bounds = [datetime.timedelta(days=each) if isinstance(each, int) and each else each for each in bounds]
         return {mode: (bounds[0], bounds[1])}
+
+    def _bound(self, offset: Any) -> Bound:
+        """Return a bound as a column, computed as Spark does it."""
+        by, down = self.order[0].by, self.order[0].descending
+        zone: tuple[tuple[str, Any], ...] = (("zone", self.zone),)
+        if isinstance(offset, Months):
+            name = "DateAddYMInterval" if pa.types.is_date(by.type) else "TimestampAddYMInterval"
+            step = literal(Months(-offset.months) if down else offset, MONTHS)
+        elif pa.types.is_date(by.type):
+            days = offset.days if isinstance(offset, datetime.timedelta) else offset
+            name, step, zone = "DateAdd", literal(-days if down else days, pa.int32()), ()
+        elif isinstance(offset, datetime.timedelta):
+            name, step = "TimestampAddInterval", literal(-offset if down else offset, pa.duration("us"))
+        else:
+            name, step, zone = "Add", literal(-offset if down else offset, by.type), (("mode", "ANSI"),)
+        bound = replace(self.order[0], by=Node(name, by.type, by.nullable, (by, step), zone))
+        if bound not in self.bounds:
+            self.bounds.append(bound)
+        return Bound(1 + self.bounds.index(bound))
 
     def _neighbour(self, function: Node) -> Node:
         """lag and lead. Where there is no such row, the result is the default value of this row."""
@@ -178,6 +202,19 @@ class _Windows(Computed):
     ) -> Node:
         names = tuple(map(self._argument, arguments))
         return self._column(AggregateSpec(kind, names, where, **self._frame(frame)), result, nullable=nullable)
+
+
+def _varies(kind: pa.DataType, offsets: list[Any], zone: str) -> bool:
+    """Return whether a bound is at different distances from different rows: months and the zone's days differ in
+    length, and floats of 32 bits are rounded."""
+    day = datetime.timedelta(days=1)
+    zoned = pa.types.is_timestamp(kind) and kind.tz is not None and not has_fixed_offset(zone)
+    return any(
+        (pa.types.is_float32(kind) and isinstance(each, float))
+        or isinstance(each, Months)
+        or (zoned and isinstance(each, datetime.timedelta) and abs(each) >= day)
+        for each in offsets
+    )
 
 
 def _or_default(there: Node, found: Node, default: Node) -> Node:
