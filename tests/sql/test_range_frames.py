@@ -1,4 +1,4 @@
-"""RANGE frames whose bounds are not at a fixed distance from a row, and those at the ends of a type, as in batch Spark."""
+"""RANGE frames whose bounds are at no fixed distance from a row, or at the end of a type, compared with batch Spark."""
 
 from __future__ import annotations
 
