@@ -163,7 +163,8 @@ class RowsOver(Generic[B]):
             raise _not_a_frame(name, mode, given, "a pair (from, to)")
         start, end = given
         if isinstance(start, Bound) or isinstance(end, Bound):
-            return ("bounds", *(each.place if isinstance(each, Bound) else each for each in (start, end)))
+            start, end = (each.place if isinstance(each, Bound) else each for each in (start, end))
+            return ("bounds", start, end)
         for bound in (start, end):
             if mode == "rows" and bound is not None and type(bound) is not int:
                 raise _not_a_frame(name, mode, given, "integers or None")

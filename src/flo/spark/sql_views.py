@@ -88,8 +88,7 @@ class Views:
 
     def _add_view(self, name: str, frame: DataFrame, relation: Relation) -> None:
         """Make a query an output."""
-        names = tuple(frame.columns)
-        expect_result_names(names)
+        names = expect_result_names(frame)
         _expect_no_weights(name, relation)
         for segment in _segments(relation):
             (source,) = plan.scans(segment)

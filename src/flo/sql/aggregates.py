@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from functools import reduce
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -285,8 +286,7 @@ class Aggregates(Computed):
         key, value = function.children
         found = []
         for each in function.option("values"):
-            is_this = Node("EqualNullSafe", pa.bool_(), False, (key, literal(each, key.type)))
-            name = self._argument(is_this)
+            name = self._argument(_is_key(key, each))
             found.append(self._add("max", (self._argument(value),), name, value.type, nullable=True))
         return Node("Items", function.type, False, tuple(found))
 
@@ -313,6 +313,17 @@ class Aggregates(Computed):
         nullable: bool,
     ) -> Node:
         return self._column(AggregateSpec(kind, arguments, where, options), result, nullable=nullable)
+
+
+def _is_key(key: Node, value: Any) -> Node:
+    """Return whether a key is this value; one of several columns is a struct."""
+    if not pa.types.is_struct(key.type):
+        return Node("EqualNullSafe", pa.bool_(), False, (key, literal(value, key.type)))
+    fields = [
+        _is_key(Node("GetStructField", field.type, True, (key,), (("ordinal", place),)), each)
+        for place, (field, each) in enumerate(zip(key.type, value, strict=True))
+    ]
+    return reduce(lambda one, other: Node("And", pa.bool_(), False, (one, other)), fields)
 
 
 NO_NUMBER = literal(None, pa.float64())

@@ -317,14 +317,7 @@ class ExpressionReader(ABC):
                 return [("ignore_nulls", given.ignoreNulls())]
             case "PivotFirst":
                 kind = given.pivotColumn().dataType()
-                if kind.typeName() == "struct":
-                    raise UnsupportedQueryError(
-                        "Pivot",
-                        "Flo pivots by one column",
-                        "PIVOT (… FOR (a, b) IN …)",
-                        ("PIVOT (… FOR concat_ws('/', a, b) IN ('1/x' AS one))", "one column made of several"),
-                    )
-                return [("values", tuple(plain_value(each, kind) for each in items_of(given.pivotColumnValues())))]
+                return [("values", tuple(_key_value(each, kind) for each in items_of(given.pivotColumnValues())))]
             case "Percentile":
                 return [("reverse", given.reverse()), ("weighs_ends", _spark_version() < (4, 3))]
             case "Corr":  # null for no pair or one; else a quotient
@@ -464,6 +457,14 @@ def plain_value(value: Any, jvm_type: Any) -> Any:
         value.toString(),
         ("SELECT struct(c.a, c.b) … VALUES (1, 2) AS c(a, b)", "columns of simple types"),
     )
+
+
+def _key_value(value: Any, jvm_type: Any) -> Any:
+    """Return a key of PIVOT as a Python value; one of several columns as a tuple."""
+    if value is None or jvm_type.typeName() != "struct":
+        return plain_value(value, jvm_type)
+    kinds = enumerate(each.dataType() for each in jvm_type.fields())
+    return tuple(_key_value(value.get(place, kind), kind) for place, kind in kinds)
 
 
 def _spark_version() -> tuple[int, int]:

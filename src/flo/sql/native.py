@@ -295,7 +295,7 @@ def spark_schema(schema: pa.Schema) -> Any:
 
 def _fails(given: Any) -> bool:
     """Return whether an expression of Catalyst is a constant that fails. All others are literals by now."""
-    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+    from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     if not given.foldable():

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 from flo.api.arguments import expect_kind
 from flo.api.columns import row_layout
 from flo.api.scope import StreamBase
 from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch, brief
-from flo.sql.catalyst import EXCLUDED, RULES, items_of, stand_in
+from flo.sql.catalyst import EXCLUDED, RULES, items_of, quoted, stand_in
 from flo.sql.compiler import compile_query
 from flo.sql.failing_constants import SETTING, optimised
 from flo.sql.plan import scans
@@ -46,8 +47,7 @@ def sql_stream(text: str, streams: Mapping[str, Any]) -> Any:
             inputs = {stand_in(planner, name, _schema(name, stream)): name for name, stream in streams.items()}
             frame = planned(planner, text)
             relation = read_frame(frame, inputs)
-            names = tuple(frame.columns)
-            expect_result_names(names)
+            names = expect_result_names(frame)
             read = scans(relation)
             given = {name: stream for name, stream in streams.items() if name in read}
             scope = next(iter(streams.values())).scope
@@ -182,18 +182,32 @@ def expect_names(what: str, names: Iterable[str]) -> None:
             raise NameTakenError(f"SQL does not tell the {what} `{name}` from `{other}`: letters have no case in names")
 
 
-def expect_result_names(names: tuple[str, ...]) -> None:
-    """Raise if the columns of a result cannot be told apart, or one has the name of the weights."""
-    expect_distinct(names)
+def expect_result_names(frame: Any) -> tuple[str, ...]:
+    """Return the names of a result's columns. Raises if two are equal, or one is that of the weights."""
+    names = tuple(frame.columns)
+    twice = next((place for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        output = items_of(frame._jdf.queryExecution().analyzed().output())
+        first, given = (
+            each.sql() if each.qualifier().size() else each.name()
+            for each in (output[names.index(names[twice])], output[twice])
+        )
+        number = next(number for number in count(2) if f"{names[twice]}_{number}" not in names)
+        raise TypeMismatch(
+            f"the query returns two columns `{names[twice]}`: columns {names.index(names[twice]) + 1} and {twice + 1}",
+            facts=(("columns", f"{first}, {given}"),),
+            instead=((f"{given} AS {quoted(f'{names[twice]}_{number}')}", f"another name for column {twice + 1}"),),
+        )
     taken = next((name for name in names if name.lower() == WEIGHTS), None)
     if taken is not None:
         raise NameTakenError(
             f"the query returns a column `{taken}`, which is for how often a row is there",
             instead=(("SELECT … AS weight", "another name"),),
         )
+    return names
 
 
-def expect_distinct(names: tuple[str, ...], what: str = "the query returns") -> None:
+def expect_distinct(names: tuple[str, ...], what: str) -> None:
     """Raise if two columns have the same name."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

@@ -108,17 +108,15 @@ def _parsed(spark: Any, text: str, where: Origin) -> Any:
     may have columns without types, and replace another."""
     from pyspark.errors import ParseException
 
-    parse, plain = spark._jsparkSession.sessionState().sqlParser().parsePlan, _plain_view(spark, text)
-    try:
-        return parse(text)
-    except ParseException as error:
+    parse, failed = spark._jsparkSession.sessionState().sqlParser().parsePlan, None
+    for each in (text, _plain_view(spark, text)):
         try:
-            if plain is not None:
-                return parse(plain)
-        except ParseException as other:
-            error = other
-        lines = str(error).strip().splitlines()
-        raise StatementError(f"Spark cannot parse the statement: {lines[0]}", where=_line(error, where)) from None
+            if each is not None:
+                return parse(each)
+        except ParseException as error:
+            failed = error
+    first = str(failed).strip().splitlines()[0]
+    raise StatementError(f"Spark cannot parse the statement: {first}", where=_line(failed, where))
 
 
 def _plain_view(spark: Any, text: str) -> str | None:

@@ -107,9 +107,10 @@ class _Windows(Computed):
                 return Node("AverageResult", function.type, True, (total, count), function.options)
             case "Min" | "Max":
                 return self._framed(function.name.lower(), function.children[:1], where, frame, function.type)
-            case "NthValue" if not function.option("ignore_nulls"):
+            case "NthValue":
                 of, nth = function.children
-                spec = WindowSpec("nth_value", self._argument(of), (_constant(nth),), **self._frame(frame))
+                options = (_constant(nth), *((True,) if function.option("ignore_nulls") else ()))
+                spec = WindowSpec("nth_value", self._argument(of), options, **self._frame(frame))
                 return self._column(spec, function.type)
             case "First" | "Last":
                 of, name = function.children[0], function.name.lower()
@@ -119,13 +120,6 @@ class _Windows(Computed):
                 return self._column(spec, function.type)
         if given.children[0].name == "AggregateExpression" and frame[1:] == (None, None):
             return self.whole.result(given.children[0])
-        if function.option("ignore_nulls"):
-            raise UnsupportedQueryError(
-                function.name,
-                "Flo does not maintain it without nulls",
-                function.described,
-                ("first(x) IGNORE NULLS OVER (…)", "the first value that is not null"),
-            )
         raise UnsupportedQueryError(
             function.name,
             "Flo maintains this function of whole partitions, and not of frames",
@@ -168,6 +162,8 @@ class _Windows(Computed):
         if steps < 0:
             steps, backwards = -steps, not backwards
         kind = "lag" if backwards else "lead"
+        if function.option("ignore_nulls") and not steps:
+            return of
         if function.option("ignore_nulls"):
             found = self._neighbour_without_nulls(function, steps, backwards)
             return found if _is_null(default) else _or_default(found, found, default)
@@ -180,15 +176,12 @@ class _Windows(Computed):
 
     def _neighbour_without_nulls(self, function: Node, steps: int, backwards: bool) -> Node:
         of = function.children[0]
-        if steps != 1:
-            raise UnsupportedQueryError(
-                function.name,
-                "without nulls, Flo maintains the neighbour that is one step away",
-                function.described,
-                ("lag(x) IGNORE NULLS OVER (…)", "the last value that is not null, before the row"),
-            )
         frame = ("rows", None, -1) if backwards else ("rows", 1, None)
-        return self._framed("last" if backwards else "first", [of], None, frame, function.type)
+        if steps == 1:
+            return self._framed("last" if backwards else "first", [of], None, frame, function.type)
+        options = (-steps if backwards else steps, True)
+        spec = WindowSpec("nth_value", self._argument(of), options, **self._frame(frame))
+        return self._column(spec, function.type)
 
     def _framed(
         self,

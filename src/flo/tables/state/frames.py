@@ -212,6 +212,8 @@ def results(function: WindowFunction, read: Read | None, units: Units, number: i
     if function.kind in ("lag", "lead"):
         return _neighbour(function, read, units)
     begins, ends = units.frames(function.frame)
+    if function.options[1:] == (True,):  # nth_value that skips nulls
+        return _taken(read, units, *_nth(read.counts[units.rows], begins, ends, function.options[0]))
     if function.kind in ("first_value", "last_value", "nth_value"):
         places = ends - 1 if function.kind == "last_value" else begins + (*function.options, 1)[0] - 1
         return _taken(read, units, places, (begins <= places) & (places < ends))
@@ -282,6 +284,15 @@ def _nearest(counts: Flags, begins: Indices, ends: Indices, first: bool) -> tupl
         return found, found < ends
     found = np.append(np.maximum.accumulate(np.where(counts, every, -1)), -1)[ends - 1]
     return found, (found >= begins) & (ends > begins)
+
+
+def _nth(counts: Flags, begins: Indices, ends: Indices, nth: int) -> tuple[Indices, Flags]:
+    """The n-th unit of each frame that counts, from the end if n is negative, and whether there is one."""
+    counted = np.flatnonzero(counts)
+    before = np.searchsorted(counted, begins if nth > 0 else ends) + (nth - 1 if nth > 0 else nth)
+    inside = (before >= 0) & (before < len(counted))
+    found = np.append(counted, 0)[np.where(inside, before, len(counted))]
+    return found, inside & (begins <= found) & (found < ends)
 
 
 def _extreme(

@@ -53,7 +53,8 @@ class WindowFunction(Lowerable):
     of: Of = None
     where: Of = None
     options: tuple[Any, ...] = ()
-    """`ntile`: the number of buckets; `lag`, `lead`: the distance and the default; `nth_value`: n."""
+    """`ntile`: the number of buckets; `lag`, `lead`: the distance and the default; `nth_value`: n, from the end if it
+    is negative, and whether nulls are skipped."""
     frame: Frame = WHOLE
 
     @property
@@ -268,8 +269,20 @@ def _shifted(values: list[Any], distance: int, default: Any) -> list[Any]:
     return [values[at] if 0 <= (at := place + distance) < count else default for place in range(count)]
 
 
-def _at(values: list[Any], starts: Sequence[int], ends: Sequence[int], kind: str, nth: int = 1) -> list[Any]:
+def _at(
+    values: list[Any], starts: Sequence[int], ends: Sequence[int], kind: str, nth: int = 1, skips: bool = False
+) -> list[Any]:
     """Return the value of the first, the last or the n-th row of each frame; None if there is none."""
+    if skips:
+        present = [place for place, value in enumerate(values) if value is not None]
+        bounds = list(zip(starts, ends, strict=True))
+        nths = [
+            bisect_left(present, start) + nth - 1 if nth > 0 else bisect_left(present, end) + nth
+            for start, end in bounds
+        ]
+        places = [present[each] if 0 <= each < len(present) else -1 for each in nths]
+        pairs = zip(places, bounds, strict=True)
+        return [values[place] if start <= place < end else None for place, (start, end) in pairs]
     found = []
     for start, end in zip(starts, ends, strict=True):
         at = end - 1 if kind == "last_value" else start + nth - 1
