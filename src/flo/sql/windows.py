@@ -76,7 +76,7 @@ class _Windows(Computed):
         self.bounds: list[plan.Order] = []
         """Bounds of ranges that are not at a fixed distance from a row: more columns of the order, which change none
         of it, as they follow from the first."""
-        self.whole = Aggregates()
+        self.whole = Aggregates(merges=False)
         """Aggregates of whole partitions that have no frames."""
 
     def _computed(self, given: Node) -> Node:
