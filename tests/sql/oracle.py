@@ -220,7 +220,7 @@ def maintained(text: str, deltas: list[dict[str, pa.Table]], tables: tuple[str, 
             loop.run()  # an aggregate of no rows is a row
             changes = loop.pull("out")
         except flo.FloError as error:
-            return [*found, _condition(error)]
+            return [*found, condition(error)]
         for row, weight in bag_of(changes).items():
             now[row] += weight
             if not now[row]:
@@ -230,7 +230,7 @@ def maintained(text: str, deltas: list[dict[str, pa.Table]], tables: tuple[str, 
     return found
 
 
-def _condition(error: BaseException) -> str:
+def condition(error: BaseException) -> str:
     """Return the name that Spark gives an error. Raises if it is none of Spark's."""
     cause: BaseException | None = error
     while cause is not None:

@@ -47,11 +47,8 @@ QUERIES = {
     "variance_of_distinct_values": "SELECT shop, variance(DISTINCT price) AS v FROM sales GROUP BY shop",
     "sum_of_intervals": "SELECT sum(at - TIMESTAMP_NTZ '2024-01-01') AS t FROM sales",
     # windows
-    "lag_without_nulls": "SELECT lag(price, 2) IGNORE NULLS OVER (ORDER BY at) AS p FROM sales",
-    "nth_value_without_nulls": "SELECT nth_value(price, 2) IGNORE NULLS OVER (ORDER BY at) AS p FROM sales",
     "distinct_values_in_a_window": "SELECT count(DISTINCT price) OVER (PARTITION BY shop) AS n FROM sales",
     "variance_in_a_frame": "SELECT stddev(price) OVER (PARTITION BY shop ORDER BY at) AS v FROM sales",
-    "frame_of_months": "SELECT count(*) OVER (ORDER BY at RANGE INTERVAL 1 MONTH PRECEDING) AS n FROM sales",
     "session_windows": "SELECT count(*) AS n FROM sales GROUP BY session_window(at, '5 minutes')",
     # rows
     "sample": "SELECT * FROM sales TABLESAMPLE (10 PERCENT)",
@@ -62,7 +59,6 @@ QUERIES = {
     "subquery_with_several_rows": (
         "SELECT shop, (SELECT b.price FROM sales b WHERE b.shop = a.shop AND b.price < a.price) AS p FROM sales a"
     ),
-    "pivot_by_two_columns": "SELECT * FROM sales PIVOT (count(at) AS n FOR (shop, price) IN (('a', 1) AS one))",
     "constant_struct": "SELECT c.a FROM VALUES (1, struct(2 AS b)) AS c(a, s) JOIN sales ON c.s.b = price AND c.a = 1",
     # columns
     "column_of_weights": "SELECT shop, price AS _weight FROM sales",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from datetime import date
 from typing import Any, NamedTuple
 
 import pytest
@@ -89,6 +90,37 @@ def test_texts_and_comments_that_look_like_times(spark: Any) -> None:
     for today in ("DATE r'today'", "TIMESTAMP /* the */ ' now '"):
         with pytest.raises(flo.FloError, match="the time passes"):
             run(f"SELECT shop, {today} AS today FROM sales")
+
+
+CLOCKS_AS_TEXTS = (
+    "to_date('today')",
+    "to_timestamp('now')",
+    "CAST(lower('TODAY') AS DATE)",
+    "try_to_timestamp(concat('to', 'morrow'))",
+    "if(true, ' Yesterday ', 'x')::timestamp_ntz",
+    "array('today UTC')[0]::date",
+    "(SELECT max(price) FROM sales WHERE to_date('today') > DATE '2020-01-01')",
+    "year('now')",
+    "unix_timestamp()",
+)
+
+
+@pytest.mark.every(test=4)
+@pytest.mark.parametrize("clock", CLOCKS_AS_TEXTS)
+def test_clocks_written_as_texts(spark: Any, clock: str) -> None:
+    """They would be constants of the query, and another program after a restart."""
+    flow = flo.Flow("clocks")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    with pytest.raises(flo.FloError, match="the time passes"):
+        flow.sql(f"SELECT price, {clock} AS x FROM sales", sales=sales)
+    with pytest.raises(flo.FloError, match="the time passes"):
+        flow.sql(f"SELECT price FROM sales WHERE {clock} IS NOT NULL", sales=sales)
+
+
+def test_texts_that_are_no_clocks(spark: Any) -> None:
+    dates = "to_date(lower('EPOCH')) AS d, 'today' AS t, CAST('2024-01-02' AS DATE) AS e"
+    text = f"SELECT max(price) AS p, {dates} FROM sales"
+    assert run(text) == {(10, date(1970, 1, 1), "today", date(2024, 1, 2)): 1}
 
 
 def test_names(spark: Any) -> None:

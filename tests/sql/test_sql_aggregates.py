@@ -6,9 +6,11 @@ import math
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pytest
 
 import flo
+from tests.sql.compared import compare
 
 
 class Reading(NamedTuple):
@@ -116,3 +118,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return f"{value:.14g}"
     return list(value) if isinstance(value, tuple) else value
+
+
+def test_variances_out_of_range(spark: Any) -> None:
+    """Spark's own sums of squares overflow: an infinity, or NaN where it multiplies one with zero."""
+    schema = pa.schema([pa.field("x", pa.float64())])
+    text = "SELECT stddev(x) AS a, stddev_pop(x) AS b, variance(x) AS c, var_pop(x) AS d FROM t"
+    for first, second in ((1e308, -1e308), (1e308, 2.0), (1e200, 3e200), (1e154, -1e154), (1e3, 2e3)):
+        deltas = [[(first, 1)], [(second, 1)], [(1.0, 1), (first, -1)]]
+        compare(spark, text, {"t": schema}, [{"t": delta} for delta in deltas])

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from flo.core.errors import FloError
 from flo.spark.driver.query import Query
 from flo.sql.statements import read_statements
 from flo.tools.cli import main
@@ -26,6 +27,51 @@ SELECT concat(shop, ';') AS x, revenue FROM revenue;;
 /* the best; */
 create materialized view best as select max(total) as best from named
 """
+
+
+STATEMENTS = {
+    "CREATE MATERIALIZED VIEW v (a, b) AS SELECT 1, 'x'": ("v", ["a", "b"]),
+    "CREATE MATERIALIZED VIEW v (\n  a COMMENT 'the (first)', -- a;\n  `b c`\n) COMMENT 'x' AS SELECT 1, 'x'": (
+        "v",
+        ["a", "b c"],
+    ),
+    "CREATE MATERIALIZED VIEW v (a INT, b STRING) AS SELECT 1, 'x'": ("v", ["a", "b"]),
+    "CREATE OR REPLACE MATERIALIZED VIEW `v w` (a, b) AS WITH x AS (SELECT 1, 'x') SELECT * FROM x": (
+        "v w",
+        ["a", "b"],
+    ),
+    "CREATE OR REFRESH MATERIALIZED VIEW v AS SELECT 1 AS a": ("v", ["a"]),
+    "CREATE MATERIALIZED VIEW IF NOT EXISTS v AS SELECT 1 AS a": ("v", ["a"]),
+    "CREATE TEMPORARY VIEW v (a COMMENT 'x', b) AS SELECT 1, 'x'": ("v", ["a", "b"]),
+}
+
+
+def test_names_of_columns(spark: Any, tmp_path: Path) -> None:
+    for text, (name, columns) in STATEMENTS.items():
+        (tmp_path / "views.sql").write_text(f"\n{text};")
+        (statement,) = read_statements(spark, str(tmp_path / "views.sql"))
+        assert (statement.name, spark.sql(statement.query).columns) == (name, columns)
+        assert statement.query.count("\n", 0, statement.query.rindex("SELECT")) == text.count("\n") + 1
+
+
+def test_types_of_columns(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "views.sql").write_text("CREATE MATERIALIZED VIEW v (a BIGINT) AS SELECT 1")
+    (statement,) = read_statements(spark, str(tmp_path / "views.sql"))
+    assert spark.sql(statement.query).schema.simpleString() == "struct<a:bigint>"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("CREATE MATERIALIZED VIEW v (a, CONSTRAINT x CHECK (a > 1)) AS SELECT 1", "cannot parse"),
+        ("CREATE MATERIALIZED VIEW v CLUSTER BY (a) AS SELECT 1 AS a", "no PARTITIONED BY or CLUSTER BY"),
+        ("CREATE MATERIALIZED", "cannot parse"),
+    ],
+)
+def test_statements_that_mean_nothing_here(spark: Any, tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "views.sql").write_text(text)
+    with pytest.raises(FloError, match=message):
+        read_statements(spark, str(tmp_path / "views.sql"))
 
 
 @pytest.fixture

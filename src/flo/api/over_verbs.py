@@ -19,7 +19,7 @@ from flo.core.errors import Origin, TypeMismatch, UnknownVerbError, brief
 from flo.core.stream_type import Unbounded
 from flo.values.exact import plain_type
 from flo.values.operators.over import Over
-from flo.values.operators.over_functions import AGGREGATES, WHOLE, Frame, WindowFunction, without_none
+from flo.values.operators.over_functions import AGGREGATES, WHOLE, Bound, Frame, WindowFunction, without_none
 from flo.values.weighted import ZSet
 
 if TYPE_CHECKING:
@@ -162,6 +162,9 @@ class RowsOver(Generic[B]):
         if not isinstance(given, (tuple, list)) or len(given) != 2:
             raise _not_a_frame(name, mode, given, "a pair (from, to)")
         start, end = given
+        if isinstance(start, Bound) or isinstance(end, Bound):
+            start, end = (each.place if isinstance(each, Bound) else each for each in (start, end))
+            return ("bounds", start, end)
         for bound in (start, end):
             if mode == "rows" and bound is not None and type(bound) is not int:
                 raise _not_a_frame(name, mode, given, "integers or None")

@@ -101,7 +101,22 @@ def brief(item: Any, most: int = 80) -> str:
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
-class FloError(Displayed, Exception):
+class Pickled:
+    """An exception that can be pickled and copied, whatever arguments its class takes: by its fields."""
+
+    args: tuple[Any, ...]
+
+    def __reduce__(self) -> Any:
+        return _error_of, (type(self), self.args, vars(self))
+
+
+def _error_of(kind: Any, args: tuple[Any, ...], fields: dict[str, Any]) -> Any:
+    error = kind.__new__(kind, *args)
+    vars(error).update(fields)
+    return error
+
+
+class FloError(Displayed, Pickled, Exception):
     """Base class of Flo's errors, and the class of those that have none of their own.
 
     Fix: read the lines below the message; `instead` has what to write.

@@ -27,7 +27,7 @@ from flo.sql.native import Catalyst, Chain, Generated, Kept, Projected, Step, de
 from flo.sql.nodes import column
 from flo.sql.plan import Relation
 from flo.sql.plan_reader import read_frame
-from flo.sql.query import expect_distinct, expect_names, expect_result_names, planned, planning_session
+from flo.sql.query import expect_distinct, expect_names, expect_result_names, planned, planned_frame, planning_session
 from flo.sql.rejections import reject
 from flo.tables.io.files import WEIGHTS
 from flo.values.weighted import ZSet
@@ -74,7 +74,9 @@ class Views:
             for name, query in queries.items():
                 try:
                     frame = (
-                        planned(planner, query) if isinstance(query, str) else _over_stand_ins(query, inputs, stands)
+                        planned(planner, query)
+                        if isinstance(query, str)
+                        else planned_frame(_over_stand_ins(query, inputs, stands))
                     )
                     self._add_view(name, frame, read_frame(frame, numbers))
                 except FloError as error:
@@ -86,8 +88,7 @@ class Views:
 
     def _add_view(self, name: str, frame: DataFrame, relation: Relation) -> None:
         """Make a query an output."""
-        names = tuple(frame.columns)
-        expect_result_names(names)
+        names = expect_result_names(frame)
         _expect_no_weights(name, relation)
         for segment in _segments(relation):
             (source,) = plan.scans(segment)

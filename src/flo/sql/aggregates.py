@@ -6,8 +6,10 @@ count, as Spark does it.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from functools import reduce
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -112,6 +114,11 @@ class Aggregates(Computed):
     """The aggregates of one node."""
 
     replaces, word = "AggregateExpression", "aggregate"
+
+    def __init__(self, *, merges: bool = True) -> None:
+        super().__init__()
+        self.merges = merges
+        """Whether Spark merges partial results. In a window it does not."""
 
     def _computed(self, given: Node) -> Node:
         function, *condition = given.children
@@ -236,6 +243,8 @@ class Aggregates(Computed):
     def _moment(self, function: Node, where: str | None) -> Node:
         """Variances, covariances and correlations. Of one pair, those of a sample are null, though it be infinite."""
         found = self._double(MOMENTS[function.name], where, *function.children)
+        if len(function.children) == 1:
+            found = self._overflowing(found, where, *function.children)
         if function.name not in ("StddevSamp", "VarianceSamp", "CovSample", "Corr"):
             return found
         if function.name == "Corr":  # fails if one does not vary
@@ -247,6 +256,23 @@ class Aggregates(Computed):
         count = self._add("count", tuple(map(self._argument, counted(function))), where, pa.int64(), nullable=False)
         several = Node("GreaterThan", pa.bool_(), False, (count, literal(1, pa.int64())))
         return Node("If", pa.float64(), True, (several, found, NO_NUMBER))
+
+    def _overflowing(self, variance: Node, where: str | None, of: Node) -> Node:
+        """Return a variance or its root; where Spark's own sums of squares are out of range, what Spark makes of them.
+
+        It squares the mean when it merges partial results: an infinity, times no rows. The difference of two numbers
+        may be infinite, too."""
+        mean, root = self._double("avg", where, of), self._double("stddev_pop", where, of)
+        count = cast(self._add("count", (self._argument(of),), where, pa.int64(), nullable=False), pa.float64())
+        scaled = _computed("Multiply", root, literal(1e-308, pa.float64()))
+        most = _computed("Multiply", _computed("Multiply", scaled, scaled), count)
+        apart = Node("GreaterThan", pa.bool_(), True, (most, literal(1.6, pa.float64())))  # beyond half of the range
+        squares = _computed("Multiply", _computed("Multiply", root, root), count)
+        beyond = Node("If", pa.float64(), True, (apart, NAN, INFINITE))
+        found = Node("If", pa.float64(), True, (_is_infinite(squares), beyond, variance))
+        if not self.merges:
+            return found
+        return Node("If", pa.float64(), True, (_is_infinite(_computed("Multiply", mean, mean)), NAN, found))
 
     def _regression(self, function: Node, where: str | None) -> Node:
         """regr_slope and the like, from variances and covariances of the rows in which both values are present."""
@@ -285,8 +311,7 @@ class Aggregates(Computed):
         key, value = function.children
         found = []
         for each in function.option("values"):
-            is_this = Node("EqualNullSafe", pa.bool_(), False, (key, literal(each, key.type)))
-            name = self._argument(is_this)
+            name = self._argument(_is_key(key, each))
             found.append(self._add("max", (self._argument(value),), name, value.type, nullable=True))
         return Node("Items", function.type, False, tuple(found))
 
@@ -315,7 +340,23 @@ class Aggregates(Computed):
         return self._column(AggregateSpec(kind, arguments, where, options), result, nullable=nullable)
 
 
+def _is_key(key: Node, value: Any) -> Node:
+    """Return whether a key is this value; one of several columns is a struct."""
+    if not pa.types.is_struct(key.type):
+        return Node("EqualNullSafe", pa.bool_(), False, (key, literal(value, key.type)))
+    fields = [
+        _is_key(Node("GetStructField", field.type, True, (key,), (("ordinal", place),)), each)
+        for place, (field, each) in enumerate(zip(key.type, value, strict=True))
+    ]
+    return reduce(lambda one, other: Node("And", pa.bool_(), False, (one, other)), fields)
+
+
 NO_NUMBER = literal(None, pa.float64())
+NAN, INFINITE = literal(math.nan, pa.float64()), literal(math.inf, pa.float64())
+
+
+def _is_infinite(number: Node) -> Node:
+    return Node("EqualTo", pa.bool_(), True, (number, INFINITE))
 
 
 def _of_pairs(one: Node, other: Node) -> Node:

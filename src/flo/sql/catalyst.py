@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from flo.columns.row_types import _type_of_spark
 from flo.core.errors import FloError
-from flo.sql.nodes import UNICODE, Months, Node, column, is_opaque, literal
+from flo.sql.nodes import UNICODE, Months, Node, column, is_opaque, literal, with_constants
 from flo.sql.plan import Named, Order, Relation
 from flo.sql.registry import MONTHS
 
@@ -179,6 +179,8 @@ class ExpressionReader(ABC):
     taken: dict[str, int] = field(default_factory=dict)
     unicode: int | None = None
     """The version of Unicode that upper and lower case follow. None if it is that of Java."""
+    zone: str = "UTC"
+    """The time zone of the session."""
 
     @abstractmethod
     def relation(self, node: Any) -> Relation:
@@ -247,7 +249,11 @@ class ExpressionReader(ABC):
         options = tuple(self._options(name, given))
         kind = pa.null() if name in ("SortOrder", "WindowSpecDefinition") else _type(given.dataType())
         nullable = name != "WindowSpecDefinition" and bool(given.nullable())
-        return Node(name, kind, nullable, children, options, given)
+        if name == "AggregateExpression" and len(children) > 1:
+            function, condition = children
+            arguments = tuple(_only_where(condition, each, given) for each in function.children)
+            children = replace(function, children=arguments), condition
+        return with_constants(Node(name, kind, nullable, children, options, given))
 
     def _literal(self, given: Any) -> Node:
         kind = _type(given.dataType())
@@ -306,19 +312,12 @@ class ExpressionReader(ABC):
                     ("nulls_last", given.nullOrdering().sql() == "NULLS LAST"),
                 ]
             case "WindowExpression":
-                return [("frame", _frame(given.windowSpec().frameSpecification()))]
+                return [("frame", _frame(given.windowSpec().frameSpecification())), ("zone", self.zone)]
             case "Lag" | "Lead" | "NthValue":
                 return [("ignore_nulls", given.ignoreNulls())]
             case "PivotFirst":
                 kind = given.pivotColumn().dataType()
-                if kind.typeName() == "struct":
-                    raise UnsupportedQueryError(
-                        "Pivot",
-                        "Flo pivots by one column",
-                        "PIVOT (… FOR (a, b) IN …)",
-                        ("PIVOT (… FOR concat_ws('/', a, b) IN ('1/x' AS one))", "one column made of several"),
-                    )
-                return [("values", tuple(plain_value(each, kind) for each in items_of(given.pivotColumnValues())))]
+                return [("values", tuple(_key_value(each, kind) for each in items_of(given.pivotColumnValues())))]
             case "Percentile":
                 return [("reverse", given.reverse()), ("weighs_ends", _spark_version() < (4, 3))]
             case "Corr":  # null for no pair or one; else a quotient
@@ -335,6 +334,20 @@ class ExpressionReader(ABC):
             case _ if name in WITHOUT_PARAMETERS or given.productArity() == given.children().size():
                 return []
         return [(f"parameter{place}", each) for place, each in enumerate(_parameters(given))]
+
+
+def _only_where(condition: Node, argument: Node, aggregate: Any) -> Node:
+    """Return an argument of an aggregate with a filter: it is not computed for the rows that the filter leaves out."""
+    if not argument.children:
+        return argument
+    if argument.name == "SortOrder":
+        return replace(argument, children=tuple(_only_where(condition, each, aggregate) for each in argument.children))
+    from pyspark import SparkContext
+
+    jvm: Any = SparkContext._jvm
+    expressions, given = jvm.org.apache.spark.sql.catalyst.expressions, argument.catalyst
+    chosen = expressions.If(aggregate.filter().get(), given, expressions.Literal(None, given.dataType()))
+    return Node("If", argument.type, True, (condition, argument, literal(None, argument.type)), (), chosen)
 
 
 def _parameters(given: Any) -> Iterator[Parameter]:
@@ -391,10 +404,8 @@ def _bound(given: Any) -> Any:
         return None
     if name == "CurrentRow":
         return 0
-    if name == "Literal":
-        return _value(given)
-    if name == "UnaryMinus" and given.child().getClass().getSimpleName() == "Literal":
-        return -_value(given.child())
+    if given.foldable():
+        return plain_value(given.eval(None), given.dataType())
     raise UnsupportedQueryError("WindowFrame", "a bound must be a constant", given.sql())
 
 
@@ -446,6 +457,14 @@ def plain_value(value: Any, jvm_type: Any) -> Any:
         value.toString(),
         ("SELECT struct(c.a, c.b) … VALUES (1, 2) AS c(a, b)", "columns of simple types"),
     )
+
+
+def _key_value(value: Any, jvm_type: Any) -> Any:
+    """Return a key of PIVOT as a Python value; one of several columns as a tuple."""
+    if value is None or jvm_type.typeName() != "struct":
+        return plain_value(value, jvm_type)
+    kinds = enumerate(each.dataType() for each in jvm_type.fields())
+    return tuple(_key_value(value.get(place, kind), kind) for place, kind in kinds)
 
 
 def _spark_version() -> tuple[int, int]:

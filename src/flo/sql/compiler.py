@@ -242,8 +242,8 @@ class Compiler:
         found: Any
         if not aggregates.specs and groups:
             found = rows.distinct()
-        elif not aggregates.specs:
-            found = self._constant(plan.Constant((), ((),)))
+        elif not aggregates.specs:  # one row, whatever the rows are; but they are read, and that may fail
+            found = rows.agg(**{f"{HIDDEN}rows": AggregateSpec("count")})
         elif groups:
             found = rows.group_by(*groups).agg(**aggregates.specs)
         else:

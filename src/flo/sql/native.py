@@ -115,7 +115,8 @@ class Chain:
         if not node.children:
             return node.catalyst
         children = [self._expression(child, columns) for child in node.children]
-        return node.catalyst.withNewChildren(self._catalyst.list(children).toIndexedSeq())
+        found = node.catalyst.withNewChildren(self._catalyst.list(children).toIndexedSeq())
+        return self._catalyst.of_each_row(found) if _fails(found) else found
 
     def over(self, rows: Any, beside: str) -> Any:
         """Return the results for the rows of a DataFrame, and one more of its columns, unchanged."""
@@ -167,6 +168,13 @@ class Catalyst:
             make(name, each.dataType(), outer or each.nullable(), nothing, self._numbers.newExprId(), self.nil)
             for name, each in fields
         )
+
+    def of_each_row(self, constant: Any) -> Any:
+        """Return a constant in a branch that every row takes, though the optimiser does not know: so it is computed
+        for rows, and not when the plan is made."""
+        of = self.jvm.org.apache.spark.sql.catalyst.expressions
+        always = of.GreaterThanOrEqual(of.SparkPartitionID(), of.Literal(0, of.SparkPartitionID().dataType()))
+        return of.If(always, constant, of.Literal(None, constant.dataType()))
 
     def _alias(self, given: Any, name: str, number: Any) -> Any:
         make = self.jvm.org.apache.spark.sql.catalyst.expressions.Alias
@@ -283,6 +291,20 @@ def spark_schema(schema: pa.Schema) -> Any:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(schema, prefer_timestamp_ntz=True)
+
+
+def _fails(given: Any) -> bool:
+    """Return whether an expression of Catalyst is a constant that fails. All others are literals by now."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    if not given.foldable():
+        return False
+    try:
+        given.eval(None)
+        return False
+    except (PySparkException, Py4JJavaError):
+        return True
 
 
 def _columns_after(layout: Layout, steps: tuple[Step, ...]) -> tuple[Node, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from flo.columns.evaluation import ColumnFunction, Rows
 from flo.columns.node_functions import Value, broadcast
 from flo.core.errors import ElementError
-from flo.sql.registry import Data, Function, functions
+from flo.sql.registry import Data, Function, functions, is_computed
 from flo.sql.sql_text import sql_text
 
 UNICODE = "unicode"
@@ -152,13 +152,31 @@ def replace_nodes(node: Node, found: dict[Node, Node]) -> Node:
     return node if children == node.children else replace(node, children=children)
 
 
+def with_constants(node: Node) -> Node:
+    """Return the value of an expression of constants as a constant; the expression itself if it fails."""
+    constant = bool(node.children) and all(child.name == "Literal" for child in node.children)
+    if not constant or pa.types.is_nested(node.type) or not is_computed(node):
+        return node
+    try:
+        found = evaluate(node, _ONE_ROW)
+    except ElementError:
+        return node
+    value = found.as_py() if isinstance(found, pa.Scalar) else found[0].as_py()
+    return replace(literal(value, node.type), catalyst=node.catalyst)
+
+
+_ONE_ROW = Rows({}, 1, pa.schema([]))
+
+
 def is_opaque(kind: pa.DataType) -> bool:
     """Return whether only Spark has values of this type."""
     return isinstance(kind, pa.OpaqueType)
 
 
 def evaluate(node: Node, rows: Rows) -> Data:
-    """Return the results for every row; one value if it is the same for all."""
+    """Return the results for every row; one value if it is the same for all. Without rows, nothing can fail."""
+    if not rows.count:
+        return pa.nulls(0, node.type)
     match node.name:
         case "AttributeReference":
             data = rows.column(node.column).data
@@ -175,6 +193,8 @@ def evaluate(node: Node, rows: Rows) -> Data:
     try:
         operands = [evaluate(child, rows) for child in node.children]
     except ElementError:
+        if node.name in _BRANCHES:
+            return evaluate(_BRANCHES[node.name](node), rows)
         if not function.strict:
             raise
         return _up_to_null(node, function, rows)
@@ -276,3 +296,21 @@ def _first_present(node: Node, rows: Rows) -> Data:
     return _by_mask(
         pc.is_valid(found), rows, lambda some: evaluate(first, some), lambda some: evaluate(rest, some), node.type
     )
+
+
+def _in_branches(node: Node) -> Node:
+    """Return IN as a chain of OR: a value is compared with one item after the other, until they are equal."""
+    value, *items = node.children
+    equal = [Node("EqualTo", pa.bool_(), True, (value, item)) for item in items]
+    found = reduce(lambda rest, one: Node("Or", pa.bool_(), True, (one, rest)), reversed(equal))
+    unknown = Node("IsNull", pa.bool_(), False, (value,))
+    return Node("If", pa.bool_(), True, (unknown, literal(None, pa.bool_()), found))
+
+
+def _nanvl_branches(node: Node) -> Node:
+    first, second = node.children
+    return Node("If", node.type, node.nullable, (Node("IsNaN", pa.bool_(), False, (first,)), second, first))
+
+
+_BRANCHES: dict[str, Callable[[Node], Node]] = {"In": _in_branches, "NaNvl": _nanvl_branches}
+"""Functions that do not evaluate all operands for each row, as expressions that say which."""

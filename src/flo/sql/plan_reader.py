@@ -31,7 +31,8 @@ def read_frame(frame: Any, inputs: Mapping[int, str]) -> Relation:
     """Return the optimised plan of a DataFrame. `inputs` has the names of stand-ins by their numbers."""
     execution = frame._jdf.queryExecution()
     expect_maintainable(execution.analyzed())
-    reader = _Reader(dict(inputs), unicode=unicode_of(frame.sparkSession))
+    zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
+    reader = _Reader(dict(inputs), unicode=unicode_of(frame.sparkSession), zone=zone)
     return reader.relation(execution.optimizedPlan())
 
 
@@ -193,7 +194,7 @@ class _Reader(ExpressionReader):
         return self._limited(node)
 
     def _limited(self, node: Any) -> Relation:
-        count = int(node.limitExpr().value())
+        count = int(node.limitExpr().eval(None))
 
         def limit(rows: plan.Limit) -> plan.Limit:
             return replace(rows, count=count if rows.count is None else min(count, rows.count))
@@ -201,7 +202,7 @@ class _Reader(ExpressionReader):
         return _in_order(self._below(node), limit)
 
     def _offset(self, node: Any) -> Relation:
-        count = int(node.offsetExpr().value())
+        count = int(node.offsetExpr().eval(None))
 
         def skip(rows: plan.Limit) -> plan.Limit:
             left = None if rows.count is None else max(0, rows.count - count)

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from itertools import count
+from typing import Any
 
 from flo.api.arguments import expect_kind
 from flo.api.columns import row_layout
 from flo.api.scope import StreamBase
 from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch, brief
-from flo.sql.catalyst import EXCLUDED, RULES, items_of, stand_in
+from flo.sql.catalyst import EXCLUDED, RULES, items_of, quoted, stand_in
 from flo.sql.compiler import compile_query
 from flo.sql.error_log import hide_own_errors
+from flo.sql.failing_constants import SETTING, optimised
 from flo.sql.plan import scans
 from flo.sql.plan_reader import read_frame
 from flo.sql.rejections import expect_no_special_times
 from flo.values.weighted import ZSet
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
 COMMANDS = ("Command", "ParsedStatement", "CompoundBody")
 """Classes of what is executed, not planned."""
 IMMEDIATE = "ExecuteImmediate"
 """A part of the name of a node whose text is executed when it is analysed."""
-SETTING = "spark.sql.optimizer.excludedRules"
 WEIGHTS = "_weight"
 """The column of changes that says how often a row is there."""
 
@@ -50,8 +48,7 @@ def sql_stream(text: str, streams: Mapping[str, Any]) -> Any:
             inputs = {stand_in(planner, name, _schema(name, stream)): name for name, stream in streams.items()}
             frame = planned(planner, text)
             relation = read_frame(frame, inputs)
-            names = tuple(frame.columns)
-            expect_result_names(names)
+            names = expect_result_names(frame)
             read = scans(relation)
             given = {name: stream for name, stream in streams.items() if name in read}
             scope = next(iter(streams.values())).scope
@@ -117,26 +114,35 @@ def planning_session(active: Any = None) -> Iterator[Any]:
 
 def planned(spark: Any, text: str) -> Any:
     """Return the DataFrame of a query. Raises if Spark rejects it."""
+    expect_no_special_times(spark, text)
+    with _query_errors(text):
+        _expect_query(spark, text)
+        return optimised(spark.sql(text))
+
+
+def planned_frame(frame: Any) -> Any:
+    """Return a DataFrame whose plan is optimised. Raises if Spark rejects it."""
+    with _query_errors(""):
+        return optimised(frame)
+
+
+@contextmanager
+def _query_errors(text: str) -> Iterator[None]:
+    """Raise Spark's errors as errors of the query. A DataFrame has no text."""
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException, QueryContextType
 
-    expect_no_special_times(spark, text)
+    facts = (("query", " ".join(text.split())[:200]),) if text else ()
     try:
-        _expect_query(spark, text)
-        frame = spark.sql(text)
-        frame._jdf.queryExecution().optimizedPlan()
+        yield
     except Py4JJavaError as error:  # a mistake in Spark itself
         first = str(error.java_exception).strip().splitlines()[0]
-        raise QueryError(
-            f"Spark fails to plan the query: {first}", facts=(("query", " ".join(text.split())[:200]),)
-        ) from None
+        raise QueryError(f"Spark fails to plan the query: {first}", facts=facts) from None
     except PySparkException as error:
-        first = str(error).strip().splitlines()[0]
-        rejected = QueryError(f"Spark rejects the query: {first}", facts=(("query", " ".join(text.split())[:200]),))
+        rejected = QueryError(f"Spark rejects the query: {str(error).strip().splitlines()[0]}", facts=facts)
         places = [each.startIndex() for each in error.getQueryContext() if each.contextType() == QueryContextType.SQL]
-        rejected.line = text.count("\n", 0, places[0]) + 1 if places else None
+        rejected.line = text.count("\n", 0, places[0]) + 1 if places and text else None
         raise rejected from None
-    return frame
 
 
 def _expect_query(spark: Any, text: str) -> None:
@@ -178,18 +184,32 @@ def expect_names(what: str, names: Iterable[str]) -> None:
             raise NameTakenError(f"SQL does not tell the {what} `{name}` from `{other}`: letters have no case in names")
 
 
-def expect_result_names(names: tuple[str, ...]) -> None:
-    """Raise if the columns of a result cannot be told apart, or one has the name of the weights."""
-    expect_distinct(names)
+def expect_result_names(frame: Any) -> tuple[str, ...]:
+    """Return the names of a result's columns. Raises if two are equal, or one is that of the weights."""
+    names = tuple(frame.columns)
+    twice = next((place for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        output = items_of(frame._jdf.queryExecution().analyzed().output())
+        first, given = (
+            each.sql() if each.qualifier().size() else each.name()
+            for each in (output[names.index(names[twice])], output[twice])
+        )
+        number = next(number for number in count(2) if f"{names[twice]}_{number}" not in names)
+        raise TypeMismatch(
+            f"the query returns two columns `{names[twice]}`: columns {names.index(names[twice]) + 1} and {twice + 1}",
+            facts=(("columns", f"{first}, {given}"),),
+            instead=((f"{given} AS {quoted(f'{names[twice]}_{number}')}", f"another name for column {twice + 1}"),),
+        )
     taken = next((name for name in names if name.lower() == WEIGHTS), None)
     if taken is not None:
         raise NameTakenError(
             f"the query returns a column `{taken}`, which is for how often a row is there",
             instead=(("SELECT … AS weight", "another name"),),
         )
+    return names
 
 
-def expect_distinct(names: tuple[str, ...], what: str = "the query returns") -> None:
+def expect_distinct(names: tuple[str, ...], what: str) -> None:
     """Raise if two columns have the same name."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

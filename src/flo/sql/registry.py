@@ -229,6 +229,11 @@ def is_known_zone(zone: str) -> bool:
     return zone in zoneinfo.available_timezones()
 
 
+def has_fixed_offset(zone: str) -> bool:
+    """Return whether all days of a time zone have 24 hours."""
+    return zone in ("UTC", "GMT", "Z") or bool(_OFFSET.fullmatch(zone))
+
+
 def types_text(node: Node) -> str:
     """Return the types of a node's operands and its result, and its mode, as text."""
     given: list[Any] = [child.type for child in node.children]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -26,6 +27,8 @@ CLOCKS = {
 }
 """Functions of the time at which a query runs."""
 SPECIAL_TIMES = ("now", "today", "tomorrow", "yesterday")
+EPOCH = ("1970-01-01", "1969-12-31", "0")
+"""How the constant for `epoch` begins: a date, a time in the zone of Java, or microseconds."""
 _SPECIAL = re.compile(rf"r?['\"]\s*({'|'.join(SPECIAL_TIMES)})\b", re.IGNORECASE)
 """A text that begins with a special time, as a token of SQL."""
 ANY_ROW = ("First", "Last")
@@ -105,6 +108,8 @@ def expect_maintainable(analysed: Any) -> None:
             raise reject(part.name)
         if part.name == "Deduplicate":
             _expect_all_columns(analysed)
+    for plan in (analysed, *items_of(analysed.subqueriesAll())):
+        _expect_no_clock_as_text(plan)
 
 
 _WRITTEN = {"First": "first", "Last": "last"}
@@ -128,6 +133,32 @@ def _expect_no_clock(part: _Part) -> None:
         if part.fields.get("dataType") == "string" and str(kind).startswith(("date", "timestamp")):
             if value.partition(" ")[0] in SPECIAL_TIMES:
                 raise _clock_error("Cast", f"CAST('{value}' AS {str(kind).upper()})")
+
+
+def _expect_no_clock_as_text(plan: Any) -> None:
+    """Raise if the optimiser reads a text as the time when the query is planned, such as `to_date('today')`.
+
+    Its own rule is tried: it replaces such texts, computed or not, by constants. `epoch` is always the same."""
+    from pyspark import SparkContext
+
+    rules = SparkContext._jvm.org.apache.spark.sql.catalyst.optimizer  # type: ignore[union-attr]
+    before = getattr(getattr(rules, "ReplaceExpressions$"), "MODULE$").apply(plan)
+    after = getattr(getattr(rules, "SpecialDatetimeValues$"), "MODULE$").apply(before)
+    if after.fastEquals(before):
+        return
+    for kind, value in (_times(after) - _times(before)).elements():
+        if not value.startswith(EPOCH):
+            raise _clock_error("Cast", f"a text as {kind.upper()}: one of {', '.join(SPECIAL_TIMES)}")
+
+
+def _times(plan: Any) -> Counter[tuple[str, str]]:
+    """Return the constant dates and timestamps of a plan, with their types."""
+    literals = [part.fields for part in _parts(json.loads(plan.toJSON()), ()) if part.name == "Literal"]
+    return Counter(
+        (str(each["dataType"]), str(each["value"]))
+        for each in literals
+        if str(each["dataType"]).startswith(("date", "timestamp"))
+    )
 
 
 def _clock_error(node: str, expression: str) -> UnsupportedQueryError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice, pairwise
 from typing import Any
 
 from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch
@@ -67,14 +68,9 @@ def _split(spark: Any, text: str) -> Iterator[tuple[int, int, int]]:
 
 
 def _read(spark: Any, text: str, where: Origin) -> ViewStatement:
-    from pyspark.errors import ParseException
-
-    try:
-        plan = spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
-    except ParseException as error:
-        lines = str(error).strip().splitlines()
-        raise StatementError(f"Spark cannot parse the statement: {lines[0]}", where=_line(error, where)) from None
+    plan = _parsed(spark, text, where)
     kind = plan.nodeName()
+    types: list[str] = []
     match kind:
         case "CreateView":
             names, query = items_of(plan.child().nameParts()), plan.originalText().get()
@@ -85,8 +81,9 @@ def _read(spark: Any, text: str, where: Origin) -> ViewStatement:
         case "CreateMaterializedViewAsSelect":
             names, query = items_of(plan.name().nameParts()), plan.originalText()
             columns = [each.name() for each in items_of(plan.columns())]
+            types = [each.dataType().sql() for each in items_of(plan.columns())]
             if plan.partitioning().size():
-                raise TypeMismatch("a view that Flo maintains has no PARTITIONED BY", where=where)
+                raise TypeMismatch("a view that Flo maintains has no PARTITIONED BY or CLUSTER BY", where=where)
         case _:
             raise TypeMismatch(
                 f"the file must have statements that create views; this one is {kind}",
@@ -99,8 +96,42 @@ def _read(spark: Any, text: str, where: Origin) -> ViewStatement:
     blank = _blank(text[:start])
     if columns:
         named = ", ".join(map(quoted, columns))
-        return ViewStatement(names[0], f"SELECT * FROM ({blank}{query}\n) AS `view`({named})", where)
+        shown = ", ".join(
+            f"CAST({name} AS {kind}) AS {name}" for name, kind in zip(map(quoted, columns), types, strict=False)
+        )
+        return ViewStatement(names[0], f"SELECT {shown or '*'} FROM ({blank}{query}\n) AS `view`({named})", where)
     return ViewStatement(names[0], blank + query, where)
+
+
+def _parsed(spark: Any, text: str, where: Origin) -> Any:
+    """Return the plan of a statement. Where Spark does not parse a materialized view, it is read as a plain one, which
+    may have columns without types, and replace another."""
+    from pyspark.errors import ParseException
+
+    parse, failed = spark._jsparkSession.sessionState().sqlParser().parsePlan, None
+    for each in (text, _plain_view(spark, text)):
+        try:
+            if each is not None:
+                return parse(each)
+        except ParseException as error:
+            failed = error
+    first = str(failed).strip().splitlines()[0]
+    raise StatementError(f"Spark cannot parse the statement: {first}", where=_line(failed, where))
+
+
+def _plain_view(spark: Any, text: str) -> str | None:
+    """Return the statement of a materialized view as one of a plain view, every word in its place; None if it is
+    another statement."""
+    tokens = list(islice(tokens_of(spark, text), 5))
+    words = [token.getText().upper() for token in tokens]
+    if words[:1] != ["CREATE"] or ("MATERIALIZED", "VIEW") not in pairwise(words):
+        return None
+    dropped = ["MATERIALIZED", *(("OR", "REFRESH") if words[1:3] == ["OR", "REFRESH"] else ())]
+    for token, word in zip(tokens, words, strict=True):
+        if word in dropped:
+            start, end = token.getStartIndex(), token.getStopIndex() + 1
+            text = text[:start] + _blank(text[start:end]) + text[end:]
+    return text
 
 
 def _blank(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +15,9 @@ from flo.api.window_functions import WindowSpec
 from flo.sql import plan
 from flo.sql.aggregates import Aggregates, Computed, counted, packed, sum_type, unpacked
 from flo.sql.catalyst import UnsupportedQueryError
-from flo.sql.nodes import ZERO, Months, Node, cast
+from flo.sql.nodes import ZERO, Months, Node, cast, literal
+from flo.sql.registry import MONTHS, has_fixed_offset
+from flo.values.operators.over_functions import Bound
 
 RANKS = {
     "RowNumber": "row_number",
@@ -30,7 +33,7 @@ def add_windows(compiler: Any, stream: Any, relation: plan.Window) -> Any:
     windows = _Windows(relation)
     results = {each.column.column: windows.result(each.given) for each in relation.given}
     parts = {f"==part{place}": each for place, each in enumerate(relation.partition)}
-    keys, order = order_keys(relation.order)
+    keys, order = order_keys((*relation.order, *windows.bounds))
     found = compiler.extended(stream, {**windows.arguments, **parts, **keys})
     if windows.specs:
         found = found.over(partition_by=list(parts) or None, order_by=order).with_columns(**windows.specs)
@@ -66,7 +69,14 @@ class _Windows(Computed):
     def __init__(self, relation: plan.Window) -> None:
         super().__init__()
         self.order = relation.order
-        self.whole = Aggregates()
+        expressions = [node for each in relation.given for node in each.given.walk() if node.name == self.replaces]
+        self.zone = expressions[0].option("zone")
+        offsets = [each for node in expressions for each in node.option("frame")[1:]]
+        self.varies = len(self.order) == 1 and _varies(self.order[0].by.type, offsets, self.zone)
+        self.bounds: list[plan.Order] = []
+        """Bounds of ranges that are not at a fixed distance from a row: more columns of the order, which change none
+        of it, as they follow from the first."""
+        self.whole = Aggregates(merges=False)
         """Aggregates of whole partitions that have no frames."""
 
     def _computed(self, given: Node) -> Node:
@@ -97,9 +107,10 @@ class _Windows(Computed):
                 return Node("AverageResult", function.type, True, (total, count), function.options)
             case "Min" | "Max":
                 return self._framed(function.name.lower(), function.children[:1], where, frame, function.type)
-            case "NthValue" if not function.option("ignore_nulls"):
+            case "NthValue":
                 of, nth = function.children
-                spec = WindowSpec("nth_value", self._argument(of), (_constant(nth),), **self._frame(frame))
+                options = (_constant(nth), *((True,) if function.option("ignore_nulls") else ()))
+                spec = WindowSpec("nth_value", self._argument(of), options, **self._frame(frame))
                 return self._column(spec, function.type)
             case "First" | "Last":
                 of, name = function.children[0], function.name.lower()
@@ -109,13 +120,6 @@ class _Windows(Computed):
                 return self._column(spec, function.type)
         if given.children[0].name == "AggregateExpression" and frame[1:] == (None, None):
             return self.whole.result(given.children[0])
-        if function.option("ignore_nulls"):
-            raise UnsupportedQueryError(
-                function.name,
-                "Flo does not maintain it without nulls",
-                function.described,
-                ("first(x) IGNORE NULLS OVER (…)", "the first value that is not null"),
-            )
         raise UnsupportedQueryError(
             function.name,
             "Flo maintains this function of whole partitions, and not of frames",
@@ -126,16 +130,30 @@ class _Windows(Computed):
     def _frame(self, frame: tuple[str, Any, Any]) -> dict[str, tuple[Any, Any]]:
         """Return a frame by its mode. The offsets of a range of dates are days."""
         mode, *bounds = frame
-        if any(isinstance(each, Months) for each in bounds):
-            raise UnsupportedQueryError(
-                "WindowExpression",
-                "months differ in length, and Flo maintains frames of a fixed length",
-                "RANGE BETWEEN INTERVAL … MONTH …",
-                ("RANGE BETWEEN INTERVAL '30' DAY PRECEDING AND CURRENT ROW", "a frame of days"),
-            )
-        if mode == "range" and self.order and pa.types.is_date(self.order[0].by.type):
+        if mode == "range" and self.varies:
+            bounds = [self._bound(each) if each else each for each in bounds]
+        elif mode == "range" and self.order and pa.types.is_date(self.order[0].by.type):
             bounds = [datetime.timedelta(days=each) if isinstance(each, int) and each else each for each in bounds]
         return {mode: (bounds[0], bounds[1])}
+
+    def _bound(self, offset: Any) -> Bound:
+        """Return a bound as a column, computed as Spark does it."""
+        by, down = self.order[0].by, self.order[0].descending
+        zone: tuple[tuple[str, Any], ...] = (("zone", self.zone),)
+        if isinstance(offset, Months):
+            name = "DateAddYMInterval" if pa.types.is_date(by.type) else "TimestampAddYMInterval"
+            step = literal(Months(-offset.months) if down else offset, MONTHS)
+        elif pa.types.is_date(by.type):
+            days = offset.days if isinstance(offset, datetime.timedelta) else offset
+            name, step, zone = "DateAdd", literal(-days if down else days, pa.int32()), ()
+        elif isinstance(offset, datetime.timedelta):
+            name, step = "TimestampAddInterval", literal(-offset if down else offset, pa.duration("us"))
+        else:
+            name, step, zone = "Add", literal(-offset if down else offset, by.type), (("mode", "ANSI"),)
+        bound = replace(self.order[0], by=Node(name, by.type, by.nullable, (by, step), zone))
+        if bound not in self.bounds:
+            self.bounds.append(bound)
+        return Bound(1 + self.bounds.index(bound))
 
     def _neighbour(self, function: Node) -> Node:
         """lag and lead. Where there is no such row, the result is the default value of this row."""
@@ -144,6 +162,8 @@ class _Windows(Computed):
         if steps < 0:
             steps, backwards = -steps, not backwards
         kind = "lag" if backwards else "lead"
+        if function.option("ignore_nulls") and not steps:
+            return of
         if function.option("ignore_nulls"):
             found = self._neighbour_without_nulls(function, steps, backwards)
             return found if _is_null(default) else _or_default(found, found, default)
@@ -156,15 +176,12 @@ class _Windows(Computed):
 
     def _neighbour_without_nulls(self, function: Node, steps: int, backwards: bool) -> Node:
         of = function.children[0]
-        if steps != 1:
-            raise UnsupportedQueryError(
-                function.name,
-                "without nulls, Flo maintains the neighbour that is one step away",
-                function.described,
-                ("lag(x) IGNORE NULLS OVER (…)", "the last value that is not null, before the row"),
-            )
         frame = ("rows", None, -1) if backwards else ("rows", 1, None)
-        return self._framed("last" if backwards else "first", [of], None, frame, function.type)
+        if steps == 1:
+            return self._framed("last" if backwards else "first", [of], None, frame, function.type)
+        options = (-steps if backwards else steps, True)
+        spec = WindowSpec("nth_value", self._argument(of), options, **self._frame(frame))
+        return self._column(spec, function.type)
 
     def _framed(
         self,
@@ -178,6 +195,19 @@ class _Windows(Computed):
     ) -> Node:
         names = tuple(map(self._argument, arguments))
         return self._column(AggregateSpec(kind, names, where, **self._frame(frame)), result, nullable=nullable)
+
+
+def _varies(kind: pa.DataType, offsets: list[Any], zone: str) -> bool:
+    """Return whether a bound is at different distances from different rows: months and the zone's days differ in
+    length, and floats of 32 bits are rounded."""
+    day = datetime.timedelta(days=1)
+    zoned = pa.types.is_timestamp(kind) and kind.tz is not None and not has_fixed_offset(zone)
+    return any(
+        (pa.types.is_float32(kind) and isinstance(each, float))
+        or isinstance(each, Months)
+        or (zoned and isinstance(each, datetime.timedelta) and abs(each) >= day)
+        for each in offsets
+    )
 
 
 def _or_default(there: Node, found: Node, default: Node) -> Node:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from flo.core.errors import PACKAGE, Origin, brief, is_users
+from flo.core.errors import PACKAGE, Origin, Pickled, brief, is_users
 from flo.values.operators.shapes import is_immutable
 
 INTERVAL = 0.05
@@ -29,7 +29,7 @@ IDLE_FACTOR = 4
 """A thread may be idle this many times as long as it may work."""
 
 
-class TimeUp(BaseException):
+class TimeUp(Pickled, BaseException):
     """A call reached its time limit. Not an `Exception`, so that the function's own handlers do not catch it."""
 
     def __init__(self, seconds: float = 0.0, where: Origin | None = None, waited: bool = False) -> None:

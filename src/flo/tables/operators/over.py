@@ -270,12 +270,12 @@ class OverTables(OnTables[Over]):
         like, of = self.like, self.inputs[0]
         peers = _peers(changed, order, like.peers)
         reads = [self._read(function, changed.table) for function in like.functions]
-        value = one_chunk(changed.table[order.columns[like.peers - 1]]) if like.peers else None
+        values = tuple(one_chunk(changed.table[name]) for name in order.columns[: like.peers])
         down = order.directions[like.peers - 1] if like.peers else False
         apart = any(function.by_position for function in like.functions)
         sides = []
         for weights in (changed.was, changed.now):
-            units = _units(changed, weights, peers, value, down, apart)
+            units = _units(changed, weights, peers, values, down, apart)
             found = [
                 frames.results(function, read, units, number, self._arrow(number))
                 for number, (function, read) in enumerate(zip(like.functions, reads, strict=True))
@@ -390,7 +390,7 @@ def _peers(changed: Changed, order: OverOrder, count: int) -> Indices:
 
 
 def _units(
-    changed: Changed, weights: Indices, peers: Indices, value: pa.Array | None, down: bool, apart: bool
+    changed: Changed, weights: Indices, peers: Indices, values: tuple[pa.Array, ...], down: bool, apart: bool
 ) -> Units:
     """The rows that stand there with these weights, each for itself if `apart`."""
     rows = np.flatnonzero(weights)
@@ -402,7 +402,7 @@ def _units(
     groups = peers[rows]
     dense = np.zeros(len(rows), np.int64)
     dense[1:] = np.cumsum(groups[1:] != groups[:-1])
-    return Units(rows, weights, changed.stretches[rows], dense, changed.before, value, down)
+    return Units(rows, weights, changed.stretches[rows], dense, changed.before, values, down)
 
 
 def _different(

@@ -7,6 +7,7 @@ with a weight, or once for each time it stands there if its results may differ.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -59,8 +60,8 @@ class Units:
     peers: Indices
     """The number of the group of peers of each unit, not descending. No group is in two stretches."""
     before: Before
-    order: pa.Array | None = None
-    """For each row, the value that the offset of a range is added to."""
+    order: tuple[pa.Array, ...] = ()
+    """For each row, the values of the columns of the order: the offset of a range is added to the last."""
     descending: bool = False
 
     @property
@@ -103,6 +104,9 @@ class Units:
         if mode == "rows":
             begins = low if start is None else np.clip(self.each + start, low, high)
             ends = high if end is None else np.clip(self.each + end + 1, low, high)
+        elif mode == "bounds":
+            begins = low if start is None else self._at_bound(start, 0)
+            ends = high if end is None else self._at_bound(end, 1)
         else:
             begins = low if start is None else self._at(start, 0)
             ends = high if end is None else self._at(end, 1)
@@ -112,14 +116,28 @@ class Units:
         """Returns where a range begins (side 0) or ends (side 1): at the peers, or at an offset from the value."""
         if not offset:
             return self.peer_bounds[side]
-        assert self.order is not None
-        values = self.order.take(pa.array(self.rows))
+        offset = -offset if self.descending else offset
+        return self._searched(self.order[-1], side, lambda values, there: _moved(values, offset))
+
+    def _at_bound(self, place: int, side: int) -> Indices:
+        """Returns where a range begins or ends whose bound is a column of the order: never before that of a row
+        before, as a frame slides."""
+        if not place:
+            return self.peer_bounds[side]
+        bounds = self.order[place].take(pa.array(self.rows))
+        found = self._searched(self.order[0], side, lambda values, there: _ranked(values, bounds.take(pa.array(there))))
+        return np.maximum.accumulate(found)
+
+    def _searched(
+        self, order: pa.Array, side: int, ranks: Callable[[pa.Array, Indices], tuple[Numbers, Numbers]]
+    ) -> Indices:
+        """Returns where bounds are among the values of the order: `ranks` has both for rows that have a value."""
+        values = order.take(pa.array(self.rows))
         there = np.flatnonzero(np.asarray(values.is_valid()))
         found = self.peer_bounds[side].copy()
         if not len(there):
             return found
-        values = values.drop_null()
-        now, moved = _moved(values, -offset if self.descending else offset)
+        now, moved = ranks(values.drop_null(), there)
         stretches = self.stretches[there].astype(np.uint64)
         span = np.uint64(max(int(now.max()), int(moved.max())) + 1)
         if self.descending:
@@ -160,6 +178,12 @@ def _moved(values: pa.Array, offset: Any) -> tuple[Numbers, Numbers]:
     return ranks[:count], ranks[count:]
 
 
+def _ranked(values: pa.Array, bounds: pa.Array) -> tuple[Numbers, Numbers]:
+    """Ranks of values and of bounds, in one order."""
+    ranks = np.unique(own_numbers(pa.concat_arrays([values, bounds])), return_inverse=True)[1].astype(np.uint64)
+    return ranks[: len(values)], ranks[len(values) :]
+
+
 def _added(numbers: Indices, step: int) -> npt.NDArray[Any]:
     """The numbers, and the numbers plus a step."""
     limits = np.iinfo(np.int64)
@@ -188,6 +212,8 @@ def results(function: WindowFunction, read: Read | None, units: Units, number: i
     if function.kind in ("lag", "lead"):
         return _neighbour(function, read, units)
     begins, ends = units.frames(function.frame)
+    if function.options[1:] == (True,):  # nth_value that skips nulls
+        return _taken(read, units, *_nth(read.counts[units.rows], begins, ends, function.options[0]))
     if function.kind in ("first_value", "last_value", "nth_value"):
         places = ends - 1 if function.kind == "last_value" else begins + (*function.options, 1)[0] - 1
         return _taken(read, units, places, (begins <= places) & (places < ends))
@@ -258,6 +284,15 @@ def _nearest(counts: Flags, begins: Indices, ends: Indices, first: bool) -> tupl
         return found, found < ends
     found = np.append(np.maximum.accumulate(np.where(counts, every, -1)), -1)[ends - 1]
     return found, (found >= begins) & (ends > begins)
+
+
+def _nth(counts: Flags, begins: Indices, ends: Indices, nth: int) -> tuple[Indices, Flags]:
+    """The n-th unit of each frame that counts, from the end if n is negative, and whether there is one."""
+    counted = np.flatnonzero(counts)
+    before = np.searchsorted(counted, begins if nth > 0 else ends) + (nth - 1 if nth > 0 else nth)
+    inside = (before >= 0) & (before < len(counted))
+    found = np.append(counted, 0)[np.where(inside, before, len(counted))]
+    return found, inside & (begins <= found) & (found < ends)
 
 
 def _extreme(

@@ -212,15 +212,16 @@ def shifted(values: pa.Array, offset: Any) -> pa.Array | None:
     """The values plus an offset, or a little further; None if the type has no such values."""
     kind = values.type
     if pa.types.is_floating(kind):
-        moved = np.asarray(values.cast(pa.float64()).fill_null(0.0)) + float(offset)
+        with np.errstate(over="ignore"):
+            moved = np.asarray(values.cast(pa.float64()).fill_null(0.0)) + float(offset)
+            moved = moved.astype(kind.to_pandas_dtype())
         for _ in range(4):  # sums are rounded
-            moved = np.nextafter(moved, np.copysign(np.inf, float(offset)))
+            moved = np.nextafter(moved, np.copysign(np.inf, float(offset)).astype(moved.dtype))
         return pa.array(moved, kind, mask=np.asarray(values.is_null()))
-    if pa.types.is_decimal(kind):
+    if pa.types.is_decimal(kind) or pa.types.is_uint64(kind):
         return None
-    bits = 32 if kind.bit_width == 32 else 64
-    limits = np.iinfo(np.int32 if bits == 32 else np.int64)
-    width = pa.int32() if bits == 32 and not pa.types.is_integer(kind) else pa.int64()
+    limits = np.iinfo(f"{'u' * pa.types.is_unsigned_integer(kind)}int{kind.bit_width}")
+    width = pa.int32() if kind.bit_width == 32 and not pa.types.is_integer(kind) else pa.int64()
     whole = np.asarray(values.cast(width).fill_null(0)).astype(np.int64)
     step = in_units(offset, kind)
     if abs(step) > limits.max:

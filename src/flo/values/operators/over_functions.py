@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from functools import total_ordering
+from itertools import accumulate
 from types import UnionType
 from typing import Any, NamedTuple, Optional, TypeAlias, Union, get_args, get_origin
 
@@ -22,7 +23,9 @@ from flo.values.operators.zset_ranking import comparable
 
 Of: TypeAlias = Callable[[Any], Any] | None
 Frame: TypeAlias = tuple[str, Any, Any]
-"""("rows" | "range", from, to): None is unbounded, 0 the current row (of a range: its peers), negative is before it."""
+"""("rows" | "range", from, to): None is unbounded, 0 the current row (of a range: its peers), negative is before it.
+
+("bounds", from, to) is a range whose bounds are columns of the order behind the first, by their places."""
 WHOLE: Frame = ("range", None, None)
 
 NUMBERING = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile")
@@ -36,6 +39,12 @@ POSITIONS = ("first_value", "last_value", "nth_value")
 _EXACTLY = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
 
+class Bound(NamedTuple):
+    """A bound of a range that is not a fixed distance: the place of the column of the order that has it."""
+
+    place: int
+
+
 @dataclass(frozen=True)
 class WindowFunction(Lowerable):
     """A window function: its kind, the value it reads of a row, which rows it reads, its options and its frame."""
@@ -44,7 +53,8 @@ class WindowFunction(Lowerable):
     of: Of = None
     where: Of = None
     options: tuple[Any, ...] = ()
-    """`ntile`: the number of buckets; `lag`, `lead`: the distance and the default; `nth_value`: n."""
+    """`ntile`: the number of buckets; `lag`, `lead`: the distance and the default; `nth_value`: n, from the end if it
+    is negative, and whether nulls are skipped."""
     frame: Frame = WHOLE
 
     @property
@@ -122,8 +132,10 @@ def _or_none(kind: Any) -> Any:
 
 
 def holds_itself(frame: Frame) -> bool:
-    """Return whether every row is in its own frame."""
-    _, start, end = frame
+    """Return whether every row is in its own frame, as far as is known."""
+    mode, start, end = frame
+    if mode == "bounds":
+        return not start and not end
     return not (_sign(start) > 0 or _sign(end) < 0)
 
 
@@ -165,6 +177,12 @@ class Partition(NamedTuple):
                 [count if end is None else min(count, place + end + 1) for place in places],
             )
         starts, ends = self.peers()
+        if mode == "bounds":
+            ranges = _Ranges(self, starts, ends, 0)
+            return (
+                [0] * count if start is None else ranges.searched(start, bisect_left, 0) if start else starts,
+                [count] * count if end is None else ranges.searched(end, bisect_right, 1) if end else ends,
+            )
         shifted = None if _sign(start) == _sign(end) == 0 else _Ranges(self, starts, ends)
         return (
             [0] * count if start is None else shifted.begins(start) if shifted and _sign(start) else starts,
@@ -175,8 +193,8 @@ class Partition(NamedTuple):
 class _Ranges:
     """The values of one order column, to find how far an offset reaches."""
 
-    def __init__(self, rows: Partition, starts: list[int], ends: list[int]) -> None:
-        self.values, self.down = [key[-1] for key in rows.keys], rows.descending
+    def __init__(self, rows: Partition, starts: list[int], ends: list[int], place: int = -1) -> None:
+        self.keys, self.values, self.down = rows.keys, [key[place] for key in rows.keys], rows.descending
         self.peers = starts, ends
         there = [place for place, value in enumerate(self.values) if value is not None]
         self.span = (there[0], there[-1] + 1) if there else (0, 0)
@@ -192,6 +210,15 @@ class _Ranges:
     def ends(self, offset: Any) -> list[int]:
         """Return the row behind the last that is at this offset from each row or earlier."""
         return self._searched(offset, bisect_right, 1)
+
+    def searched(self, place: int, search: Any, side: int) -> list[int]:
+        """Return where a bound that is a column of the order is among the values: never before that of a row before,
+        as a frame slides."""
+        found = (
+            self.peers[side][row] if value is None else search(self.ordered, self._place(key[place]), *self.span)
+            for row, (value, key) in enumerate(zip(self.values, self.keys, strict=True))
+        )
+        return list(accumulate(found, max))
 
     def _searched(self, offset: Any, search: Any, side: int) -> list[int]:
         low, high = self.span
@@ -242,8 +269,20 @@ def _shifted(values: list[Any], distance: int, default: Any) -> list[Any]:
     return [values[at] if 0 <= (at := place + distance) < count else default for place in range(count)]
 
 
-def _at(values: list[Any], starts: Sequence[int], ends: Sequence[int], kind: str, nth: int = 1) -> list[Any]:
+def _at(
+    values: list[Any], starts: Sequence[int], ends: Sequence[int], kind: str, nth: int = 1, skips: bool = False
+) -> list[Any]:
     """Return the value of the first, the last or the n-th row of each frame; None if there is none."""
+    if skips:
+        present = [place for place, value in enumerate(values) if value is not None]
+        bounds = list(zip(starts, ends, strict=True))
+        nths = [
+            bisect_left(present, start) + nth - 1 if nth > 0 else bisect_left(present, end) + nth
+            for start, end in bounds
+        ]
+        places = [present[each] if 0 <= each < len(present) else -1 for each in nths]
+        pairs = zip(places, bounds, strict=True)
+        return [values[place] if start <= place < end else None for place, (start, end) in pairs]
     found = []
     for start, end in zip(starts, ends, strict=True):
         at = end - 1 if kind == "last_value" else start + nth - 1

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from flo.core.collection import FormedValue, Value
-from flo.core.errors import brief
+from flo.core.errors import Pickled, brief
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput
 from flo.core.nested import NestedValue
 from flo.core.operator import Values, concat_all
@@ -42,7 +42,7 @@ class Move:
 
 
 @dataclass
-class BrokenStep(Exception):
+class BrokenStep(Pickled, Exception):
     """A step that breaks a law of single steps."""
 
     role: str

@@ -9,7 +9,7 @@ from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
 from flo.core.elements import belongs, type_name
-from flo.core.errors import FloError, FunctionError, Origin, brief
+from flo.core.errors import FloError, FunctionError, Origin, Pickled, brief
 from flo.values.operators.shapes import is_immutable
 from flo.verify import laws
 from flo.verify.data.given import common_kind, holds_floats
@@ -143,7 +143,7 @@ def find_violation(equation: Equation, values: tuple[Any, ...]) -> Violation | N
     return None if are_equal(*results) else Violation(equation, values, (results[0], results[1]))
 
 
-class Raised(Exception):
+class Raised(Pickled, Exception):
     """A function raised on these values."""
 
     def __init__(self, error: BaseException, values: tuple[Any, ...]) -> None:
