@@ -91,10 +91,3 @@ def final_without_a_clock():
     clock = flow.input("clicks", flo.Sequence[Click]).clock("second")
     minutes = clock.rows.to_zset().tumble(60, "second").group_by("window_end").agg(n=flo.count())
     minutes.final()
-
-
-def window_of_a_time_that_is_not_a_number():
-    flow = flo.Flow("clicks")
-    readings = flow.input("readings", flo.Sequence[tuple[int, float]])
-    flow.output("windows", readings.window(10))
-    flow.run(readings=[(1, 0.5), (2, float("nan"))])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -65,9 +66,7 @@ def test_windows(bounded, time, interval, times, data):
     agree(Window(interval), types, data.draw(arrivals(st.tuples(VALUES[kind], times))))
 
 
-@pytest.mark.parametrize(
-    ("element", "interval"), [(tuple[int, int], -1), (tuple[int, int | None], 1), (tuple[int, datetime], 3)]
-)
+@pytest.mark.parametrize(("element", "interval"), [(tuple[int, int | None], 1), (tuple[int, Decimal], 3)])
 def test_windows_that_stay_values(element, interval):
     assert not forms(on_tables(Window(interval), (StreamType(Sequence(element), True),))[0])
 

@@ -15,7 +15,7 @@ from flo.core.operator import Bound, Deltas, Operator, expect_bounded, expect_co
 from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.type_relations import alternatives, resolve_type, tuple_parts
-from flo.values.event_time import expect_duration, expect_times, offset_of, origin_of, time_types
+from flo.values.event_time import expect_duration, expect_times, time_types
 from flo.values.keyed import Keyed
 from flo.values.operators.shapes import ElementKind, Unary, copy_if_mutable, expect_declared, is_immutable
 from flo.values.partitioned import Partitioned
@@ -323,7 +323,6 @@ class Window(Cut):
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         opened, closed = self.opened, []
         for unit in units:
-            offset_of(unit[1], origin_of(unit[1]))  # raises if it is not a time
             if opened and self._beyond(opened, unit):
                 closed.append((self._emitted(opened),))
                 opened = Elements([unit])
