@@ -63,6 +63,19 @@ def tumbling(p: Program) -> None:
 
 
 @FAMILY.program
+def limit_ahead(p: Program) -> None:
+    """Rows in the far future make no row late; three in a row, close to each other, are believed."""
+    rows = p.input(Events, events(3, 999, 998), events(8, 999, 12, 25), events(100, 103, 5, 101, 110, 106, 131))
+    limited = rows.limit_ahead("at", 20, believe=3)
+    p.expect(limited, events(3), events(3, 8, 12, 25), events(3, 8, 12, 25, 5, 106))
+    p.expect(limited.ahead, events(999, 998), events(999, 998, 999), events(999, 998, 999, 100, 103, 101, 110, 131))
+    p.expect(limited.tumbling(10, "at"), [], [events(3, 8), events(12)], [events(3, 8), events(12), events(25)])
+    clock = limited.clock("at", 5)
+    p.expect(clock, -2, 20, 101)
+    p.expect(clock.late, [], [], events(5))
+
+
+@FAMILY.program
 def windows_that_follow_a_clock(p: Program) -> None:
     """An element is late if it is behind the clock, and a window closes when the clock is at its end."""
     clock = p.input(Events, events(3, 12, 8), events(14, 15, 9), events(31, 16)).clock("at", 5)

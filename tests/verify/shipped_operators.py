@@ -20,6 +20,7 @@ from flo.values.lattice_structures import SetUnion
 from flo.values.lvar import LVar
 from flo.values.operators import group_aggregates, moments, zset_asof, zset_joins, zsets
 from flo.values.operators.active_clocks import ActiveClock
+from flo.values.operators.ahead import LimitAhead
 from flo.values.operators.bags import BagJoin, BagUnion, Count, Distinct, FoldUnordered, Sort, Sum
 from flo.values.operators.clocks import ClockOf, MinClock
 from flo.values.operators.elementwise import Filter, FlatMap, Map
@@ -212,6 +213,7 @@ WINDOWS = [
     *each(Sliding(2, 1, itself, lateness=1), PARTS, examples=TWO),
     *each(Session(1, itself, bounds=True), PARTS, examples=TWO),
     *each(ClockOf(when, 1), PAIRS),
+    *each(LimitAhead(when, 1, believe=2), PAIRS),
     *each(ClockOf(itself), PARTS, examples=TWO),
     *both(MinClock(), MAX),
 ]

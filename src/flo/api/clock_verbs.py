@@ -13,6 +13,7 @@ from flo.core.errors import Origin, ScopeError, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
 from flo.values.event_time import Duration
 from flo.values.operators.active_clocks import ActiveClock
+from flo.values.operators.ahead import LimitAhead
 from flo.values.operators.bags import BagUnion
 from flo.values.operators.clocks import ClockOf, MinClock
 from flo.values.operators.elementwise import Filter
@@ -23,7 +24,7 @@ from flo.values.sequence import Sequence
 from flo.values.weighted import Bag
 
 if TYPE_CHECKING:
-    from flo.api.stream import Clock
+    from flo.api.stream import Clock, Limited
 
 T = TypeVar("T")
 B = TypeVar("B", bound=Unbounded)
@@ -87,6 +88,41 @@ class ClockVerbs(StreamBase[C_co, B_co]):
         vertex.outputs = (made, rows, late)
         rows.name, late.name = f"{clock.name}.rows", clock.name
         return made
+
+    @overload
+    def limit_ahead(
+        self: ClockVerbs[Sequence[T], B], time: Asked[T], most: Any, *, believe: int = 10
+    ) -> Limited[Sequence[T], B]: ...
+    @overload
+    def limit_ahead(
+        self: ClockVerbs[Partitioned[T], B], time: Asked[T], most: Any, *, believe: int = 10
+    ) -> Limited[Partitioned[T], B]: ...
+    @explain_call(most='limit_ahead("at", 60)', time='limit_ahead("at", 60)')
+    def limit_ahead(self, time: Any, most: Any, *, believe: int = 10) -> Any:
+        """Keep the rows whose time is at most `most` after the largest time of the rows kept before; in a partitioned
+        stream, before it in its partition. The others are in `.ahead`. So one row with a wrong time in the future does
+        not make all later rows late.
+
+        The first row is kept. After a gap in the data, `believe` rows ahead, one after the other, each at most `most`
+        from the one before, are believed: the last of them is kept, and so are the rows after it.
+        """
+        from flo.api.stream import Limited  # here, because it is a stream and has the verbs of this module
+
+        if isinstance(self.collection, Partitioned):
+
+            def body(rows: Any) -> Any:
+                limited = rows.limit_ahead(time, most, believe=believe)
+                return limited, limited.ahead
+
+            kept, ahead = self.per_key(body)  # type: ignore[attr-defined]
+        else:
+            function = expect_time("limit_ahead", time, self, most=most)
+            kept, ahead = self.scope.apply(LimitAhead(function, most, believe), self, verb="limit_ahead")  # type: ignore[arg-type]
+        result: Any = Limited(kept.scope, kept.type, kept.name, kept.origin, kept.source)
+        vertex = kept.source
+        result.assigned, result.ahead = kept.assigned, ahead
+        vertex.outputs, vertex.late = (result, ahead), ahead
+        return result
 
 
 def _as_clock(stream: Any) -> Any:

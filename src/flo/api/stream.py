@@ -65,6 +65,13 @@ class Clock(Stream[LVar[Max[Any]], B_co], Generic[C_co, B_co]):
     """The elements that came behind the clock. If nothing reads them, a run puts them in `result.late`."""
 
 
+class Limited(Stream[C_co, B_co], Generic[C_co, B_co]):
+    """Rows whose times do not jump ahead of the rows before them."""
+
+    ahead: Stream[C_co, B_co]
+    """The rows that do. If nothing reads them, a run puts them in `result.late`."""
+
+
 class Windowed(Stream[Nested[Sequence[T_co]], B_co], Generic[T_co, B_co]):
     """Windows as inner streams. `late` is the side output of late elements. If nothing reads it, a run puts them in
     `result.late`."""

@@ -1,0 +1,72 @@
+"""Rows whose event time jumps ahead of the rows before them: one such row would make all rows after it late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from flo.core.errors import OrderError, TypeMismatch
+from flo.core.operator import Bound, Deltas, Operator, expect_collection
+from flo.core.stream_type import StreamTypes
+from flo.values.event_time import expect_durations, is_positive_duration, offset_of, origin_of
+from flo.values.operators.clocks import ORDERED
+from flo.values.operators.shapes import ElementKind, Unary, expect_declared
+from flo.values.sequence import Sequence, SequenceValue
+
+
+@final
+@dataclass(frozen=True)
+class LimitAhead(Unary):
+    """limit_ahead(time, most, believe): (S<T>, X) ↪ (S<T>, X), (S<T>, X): the elements whose time is at most `most`
+    after the largest time of those kept before, and the elements that are ahead.
+
+    `believe` elements ahead, one after the other, each at most `most` from the one before, are a gap in the data: the
+    last of them is kept, and is the largest time. `run` has how many there are, and the time of the last one.
+    """
+
+    time: Callable[[Any], Any]
+    most: Any
+    believe: int = 10
+    origin: Any = None
+    latest: Any = None
+    run: tuple[int, Any] = (0, None)
+
+    name = "limit_ahead"
+    keeps = Bound.VALUE
+    signature = "(Sequence[T], X) -> (Sequence[T], X), (Sequence[T], X)"
+    arity = (1, 2)
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_collection(self, inputs[0], Sequence, error=OrderError, instead=ORDERED)
+        if not is_positive_duration(self.most):
+            raise TypeMismatch(f"`most` of `limit_ahead` must be a duration above 0; got {self.most!r}")
+        if not isinstance(self.believe, int) or isinstance(self.believe, bool) or self.believe < 2:
+            raise TypeMismatch(f"`believe` of `limit_ahead` must be an integer ≥ 2; got {self.believe!r}")
+        return inputs[0], inputs[0]
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        origin, latest, (count, last) = self.origin, self.latest, self.run
+        kept: list[Any] = []
+        ahead: list[Any] = []
+        for unit in units:
+            moment = self.time(unit)
+            expect_declared(self.time, [moment])
+            if origin is None:
+                origin = origin_of(moment)
+                expect_durations(moment, most=self.most)
+            offset = offset_of(moment, origin)
+            if latest is not None and offset - latest > self.most:
+                is_near = last is not None and abs(offset - last) <= self.most
+                count, last = count + 1 if is_near else 1, offset
+                if count < self.believe:
+                    ahead.append(unit)
+                    continue
+            latest = offset if latest is None else max(latest, offset)
+            count, last = 0, None
+            kept.append(unit)
+        after = replace(self, origin=origin, latest=latest, run=(count, last))
+        return after, (SequenceValue.of(kept) if kept else None, SequenceValue.of(ahead) if ahead else None)
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        return self, (source.terminator(), source.terminator())
