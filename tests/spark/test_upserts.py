@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import sqlite3
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -21,6 +22,7 @@ from flo.spark import SparkSink, Upsert
 from flo.spark.driver.keyed_output import KeyedOutput
 from flo.spark.driver.output_changes import OutputChanges
 from flo.spark.driver.upsert_tables import merge_statement
+from flo.spark.driver.upsert_topics import _json
 from flo.spark.driver.upserts import KINDS
 from flo.spark.tasks.latest_rows import LatestRows
 from flo.spark.tasks.output_files import PARTS, Output
@@ -361,3 +363,13 @@ def test_a_view_of_sql_is_upserted(spark: Any, tmp_path: Path) -> None:
     )
     start(Upsert("sqlite", "totals", {"uri": uri}))
     assert sqlite3.connect(uri).execute("SELECT * FROM totals").fetchall() == [("a", 5)]
+
+
+def test_times_in_messages_have_all_their_digits(spark: Any) -> None:
+    times = "timestamp '2026-03-29 01:02:03.000001Z' AS at, timestamp_ntz '2026-03-29 01:02:03.000002' AS plain"
+    (row,) = spark.sql(f"SELECT {times}").select(_json(["at", "plain"]).alias("value")).collect()
+    found = json.loads(row.value)
+    assert datetime.datetime.fromisoformat(found["at"]) == datetime.datetime(
+        2026, 3, 29, 1, 2, 3, 1, tzinfo=datetime.UTC
+    )
+    assert found["plain"] == "2026-03-29T01:02:03.000002"

@@ -151,8 +151,16 @@ def is_message(rows: KeyedOutput) -> bool:
     return plain and rows.key == (KEY,) and set(rows.schema.names) == {KEY, VALUE}
 
 
+JSON = {
+    "ignoreNullFields": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+"""How rows are written: with all digits of a time. Spark's default has milliseconds, which makes keys equal."""
+
+
 def _json(columns: Iterable[str]) -> Column:
-    return sf.to_json(sf.struct(*(sf.col(quoted(name)) for name in columns)), {"ignoreNullFields": "false"})
+    return sf.to_json(sf.struct(*(sf.col(quoted(name)) for name in columns)), JSON)
 
 
 def _header(name: str, value: str) -> Column:
