@@ -166,9 +166,9 @@ def _later(times: Times, duration: Any) -> pa.Array:
 def are_apart(later: npt.NDArray[Any], earlier: npt.NDArray[Any], gap: Any) -> Flags:
     """Return which times, as numbers, are after others and at least so much behind them. The gap is `counted`."""
     if later.dtype == np.float64:
-        return (later > earlier) & (later >= earlier + gap)  # type: ignore[no-any-return]
+        return np.asarray((later > earlier) & (later >= earlier + gap))
     between = later.astype(np.uint64) - earlier.astype(np.uint64)  # exact, if it is not negative
-    return (later > earlier) & (between >= np.uint64(gap))  # type: ignore[no-any-return]
+    return np.asarray((later > earlier) & (between >= np.uint64(gap)))
 
 
 def session_bounds(

@@ -124,10 +124,10 @@ class SessionTables(OnTables[SessionColumns]):
                 low, high = trace.ties(place, owners, times)
                 parts.append(take_rows(run.table, np.unique(expand_ranges(low, high - low))))
                 kinds.append(np.full(parts[-1].num_rows, kind))
-        table, kind = pa.concat_tables([part.select([*names, WEIGHT]) for part in parts]), np.concatenate(kinds)
+        table, kind_of = pa.concat_tables([part.select([*names, WEIGHT]) for part in parts]), np.concatenate(kinds)
         equal, firsts = group_equal_rows(table.select(names).combine_chunks())
         every = numbers_in(table, WEIGHT)[equal]
-        new, there, owing = (sum_ranges(np.where(kind[equal] == each, every, 0), firsts) for each in (0, 1, 2))
+        new, there, owing = (sum_ranges(np.where(kind_of[equal] == each, every, 0), firsts) for each in (0, 1, 2))
         sums = add_checked(add_checked(there, new), owing)
         row = np.empty(len(equal), np.int64)
         row[equal] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(equal)))
@@ -155,11 +155,11 @@ class SessionTables(OnTables[SessionColumns]):
         chosen = np.concatenate([gone, come])
         weights = numbers_in(rows, WEIGHT)
         rows = with_weights(take_rows(rows, chosen), np.concatenate([-weights[gone], weights[come]]))
-        bounds = (
+        first, last = (
             np.concatenate([old[owner[gone]], new[owner[come]]]) for old, new in ((old_first, first), (old_last, last))
         )
-        kind = layout_of(self.outputs[0]).cells[-1].arrow
-        return self._with_bounds(rows, session_bounds(*bounds, self.like.gap, kind))
+        bound = layout_of(self.outputs[0]).cells[-1].arrow
+        return self._with_bounds(rows, session_bounds(first, last, self.like.gap, bound))
 
     def _with_bounds(self, rows: pa.Table, bounds: tuple[pa.Array, pa.Array] | None) -> pa.Table:
         """The output rows: those of the input with their bounds, or null."""

@@ -52,9 +52,11 @@ class SessionColumns(Unary):
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         element = expect_zset(self, inputs[0])
+        if self.into is not None:
+            return (StreamType(ZSet(returned_type(self.into)), inputs[0].bounded),)
         time = element if self.time is None else returned_type(self.time)
-        made = tuple[element, time, time] if self.into is None else returned_type(self.into)
-        return (StreamType(ZSet(made), inputs[0].bounded),)
+        parts = (element, time, time)
+        return (StreamType(ZSet(tuple[parts]), inputs[0].bounded),)  # type: ignore[valid-type]
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         evaluate_ahead(self.time, [row for row, _ in units])
