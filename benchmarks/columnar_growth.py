@@ -21,8 +21,8 @@ from flo.tables.state.trace import Trace
 
 SMALL, LARGE, DELTA, DELTAS = 1_000_000, 10_000_000, 100_000, 9
 GROUPS = 10_000
-"""Of min, max and top-k: the same at both sizes, so that what grows is the group."""
-COUNT, EMPTY, PART = 10, 50, 1_000_000
+"""Of min, max, top-k and sessions: the same at both sizes, so that what grows is the group."""
+COUNT, GAP, EMPTY, PART = 10, 1 << 20, 50, 1_000_000
 Frames = Callable[[pl.DataFrame], pl.DataFrame]
 
 
@@ -62,6 +62,14 @@ def _top(rows: pl.DataFrame) -> pl.DataFrame:
     return _one(each.sort("v", descending=True).group_by("k", maintain_order=True).head(COUNT))
 
 
+def _sessions(rows: pl.DataFrame) -> pl.DataFrame:
+    far = (pl.col("v") - pl.col("v").shift(1).over("k") >= GAP).fill_null(True)
+    number = pl.col("number")
+    bounds = pl.col("v").min().over(number).alias("window_start"), pl.col("v").max().over(number) + GAP
+    each = rows.sort("k", "v").with_columns(far.cum_sum().alias("number"))
+    return each.select("k", "v", bounds[0], bounds[1].alias("window_end"), WEIGHTS)
+
+
 OPERATORS = [
     Operator("join", lambda rows, other: rows.join(other, "k", "k", {"k": "k", "v": "v", "w": "v_right"}), None),
     Operator(
@@ -73,6 +81,7 @@ OPERATORS = [
     Operator("max", lambda rows, _: rows.group_by("k").agg(v=flo.max("v")), _by_group(pl.col("v").max()), grouped=True),
     Operator("distinct", lambda rows, _: rows.distinct(), _one),
     Operator(f"top {COUNT}", lambda rows, _: rows.top(COUNT, "v", "k"), _top, grouped=True),
+    Operator("session", lambda rows, _: rows.session(GAP, "v", by="k"), _sessions, grouped=True),
 ]
 
 

@@ -208,6 +208,8 @@ OF_ZSETS = [
     Case("from_zset_tables", lambda sales: sales.to_set(), True),
     Case("form_of_every_key", per_key(lambda some: some.map("price").distinct())),
     Case("form_of_every_key", per_key(lambda some: some.over(None, "price").with_columns(n=flo.rank()))),
+    Case("session_tables", lambda sales: sales.session(3, "price", by=nw.col("price") % 7)),
+    Case("form_of_every_key", per_key(lambda some: some.session(3, "price"))),
 ]
 OF_SETS = [
     Case("new_tables", lambda sales: sales.to_zset()),
@@ -275,7 +277,7 @@ def test_what_every_operator_keeps_by_key_is_cut(tmp_path: Path, kind: Any, case
         query.turn({"sales": rows}, ends=shards is None)
         found = query.values()
         if not case.bounded or shards is None:
-            assert found == dict(program().run(sales=taken)), turn
+            assert found == dict(program().run(negative="allow", sales=taken)), turn
         if shards is not None:
             rescale(where, shards)
             assert main(["state", "verify", where]) == 0

@@ -37,6 +37,7 @@ from flo.values.operators.pairs import MergeSorted, UnionSequences, Zip
 from flo.values.operators.per_key import PerKey
 from flo.values.operators.retain import Retain
 from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take, Window
+from flo.values.operators.session_columns import SessionColumns
 from flo.values.operators.sets import Difference, Intersection, SetJoin, ToBag, ToSet
 from flo.values.operators.sets import SetUnion as UnionSets
 from flo.values.operators.upserts import Upsert
@@ -275,6 +276,8 @@ WEIGHTED = [
     *each(TopK(1, sign, None, (True,), 1), ZSET),
     *each(Over((WindowFunction("row_number"), WindowFunction("sum", None, None, (), ("rows", -1, 0)))), ZSET),
     *each(Over((WindowFunction("rank"), WindowFunction("lead", None, None, (1, 0))), sign, anywhere), ZSET),
+    *each(SessionColumns(2), ZSET),
+    *each(SessionColumns(1, None, sign), ZSET),
     *each(ZSetToBag(), ZSET, examples=NOT_NEGATIVE),
     *each(ZSetToSet(), ZSET, examples=NOT_NEGATIVE),
     *each(prepared(ZSetToBag(), zsets.Distinct()), Nested(ZSET)),

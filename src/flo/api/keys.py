@@ -17,6 +17,7 @@ from flo.values.operators.final import FinalGroups
 from flo.values.operators.group_by import GroupBy
 from flo.values.operators.over import Over
 from flo.values.operators.retain import Retain
+from flo.values.operators.session_columns import SessionColumns
 from flo.values.operators.upserts import Upsert
 from flo.values.operators.zset_asof import AsOfJoin
 from flo.values.operators.zset_joins import AntiJoin, Join, LeftJoin, SemiJoin
@@ -74,7 +75,7 @@ def _of_projection(operator: Map, vertex: Vertex) -> Key:
     return _passed(operator.f, key_of(vertex.inputs[0]))
 
 
-def _of_window_functions(operator: Over, vertex: Vertex) -> Key:
+def _of_window_functions(operator: Over | SessionColumns, vertex: Vertex) -> Key:
     from flo.columns.projection import Widened
 
     known = key_of(vertex.inputs[0])
@@ -115,6 +116,7 @@ RULES: dict[type[Operator], Callable[[Any, Vertex], Key]] = {
     Positive: _of_input,
     Retain: _of_input,
     SemiJoin: _of_input,
+    SessionColumns: _of_window_functions,
     ToZSet: _of_input,
     TopK: _of_first,
     Upsert: _of_table,

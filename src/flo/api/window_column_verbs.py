@@ -9,19 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from flo.api.arguments import expect_kind, explain_call
-from flo.api.columns import Perhaps, bind_columns, is_expression, row_layout
+from flo.api.columns import bind_columns, is_expression, row_layout
 from flo.api.event_times import expect_column_duration
 from flo.api.on_time import END, START
 from flo.api.projections import columns_of
 from flo.api.row_verbs import project_rows
 from flo.api.scope import B_co, C_co, StreamBase, WindowColumns, name_input
-from flo.api.window_functions import lag, lead
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
 from flo.values.event_time import Duration
 from flo.values.operators.elementwise import FlatMap
-from flo.values.operators.zset_asof import AsOfJoin
+from flo.values.operators.session_columns import SessionColumns
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 B = TypeVar("B", bound=Unbounded)
-HIDDEN = "=="
-"""The names of columns that only the verb sees begin with this."""
 
 
 class WindowColumnVerbs(StreamBase[C_co, B_co]):
@@ -103,35 +100,17 @@ def _with_windows(result: Any, rows: Any, time: Any, size: Any = None, every: An
 
 
 def session_columns(rows: Any, gap: Any, time: Any, by: Any) -> Any:
-    """Return the rows with the bounds of their sessions.
-
-    The times that are there, each once, know the one before and the one behind them. Those far from the one before
-    start a session, those far from the one behind end it; every row looks for the nearest of each kind. So a row that
-    comes or goes concerns its neighbours, and the rows of a session only if its bounds change.
-    """
+    """Return the rows with the bounds of their sessions."""
     expect_kind("session", rows, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
-    own, nullable = _expect_windows(rows, "session", time, gap=gap)
+    _expect_windows(rows, "session", time, gap=gap)
     from flo.columns.functions import call
-    from flo.columns.windowing import is_edge, is_known
+    from flo.columns.projection import Widened
 
-    given = rows
-    keys = {} if by is None else {f"{HIDDEN}{n}": each for n, each in enumerate(_key_columns(by))}
-    at, near = f"{HIDDEN}at", f"{HIDDEN}near"
-    times: Any = project_rows(rows, "session", {**keys, at: time})
-    if nullable:
-        times = times.filter(is_known(at))
-    among = times.distinct().over(partition_by=list(keys) or None, order_by=at)
-    for name, neighbour in ((START, lag(at)), (END, lead(at))):
-        bound = call(START, (at,)) if name == START else call(END, (at,), size=gap)
-        edges = among.with_columns(**{near: neighbour}).filter(is_edge(at, near, gap, first=name == START))
-        edges = project_rows(edges, "session", {**{k: k for k in keys}, at: at, name: bound})
-        key = None if by is None else bind_columns("session", "by", tuple(keys.values()), (rows,))
-        other_key = None if by is None else bind_columns("session", "by", tuple(keys), (edges,))
-        into = bind_columns("session", "time", {**own, name: name}, (rows, Perhaps(edges) if nullable else edges))
-        columns = bind_columns("session", "time", time, (rows,)), bind_columns("session", "time", at, (edges,))
-        operator = AsOfJoin(*columns, key, other_key, into, name == END, not nullable, nulls_equal=True)
-        rows, own = rows._then_named("session", operator, edges), {**own, name: name}
-    return _with_windows(rows, given, time)
+    key = None if by is None else bind_columns("session", "by", _key_columns(by), (rows,))
+    bound = bind_columns("session", "time", call(START, (time,)), (rows,)).layout.cells[0].annotation
+    into = Widened(row_layout("session", "time", rows), {START: bound, END: bound})
+    operator = SessionColumns(gap, bind_columns("session", "time", time, (rows,)), key, into)
+    return _with_windows(rows._then_named("session", operator), rows, time)
 
 
 def _key_columns(by: Any) -> tuple[Any, ...]:

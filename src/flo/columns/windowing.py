@@ -10,14 +10,12 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.arithmetic import Data
-from flo.columns.functions import call
 from flo.columns.indices import expand_ranges
 from flo.core.errors import ElementError
 from flo.values.event_time import EPOCH
@@ -40,18 +38,6 @@ def time_kind(arrow: pa.DataType) -> type | None:
 def counted(duration: Any) -> Any:
     """Return a duration in the unit that times are counted in."""
     return duration // MICROSECOND if isinstance(duration, timedelta) else duration
-
-
-def is_known(time: str) -> nw.Expr:
-    """Return the expression that is true where a row has a time."""
-    return ~nw.col(time).is_null()
-
-
-def is_edge(time: str, near: str, gap: Any, *, first: bool) -> nw.Expr:
-    """Return the expression that is true where a session starts, given the time before each, or ends, given the time
-    behind it."""
-    apart = call("is_apart", (time, near) if first else (near, time), gap=gap)
-    return nw.col(near).is_null() | apart
 
 
 class Times(NamedTuple):
@@ -162,29 +148,40 @@ def _float_end(number: npt.NDArray[Any], size: Any, every: Any) -> npt.NDArray[A
 def _end(data: pa.Array, size: Any, every: Any = None) -> pa.Array:
     """Return the end of the windows that start at these times; without `every`, the times and the size."""
     times, size, every = Times.of("window_end", data), counted(size), counted(every)
-    if times.numbers.dtype == np.float64:
-        number = None if every is None else np.rint(times.numbers / every)
-        ends = times.numbers + size if number is None else _float_end(number, size, every)
+    if times.numbers.dtype == np.float64 and every is not None:
+        ends = _float_end(np.rint(times.numbers / every), size, every)
         return times.shown(ends, ~np.isfinite(ends))
+    return _later(times, size)
+
+
+def _later(times: Times, duration: Any) -> pa.Array:
+    """Return the times plus a duration."""
     with np.errstate(over="ignore"):
-        return times.shown(times.numbers + size, times.numbers > times.limits[1] - size)
+        ends = times.numbers + duration
+    if times.numbers.dtype == np.float64:
+        return times.shown(ends, ~np.isfinite(ends))
+    return times.shown(ends, times.numbers > times.limits[1] - duration)
 
 
-def _apart(later: pa.Array, earlier: pa.Array, gap: Any) -> pa.Array:
-    """Return whether a time is at least so much behind another."""
-    one, other, gap = Times.of("is_apart", later), Times.of("is_apart", earlier), counted(gap)
-    if one.numbers.dtype == np.float64:
-        found = one.numbers >= other.numbers + gap
-    else:
-        between = one.numbers.astype(np.uint64) - other.numbers.astype(np.uint64)  # exact, if it is not negative
-        found = (one.numbers >= other.numbers) & (between >= np.uint64(gap))
-    return pa.array(found, mask=one.null | other.null)
+def are_apart(later: npt.NDArray[Any], earlier: npt.NDArray[Any], gap: Any) -> Flags:
+    """Return which times, as numbers, are after others and at least so much behind them. The gap is `counted`."""
+    if later.dtype == np.float64:
+        return np.asarray((later > earlier) & (later >= earlier + gap))
+    between = later.astype(np.uint64) - earlier.astype(np.uint64)  # exact, if it is not negative
+    return np.asarray((later > earlier) & (between >= np.uint64(gap)))
+
+
+def session_bounds(
+    first: npt.NDArray[Any], last: npt.NDArray[Any], gap: Any, bound: pa.DataType
+) -> tuple[pa.Array, pa.Array]:
+    """Return the bounds of sessions with these first and last times, as numbers."""
+    every = np.zeros(len(first), bool)
+    return Times(first, every, bound).shown(first, every), _later(Times(last, every, bound), counted(gap))
 
 
 FUNCTIONS: dict[str, Callable[[Any, list[Any]], Data]] = {
     "window_start": _on_arrays(_start),
     "window_starts": _on_arrays(_starts),
     "window_end": _on_arrays(_end),
-    "is_apart": _on_arrays(_apart),
 }
 """The functions by node name; they get the node and its operands."""

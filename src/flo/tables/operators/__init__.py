@@ -19,6 +19,7 @@ from flo.tables.operators import (  # noqa: F401
     results,
     retain,
     sequences,
+    session_columns,
     sets,
     upserts,
     windows,

@@ -105,7 +105,7 @@ class AsOfTables(OnTables[AsOfJoin]):
             found = apply_function(self.ats[place], (self.inputs[place],), table)
             rows = rows.append_column(found.schema.field(0).with_name(at), found.column(0))
         nothing = np.zeros(rows.num_rows, bool)
-        for name in (at,) if self.like.nulls_equal else (*columns, at):
+        for name in (*columns, at):
             nothing |= np.asarray(one_chunk(rows[name]).is_null())
         alone = take_rows(rows, np.flatnonzero(nothing)) if nothing.any() else rows.slice(0, 0)
         rows = take_rows(rows, np.flatnonzero(~nothing)) if nothing.any() else rows.combine_chunks()

@@ -164,8 +164,8 @@ def search(runs: tuple[Run, ...], delta: Run, groups: Run, order: Order, reach: 
     if reach.onward:  # the first of each group
         ours, first = np.unique(ours, return_index=True)
         places = places[first]
-    begins, stops = _spans(runs, groups)
-    if not _trusted(runs, groups, begins, stops):
+    begins, stops = spans_of(runs, groups)
+    if not are_told_apart(runs, groups, begins, stops):
         return None
     targets = Targets.of(take_rows(delta.table, places), order, reach, peers)
     if targets is None:
@@ -232,7 +232,7 @@ def shifted(values: pa.Array, offset: Any) -> pa.Array | None:
     return array.cast(width).cast(kind) if kind != pa.int64() else array
 
 
-def _spans(runs: tuple[Run, ...], groups: Run) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def spans_of(runs: tuple[Run, ...], groups: Run) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """By run and group: the first row, and the one behind the last."""
     begins, stops = np.zeros((2, len(runs), groups.rows), np.int64)
     for place, run in enumerate(runs):
@@ -241,7 +241,9 @@ def _spans(runs: tuple[Run, ...], groups: Run) -> tuple[npt.NDArray[np.int64], n
     return begins, stops
 
 
-def _trusted(runs: tuple[Run, ...], groups: Run, begins: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]) -> bool:
+def are_told_apart(
+    runs: tuple[Run, ...], groups: Run, begins: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
+) -> bool:
     """Whether every key number that is found stands for one partition."""
     if groups.keys.exact and all(run.keys.exact for run in runs):
         return True

@@ -36,13 +36,11 @@ Entries: TypeAlias = tuple[Entry, ...]
 @final
 @dataclass(frozen=True)
 class AsOfJoin(ZSetJoin):
-    """asof_join(at, other_at, on, other_on, into, forward, inner, nulls_equal, M₁, M₂):
-    ((ZSet<T>, X), (ZSet<U>, X)) ↪ (ZSet<V>, X).
+    """asof_join(at, other_at, on, other_on, into, forward, inner, M₁, M₂): ((ZSet<T>, X), (ZSet<U>, X)) ↪ (ZSet<V>, X).
 
     A left row x is matched with the right row y of an equal key `on` for which other_at(y) is the largest that is not
     above at(x); with `forward`, the smallest that is not below. Of several such rows it is the largest. Rows whose key
-    or place is None have no match; with `nulls_equal`, a tuple with None is a key like others. Left rows without a
-    match are into(x, None), or dropped if `inner`.
+    or place is None have no match. Left rows without a match are into(x, None), or dropped if `inner`.
 
     Without `at` the row is its own place; without `on` all rows have one key.
     """
@@ -54,7 +52,6 @@ class AsOfJoin(ZSetJoin):
     into: Into = None
     forward: bool = False
     inner: bool = False
-    nulls_equal: bool = False
     left: PersistentMap[Any, Entries] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
     right: PersistentMap[Any, Entries] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
 
@@ -119,8 +116,7 @@ class AsOfJoin(ZSetJoin):
             place = row if at is None else canonical_element(at(row))
             key = () if on is None else canonical_element(on(row))
             some_null = key is None or (type(key) is tuple and any(part is None for part in key))
-            nothing = place is None or (some_null and not self.nulls_equal)
-            found.setdefault(None if nothing else key, []).append((place, row, weight))
+            found.setdefault(None if place is None or some_null else key, []).append((place, row, weight))
         return found
 
     def _match(self, rights: Entries, at: Any) -> Any:

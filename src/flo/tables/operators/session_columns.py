@@ -1,0 +1,196 @@
+"""session(gap, time) of z-sets on tables: rows are kept by key and time, and only sessions that change are looked at.
+
+Rows of a session whose bounds change are retracted and inserted again. If they stay the same, only the rows that come
+or go are written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columns.indices import Indices, Numbers, expand_ranges, one_chunk, take_rows
+from flo.columns.projection import Widened
+from flo.columns.windowing import session_bounds, time_kind
+from flo.core.operator import Deltas, Operator
+from flo.core.stream_type import StreamTypes
+from flo.tables.functions import (
+    KEY,
+    beside,
+    group_keys,
+    group_numbers,
+    own_columns,
+    plain_columns,
+    result_layout,
+    results,
+)
+from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
+from flo.tables.operators.elementwise import like_rows
+from flo.tables.state.chains import Elements, Spacing, Stored, find_elements
+from flo.tables.state.keys import Keys, keys_of
+from flo.tables.state.order import Order
+from flo.tables.state.ranked import Ranked, groups_in, ranked_run
+from flo.tables.state.run import Run, match_keys
+from flo.tables.state.totals import numbers_in
+from flo.tables.state.trace import add_checked, group_equal_rows, sum_ranges, with_weights
+from flo.tables.translate import FORMS
+from flo.tables.values import WEIGHT, layout_of
+from flo.values.operators.session_columns import SessionColumns
+
+AT = f"{KEY}at"
+"""The time, where it is computed."""
+NO_ROWS = Ranked(())
+
+
+@final
+@dataclass(frozen=True)
+class SessionTables(OnTables[SessionColumns]):
+    """Rows with the bounds of their sessions."""
+
+    placement = Placement.BY_KEY
+    grouping = Grouping.ANY
+    keeps_positions = False
+    cancels = True
+
+    rows: Ranked = kept(NO_ROWS, Cut.BY_KEY)
+    """The rows that have a time, by key and time. In all, none of them has a negative weight."""
+    owed: Ranked = kept(NO_ROWS, Cut.BY_KEY)
+    """Rows that were retracted more often than they came, with negative weights."""
+
+    name = "session_tables"
+
+    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+        return group_numbers(self.like.by, self.inputs[0], table)
+
+    def key_columns(self, place: int) -> tuple[str, ...] | None:
+        return () if self.like.by is None else own_columns(self.like.by)
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        into = self.like.into
+        return columns if isinstance(into, Widened) and set(columns) <= set(into.kept) else None
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        delta, alone, spacing = self._arrived(table.combine_chunks())
+        parts = [self._with_bounds(alone, None)] if alone.num_rows else []
+        if not delta.rows:
+            return self, (self.emitted(parts[0] if parts else None),)
+        order = self._order(spacing.column)
+        rows, owed = (replace(trace, columns=delta.columns, order=order) for trace in (self.rows, self.owed))
+        groups = groups_in(delta)
+        stored = Stored.of(rows.runs, groups, spacing)
+        moved, owing = self._split(stored, owed, delta, groups, spacing)
+        if moved.rows:
+            elements = find_elements(stored, groups, moved, owners_of(groups, moved), spacing)
+            parts.append(self._changes(stored, moved, elements, spacing))
+        after = replace(self, rows=rows.extended(moved), owed=owed.extended(owing))
+        return after, (self.emitted(pa.concat_tables(parts) if parts else None),)
+
+    def _arrived(self, table: pa.Table) -> tuple[Run, pa.Table, Spacing]:
+        """The rows with a time, by key and time, and those without one."""
+        of, like = self.inputs[0], self.like
+        columns = plain_columns(like.by, of) if like.by is not None else None
+        if columns is None:
+            computed = group_keys(like.by, of, table)
+            columns, table = tuple(computed.column_names), beside(table, computed)
+        (at,) = plain_columns(like.time, of) or (AT,)
+        if at not in table.column_names:
+            found = results(like.time, of, table)
+            table = table.append_column(found.schema.field(0).with_name(at), found.column(0))
+        unknown = np.asarray(one_chunk(table[at]).is_null())
+        alone, table = (take_rows(table, np.flatnonzero(which)) for which in (unknown, ~unknown))
+        groups = (*columns, *self.keys)
+        run = ranked_run(table, groups, keys_of([table[name] for name in groups]), self._order(at))
+        return run, alone, Spacing(at, like.gap)
+
+    def _order(self, column: str) -> Order:
+        return Order((column,), False, layout_of(self.inputs[0]), by_text=False, group_columns=self.keys)
+
+    def _split(self, stored: Stored, owed: Ranked, delta: Run, groups: Run, spacing: Spacing) -> tuple[Run, Run]:
+        """How the rows that are there change by a delta, and those that are owed.
+
+        What is there of a row matters if it is retracted, or if some rows are owed."""
+        weights = numbers_in(delta.table, WEIGHT)
+        asked = np.arange(delta.rows) if owed.runs else np.flatnonzero(weights < 0)
+        if not len(asked):
+            return delta, delta.part(0, 0)
+        owners, times = owners_of(groups, delta)[asked], spacing.read(delta)[asked]
+        names = [*layout_of(self.inputs[0]).names, *self.keys]
+        parts, kinds = [take_rows(delta.table, asked)], [np.zeros(len(asked), np.int64)]
+        for kind, trace in ((1, stored), (2, Stored.of(owed.runs, groups, spacing))):
+            for place, run in enumerate(trace.runs):
+                low, high = trace.ties(place, owners, times)
+                parts.append(take_rows(run.table, np.unique(expand_ranges(low, high - low))))
+                kinds.append(np.full(parts[-1].num_rows, kind))
+        table, kind_of = pa.concat_tables([part.select([*names, WEIGHT]) for part in parts]), np.concatenate(kinds)
+        equal, firsts = group_equal_rows(table.select(names).combine_chunks())
+        every = numbers_in(table, WEIGHT)[equal]
+        new, there, owing = (sum_ranges(np.where(kind_of[equal] == each, every, 0), firsts) for each in (0, 1, 2))
+        sums = add_checked(add_checked(there, new), owing)
+        row = np.empty(len(equal), np.int64)
+        row[equal] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(equal)))
+        row = row[: len(asked)]
+        moved, more = weights.copy(), np.zeros(delta.rows, np.int64)
+        moved[asked], more[asked] = (np.maximum(sums, 0) - there)[row], (np.minimum(sums, 0) - owing)[row]
+        return _weighted(delta, moved), _weighted(delta, more)
+
+    def _changes(self, stored: Stored, moved: Run, elements: Elements, spacing: Spacing) -> pa.Table:
+        """The output rows that are no longer right with negative weights, and the new ones."""
+        (old_first, old_last), (first, last) = (
+            elements.sessions(there, spacing) for there in (elements.was, elements.now)
+        )
+        other = elements.was & ~(elements.now & (old_first == first) & (old_last == last))
+        tables, owners = [], []
+        for run, spot in zip(stored.runs, elements.spots, strict=True):
+            some = np.flatnonzero(other[spot.elements])
+            counts = spot.ends[some] - spot.starts[some]
+            tables.append(take_rows(run.table, expand_ranges(spot.starts[some], counts)))
+            owners.append(np.repeat(spot.elements[some], counts))
+        before = np.concatenate([*owners, np.zeros(0, np.int64)])
+        owner = np.concatenate([before, elements.changed])
+        rows = pa.concat_tables([*tables, moved.table.select(moved.table.column_names)])
+        gone, come = np.arange(len(before)), np.flatnonzero(elements.now[owner])
+        chosen = np.concatenate([gone, come])
+        weights = numbers_in(rows, WEIGHT)
+        rows = with_weights(take_rows(rows, chosen), np.concatenate([-weights[gone], weights[come]]))
+        first, last = (
+            np.concatenate([old[owner[gone]], new[owner[come]]]) for old, new in ((old_first, first), (old_last, last))
+        )
+        bound = layout_of(self.outputs[0]).cells[-1].arrow
+        return self._with_bounds(rows, session_bounds(first, last, self.like.gap, bound))
+
+    def _with_bounds(self, rows: pa.Table, bounds: tuple[pa.Array, pa.Array] | None) -> pa.Table:
+        """The output rows: those of the input with their bounds, or null."""
+        layout, into = layout_of(self.outputs[0]), self.like.into
+        start, end = bounds or (pa.nulls(rows.num_rows, layout.cells[-1].arrow),) * 2
+        if isinstance(into, Widened):
+            arrays = [one_chunk(rows[name]) for name in layout.names[:-2]]
+        else:
+            arrays = [layout_of(self.inputs[0]).as_array(rows)]
+        return like_rows(pa.Table.from_arrays([*arrays, start, end], schema=layout.schema), rows, self.keys)
+
+
+def owners_of(groups: Run, rows: Run) -> Indices:
+    """The group of each row."""
+    ours, theirs = match_keys(groups, rows)
+    owners = np.empty(rows.rows, np.int64)
+    owners[theirs] = ours
+    return owners
+
+
+def _weighted(run: Run, weights: Indices) -> Run:
+    """The rows of a run with other weights, without those of weight zero."""
+    there = np.flatnonzero(weights)
+    table = with_weights(take_rows(run.table, there), weights[there])
+    return Run(run.columns, Keys(run.keys.at(there), run.keys.exact), table)
+
+
+@register_in(FORMS, SessionColumns)
+def session_columns(like: SessionColumns, inputs: StreamTypes) -> Operator | None:
+    """Returns the form of sessions, if the times are one column."""
+    layout = result_layout(like.time, inputs[0].collection)
+    if layout is None or layout.form != "value" or time_kind(layout.cells[0].arrow) is None:
+        return None
+    return SessionTables(like) if like.into is None or isinstance(like.into, Widened) else None

@@ -1,0 +1,124 @@
+"""Sessions of the rows of a z-set: every row with the bounds of its session, corrected as rows come and go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from typing import Any, TypeAlias, final
+
+from flo.core.elements import returned_type
+from flo.core.errors import ElementError
+from flo.core.operator import Bound, Deltas, Operator
+from flo.core.persistent import PersistentMap
+from flo.core.stream_type import StreamType, StreamTypes
+from flo.values.canonical import canonical_element
+from flo.values.event_time import Duration
+from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
+from flo.values.operators.zsets import expect_zset, group_units, make_delta
+from flo.values.weighted import ZSet
+
+LARGEST = 2**63 - 1
+"""The largest integer that is a time."""
+Timed: TypeAlias = tuple[Any, Any, int]
+"""The time of a row, the row, and its weight."""
+
+
+@final
+@dataclass(frozen=True)
+class SessionColumns(Unary):
+    """session(gap, time, by, into, groups): (ZSet<T>, X) ↪ (ZSet<R>, X).
+
+    Rows of a group that are less than `gap` apart are in one session: from the first of their times to the last one
+    plus `gap`. A row with a positive weight counts, however large the weight is, and is there with that weight and the
+    bounds of its session: into(row, (start, end)), or (row, start, end). One without a positive weight, such as a row
+    that was retracted before it came, neither counts nor is there. A row without a time has None for both bounds,
+    whatever its weight. When a session changes, its rows are retracted and inserted again.
+
+    Bounds of dates are datetimes, and those of times with a zone are in UTC.
+    """
+
+    gap: Duration
+    time: Callable[[Any], Any] | None = None
+    by: Callable[[Any], Any] | None = None
+    into: Callable[[Any, tuple[Any, Any]], Any] | None = None
+    groups: PersistentMap[Any, PersistentMap[Any, int]] = PersistentMap()  # noqa: RUF009
+
+    name = "session_columns"
+    keeps = Bound.ROWS
+    retracts = True
+    recomputes = ("time", "into")
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        element = expect_zset(self, inputs[0])
+        if self.into is not None:
+            return (StreamType(ZSet(returned_type(self.into)), inputs[0].bounded),)
+        time = element if self.time is None else returned_type(self.time)
+        parts = (element, time, time)
+        return (StreamType(ZSet(tuple[parts]), inputs[0].bounded),)  # type: ignore[valid-type]
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        evaluate_ahead(self.time, [row for row, _ in units])
+        times = [self._time(row) for row, _ in units]
+        delta = [(self._row(row, None, None), w) for (row, w), at in zip(units, times, strict=True) if at is None]
+        known = [unit for unit, at in zip(units, times, strict=True) if at is not None]
+        groups, changes = {}, []
+        for group, members in group_units(self.by, known).items():
+            before: PersistentMap[Any, int] = self.groups.get(group, PersistentMap())
+            old = before.to_dict()
+            groups[group] = after = before.added(dict(members))
+            changes.append((old, after.to_dict()))
+        evaluate_ahead(self.time, [row for weights in changes for row in {**weights[0], **weights[1]}])
+        for old, new in changes:
+            delta += [(row, -weight) for row, weight in self._rows(old)] + self._rows(new)
+        return replace(self, groups=self.groups.updated(groups, drop=PersistentMap())), make_delta(delta)
+
+    def _time(self, row: Any) -> Any:
+        """Return the time of a row as the bound of a session."""
+        at = row if self.time is None else self.time(row)
+        if isinstance(at, datetime):
+            return at if at.tzinfo is None else at.astimezone(UTC)
+        if isinstance(at, date):
+            return datetime(at.year, at.month, at.day)
+        if isinstance(at, float) and not math.isfinite(at):
+            raise ElementError(f"{at} is not a time")
+        return canonical_element(at)
+
+    def _rows(self, weights: dict[Any, int]) -> list[tuple[Any, int]]:
+        """Return the output rows of a group, with their weights."""
+        timed: list[Timed] = [(self._time(row), row, weight) for row, weight in weights.items() if weight > 0]
+        timed.sort(key=lambda each: each[0])
+        sessions: list[list[Timed]] = []
+        for each in timed:
+            if not sessions or self._is_apart(each[0], sessions[-1][-1][0]):
+                sessions.append([])
+            sessions[-1].append(each)
+        found = []
+        for session in sessions:
+            start, end = session[0][0], self._end_after(session[-1][0])
+            found += [(self._row(row, start, end), weight) for _, row, weight in session]
+        return found
+
+    def _is_apart(self, later: Any, earlier: Any) -> bool:
+        """Return whether a time that is not before another is too far behind it for one session."""
+        gap: Any = self.gap
+        if isinstance(earlier, float):
+            return bool(later > earlier and later >= earlier + gap)
+        return bool(later - earlier >= gap)
+
+    def _end_after(self, last: Any) -> Any:
+        """Return the end of the session that has this as its last time."""
+        try:
+            end = last + self.gap
+        except OverflowError:
+            end = math.inf
+        if isinstance(end, (int, float)) and not (end <= LARGEST if isinstance(last, int) else math.isfinite(end)):
+            raise ElementError(f"the window of {last} has a bound that its type does not have")
+        return end
+
+    def _row(self, row: Any, start: Any, end: Any) -> Any:
+        return (row, start, end) if self.into is None else self.into(row, (start, end))
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        return replace(self, groups=PersistentMap()), (source.terminator(),)
