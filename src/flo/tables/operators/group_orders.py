@@ -115,6 +115,7 @@ class Ordered(Keeper):
         run = ranked_run(some.rows(self.longest.names), columns, some.numbers, order, ranks)
         rows = replace(rows, columns=columns, order=order)
         if self.counts:
+            assert isinstance(owed[0], Ranked)
             run, more = settle(run, rows, owed[0], order)
             owed = (replace(owed[0], columns=columns, order=order).extended(more),)
         if not run.rows:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
+from flo.columns.indices import Indices, Mask, expand_ranges, one_chunk, take_rows
 from flo.tables.state.keys import Keys
 from flo.tables.state.order import Order
 from flo.tables.state.ranked import Span
@@ -48,7 +48,7 @@ def settle(delta: Run, present: Trace, owed: Trace, order: Order) -> tuple[Run, 
     return _weighing(delta, weights + owing), _weighing(delta, owing)
 
 
-def _weights_in(trace: Trace, rows: Run, which: Indices, order: Order) -> Indices:
+def _weights_in(trace: Trace, rows: Run, which: Mask, order: Order) -> Indices:
     """The weights in a trace of some of the rows of a sorted delta; 0 for the others."""
     found, asked = np.zeros(rows.rows, np.int64), np.flatnonzero(which)
     if not len(asked) or not trace.runs:
@@ -128,9 +128,10 @@ class ByRank:
         return found
 
     @cached_property
-    def _are_large(self) -> Indices:
+    def _are_large(self) -> Mask:
         """For each group, whether it has more rows than are read at once."""
-        return (self._ends - self._starts).sum(axis=0) > MOST
+        large: Mask = (self._ends - self._starts).sum(axis=0) > MOST
+        return large
 
     def _weights_before(self, rows: Indices) -> Indices:
         """The sums of the weights before these rows of each run."""
@@ -196,7 +197,7 @@ class ByRank:
         for place, span in enumerate(self.spans):
             own = np.flatnonzero(sizes[place])
             asked = expand_ranges(own * PIVOTS, np.full(len(own), PIVOTS))
-            bounds = (np.repeat(each[place, own], PIVOTS) for each in (starts, ends))
-            reached = Span(span.run, asked, *bounds).since(pivots, self.order, worth=0).starts
+            start, end = (np.repeat(each[place, own], PIVOTS) for each in (starts, ends))
+            reached = Span(span.run, asked, start, end).since(pivots, self.order, worth=0).starts
             found[place, own, 1:-1] = reached.reshape(len(own), PIVOTS)
         return found
