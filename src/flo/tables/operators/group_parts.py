@@ -6,19 +6,18 @@ The results are those of the aggregator on values, bit for bit.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.cell import Cell
 from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.columns.indices import grouped as group_indices
 from flo.columns.layout import Layout
 from flo.tables.functions import beside
+from flo.tables.operators.group_orders import FirstPart, orders_for
 from flo.tables.operators.group_part import (
     Chosen,
     Delta,
@@ -33,15 +32,15 @@ from flo.tables.operators.group_part import (
     or_null,
     scattered,
 )
+from flo.tables.operators.group_quantiles import QuantilePart
 from flo.tables.operators.group_sums import BitsPart, FinishedPart, LinearPart, MomentsPart
 from flo.tables.operators.weights import find_flips
 from flo.tables.state.keys import Keys, extended
-from flo.tables.state.limbs import Addends, Limbs, limbs_in
+from flo.tables.state.limbs import Addends
 from flo.tables.state.order import Order, comparisons
-from flo.tables.state.ranked import Heads, Leading, Ranked, Span, first_rows, groups_in, ranked_run, start_of
 from flo.tables.state.run import Run, match_keys, run_of
 from flo.tables.state.totals import Sums, as_array, numbers_in, sums_of
-from flo.tables.state.trace import Trace, group_equal_rows, sum_ranges, weight_overflow, with_weights
+from flo.tables.state.trace import Trace, group_equal_rows, sum_ranges, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators import group_aggregates as on_values
 from flo.values.operators import moments
@@ -130,153 +129,6 @@ class DistinctPart(Part):
         return or_null(as_array(reading.sums, place, self.cell.arrow, reading.name), count != 0)
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """The first row of each group by some columns: what one part asks for."""
-
-    names: tuple[str, ...]
-    """The columns of the order."""
-    descending: tuple[bool, ...]
-    which: Chosen
-    cells: tuple[Cell, ...] = field(compare=False)
-
-    @property
-    def layout(self) -> Layout | None:
-        return Layout.of(tuple[tuple(cell.annotation for cell in self.cells)])  # type: ignore[misc]
-
-    @property
-    def backwards(self) -> bool:
-        """Whether it is the last row of an order whose first column is ascending."""
-        return self.descending[0]
-
-    @property
-    def canonical(self) -> tuple[tuple[str, bool], ...]:
-        """The order, or its opposite, in which the first column is ascending."""
-        return tuple((name, down != self.backwards) for name, down in zip(self.names, self.descending, strict=True))
-
-
-@final
-@dataclass(frozen=True)
-class Ordered(Keeper):
-    """Keeps values in order, and the first or the last of each group, or both.
-
-    min(x), max(x) and arg_max(y, x) share one: rows in the order of x and then of y, descending.
-    """
-
-    longest: Wanted
-    """By all columns; others want the first row by some of them."""
-    ends: tuple[bool, ...]
-    """Which rows are kept: the first of a group (False), the last (True)."""
-
-    @property
-    def traces(self) -> int:  # type: ignore[override]
-        return 1 + len(self.ends)
-
-    def serves(self, wanted: Wanted) -> bool:
-        """Whether the first row by this order is one of those that it keeps."""
-        mine, others = self.longest.canonical, wanted.canonical
-        return self.longest.which == wanted.which and mine[: len(others)] == others
-
-    @property
-    def layout(self) -> Layout:
-        """The layout of the columns of the order."""
-        layout = self.longest.layout
-        assert layout is not None
-        return layout
-
-    def order(self, backwards: bool, groups: Run) -> Order:
-        directions = tuple(down != backwards for _, down in self.longest.canonical)
-        order = Order(self.longest.names, directions, self.layout, by_text=False, key=self.layout, decisive=True)
-        return order if groups.keys.exact else replace(order, group_columns=groups.columns)
-
-    def initial(self) -> Traces:
-        return Ranked(()), *(Heads(()) for _ in self.ends)
-
-    def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
-        some = delta.choose(self.longest.which, self.longest.names)
-        if not some.table.num_rows:
-            return traces, {}
-        rows, *heads = traces
-        assert isinstance(rows, Ranked)
-        columns = tuple(some.keys.column_names)
-        order = self.order(False, Run(columns, some.numbers, some.keys))
-        ranks = some.owners if delta.numbers_differ else None
-        run = ranked_run(some.rows(self.longest.names), columns, some.numbers, order, ranks)
-        rows = replace(rows, columns=columns, order=order)
-        if not run.rows:
-            return (rows, *heads), {}
-        groups = groups_in(run)
-        read = delta.read if delta.numbers_differ and _are_all(groups, delta.groups) else {}
-        spans = [Span.of(each, groups) for each in (*rows.runs, run)]
-        moved = [self._moved(end, head, spans, groups, read) for end, head in enumerate(heads, start=1)]
-        return (rows.extended(run), *moved), {}
-
-    def _moved(self, end: int, heads: Trace, spans: list[Span], groups: Run, read: dict[Any, Any]) -> Trace:
-        """The first or last rows with those of a delta, which is the last run."""
-        assert isinstance(heads, Heads)
-        backwards = self.ends[end - 1]
-        order, old = self.order(backwards, groups), heads.of(groups)
-        stays, begin = start_of(spans[-1].run, old, groups, order, backwards)
-        ranges = [span.only(~stays)._replace(backwards=backwards).since(begin, order) for span in spans]
-        new = first_rows(ranges, groups, 1, order)
-        after = heads.moved(old and old.only(~stays), new, groups)
-        if old is not None and stays.any():
-            new = old.only(stays) if new is None else old.only(stays).beside(new)
-        read[self, end, 0], read[self, end, 1] = old, new
-        return after
-
-
-def _are_all(some: Run, groups: Run | None) -> bool:
-    """Whether these are all groups of a delta, whose numbers differ."""
-    return groups is not None and np.array_equal(some.keys.numbers, groups.keys.numbers)
-
-
-def orders_for(wanted: list[Wanted]) -> list[Ordered]:
-    """The fewest orders that have the first rows of all of these."""
-    found: list[Ordered] = []
-    for each in sorted(dict.fromkeys(wanted), key=lambda each: -len(each.names)):
-        place = next((place for place, order in enumerate(found) if order.serves(each)), None)
-        if place is None:
-            found.append(Ordered(each, (each.backwards,)))
-        elif each.backwards not in found[place].ends:
-            found[place] = replace(found[place], ends=(False, True))
-    return found
-
-
-@final
-@dataclass(frozen=True)
-class FirstPart(Part):
-    """min, max, arg_min, arg_max, first and last: the first value of each group in an order."""
-
-    def fits(self) -> bool:
-        return comparisons(self.wanted.layout) is not None
-
-    @property
-    def wanted(self) -> Wanted:
-        of = self.of.aggregator
-        assert isinstance(of, on_values.FirstOf)
-        names, cells = tuple(self.names[at] for at in of.by), tuple(self.cells[at] for at in of.by)
-        return Wanted(names, of.descending, self.which, cells)
-
-    def results(self, reading: Reading) -> pa.Array:
-        wanted, groups = self.wanted, reading.groups
-        orders = [each for each in reading.traces[1] if isinstance(each, Ordered) and each.serves(wanted)]
-        keeper = next(each for each in orders if wanted.backwards in each.ends)
-        end = 1 + keeper.ends.index(wanted.backwards)
-
-        def head(state: int) -> Leading | None:
-            heads = reading.traces[state][keeper][end]
-            assert isinstance(heads, Heads)
-            return reading.once((keeper, end, state), lambda: heads.of(groups))
-
-        values, places = [pa.nulls(0, self.cells[0].arrow)], [np.zeros(0, np.int64)]
-        for place, state in enumerate(reading.traces):
-            if (found := head(state)) is not None:
-                values.append(one_chunk(found.table[self.names[0]]))
-                places.append(found.groups + place * groups.rows)
-        return scattered(pa.concat_arrays(values), np.concatenate(places), reading.states)
-
-
 @final
 @dataclass(frozen=True)
 class GroupValues(Keeper):
@@ -319,7 +171,7 @@ class InOrder(NamedTuple):
 @final
 @dataclass(frozen=True)
 class ValuesPart(Part):
-    """Aggregates of all values, such as collect, quantile and mode. Those of a changed group are read again."""
+    """Aggregates of all values: collect, string_agg and mode. Those of a changed group are read again."""
 
     def fits(self) -> bool:
         return comparisons(self._layout) is not None and all(cell.hashable for cell in self.cells)
@@ -372,26 +224,8 @@ class ValuesPart(Part):
                 ends = [differs, [True]] if aggregator.greatest else [[True], differs]
                 first = chosen[np.concatenate(ends)]
                 return scattered(values.take(pa.array(first)), present, count)
-            case on_values.QuantileOf():
-                return self._quantiles(aggregator, values, times, starts, present, count)
-            case on_values.PercentileOf():
-                return scattered(_percentiles(aggregator, values, times, starts), present, count)
             case _:
                 return self._lists(aggregator, values, times, owners, count)
-
-    def _quantiles(
-        self, of: on_values.QuantileOf, values: pa.Array, times: Indices, starts: Indices, present: Indices, count: int
-    ) -> pa.Array:
-        if times.sum(dtype=np.float64) * of.at.denominator >= 2**62:
-            raise weight_overflow()
-        until, before, lasts = _ranks(times, starts)
-        lows, parts = np.divmod(lasts * of.at.numerator, of.at.denominator)
-        low, high = (
-            values.take(pa.array(np.searchsorted(until, before + each, side="right")))
-            for each in (lows, lows + (parts > 0))
-        )
-        found = between(low, high, parts, of, self.cells[0], self.cell) if of.continuous else low
-        return scattered(found, present, count)
 
     def _lists(self, of: Any, values: pa.Array, times: Indices, owners: Indices, count: int) -> pa.Array:
         if not of.distinct:
@@ -401,49 +235,6 @@ class ValuesPart(Part):
         if isinstance(of, on_values.CollectOf):
             return lists.cast(self.cell.arrow)
         return or_null(pc.binary_join(lists, of.separator), np.diff(offsets) > 0)
-
-
-def _ranks(times: Indices, starts: Indices) -> tuple[Indices, Indices, Indices]:
-    """How many values there are up to each one, how many before each group, and the rank of the last in each group."""
-    until = np.cumsum(times)
-    before = until[starts] - times[starts]
-    ends = np.append(starts[1:], len(times)) - 1
-    return until, before, until[ends] - before - 1
-
-
-def _percentiles(of: on_values.PercentileOf, values: pa.Array, times: Indices, starts: Indices) -> pa.Array:
-    """The percentile of each group, with the arithmetic of floats."""
-    until, before, lasts = _ranks(times, starts)
-    places = np.maximum(np.ceil((lasts + 1) * of.at) - 1, 0) if of.discrete else lasts * of.at
-    low, high = np.floor(places), np.ceil(places)
-    one, other = (
-        np.asarray(values)[np.searchsorted(until, before + (lasts - each if of.downwards else each), side="right")]
-        for each in (low, high)
-    )
-    with np.errstate(invalid="ignore", over="ignore"):
-        between_them = on_values.interpolated(one, other, places - low, high - places, of.weighs_ends)
-    return pa.array(np.where((low == high) | (one == other), one, between_them))
-
-
-def between(
-    low: pa.Array, high: pa.Array, parts: Indices, of: on_values.QuantileOf, given: Cell, result: Cell
-) -> pa.Array:
-    """The values at `parts` of the denominator of the quantile on the lines from low to high ones, rounded once."""
-    whole = of.at.denominator
-    if pa.types.is_decimal(low.type):
-        rows = zip(given.to_values(low), given.to_values(high), parts.tolist(), strict=True)
-        return result.to_array([on_values.between(a, b, Fraction(part, whole), of.places) for a, b, part in rows])
-    one, other = (np.asarray(each.cast(pa.float64(), safe=False)) for each in (low, high))
-    exact = np.isfinite(one) & np.isfinite(other)
-    if pa.types.is_floating(low.type):
-        exact &= (parts > 0) & (one != other)
-    left, right, size = low.filter(pa.array(exact)), high.filter(pa.array(exact)), np.full(exact.sum(), whole)
-    to_right = limbs_in(right).times(Limbs.of_ints(parts[exact]))
-    sums = to_right.minus(limbs_in(left).times(Limbs.of_ints(parts[exact] - size)))
-    with np.errstate(invalid="ignore", over="ignore"):
-        found = np.where((parts == 0) | (one == other), one, one + (other - one) * 0.5)
-    found[exact] = sums.to_floats(size) if len(size) else 0.0
-    return pa.array(found)
 
 
 PARTS: dict[type[on_values.Aggregator], type[Part]] = {
@@ -462,8 +253,8 @@ PARTS: dict[type[on_values.Aggregator], type[Part]] = {
     on_values.FirstOf: FirstPart,
     on_values.CollectOf: ValuesPart,
     on_values.StringAggOf: ValuesPart,
-    on_values.QuantileOf: ValuesPart,
-    on_values.PercentileOf: ValuesPart,
+    on_values.QuantileOf: QuantilePart,
+    on_values.PercentileOf: QuantilePart,
     on_values.ModeOf: ValuesPart,
 }
 
@@ -490,5 +281,6 @@ def parts_of(aggregates: tuple[Aggregated, ...], inputs: Layout, outputs: Layout
 def keepers_of(parts: tuple[Part, ...]) -> tuple[Keeper, ...]:
     """What maintains the traces of these parts, each once."""
     found = (part.keeper() for part in parts)
-    orders = orders_for([part.wanted for part in parts if isinstance(part, FirstPart)])
+    first, counted = ([part.wanted for part in parts if isinstance(part, kind)] for kind in (FirstPart, QuantilePart))
+    orders = orders_for(first, counted)
     return (*dict.fromkeys(keeper for keeper in found if keeper is not None), *orders)

@@ -369,6 +369,15 @@ class Order:
         numbers = of.numbers(pa.concat_arrays([one, other]))
         return numbers[: len(one)] < numbers[len(one) :]
 
+    def in_place(self, array: pa.Array) -> npt.NDArray[Any] | None:
+        """Values of the first column as numbers that compare as they do, without a copy; None if there are none."""
+        kind = array.type
+        if self.comparisons[0].of_values is not own_numbers or array.null_count:
+            return None
+        if pa.types.is_temporal(kind):
+            return np.asarray(array.view(pa.int32() if kind.bit_width == 32 else pa.int64()))
+        return np.asarray(array) if pa.types.is_integer(kind) or pa.types.is_floating(kind) else None
+
     def cut(self, tables: list[pa.Table], fuel: int) -> list[int]:
         """Cuts sorted tables: the first rows of each, about so many in all, that are not after the others."""
         columns = [one_chunk(table[self.columns[0]]) for table in tables]
@@ -376,6 +385,9 @@ class Order:
         bound = some.take(pa.array([last_of(self.numbers_of(0, some), fuel)]))
 
         def end(column: pa.Array) -> int:
+            numbers, asked = self.in_place(column), self.in_place(bound)
+            if numbers is not None and asked is not None and not self.directions[0]:
+                return int(np.searchsorted(numbers, asked[0], "right"))
             every = np.array([0]), np.array([len(column)])
             return int(bisect_ranges(*every, lambda rows, _: ~self.before(bound, column.take(pa.array(rows))))[0])
 

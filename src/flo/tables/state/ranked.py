@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from flo.columns.indices import Indices, Mask, bisect_ranges, expand_ranges, one_chunk, take_rows
 from flo.tables.state.keys import Keys, find_equal
-from flo.tables.state.order import Order, has_numbers
+from flo.tables.state.order import Order
 from flo.tables.state.run import Run, match_keys
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Latest, Trace, consolidate_table, group_equal_rows, sum_ranges, with_weights
@@ -275,8 +275,8 @@ WORTH_A_SEARCH = 16
 """With at most this many rows of a group in a run, a scan is faster than a binary search."""
 
 
-WORTH_NUMBERS = 16
-"""With at least so many questions for each group and each of its rows, numbers of all rows are faster."""
+FEW, WORTH_NUMBERS = 64, 16
+"""With at most so many ranges, or so many questions for each, a search in each range is faster than one in all."""
 
 
 class _Seen(NamedTuple):
@@ -301,9 +301,33 @@ class Span(NamedTuple):
         found, starts, counts = run.find(groups.keys.numbers)
         return cls(run, found, starts, starts + counts)
 
+    @classmethod
+    def alone(cls, run: Run, groups: Run) -> Span:
+        """The row ranges of groups, without rows of other groups with the same key number."""
+        found = cls.of(run, groups)
+        if run.keys.exact and groups.keys.exact:
+            return found
+        if not run.mixed:
+            names = list(groups.columns)
+            firsts, ours = take_rows(run.table.select(names), found.starts), take_rows(groups.table, found.groups)
+            return found.chosen(np.flatnonzero(find_equal(firsts.columns, ours.select(names).columns)))
+        ours, theirs = match_keys(groups, run)
+        order = np.lexsort((theirs, ours))
+        which, starts, counts = np.unique(ours[order], return_index=True, return_counts=True)
+        rows = theirs[order]
+        own = Run(run.columns, Keys(run.keys.at(rows), run.keys.exact), take_rows(run.table, rows))
+        return cls(own, which, starts, starts + counts)
+
+    def moved(self, more: int) -> Span:
+        """The same ranges, of groups with other numbers."""
+        return self._replace(groups=self.groups + more)
+
     def only(self, which: Mask) -> Span:
         """The ranges of some groups."""
-        rows = np.flatnonzero(which[self.groups])
+        return self.chosen(np.flatnonzero(which[self.groups]))
+
+    def chosen(self, rows: Indices) -> Span:
+        """Some of the ranges."""
         return self._replace(groups=self.groups[rows], starts=self.starts[rows], ends=self.ends[rows])
 
     def since(self, begin: pa.Array, order: Order, worth: int = WORTH_A_SEARCH) -> Span:
@@ -314,31 +338,35 @@ class Span(NamedTuple):
             before = order.before(column.take(pa.array(rows)), begin.take(pa.array(self.groups[which])))
             return ~before if self.backwards else before
 
-        sorted_in = self._since_few(column, begin, order)
-        if sorted_in is not None:
-            return self._replace(ends=sorted_in) if self.backwards else self._replace(starts=sorted_in)
+        searched = self._searched(column, begin, order)
+        if searched is not None:
+            return self._replace(ends=searched) if self.backwards else self._replace(starts=searched)
         large = self.ends - self.starts > worth
         if self.backwards:  # such rows are at the end
             return self._replace(ends=bisect_ranges(np.where(large, self.starts, self.ends), self.ends, is_before))
         return self._replace(starts=bisect_ranges(self.starts, np.where(large, self.ends, self.starts), is_before))
 
-    def _since_few(self, column: pa.Array, begin: pa.Array, order: Order) -> Indices | None:
-        """Where the ranges begin, if few groups are asked for so often that numbers for all their rows pay off."""
-        new = np.flatnonzero(np.diff(self.starts, prepend=-1))
-        rows = int((self.ends - self.starts)[new].sum())
-        if not 0 < len(new) * WORTH_NUMBERS <= len(self.groups) or rows > len(self.groups) * WORTH_NUMBERS:
+    def _searched(self, column: pa.Array, begin: pa.Array, order: Order) -> Indices | None:
+        """Where the ranges begin or end, by a search in each; None if that is slow, because values are no numbers, or
+        because there are many ranges."""
+        if not len(self.groups):
+            return self.starts
+        new = np.flatnonzero(np.diff(self.starts, prepend=-1) | np.diff(self.ends, prepend=-1))
+        if len(new) > FEW and len(new) * WORTH_NUMBERS > len(self.groups):
             return None
-        if not has_numbers(column.type) or column.null_count or begin.null_count:
+        there, asked = order.in_place(column), order.in_place(begin)
+        if there is None or asked is None or there.dtype != asked.dtype:
             return None
-        found = np.empty(len(self.groups), np.int64)
-        for first, behind in zip(new, np.append(new[1:], len(self.groups)), strict=True):
+        found, descending = np.empty(len(self.groups), np.int64), order.directions[0]
+        for first, behind in zip(new.tolist(), [*new[1:].tolist(), len(self.groups)], strict=True):
             start, end = int(self.starts[first]), int(self.ends[first])
-            there = order.numbers_of(0, column.slice(start, end - start))
-            asked = order.numbers_of(0, begin.take(pa.array(self.groups[first:behind])))
-            if self.backwards:
-                found[first:behind] = end - np.searchsorted(there[::-1], asked)
+            upwards = there[start:end] if descending == self.backwards else there[start:end][::-1]
+            bounds = asked[self.groups[first:behind]]
+            if descending:
+                kept = np.searchsorted(upwards, bounds, "right")
             else:
-                found[first:behind] = start + np.searchsorted(there, asked)
+                kept = end - start - np.searchsorted(upwards, bounds)
+            found[first:behind] = start + kept if self.backwards else end - kept
         return found
 
     def first(self, window: int, wanted: Indices) -> _Seen:

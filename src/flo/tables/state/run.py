@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,10 @@ LARGE = 1 << 20
 """Runs with more rows than this save memory."""
 PER_BUCKET, OF_LARGE, FEW = 2, 4, 16
 """Average rows per index entry, in small and in large runs; and up to how many rows are compared one by one."""
+
+_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
+FACTS = ("once", "mixed", "_running")
+"""What is known of the rows of a run after somebody has asked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +43,24 @@ class Run(Lowerable):
         """Whether every row has the weight 1."""
         weights = self.table[WEIGHT].to_numpy()
         return not self.rows or bool(weights.min() == 1 == weights.max())
+
+    @cached_property
+    def _running(self) -> Indices | None:
+        """The sums of the weights before each row, and of all; None if each is the index."""
+        return None if self.once else np.concatenate([[0], np.cumsum(self.table[WEIGHT].to_numpy())])
+
+    def weight_before(self, rows: Indices) -> Indices:
+        """The sums of the weights before these rows, modulo 64 bits."""
+        return rows if self._running is None else self._running.take(rows)
+
+    @cached_property
+    def mixed(self) -> bool:
+        """Whether different keys share a key number."""
+        if self.keys.exact or self.rows < 2:
+            return False
+        numbers, own = self.keys.numbers, self.table.select(list(self.columns))
+        equal = find_equal(own.slice(0, self.rows - 1).columns, own.slice(1).columns)
+        return bool(np.any((numbers[1:] == numbers[:-1]) & ~equal))
 
     @property
     def starts(self) -> Indices:
@@ -73,9 +95,9 @@ class Run(Lowerable):
 
     @property
     def bytes(self) -> int:
-        """The memory of the rows, their key numbers and the index, in bytes."""
-        index = self.__dict__.get("index")
-        return int(self.table.nbytes) + self.keys.bytes + (0 if index is None else int(index.nbytes))
+        """The memory of the rows, their key numbers, the index and running sums, in bytes."""
+        known = [each for name in ("index", "_running") if (each := self.__dict__.get(name)) is not None]
+        return int(self.table.nbytes) + self.keys.bytes + sum(int(each.nbytes) for each in known)
 
     def resting(self) -> Run:
         """The run prepared for storage: with its index, and if large without key numbers that the columns imply."""
@@ -83,11 +105,11 @@ class Run(Lowerable):
         keys = self.implied() if self.rows >= LARGE else None
         if keys is None:
             return self
-        return Run(self.columns, keys, self.table)._knowing(self, "index", "once")
+        return Run(self.columns, keys, self.table)._knowing(self, "index", *FACTS)
 
     def again(self) -> Run:
         """Another run with the same rows."""
-        return replace(self)._knowing(self, "index", "once", "name")
+        return replace(self)._knowing(self, "index", "name", *FACTS)
 
     def _knowing(self, other: Run, *names: str) -> Run:
         """The run, which takes over what is known of another one with the same rows."""
@@ -169,8 +191,11 @@ class Run(Lowerable):
         new = np.concatenate([[True], numbers[wide[1:]] != numbers[wide[:-1]]])  # a group that is asked for often
         first = wide[new]
         asked = numbers[first]
-        halved = bisect_ranges(lows[first], highs[first], lambda rows, which: self.keys.at(rows) < asked[which])
-        after = bisect_ranges(halved, highs[first], lambda rows, which: self.keys.at(rows) <= asked[which])
+        if type(self.keys) is Keys:
+            halved, after = (np.searchsorted(self.keys.numbers, asked, side) for side in _SIDES)
+        else:
+            halved = bisect_ranges(lows[first], highs[first], lambda rows, which: self.keys.at(rows) < asked[which])
+            after = bisect_ranges(halved, highs[first], lambda rows, which: self.keys.at(rows) <= asked[which])
         nth = np.cumsum(new) - 1
         halved, after = halved[nth], after[nth]
         lows[wide], highs[wide] = 0, 0

@@ -1,0 +1,206 @@
+"""Aggregates by the order of values on tables: the first or last of a group, each a part of `group_by`.
+
+`Ordered` keeps the values of groups in order. It also serves order statistics (group_quantiles.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columns.cell import Cell
+from flo.columns.indices import one_chunk
+from flo.columns.layout import Layout
+from flo.tables.operators.group_part import (
+    Chosen,
+    Delta,
+    Keeper,
+    Part,
+    Reading,
+    Summand,
+    Traces,
+    scattered,
+)
+from flo.tables.state.order import Order, comparisons
+from flo.tables.state.ranked import Heads, Leading, Ranked, Span, first_rows, groups_in, ranked_run, start_of
+from flo.tables.state.ranks import ByRank, settle
+from flo.tables.state.run import Run
+from flo.tables.state.totals import Sums
+from flo.tables.state.trace import Trace
+from flo.values.operators import group_aggregates as on_values
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The first row of each group by some columns: what one part asks for."""
+
+    names: tuple[str, ...]
+    """The columns of the order."""
+    descending: tuple[bool, ...]
+    which: Chosen
+    cells: tuple[Cell, ...] = field(compare=False)
+
+    @property
+    def layout(self) -> Layout | None:
+        return Layout.of(tuple[tuple(cell.annotation for cell in self.cells)])  # type: ignore[misc]
+
+    @property
+    def backwards(self) -> bool:
+        """Whether it is the last row of an order whose first column is ascending."""
+        return self.descending[0]
+
+    @property
+    def canonical(self) -> tuple[tuple[str, bool], ...]:
+        """The order, or its opposite, in which the first column is ascending."""
+        return tuple((name, down != self.backwards) for name, down in zip(self.names, self.descending, strict=True))
+
+
+@final
+@dataclass(frozen=True)
+class Ordered(Keeper):
+    """Keeps values in order, and the first or the last of each group, or both.
+
+    min(x), max(x) and arg_max(y, x) share one: rows in the order of x and then of y, descending. median(x) shares the
+    one of min(x), which then counts values.
+    """
+
+    longest: Wanted
+    """By all columns; others want the first row by some of them."""
+    ends: tuple[bool, ...]
+    """Which rows are kept: the first of a group (False), the last (True)."""
+    counts: bool = False
+    """Whether values are counted: those that are owed are kept apart (see `settle`), in the last trace."""
+
+    @property
+    def traces(self) -> int:  # type: ignore[override]
+        return 1 + len(self.ends) + self.counts
+
+    def serves(self, wanted: Wanted) -> bool:
+        """Whether the first row by this order is one of those that it keeps."""
+        mine, others = self.longest.canonical, wanted.canonical
+        return self.longest.which == wanted.which and mine[: len(others)] == others
+
+    def is_by(self, wanted: Wanted) -> bool:
+        """Whether it is this order, forwards or backwards, of the same rows."""
+        return self.longest.which == wanted.which and self.longest.canonical == wanted.canonical
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of the columns of the order."""
+        layout = self.longest.layout
+        assert layout is not None
+        return layout
+
+    def order(self, backwards: bool, groups: Run) -> Order:
+        directions = tuple(down != backwards for _, down in self.longest.canonical)
+        order = Order(self.longest.names, directions, self.layout, by_text=False, key=self.layout, decisive=True)
+        return order if groups.keys.exact else replace(order, group_columns=groups.columns)
+
+    def initial(self) -> Traces:
+        return Ranked(()), *(Heads(()) for _ in self.ends), *([Ranked(())] if self.counts else [])
+
+    def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
+        some = delta.choose(self.longest.which, self.longest.names)
+        if not some.table.num_rows:
+            return traces, {}
+        rows, heads, owed = traces[0], traces[1 : 1 + len(self.ends)], traces[1 + len(self.ends) :]
+        assert isinstance(rows, Ranked)
+        columns = tuple(some.keys.column_names)
+        order = self.order(False, Run(columns, some.numbers, some.keys))
+        ranks = some.owners if delta.numbers_differ else None
+        run = ranked_run(some.rows(self.longest.names), columns, some.numbers, order, ranks)
+        rows = replace(rows, columns=columns, order=order)
+        if self.counts:
+            assert isinstance(owed[0], Ranked)
+            run, more = settle(run, rows, owed[0], order)
+            owed = (replace(owed[0], columns=columns, order=order).extended(more),)
+        if not run.rows:
+            return (rows, *heads, *owed), {}
+        if not heads:
+            return (rows.extended(run), *owed), {}
+        groups = groups_in(run)
+        read = delta.read if delta.numbers_differ and _are_all(groups, delta.groups) else {}
+        spans = [Span.of(each, groups) for each in (*rows.runs, run)]
+        moved = [self._moved(end, head, spans, groups, read) for end, head in enumerate(heads, start=1)]
+        return (rows.extended(run), *moved, *owed), {}
+
+    def by_rank(self, reading: Reading) -> ByRank:
+        """The values of the groups of a delta, before and after it."""
+        found = [(state, run) for state, traces in enumerate(reading.traces.values()) for run in traces[self][0]]
+        spans = [Span.alone(run, reading.groups).moved(state * reading.groups.rows) for state, run in found]
+        return ByRank(spans, reading.states, self.order(False, reading.groups))
+
+    def _moved(self, end: int, heads: Trace, spans: list[Span], groups: Run, read: dict[Any, Any]) -> Trace:
+        """The first or last rows with those of a delta, which is the last run."""
+        assert isinstance(heads, Heads)
+        backwards = self.ends[end - 1]
+        order, old = self.order(backwards, groups), heads.of(groups)
+        stays, begin = start_of(spans[-1].run, old, groups, order, backwards)
+        ranges = [span.only(~stays)._replace(backwards=backwards).since(begin, order) for span in spans]
+        new = first_rows(ranges, groups, 1, order)
+        after = heads.moved(old and old.only(~stays), new, groups)
+        if old is not None and stays.any():
+            new = old.only(stays) if new is None else old.only(stays).beside(new)
+        read[self, end, 0], read[self, end, 1] = old, new
+        return after
+
+
+def _are_all(some: Run, groups: Run | None) -> bool:
+    """Whether these are all groups of a delta, whose numbers differ."""
+    return groups is not None and np.array_equal(some.keys.numbers, groups.keys.numbers)
+
+
+def orders_for(wanted: list[Wanted], counted: list[Wanted]) -> list[Ordered]:
+    """The fewest orders that have the first rows of all of the former, and count the values of the latter."""
+    found: list[Ordered] = []
+    for each in sorted(dict.fromkeys(wanted), key=lambda each: -len(each.names)):
+        place = next((place for place, order in enumerate(found) if order.serves(each)), None)
+        if place is None:
+            found.append(Ordered(each, (each.backwards,)))
+        elif each.backwards not in found[place].ends:
+            found[place] = replace(found[place], ends=(False, True))
+    for each in dict.fromkeys(counted):  # by more columns, other rows would be owed
+        place = next((place for place, order in enumerate(found) if order.is_by(each)), None)
+        if place is None:
+            found.append(Ordered(each, (), counts=True))
+        else:
+            found[place] = replace(found[place], counts=True)
+    return found
+
+
+@final
+@dataclass(frozen=True)
+class FirstPart(Part):
+    """min, max, arg_min, arg_max, first and last: the first value of each group in an order."""
+
+    def fits(self) -> bool:
+        return comparisons(self.wanted.layout) is not None
+
+    @property
+    def wanted(self) -> Wanted:
+        of = self.of.aggregator
+        assert isinstance(of, on_values.FirstOf)
+        names, cells = tuple(self.names[at] for at in of.by), tuple(self.cells[at] for at in of.by)
+        return Wanted(names, of.descending, self.which, cells)
+
+    def results(self, reading: Reading) -> pa.Array:
+        wanted, groups = self.wanted, reading.groups
+        orders = [each for each in reading.traces[1] if isinstance(each, Ordered) and each.serves(wanted)]
+        keeper = next(each for each in orders if wanted.backwards in each.ends)
+        end = 1 + keeper.ends.index(wanted.backwards)
+
+        def head(state: int) -> Leading | None:
+            heads = reading.traces[state][keeper][end]
+            assert isinstance(heads, Heads)
+            return reading.once((keeper, end, state), lambda: heads.of(groups))
+
+        values, places = [pa.nulls(0, self.cells[0].arrow)], [np.zeros(0, np.int64)]
+        for place, state in enumerate(reading.traces):
+            if (found := head(state)) is not None:
+                values.append(one_chunk(found.table[self.names[0]]))
+                places.append(found.groups + place * groups.rows)
+        return scattered(pa.concat_arrays(values), np.concatenate(places), reading.states)

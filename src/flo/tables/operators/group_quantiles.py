@@ -1,0 +1,98 @@
+"""Order statistics on tables: median, quantiles and percentiles, each a part of `group_by`.
+
+The results are those of the aggregator on values, bit for bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columns.cell import Cell
+from flo.columns.indices import Indices
+from flo.tables.operators.group_orders import Ordered, Wanted
+from flo.tables.operators.group_part import Part, Reading, scattered
+from flo.tables.state.limbs import Limbs, limbs_in
+from flo.tables.state.order import comparisons
+from flo.tables.state.ranks import ByRank
+from flo.tables.state.trace import weight_overflow
+from flo.values.operators import group_aggregates as on_values
+
+
+@final
+@dataclass(frozen=True)
+class QuantilePart(Part):
+    """median, quantile and percentile: the value at a rank of each group, or between two."""
+
+    def fits(self) -> bool:
+        return comparisons(self.wanted.layout) is not None and all(cell.hashable for cell in self.cells)
+
+    @property
+    def wanted(self) -> Wanted:
+        return Wanted(self.names, (False,), self.which, self.cells)
+
+    def results(self, reading: Reading) -> pa.Array:
+        orders = [each for each in reading.traces[1] if isinstance(each, Ordered) and each.is_by(self.wanted)]
+        keeper = next(each for each in orders if each.counts)
+        values = reading.once((keeper, ByRank), lambda: keeper.by_rank(reading))
+        groups = np.flatnonzero(values.sizes)
+        if not len(groups):
+            return pa.nulls(reading.states, self.cell.arrow)
+        of = self.of.aggregator
+        if isinstance(of, on_values.PercentileOf):
+            return scattered(_percentiles(of, values, groups), groups, reading.states)
+        assert isinstance(of, on_values.QuantileOf)
+        return scattered(self._quantiles(of, values, groups), groups, reading.states)
+
+    def _quantiles(self, of: on_values.QuantileOf, values: ByRank, groups: Indices) -> pa.Array:
+        sizes = values.sizes[groups]
+        if int(sizes.max()) * of.at.denominator >= 2**62:
+            raise weight_overflow()
+        lows, parts = np.divmod((sizes - 1) * of.at.numerator, of.at.denominator)
+        if not of.continuous:
+            return values.at(groups, lows)
+        low, high = _both(values, groups, lows, lows + (parts > 0))
+        return between(low, high, parts, of, self.cells[0], self.cell)
+
+
+def _both(values: ByRank, groups: Indices, one: Indices, other: Indices) -> tuple[pa.Array, pa.Array]:
+    """The values of groups at two ranks each, searched for together."""
+    found = values.at(np.concatenate([groups, groups]), np.concatenate([one, other]))
+    return found[: len(groups)], found[len(groups) :]
+
+
+def _percentiles(of: on_values.PercentileOf, values: ByRank, groups: Indices) -> pa.Array:
+    """The percentile of each group, with the arithmetic of floats."""
+    lasts = values.sizes[groups] - 1
+    places = np.maximum(np.ceil((lasts + 1) * of.at) - 1, 0) if of.discrete else lasts * of.at
+    low, high = np.floor(places), np.ceil(places)
+    ranks = (lasts - each if of.downwards else each for each in (low, high))
+    one, other = map(np.asarray, _both(values, groups, *(each.astype(np.int64) for each in ranks)))
+    with np.errstate(invalid="ignore", over="ignore"):
+        between_them = on_values.interpolated(one, other, places - low, high - places, of.weighs_ends)
+    return pa.array(np.where((low == high) | (one == other), one, between_them))
+
+
+def between(
+    low: pa.Array, high: pa.Array, parts: Indices, of: on_values.QuantileOf, given: Cell, result: Cell
+) -> pa.Array:
+    """The values at `parts` of the denominator of the quantile on the lines from low to high ones, rounded once."""
+    whole = of.at.denominator
+    if pa.types.is_decimal(low.type):
+        rows = zip(given.to_values(low), given.to_values(high), parts.tolist(), strict=True)
+        return result.to_array([on_values.between(a, b, Fraction(part, whole), of.places) for a, b, part in rows])
+    one, other = (np.asarray(each.cast(pa.float64(), safe=False)) for each in (low, high))
+    exact = np.isfinite(one) & np.isfinite(other)
+    if pa.types.is_floating(low.type):
+        exact &= (parts > 0) & (one != other)
+    left, right, size = low.filter(pa.array(exact)), high.filter(pa.array(exact)), np.full(exact.sum(), whole)
+    to_right = limbs_in(right).times(Limbs.of_ints(parts[exact]))
+    sums = to_right.minus(limbs_in(left).times(Limbs.of_ints(parts[exact] - size)))
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = np.where((parts == 0) | (one == other), one, one + (other - one) * 0.5)
+    found[exact] = sums.to_floats(size) if len(size) else 0.0
+    return pa.array(found)

@@ -1,0 +1,203 @@
+"""Order statistics: the value at a rank of a group, found without reading the group.
+
+The values of groups are in runs that are sorted by group and value (ranked.py). How many values of a group come before
+a value is a sum over all runs: of the weights of the rows before it, which running sums tell. So the range of every
+run that a rank may be in is cut down by binary search, until few rows are left to be read.
+
+That needs weights that add up to zero or more for every value, or else the sums would not increase. So what retractions
+take that has not been inserted yet is kept apart, as *owed*: see `settle`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columns.indices import Indices, Mask, expand_ranges, one_chunk, take_rows
+from flo.tables.state.keys import Keys
+from flo.tables.state.order import Order
+from flo.tables.state.ranked import Span
+from flo.tables.state.run import Run
+from flo.tables.state.totals import numbers_in
+from flo.tables.state.trace import Trace, sum_ranges, weight_overflow, with_weights
+from flo.tables.values import WEIGHT
+
+MOST = 1 << 10
+"""So many rows of a group are read at once."""
+PIVOTS = 1 << 8
+"""How many values are looked up at a time, to cut down the ranges of a group."""
+OWNER = "=owner"
+
+
+def settle(delta: Run, present: Trace, owed: Trace, order: Order) -> tuple[Run, Run]:
+    """A sorted delta in two: the changes of the values that are present, and of those that are owed.
+
+    The former have positive weights, and the latter are those of negative weights, with the opposite sign. A value is
+    never in both. So insertions pay first what is owed, and retractions owe what is not present.
+    """
+    weights = numbers_in(delta.table, WEIGHT)
+    if delta.rows and weights.min() == np.iinfo(np.int64).min:  # which cannot be owed
+        raise weight_overflow()
+    paid = np.minimum(weights, _weights_in(owed, delta, weights > 0, order))
+    taken = np.minimum(-weights, _weights_in(present, delta, weights < 0, order))
+    owing = np.where(weights > 0, -paid, -weights - taken)
+    return _weighing(delta, weights + owing), _weighing(delta, owing)
+
+
+def _weights_in(trace: Trace, rows: Run, which: Mask, order: Order) -> Indices:
+    """The weights in a trace of some of the rows of a sorted delta; 0 for the others."""
+    found, asked = np.zeros(rows.rows, np.int64), np.flatnonzero(which)
+    if not len(asked) or not trace.runs:
+        return found
+    some = Run(rows.columns, Keys(rows.keys.at(asked), rows.keys.exact), take_rows(rows.table, asked))
+    values = one_chunk(some.table[order.columns[0]])
+    for run in trace:
+        span = Span.alone(run, some).since(values, order, worth=0)
+        span = span.chosen(np.flatnonzero(span.starts < span.ends))
+        theirs = one_chunk(span.run.table[order.columns[0]]).take(pa.array(span.starts))
+        equal = ~order.before(values.take(pa.array(span.groups)), theirs)
+        found[asked[span.groups[equal]]] += numbers_in(span.run.table, WEIGHT)[span.starts[equal]]
+    return found
+
+
+def _weighing(run: Run, weights: Indices) -> Run:
+    """The rows with other weights, without those whose weight is 0."""
+    there = np.flatnonzero(weights)
+    rows = with_weights(take_rows(run.table, there), weights[there])
+    return Run(run.columns, Keys(run.keys.at(there), run.keys.exact), rows)
+
+
+class _Sorted(NamedTuple):
+    """Values in order, those of each group together."""
+
+    values: pa.Array
+    until: Indices
+    """How many values there are up to each, which counts as often as it is there."""
+    before: Indices
+    """How many values there are before those of each group."""
+
+    @classmethod
+    def of(cls, spans: list[Span], count: int, order: Order) -> _Sorted:
+        """The rows of these ranges, of so many groups."""
+        names, tables = [*order.columns, WEIGHT], []
+        for span in spans:
+            sizes = span.ends - span.starts
+            rows = take_rows(span.run.table.select(names), expand_ranges(span.starts, sizes))
+            tables.append(rows.append_column(OWNER, pa.array(np.repeat(span.groups, sizes), pa.int64())))
+        table = pa.concat_tables(tables).combine_chunks()
+        owners = numbers_in(table, OWNER)
+        indices, firsts = replace(order, group_columns=()).sorted(table, owners, in_parts=True)
+        until = np.cumsum(sum_ranges(numbers_in(table, WEIGHT)[indices], firsts))
+        rows = indices[firsts]
+        before = np.concatenate([[0], until])[np.searchsorted(owners[rows], np.arange(count))]
+        return cls(one_chunk(table[order.columns[0]]).take(pa.array(rows)), until, before)
+
+    def at(self, groups: Indices, ranks: Indices) -> pa.Array:
+        return self.values.take(pa.array(np.searchsorted(self.until, self.before[groups] + ranks, "right")))
+
+
+@dataclass(frozen=True, eq=False)
+class ByRank:
+    """The values of groups, of which those at some ranks are asked for. Those of small groups are read and sorted."""
+
+    spans: list[Span]
+    """The ranges of groups in runs; the weights of a value add up to zero or more."""
+    count: int
+    """How many groups there are."""
+    order: Order
+    """Of the runs, by one column."""
+
+    @cached_property
+    def _starts(self) -> Indices:
+        """For each run and group the first row."""
+        return self._by_group([span.starts for span in self.spans])
+
+    @cached_property
+    def _ends(self) -> Indices:
+        """For each run and group the row after the last."""
+        return self._by_group([span.ends for span in self.spans])
+
+    def _by_group(self, each: list[Indices]) -> Indices:
+        found = np.zeros((len(self.spans), self.count), np.int64)
+        for row, span, places in zip(found, self.spans, each, strict=True):
+            row[span.groups] = places
+        return found
+
+    @cached_property
+    def _are_large(self) -> Mask:
+        """For each group, whether it has more rows than are read at once."""
+        large: Mask = (self._ends - self._starts).sum(axis=0) > MOST
+        return large
+
+    def _weights_before(self, rows: Indices) -> Indices:
+        """The sums of the weights before these rows of each run."""
+        found = np.zeros(rows.shape[1:], np.int64)
+        for span, each in zip(self.spans, rows, strict=True):
+            found += span.run.weight_before(each)
+        return found
+
+    @cached_property
+    def sizes(self) -> Indices:
+        """How many values each group has."""
+        return self._weights_before(self._ends) - self._weights_before(self._starts)
+
+    @cached_property
+    def _small(self) -> _Sorted:
+        """All values of the small groups."""
+        return _Sorted.of([span.only(~self._are_large) for span in self.spans], self.count, self.order)
+
+    def at(self, groups: Indices, ranks: Indices) -> pa.Array:
+        """The values of groups at ranks, which begin with 0 and are less than the size of the group."""
+        large = self._are_large[groups]
+        if not large.any():
+            return self._small.at(groups, ranks)
+        found = self._searched(groups[large], ranks[large])
+        if large.all():
+            return found
+        places = np.argsort(np.concatenate([np.flatnonzero(large), np.flatnonzero(~large)]))
+        return pa.concat_arrays([found, self._small.at(groups[~large], ranks[~large])]).take(pa.array(places))
+
+    def _searched(self, groups: Indices, ranks: Indices) -> pa.Array:
+        """The values at ranks of large groups. Each is in the ranges that are left, which are cut at the same value."""
+        starts, ends = self._starts[:, groups], self._ends[:, groups]
+        before, most = self._weights_before(starts), max(MOST, len(self.spans))  # of more, one range has several
+        while len(left := np.flatnonzero((ends - starts).sum(axis=0) > most)):
+            places = self._pivots(starts[:, left], ends[:, left])
+            counts = self._weights_before(places[:, :, 1:-1]) - before[left, np.newaxis]
+            last = (counts <= ranks[left, np.newaxis]).sum(axis=1)  # as counts increase
+            every = np.arange(len(left))
+            starts[:, left], ends[:, left] = places[:, every, last], places[:, every, last + 1]
+        questions = np.arange(len(groups))
+        spans = [Span(span.run, questions, *each) for span, *each in zip(self.spans, starts, ends, strict=True)]
+        skipped = self._weights_before(starts) - before
+        return _Sorted.of(spans, len(groups), self.order).at(questions, ranks - skipped)
+
+    def _pivots(self, starts: Indices, ends: Indices) -> Indices:
+        """For each run and each group, where its range begins, where it would have some values, and where it ends.
+
+        The values are at regular distances in the longest range of the group. So at least that range is cut.
+        """
+        sizes = ends - starts
+        longest = sizes.argmax(axis=0)
+        steps = np.arange(1, PIVOTS + 1)
+        values, owners = [], []
+        for place, span in enumerate(self.spans):
+            own = np.flatnonzero(longest == place)
+            rows = starts[place, own, np.newaxis] + sizes[place, own, np.newaxis] * steps // (PIVOTS + 1)
+            values.append(one_chunk(span.run.table[self.order.columns[0]]).take(pa.array(rows.ravel())))
+            owners.append(own)
+        nth = np.argsort(np.concatenate(owners))
+        pivots = pa.concat_arrays(values).take(pa.array(expand_ranges(nth * PIVOTS, np.full(len(nth), PIVOTS))))
+        found = np.empty((*starts.shape, PIVOTS + 2), np.int64)
+        found[:, :, 0], found[:, :, 1:-1], found[:, :, -1] = starts, starts[:, :, np.newaxis], ends
+        for place, span in enumerate(self.spans):
+            own = np.flatnonzero(sizes[place])
+            asked = expand_ranges(own * PIVOTS, np.full(len(own), PIVOTS))
+            start, end = (np.repeat(each[place, own], PIVOTS) for each in (starts, ends))
+            reached = Span(span.run, asked, start, end).since(pivots, self.order, worth=0).starts
+            found[place, own, 1:-1] = reached.reshape(len(own), PIVOTS)
+        return found
