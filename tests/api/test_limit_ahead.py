@@ -88,10 +88,10 @@ def test_rows_ahead_are_not_lost() -> None:
 @pytest.mark.parametrize(
     ("row", "most", "believe", "text"),
     [
-        (Moment, 5, 10, "must be a timedelta, because the times are datetime; got 5"),
-        (Click, timedelta(1), 10, "must be a number, because the times are int"),
-        (Click, 0, 10, "must be a duration above 0; got 0"),
-        (Click, "x", 10, "must be a duration above 0; got 'x'"),
+        (Moment, 5, 10, "must be a timedelta > 0, as its times are datetime; got 5"),
+        (Click, timedelta(1), 10, "must be a number > 0, as its times are int"),
+        (Click, 0, 10, "must be a number > 0, as its times are int; got 0"),
+        (Click, "x", 10, "must be a number > 0, as its times are int; got 'x'"),
         (Click, 5, 1, "`believe` of `limit_ahead` must be an integer ≥ 2; got 1"),
     ],
 )

@@ -215,6 +215,10 @@ ANY: dict[str, Verb] = {
         clock.rows.tumbling(10, clock=clock).nest(lambda s: s.count()),
         clock.late,
     ],
+    "limit_ahead": lambda g: [
+        limited := g.pairs.limit_ahead(typed(lambda p: p[1], tuple[g.T, int], int), 5, believe=2),
+        limited.ahead,
+    ],
     "join_interval": lambda g: [
         clock := g.pairs.clock(typed(lambda p: p[1], tuple[g.T, int], int), 3),
         clock.rows.join_interval(clock.rows, "1", (-1, 1)),

@@ -225,8 +225,14 @@ def test_what_a_turn_that_was_broken_off_has_left_in_a_shard_is_not_its_state(tm
     def program(named: bool) -> flo.Flow:
         flow = flo.Flow("dear")
 
-        def kept(sale: Sale) -> bool:
-            return named or sale.price < 20
+        if named:
+
+            def kept(sale: Sale) -> bool:
+                return True
+        else:
+
+            def kept(sale: Sale) -> bool:
+                return sale.price < 20
 
         flow.output("sums", flow.input("sales", flo.ZSet[Sale]).filter(kept).group_by("shop").agg(sum=flo.sum("price")))
         return flow

@@ -161,7 +161,8 @@ class TableLoop(NamedLoop[Dataflow]):
         self._loop.outputs = merge_outputs(self._loop.outputs, before)
 
     def run(self) -> None:
-        """Does nothing: a push has run the program already. A program on values runs here."""
+        """Runs what needs no data, such as a literal. A push has run the rest already."""
+        self._hand_over({})
 
     def _hand_over(self, values: Mapping[int, Value]) -> None:
         before = self._loop.outputs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, TypeAlias
 
 from flo.core.collection import Value
@@ -110,7 +110,8 @@ class Slot:
 
 def count_operators(operator: Operator) -> int:
     """The operator, and those of the graphs that it runs: each costs about as much to step, to compare and to type."""
-    held = (_graphs_in(getattr(operator, name)) for name in getattr(operator, "__dataclass_fields__", ()))
+    own = fields(operator) if is_dataclass(operator) else ()
+    held = (_graphs_in(getattr(operator, each.name)) for each in own)
     counts = (sum(count_operators(node.operator) for graph in graphs for node in nodes(graph)) for graphs in held)
     return 1 + max(counts, default=0)  # of the graphs that run and those that they started as, the former
 
