@@ -26,9 +26,9 @@ from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Trace, sum_ranges, weight_overflow, with_weights
 from flo.tables.values import WEIGHT
 
-MOST = 1 << 10
+MOST = 1 << 12
 """So many rows of a group are read at once."""
-PIVOTS = 1 << 8
+PIVOTS = 1 << 6
 """How many values are looked up at a time, to cut down the ranges of a group."""
 OWNER = "=owner"
 
