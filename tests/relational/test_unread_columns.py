@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import flo
-from flo.core.errors import FloError
+from flo.core.errors import ElementError, FloError
 from tests.engines.engine import Engine
 
 Digits = Annotated[Decimal, pa.decimal128(38, 2)]
@@ -33,6 +33,8 @@ COLUMNS: dict[str, Any] = {
     "cast": lambda rows: rows.with_columns(y=nw.col("s").cast(nw.Int64)),
     "decimal": lambda rows: rows.with_columns(y=nw.col("d") + nw.col("d")),
     "tumble": lambda rows: rows.tumble(timedelta(hours=6), "at"),
+    "later": lambda rows: rows.with_columns(y=nw.col("at") + timedelta(hours=6)),
+    "months": lambda rows: rows.with_columns(y=nw.col("at").dt.offset_by("1mo")),
     "branch": lambda rows: rows.with_columns(y=nw.when(nw.col("k") > 0).then(-nw.col("x") - 2).otherwise(0)),
     "group": lambda rows: rows.group_by("k", "x", "s", "f", "at", "d").agg(y=flo.sum("d"), z=flo.count()),
 }
@@ -61,6 +63,24 @@ def test_it_fails_on_values_and_on_tables(columns: str, reader: str, tmp_path: A
     for name in ("values", "tables"):
         with pytest.raises(FloError):
             Engine(name, tmp_path).run(build(columns, reader), {"rows": data}, parts=1)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        nw.col("at") + timedelta(hours=6),
+        nw.col("at").dt.date() - timedelta(days=4_000_000),
+        (nw.col("at") + timedelta(hours=6)).dt.year(),
+        nw.col("at").dt.date().dt.offset_by("1d"),
+        nw.col("at").dt.offset_by("-10000y"),
+    ],
+)
+def test_times_are_in_the_years_1_to_9999(column: Any, tmp_path: Any) -> None:
+    flow = flo.Flow("times")
+    flow.output("out", flow.input("rows", flo.ZSet[Item]).select(y=column))
+    for name in ("values", "tables"):
+        with pytest.raises(ElementError, match="in the years 1 to 9999"):
+            Engine(name, tmp_path).run(flow, {"rows": [LARGE]}, parts=1)
 
 
 def test_it_fails_in_tasks(tmp_path: Any) -> None:

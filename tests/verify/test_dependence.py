@@ -7,8 +7,10 @@ import functools
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ import flo
 from flo.verify import check, laws
 from flo.verify.captured import Captured
 from flo.verify.data.impure import impure_uses
+from flo.verify.processes import NOT_RUN
 
 WORK = 1_000
 pytestmark = pytest.mark.every(check=4)
@@ -224,6 +227,83 @@ def test_the_difference_between_processes_is_real() -> None:
 @pytest.mark.parametrize("function", [sorted_set, size_of_set], ids=lambda each: each.__name__)
 def test_sets_whose_order_does_not_matter_pass(function: Callable[..., Any]) -> None:
     assert check(function, str, work=WORK).verdict == "passes"
+
+
+def counted_down(text: str, n: int = 2) -> str:
+    """It refers to itself, and to the order of a set."""
+    return counted_down(text, n - 1) if n else "".join({text, "b", "cc"})
+
+
+def test_a_function_that_calls_itself_runs_in_other_processes() -> None:
+    assert not check(counted_down, str, work=WORK).ok
+
+
+def test_what_cannot_run_in_other_processes_is_a_gap() -> None:
+    lock = threading.Lock()
+
+    def locked(x: str) -> list[str]:
+        with lock:
+            return sorted({x, "b"})
+
+    assert check(locked, str, work=WORK).gaps == (NOT_RUN,)
+    assert NOT_RUN in check(flow_of(locked, str), work=WORK).gaps
+    assert NOT_RUN in str(flow_of(locked, str).explore(xs=["x"]))
+
+
+MAIN = """
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import flo
+from flo.verify import check
+
+
+class Size(enum.Enum):
+    SMALL = 1
+    LARGE = 2
+
+
+class Order(NamedTuple):
+    who: str
+    price: int
+
+
+@dataclass(frozen=True)
+class Parcel:
+    names: tuple[str, ...]
+    size: Size
+
+    def merged(self) -> Parcel:
+        return parcel_of(set(self.names))
+
+
+def parcel_of(names: set[str]) -> Parcel:
+    return Parcel(tuple(sorted(names)), Size.LARGE if len(names) > 1 else Size.SMALL)
+
+
+def legal(order: Order) -> Parcel:
+    return parcel_of({order.who, "b"}).merged()
+
+
+def impure(order: Order) -> str:
+    return ",".join({order.who, "b", "cc"})
+
+
+for function in (legal, impure):
+    flow = flo.Flow(function.__name__)
+    flow.output("out", flow.input("orders", flo.Sequence[Order]).map(function))
+    print(check(flow, work=1000).verdict)
+"""
+
+
+def test_classes_of_main_are_known_in_other_processes(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(MAIN)
+    answer = subprocess.run([sys.executable, str(script)], capture_output=True, check=True, text=True)
+    assert answer.stdout.splitlines() == ["passes", "breaks a law"]
 
 
 def with_import(x: int) -> float:

@@ -4,9 +4,8 @@ Integers are computed in 64 bits with overflow checks: narrower columns are wide
 an error. With an unsigned 64-bit operand the result is unsigned, unless the other operand is signed. Columns of
 `decimal128(38, 0)`, which have sums of integers, are integers with 38 digits. Sums and products of decimals are exact.
 Combined with a float, an integer or a decimal is rounded to the nearest float; comparisons of integers are exact.
-Integer `//` and `%` round
-towards minus infinity, as in Python. Division by zero: `/` follows IEEE 754 (`inf`, `-inf`, `nan`), `//` and `%` are
-null.
+Integer `//` and `%` round towards minus infinity, as in Python. Division by zero: `/` follows IEEE 754 (`inf`, `-inf`,
+`nan`), `//` and `%` are null. Dates and times beyond the years 1 to 9999 are an error.
 """
 
 from __future__ import annotations
@@ -27,6 +26,10 @@ WIDE = pa.decimal128(38, 0)
 """The type of integers with 38 digits."""
 EXACT = 2**53
 """Integers up to here are exact as floats."""
+FIRST_DAY, END_DAY = -719_162, 2_932_897
+"""0001-01-01 and the day after 9999-12-31, in days since 1970-01-01."""
+PER_DAY = {unit: 86_400 * count for unit, count in (("s", 1), ("ms", 10**3), ("us", 10**6))}
+"""Units of time in a day. Nanoseconds in 64 bits stay within the years."""
 
 
 def is_wide(kind: pa.DataType) -> bool:
@@ -124,9 +127,22 @@ def _arithmetic(checked: str, on_wide: Binary) -> Binary:
             raise TypeError("there is no arithmetic of texts; nw.concat_str(…) joins them")
         if pa.types.is_decimal(left.type) or pa.types.is_decimal(right.type):
             return _checked(lambda: _of_decimals(function, left, right))
-        return _checked(lambda: function(left, right))
+        return in_calendar(_checked(lambda: function(left, right)))
 
     return compute
+
+
+def in_calendar(data: Data) -> Data:
+    """Return the data. Raise if it has a date or time beyond the years 1 to 9999, which Python does not have."""
+    kind = data.type
+    per_day = 1 if pa.types.is_date32(kind) else PER_DAY.get(kind.unit) if pa.types.is_timestamp(kind) else None
+    if per_day is not None:
+        numbers = pc.cast(data, pa.int32() if per_day == 1 else pa.int64())
+        bounds = pc.min_max(numbers).as_py() if isinstance(data, pa.Array) else {"min": numbers.as_py()}
+        known = [each for each in bounds.values() if each is not None]
+        if not all(FIRST_DAY * per_day <= each < END_DAY * per_day for each in known):
+            raise ElementError("a time must be in the years 1 to 9999")
+    return data
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -230,7 +230,7 @@ def _shift_months(data: Data, months: int) -> Data:
     days = np.minimum(day - month.astype("datetime64[D]"), (target + 1).astype("datetime64[D]") - target - 1)
     shifted = (target.astype("datetime64[D]") + days).astype(moments.dtype) + (moments - day)
     found = pa.array(shifted.astype(np.int64), pa.int64(), mask=data.is_null().to_numpy(zero_copy_only=False))
-    return pc.cast(pc.cast(found, pa.int32()) if unit == "D" else found, data.type)
+    return arithmetic.in_calendar(pc.cast(pc.cast(found, pa.int32()) if unit == "D" else found, data.type))
 
 
 def _interval(text: str) -> tuple[int, str]:

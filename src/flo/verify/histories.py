@@ -86,10 +86,10 @@ class Trials:
         )
 
     def check_processes(self) -> Counterexample | None:
-        """Find a trial with another result in a process with another hash seed."""
+        """Find a trial with another result in a process with another hash seed; raise NotSent if none has run."""
         answers = run_in_processes(self.call, [trial.arguments for trial in self.trials])
-        for place, trial in enumerate(self.trials) if answers else ():
-            results = [answer[place] for answer in answers or ()]
+        for place, trial in enumerate(self.trials):
+            results = [answer[place] for answer in answers]
             for seed, result in zip(SEEDS[1:], results[1:], strict=True):
                 if not are_equal(results[0], result):
                     columns = tuple((f"PYTHONHASHSEED={each}", trial.text) for each in (SEEDS[0], seed))

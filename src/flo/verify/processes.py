@@ -1,20 +1,24 @@
 """Runs functions and programs in other processes, with other hash seeds: there `hash` of a text and the order of a set
 are others, and so are `id` and `os.getpid`.
 
-Functions are sent by value, with what they capture, as those of `__main__` cannot be imported elsewhere.
+Functions are sent by value, with what they capture, and classes of `__main__` by their source, as both cannot be
+imported elsewhere.
 """
 
 from __future__ import annotations
+import __future__
 
 import importlib
+import inspect
 import io
 import marshal
 import os
 import pickle
 import subprocess
 import sys
+import textwrap
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from flo.core.errors import is_users
@@ -24,10 +28,19 @@ from flo.core.stream_type import StreamTypes
 from flo.verify.exploration.arrivals import Channels
 from flo.verify.exploration.moves import Run
 
-SEEDS = (1, 2)
+SEEDS = (1, 2, 3, 4)
 SECONDS = 60
 """How long a process may take."""
+IN_ANOTHER = "FLO_IN_ANOTHER_PROCESS"
+ANNOTATIONS = __future__.annotations
 SERVE = "from flo.verify.processes import serve; serve()"
+
+
+NOT_RUN = "a function was not run in processes with other hash seeds, as it cannot be sent to them"
+
+
+class NotSent(Exception):
+    """A function or its arguments cannot be sent to another process, or have not come back."""
 
 
 class Raised(str):
@@ -36,8 +49,10 @@ class Raised(str):
     __slots__ = ()
 
 
-def run_in_processes(call: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[list[Any]] | None:
-    """The results of the calls, for each hash seed; None if the function or its arguments cannot be sent."""
+def run_in_processes(call: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
+    """The results of the calls, for each hash seed."""
+    if IN_ANOTHER in os.environ:  # a module that was imported for a function checks something itself
+        raise NotSent(NOT_RUN)
     try:
         sent = io.BytesIO()
         _Sender(sent).dump((call, list(arguments)))
@@ -48,23 +63,21 @@ def run_in_processes(call: Callable[..., Any], arguments: Sequence[tuple[Any, ..
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": path},
+                env={**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": path, IN_ANOTHER: "1"},
             )
             for seed in SEEDS
         ]
         answers = [process.communicate(sent.getvalue(), timeout=SECONDS)[0] for process in begun]
         return [pickle.loads(answer) for answer in answers]
-    except Exception:  # it cannot be sent, or the other process cannot import what it needs
-        return None
+    except Exception as error:  # of any kind: pickle and the user's modules raise what they like
+        raise NotSent(NOT_RUN) from error
 
 
 def serve() -> None:
     """In the other process: calls a function, and writes its results."""
     output, sys.stdout = sys.stdout, sys.stderr  # what the function prints is not an answer
     call, arguments = pickle.loads(sys.stdin.buffer.read())
-    results = io.BytesIO()
-    _Sender(results).dump([_result(call, each) for each in arguments])
-    output.buffer.write(results.getvalue())
+    output.buffer.write(pickle.dumps([_result(call, each) for each in arguments]))
 
 
 def _result(call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
@@ -84,28 +97,65 @@ def run_program(graph: Graph, output_types: StreamTypes, names: tuple[str, ...],
 
 
 class _Sender(pickle.Pickler):
-    """A pickler that sends the user's functions by value."""
+    """A pickler that sends the user's functions, and the classes of `__main__`, by value.
+
+    Each is made first and gets the globals that it uses afterwards: these may refer to it.
+    """
 
     def reducer_override(self, item: Any) -> Any:
         if isinstance(item, types.ModuleType):
             return importlib.import_module, (item.__name__,)
-        if isinstance(item, types.FunctionType) and is_users(item.__code__.co_filename):
-            known = {name: item.__globals__[name] for name in _names(item.__code__) if name in item.__globals__}
+        is_of_main = getattr(item, "__module__", None) == "__main__"
+        if isinstance(item, types.FunctionType) and (is_of_main or is_users(item.__code__.co_filename)):
+            code = item.__code__
             cells = tuple(cell.cell_contents for cell in item.__closure__ or ())
-            rest = (known, item.__defaults__, item.__kwdefaults__, cells)
-            return _make_function, (marshal.dumps(item.__code__), item.__name__, *rest)
+            state = (_used(_names(code), item.__globals__), item.__defaults__, item.__kwdefaults__, cells)
+            return _make_function, (marshal.dumps(code), item.__name__), state, None, None, _fill_function
+        if isinstance(item, type) and is_of_main and "." not in item.__qualname__:
+            space = vars(sys.modules["__main__"])
+            source = textwrap.dedent(inspect.getsource(item))
+            flags = ANNOTATIONS.compiler_flag if space.get("annotations") is ANNOTATIONS else 0
+            code = compile(source, "<class>", "exec", flags, dont_inherit=True)
+            body = {name for each in (code, *_inner(code)) for name in each.co_names}  # as decorators and defaults
+            later = _names(compile(source, "<class>", "exec", 0, dont_inherit=True)) - body
+            made = (marshal.dumps(code), item.__name__, _used(body - {item.__name__}, space))
+            return _make_class, made, _used(later, space), None, None, _fill_class
         return NotImplemented
 
 
+def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
+    return (value for value in code.co_consts if isinstance(value, types.CodeType))
+
+
 def _names(code: types.CodeType) -> set[str]:
-    inner = (_names(value) for value in code.co_consts if isinstance(value, types.CodeType))
-    return set(code.co_names).union(*inner)
+    return set(code.co_names).union(*map(_names, _inner(code)))
 
 
-def _make_function(
-    code: bytes, name: str, known: dict[str, Any], defaults: Any, kwdefaults: Any, cells: tuple[Any, ...]
-) -> types.FunctionType:
-    closure = tuple(map(types.CellType, cells)) or None
-    made = types.FunctionType(marshal.loads(code), {"__builtins__": __builtins__, **known}, name, defaults, closure)
-    made.__kwdefaults__ = kwdefaults
+def _used(names: Iterable[str], space: dict[str, Any]) -> dict[str, Any]:
+    return {name: space[name] for name in names if name in space}
+
+
+def _make_function(code: bytes, name: str) -> types.FunctionType:
+    loaded = marshal.loads(code)
+    cells = tuple(types.CellType() for _ in loaded.co_freevars)
+    return types.FunctionType(loaded, {"__builtins__": __builtins__}, name, None, cells)
+
+
+def _fill_function(function: types.FunctionType, state: tuple[dict[str, Any], Any, Any, tuple[Any, ...]]) -> None:
+    known, function.__defaults__, function.__kwdefaults__, contents = state
+    function.__globals__.update(known)
+    for cell, content in zip(function.__closure__ or (), contents, strict=True):
+        cell.cell_contents = content
+
+
+def _make_class(code: bytes, name: str, known: dict[str, Any]) -> type:
+    """Define a class in this process's `__main__`, so that its instances can be sent back."""
+    space = vars(sys.modules["__main__"])
+    space.update(known)
+    exec(marshal.loads(code), space)
+    made: type = space[name]
     return made
+
+
+def _fill_class(made: type, known: dict[str, Any]) -> None:
+    vars(sys.modules["__main__"]).update(known)

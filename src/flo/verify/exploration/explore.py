@@ -32,7 +32,7 @@ from flo.verify.exploration.source import format_values
 from flo.verify.exploration.space import Space, State, all_operators
 from flo.verify.histories import Trial, Trials
 from flo.verify.laws import Law
-from flo.verify.processes import run_program
+from flo.verify.processes import NotSent, run_program
 from flo.verify.report import Counterexample
 
 
@@ -207,9 +207,13 @@ def explore(
         runs, law = _run_again(space, captured) or runs, laws.A_FUNCTION
     if len(runs) < 2:
         in_processes = any(map(may_depend_on_process, functions))
-        apart = _check_processes(scenario, again(runs[0].trace, runs[0].trace)) if in_processes else None
         changed = (f"a function changes `{name}`, which it captures" for name in captured.changed())
-        return replace(found, counterexample=apart, caveats=(*find_impure_uses(operators), *changed))
+        found = replace(found, caveats=(*find_impure_uses(operators), *changed))
+        try:
+            apart = _check_processes(scenario, again(runs[0].trace, runs[0].trace)) if in_processes else None
+        except NotSent as error:
+            return replace(found, caveats=(*found.caveats, str(error)))
+        return replace(found, counterexample=apart)
     one, other = runs[:2]
     advice = (advise_on_advance(space.graph) or "") if law == laws.ADVANCE else ""
     return replace(

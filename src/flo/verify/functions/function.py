@@ -32,6 +32,7 @@ from flo.verify.functions.trials import Trials as EquationTrials
 from flo.verify.histories import MOST_TRIALS, Trial, Trials
 from flo.verify.laws import Law
 from flo.verify.optional import st
+from flo.verify.processes import NotSent
 from flo.verify.report import Report
 from flo.verify.time_limit import TimeUp, copy_if_mutable
 
@@ -143,10 +144,14 @@ def _with_dependence(report: Report, f: Function, problems: list[Problem], captu
     written = define(f=f)
     calls[:1] = [replace(each, paste=f"{written}; {each.paste}" if written else each.paste) for each in calls[:1]]
     trials = Trials(f"on {label(f)}", f, calls, brief, prepare=copy_if_mutable)
-    broken = (trials.check_history(captured) if changed else None) or (
-        trials.check_processes() if in_processes else None
-    )
-    caveats = () if broken else tuple(f"it changes `{name}`, which it captures" for name in changed)
+    broken = trials.check_history(captured) if changed else None
+    caveats = tuple(f"it changes `{name}`, which it captures" for name in changed)
+    if broken is None and in_processes:
+        try:
+            broken = trials.check_processes()
+        except NotSent as error:
+            caveats += (str(error),)
+    caveats = caveats if broken is None else ()
     strength = replace(report.strength, proved=report.strength.proved and not changed)
     return replace(report, counterexample=broken, caveats=caveats, strength=strength)
 

@@ -6,9 +6,9 @@ to one, whenever data arrives, and its outputs are maximal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 
 from flo.core.checkpoint import decode, encode, lower_state
 from flo.core.errors import FloError, brief
@@ -166,13 +166,13 @@ class GraphLaws:
             return self._report_step(broken, given, states)
         return self._check_stuck_state(given, delivered[-1], at_once, choices)
 
-    def trials(self) -> Trials:
+    def trials(self, larger: Iterable[Input] = ()) -> Trials:
         """Runs of the program on a few small inputs, to be tried after each other and in other processes."""
         inputs = (each for size in (1, 2) for each in small_inputs(self.types, size, self.effort.given))
         all_ended = (each for each in inputs if all(each.ends))
         graph, outputs, names = self.space.graph, self.output_types, self.names
         runs = []
-        for given in islice(all_ended, MOST_TRIALS):
+        for given in chain(islice(all_ended, MOST_TRIALS), larger):
             channels = given.channels(self.types)
             run = Run(graph, outputs, channels, names)
             moves = []

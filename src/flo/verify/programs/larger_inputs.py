@@ -123,10 +123,8 @@ def sized_inputs(types: StreamTypes, given: Given, largest: int = LARGEST) -> It
     if all(given.own_examples(kind.collection) is not None for kind in types):
         return  # there is nothing to make larger
     for size in (size for size in given.sizes(ladder=()) if size <= largest):
-        each = [list(large_data(kind.collection, size, given)) for kind in types]
         choices = tuple(Random(size).choices(range(8), k=2 * size))
-        for place in range(max(map(len, each))):
-            whole = Input(tuple(found[place % len(found)] for found in each), ends)
+        for whole in inputs_of_size(types, size, given, ends):
             yield whole, ()
             yield whole, choices
     for weight in weights(given):
@@ -183,6 +181,13 @@ def _base(collection: Collection) -> Collection:
 
 def distinct_elements(kind: Any, count: int, given: Given) -> list[Any]:
     return given.distinct_elements(kind, count) or list(islice(cycle(pick_elements(kind, given)), count))
+
+
+def inputs_of_size(types: StreamTypes, size: int, given: Given, ends: tuple[bool, ...]) -> Iterator[Input]:
+    """Yield inputs whose data has this size: of many different elements, and of few repeated ones."""
+    each = [list(large_data(kind.collection, size, given)) for kind in types]
+    for place in range(max(map(len, each))):
+        yield Input(tuple(found[place % len(found)] for found in each), ends)
 
 
 def large_data(collection: Collection, size: int, given: Given) -> Iterator[Any]:
