@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import functools
 import operator
+import os
 import re
+import subprocess
+import sys
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import flo
@@ -144,6 +149,18 @@ CAPTURING: dict[str, Callable[[Any], Any]] = {
     "an object": lambda k: (lambda tax: lambda sale: sale.price * tax.rate)(Tax(k)),
     "a function within": lambda k: (lambda inner: lambda sale: inner(sale))(CAPTURING["a closure"](k)),
     "an item getter": lambda k: operator.itemgetter(k - 2),
+    "a method that is captured": lambda k: (lambda taxed: lambda sale: taxed(sale))(Tax(k).added),
+    "a callable object that is captured": lambda k: (lambda tax: lambda sale: tax(sale))(Tax(k)),
+    "a method of an object": lambda k: (lambda tax: lambda sale: tax.added(sale))(Tax(k)),
+    "an object in a dict": lambda k: (lambda taxes: lambda sale: taxes["x"].added(sale))({"x": Tax(k)}),
+    "a namespace": lambda k: (lambda given: lambda sale: sale.price * given.rate)(SimpleNamespace(rate=k)),
+    "a mapping that is read-only": lambda k: (lambda r: lambda s: s.price * r["x"])(MappingProxyType({"x": k})),
+    "a deque": lambda k: (lambda rates: lambda sale: sale.price * rates[0])(deque([k])),
+    "an array": lambda k: (lambda rates: lambda sale: int(sale.price * rates[0]))(np.array([k])),
+    "an array of objects": lambda k: (lambda rates: lambda sale: int(sale.price * rates[0]))(np.array([k], object)),
+    "a lambda": lambda k: (lambda f: lambda sale: f(sale))(
+        (lambda sale: sale.price * 2) if k == 2 else (lambda sale: sale.price * 3)
+    ),
     "a row": lambda k: (lambda row: lambda sale: sale.price * row.price)(Sale("x", k)),
 }
 
@@ -156,6 +173,22 @@ def local(k: int) -> Any:
 
 
 CAPTURING["a local function"] = local
+
+
+def with_a_list(k: int) -> Any:
+    rates = {"x": k}
+
+    def times(sale: Sale) -> int:
+        """Changes a list, but its own."""
+        prices: list[int] = []
+        prices.append(sale.price * rates["x"])
+        prices[0] += 1
+        return prices[0]
+
+    return times
+
+
+CAPTURING["a function that changes a list of its own"] = with_a_list
 
 
 @pytest.mark.parametrize("name", CAPTURING)
@@ -273,6 +306,35 @@ def test_constants_that_the_code_reads(
     assert shown in str(caught.value)
 
 
+def price_by_class(sale: Sale) -> int:
+    return Prices.taxed(sale.price)
+
+
+class Prices:
+    RATE = 2
+
+    @classmethod
+    def taxed(cls, price: int) -> int:
+        return cls._times(price) * cls.RATE
+
+    @staticmethod
+    def _times(price: int) -> int:
+        return price
+
+
+def test_constants_and_methods_of_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flow = over(flo.ZSet[Sale], mapping(price_by_class))
+    resume(OnValues, tmp_path, flow, flow)
+    with monkeypatch.context() as patch:
+        patch.setattr(Prices, "RATE", 3)
+        with pytest.raises(flo.CheckpointError, match=r"`Prices.RATE` was 2, and is 3"):
+            OnValues(flow, tmp_path).restore()
+    with monkeypatch.context() as patch:
+        patch.setattr(Prices, "_times", staticmethod(with_code(Prices._times, (lambda price: price + 1).__code__)))
+        with pytest.raises(flo.CheckpointError, match="it calls `_times`, whose code has changed"):
+            OnValues(flow, tmp_path).restore()
+
+
 def test_functions_that_the_code_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flow = over(flo.ZSet[Sale], mapping(price_by_helper))
     resume(OnValues, tmp_path, flow, flow)
@@ -285,6 +347,46 @@ def test_functions_that_the_code_calls(tmp_path: Path, monkeypatch: pytest.Monke
 def test_what_a_function_changes_itself_is_no_change(function: Any, tmp_path: Path) -> None:
     flow = over(flo.ZSet[Sale], mapping(function))
     resume(OnValues, tmp_path, flow, flow)
+
+
+def test_equal_values_are_no_change_in_another_process() -> None:
+    """What a set, an array of objects or a cache has in memory differs from process to process."""
+    program = """
+import collections, dataclasses, sys
+import numpy as np
+from flo.core.function_identity import identify
+
+names = {}
+exec('def f(x):\\n    return x in {"a", "b", "c", "d"} or x in ("q", frozenset({"r", "s"}))', names)
+
+@dataclasses.dataclass
+class Rates:
+    rate: int
+    known: dict = dataclasses.field(default_factory=dict, compare=False)
+
+def make():
+    objects, read = np.array(["x", {"k": 1}], object), collections.defaultdict(int)
+    rates, some = Rates(2, {sys.argv[1]: 1}), {"a", "b", "c"}
+    read[sys.argv[1]]
+    return [names["f"], lambda x: objects[0], lambda x: read[x], lambda x: rates.rate, lambda x: x in some]
+
+print([identify(each) for each in make()])
+"""
+    texts = []
+    for seed in ("1", "2"):
+        run = [sys.executable, "-c", program, seed]
+        seeded = os.environ | {"PYTHONHASHSEED": seed}
+        texts.append(subprocess.run(run, env=seeded, capture_output=True, check=True).stdout)
+    assert texts[0] == texts[1]
+    assert b"captured" in texts[0]
+
+
+def test_functions_of_a_library_may_become_known() -> None:
+    """Whether a function belongs to the program depends on where it is installed."""
+    known = (("doubled", "function 1"), ("doubled(…)", "source:1"), ("RATE in doubled", "2"), ("rates.EUR", "3"))
+    assert not list(changed_values(known, known[:1]))
+    assert not list(changed_values(known[:1], known))
+    assert list(changed_values((), known)) == [("doubled", "nothing", "function 1")]
 
 
 @functools.cache
@@ -329,6 +431,8 @@ def test_code_without_a_source_is_compared_with_the_same_version_of_python_only(
     first, second = digest_code(one.__code__), digest_code(other.__code__)
     assert first.startswith("bytecode:3.")
     assert has_other_code(first, second)
+    documented = compiled('def f(x):\n    """What it does."""\n    return x - 41\n')
+    assert digest_code(documented.__code__) == first
     assert not has_other_code(first, "bytecode:3.1:" + second.rpartition(":")[2])
     assert not has_other_code(first, "source:1234")
     assert not has_other_code(first, "")

@@ -39,7 +39,6 @@ FITS: list[tuple[Held | None, tuple[int, str] | None, int, set[str]]] = [
     (Held(3, "x"), (3, "x"), 5, set()),  # no changes since
     (Held(6, "y"), (5, "x"), 5, {"y"}),  # the next version is half taken
     (Held(5, "y"), (5, "x"), 5, {"x", "y"}),  # so is the newest, which runs again
-    (Held(4), (5, ""), 5, set()),  # a folder, before its commit
     (Held(0, "x"), None, -1, {"x"}),
 ]
 MISFITS: list[tuple[Held | None, tuple[int, str] | None, int, set[str], str]] = [
@@ -50,6 +49,7 @@ MISFITS: list[tuple[Held | None, tuple[int, str] | None, int, set[str], str]] = 
     (Held(2, "x"), None, -1, set(), "it holds version 2, the checkpoint has no version"),
     (Held(3, "x"), (5, "x"), 5, set(), "is behind the checkpoint: it holds version 3, and was given version 5"),
     (Held(3), (5, ""), 5, set(), "is behind the checkpoint"),
+    (Held(4), (5, ""), 5, set(), "is behind the checkpoint"),
     (Held(5, "y"), (5, "x"), 5, set(), "holds version 5 with other rows"),
 ]
 
@@ -57,6 +57,7 @@ MISFITS: list[tuple[Held | None, tuple[int, str] | None, int, set[str], str]] = 
 def test_what_fits() -> None:
     for each in FITS:
         expect_version("sums", Sink(), *each)
+    expect_version("sums", Sink(), Held(4), (5, ""), 5, (), runs_again=True)  # a folder, before its commit
     expect_empty("sums", Sink(), Held(4), 4)
 
 
@@ -124,6 +125,38 @@ def test_a_version_with_other_changes_is_corrected(kind: str, tmp_path: Path) ->
     assert to.held("1f sums", ROWS) is None, "emptied"
 
 
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_rows_with_null_in_their_key_are_diverted(kind: str, tmp_path: Path) -> None:
+    """No database holds them, and SQLite would not say so."""
+    pytest.importorskip(f"adbc_driver_{kind}.dbapi")
+    schema = pa.schema([("shop", pa.string()), ("total", pa.int64()), ("_weight", pa.int64())])
+    keyed = replace(ROWS, schema=schema.remove(2))
+    to = KINDS[kind]("sums", {"uri": str(tmp_path / "file.db")})
+    to.prepare(None, keyed)  # type: ignore[arg-type]
+
+    def given(version: int, rows: list[tuple[str | None, int, int]], divert: bool) -> OutputChanges:
+        table = pa.table({name: [row[n] for row in rows] for n, name in enumerate(schema.names)}, schema)
+        with closing(Writes()) as writes:
+            file = write_part(str(tmp_path), "sums", version, 0, table, writes)
+            writes.finish()
+        assert file is not None
+        found = replace(changes(tmp_path, version, Attempt((file,), (), len(rows))), schema=schema)
+        return replace(found, unfit=[] if divert else None)
+
+    with pytest.raises(flo.ElementError, match="null in `shop`, a key column"):
+        to.write(given(0, [("a", 1, 1), (None, 2, 1)], divert=False), keyed)
+    for _ in range(2):
+        first = given(0, [("a", 1, 1), (None, 2, 1)], divert=True)
+        to.write(first, keyed)
+        assert [(each.row, each.reason) for each in first.unfit or ()] == [
+            ({"shop": None, "total": 2}, f"{kind} cannot hold the row: its key column `shop` is null")
+        ]
+    second = given(1, [(None, 2, -1), ("b", 1, 1)], divert=True)
+    to.write(second, keyed)
+    assert second.unfit == []
+    assert to.held("1f sums", keyed) == Held(1, second.digest, ("shop",))
+
+
 def test_attempts_are_recorded(tmp_path: Path) -> None:
     one, two = Attempt(("a", "b"), (), 3), Attempt(("b", "c"), ("d",), 4)
     attempts = Attempts.read(str(tmp_path), 4)
@@ -143,5 +176,7 @@ def test_a_folder_holds_what_its_log_says(tmp_path: Path) -> None:
     sink = Changes(str(tmp_path))
     assert sink.held("1f", "sums") is None
     ChangeLog("1f", 3, "").write(folder(str(tmp_path)))
+    assert sink.held("1f", "sums") is None, "emptied"
+    (tmp_path / "version=00000003").mkdir()
     assert sink.held("1f", "sums") == Held(3)
     assert sink.held("2e", "sums") is None

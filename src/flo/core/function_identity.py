@@ -13,8 +13,8 @@ Code is compared as a syntax tree, without positions, comments, docstrings and a
 on the version of Python. Without a source it is compared as bytecode, and only with bytecode of the same version. What
 cannot be compared counts as unchanged: an unchanged function is never taken for a changed one.
 
-A value that is not data, such as a connection, counts by its class. A value that the code itself changes, such as a
-cache, counts by its class, too.
+A value that is not data, such as a connection, counts by its class. So does one that the code itself changes, such as a
+cache. Of an object of the program, the attributes count that the code reads and does not assign.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ import functools
 import hashlib
 import re
 import sys
-from collections import Counter, deque
+from argparse import Namespace
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Set
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -41,29 +42,25 @@ from types import (
     MappingProxyType,
     MethodType,
     ModuleType,
+    NoneType,
+    SimpleNamespace,
 )
 from typing import Any, TypeAlias
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from flo.core.code_uses import Uses
 from flo.core.errors import PACKAGE, is_of_python, is_users
 from flo.core.labels import label, source_of
 
 SOURCE, BYTECODE = "source", "bytecode"
 DEEP = 8
 """How deep values within values are looked at."""
+MANY = 1000
+"""How many values within a value are looked at for their classes."""
 _SHOWN = (type(None), bool, int, float, complex, Decimal, Fraction, date, datetime, time, timedelta)
 """The types of values that are recorded as they are. Others may be long or secret: of them, a digest is recorded."""
 _TEXTS = (*_SHOWN, str, bytes, range, UUID, PurePath, ZoneInfo)
-_CHANGING = frozenset(
-    {name for kind in (list, set, dict, deque, Counter, bytearray) for name in dir(kind) if not name.startswith("_")}
-    - {name for kind in (tuple, frozenset, MappingProxyType, bytes) for name in dir(kind)}
-    - {"elements", "most_common", "total", "maxlen"}
-    | {"heappush", "heappop", "heapify", "heapreplace", "heappushpop", "insort", "shuffle", "setattr"}
-)
-"""Names of methods and functions that change their argument."""
-_STORES = ("STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE", "STORE_ATTR", "DELETE_ATTR")
-_ASSIGNS = ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_DEREF", "DELETE_DEREF", "STORE_ATTR", "DELETE_ATTR")
 _IGNORED_FIELDS = frozenset({"ctx", "type_comment", "kind", "annotation", "returns", "decorator_list", "type_params"})
 
 Values: TypeAlias = tuple[tuple[str, str], ...]
@@ -104,9 +101,16 @@ def changed_values(before: Values, after: Values) -> Iterator[tuple[str, str, st
     old, new = dict(before), dict(after)
     for name in dict.fromkeys((*old, *new)):
         was, now = old.get(name, "nothing"), new.get(name, "nothing")
+        if "nothing" in (was, now) and _is_of_other(name):  # it is not always known which functions are the program's
+            continue
         both_code = all(text.startswith((f"{SOURCE}:", f"{BYTECODE}:")) for text in (was, now))
         if has_other_code(was, now) if both_code else was != now:
             yield name, was, now
+
+
+def _is_of_other(name: str) -> bool:
+    """Return whether a value is of a named function that is called, of a module, of a class or of an instance."""
+    return bool(re.search(r"\(…\)$| in |\.", name)) and not name.startswith("lambda")
 
 
 def digest_code(code: CodeType) -> str:
@@ -151,48 +155,19 @@ def _without_docstring(node: ast.AST, body: list[Any]) -> list[Any]:
 
 
 def _bytecode_text(code: CodeType) -> str:
-    consts = [_bytecode_text(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
-    return f"{code.co_varnames} {code.co_freevars} {code.co_names} {consts} {code.co_code.hex()}"
+    """Return the instructions as a text that does not depend on docstrings, lines and the process."""
+    steps = [f"{step.opname} {_const_text(step.argval)}" for step in dis.get_instructions(code)]
+    return f"{code.co_varnames} {steps}"
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object and those within it: of comprehensions, lambdas and local functions."""
-    yield code
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield from _codes(each)
-
-
-@dataclasses.dataclass
-class _Uses:
-    """The names that the code of a function uses."""
-
-    globals: dict[str, set[str]] = dataclasses.field(default_factory=dict)
-    """Names of the module that are read, each with the attributes that are read of it."""
-    attributes: set[str] = dataclasses.field(default_factory=set)
-    """All attributes that are read."""
-    assigned: set[str] = dataclasses.field(default_factory=set)
-    """Names of the module and of enclosing functions, and attributes, that the code assigns."""
-    changes: bool = False
-    """Whether the code may change an object that it was not given."""
-
-    def add(self, code: CodeType) -> None:
-        for each in _codes(code):
-            last = None
-            for step in dis.get_instructions(each):
-                if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-                    last = self.globals.setdefault(str(step.argval), set())
-                    self.changes |= step.argval in _CHANGING
-                    continue
-                if step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-                    self.attributes.add(str(step.argval))
-                    self.changes |= step.argval in _CHANGING
-                    if last is not None:
-                        last.add(str(step.argval))
-                elif step.opname in _ASSIGNS:
-                    self.assigned.add(str(step.argval))
-                self.changes |= step.opname in _STORES
-                last = None
+def _const_text(const: Any) -> str:
+    if isinstance(const, CodeType):
+        return _bytecode_text(const)
+    if isinstance(const, tuple):
+        return f"({','.join(map(_const_text, const))})"
+    if isinstance(const, frozenset):  # `x in {…}`: its order depends on the process
+        return f"{{{','.join(sorted(map(_const_text, const)))}}}"
+    return repr(const)
 
 
 class _Code:
@@ -200,41 +175,73 @@ class _Code:
 
     def __init__(self, function: FunctionType, instance: Any) -> None:
         self.function, self.instance = function, instance
-        self.uses = _Uses()
+        self.uses = Uses()
         self.functions: dict[int, FunctionType] = {}
         """All of them by their identity in memory, this function first."""
-        waiting = [function]
+        self.classes: dict[type, None] = {}
+        """The classes of the same program that the code uses, or of whose instances it may use something."""
+        self._add_classes_of(instance)
+        self._follow([function])
+        while self._follow([each for value in self._class_values().values() for each in _functions_in(value)]):
+            pass  # a method may use other attributes
+
+    def _follow(self, waiting: list[FunctionType]) -> bool:
+        """Adds functions of the same program, and those that they use; returns whether one is new."""
+        before = len(self.functions)
         while waiting:
             each = waiting.pop()
-            if id(each) in self.functions:
+            if id(each) in self.functions or not (each is self.function or self._is_own(each)):
                 continue
             self.functions[id(each)] = each
             self.uses.add(each.__code__)
-            for value in (*_captured_by(each).values(), *_globals_of(each).values(), *self._methods()):
-                waiting += [found for found in _functions_in(value) if self._is_own(found)]
+            for value in (*_captured_by(each).values(), *_globals_of(each).values()):
+                self._add_classes_of(value)
+                waiting += _functions_in(value)
+        return len(self.functions) > before
+
+    def _add_classes_of(self, value: Any) -> None:
+        """Adds the class of an object, and those of the objects that it holds."""
+        waiting, seen = [value], set[int]()
+        while waiting and len(seen) < MANY:
+            each = waiting.pop()
+            each = each.__self__ if isinstance(each, MethodType) else each
+            kind = each if isinstance(each, type) else type(each)
+            if id(each) in seen or issubclass(kind, Enum):
+                continue
+            seen.add(id(each))
+            if is_users_class(kind):
+                self.classes |= dict.fromkeys(base for base in kind.__mro__ if is_users_class(base))
+                waiting += [] if kind is each else _attributes_of(each).values()
+            elif isinstance(each, (dict, list, tuple)):
+                waiting += list(each.values() if isinstance(each, dict) else each)[:MANY]
+
+    def _class_values(self) -> dict[str, Any]:
+        """Return what the code may read of classes: their methods and constants, by name."""
+        read = self.uses.attributes | {"__call__"}
+        return {
+            f"{kind.__qualname__}.{name}": value
+            for kind in self.classes
+            for name, value in vars(kind).items()
+            if name in read
+        }
 
     def _is_own(self, function: FunctionType) -> bool:
         """Whether it belongs to the same program, not to a library."""
         package, other = (str(each.__module__).partition(".")[0] for each in (self.function, function))
         return package == other or is_users(function.__code__.co_filename)
 
-    def _methods(self) -> Iterator[Any]:
-        """Yield the methods of the instance whose names the code uses."""
-        for name in self.uses.attributes if self.instance is not None else ():
-            for kind in type(self.instance).__mro__:
-                yield vars(kind).get(name)
-
     def captured(self) -> dict[str, Any]:
         """Return the values that the function captures: closures, defaults, and what it reads of its instance."""
         values = _captured_by(self.function)
         if self.instance is not None:
-            held = self._kept(_attributes_of(self.instance))
+            held = {} if isinstance(self.instance, type) else self._kept(_attributes_of(self.instance))
             values |= {f"self.{name}": value for name, value in held.items() if name in self.uses.attributes}
         return self._kept(values)
 
     def globals(self) -> dict[str, Any]:
-        """Return the constants of modules that the function reads."""
-        return self._kept(_globals_of(self.function))
+        """Return the constants of modules and of classes that the function reads."""
+        constants = {name: value for name, value in self._class_values().items() if not _is_part_of_class(value)}
+        return self._kept(_globals_of(self.function) | constants)
 
     def others(self) -> Iterator[tuple[FunctionType, dict[str, Any], dict[str, Any]]]:
         """Yield the other functions, each with the values that it captures and the constants that it reads."""
@@ -242,7 +249,18 @@ class _Code:
             yield each, self._kept(_captured_by(each)), self._kept(_globals_of(each))
 
     def _kept(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in values.items() if name not in self.uses.assigned}
+        return {name: value for name, value in values.items() if name.rpartition(".")[2] not in self.uses.assigned}
+
+
+def is_users_class(kind: type) -> bool:
+    """Return whether a class belongs to the user's program: to a module of it, or to a notebook."""
+    module = sys.modules.get(kind.__module__)
+    return module is None or kind.__module__ == "__main__" or is_users(getattr(module, "__file__", None))
+
+
+def _is_part_of_class(value: Any) -> bool:
+    """Return whether an attribute of a class is a method, or what gives access to an attribute of an instance."""
+    return callable(value) or hasattr(type(value), "__get__")
 
 
 def _read(function: Any) -> Identity:
@@ -258,14 +276,17 @@ def _read(function: Any) -> Identity:
             captured |= _numbered(tuple(function.__reduce__()[1]))
         elif instance is not None:
             captured["self"] = instance
-        return Identity(str(name), label(function), "", "", _texts(captured, _Uses()), ())
+        return Identity(str(name), label(function), "", "", _texts(captured, Uses()), ())
     name, code = _name_of(function, plain), _Code(plain, instance)
-    belongs = not name or "<locals>" in name or instance is not None
+    belongs = not name or "<locals>" in name or not isinstance(instance, (type, NoneType))
     captured |= code.captured() if belongs else {}
     reads = dict(_texts(code.globals() if belongs else code.globals() | code.captured(), code.uses))
+    lambdas: dict[str, str] = {}
+    own = {id(each) for value in captured.values() for each in _functions_in(value)}
     for other, values, constants in code.others():
         called = label(other)
-        reads[f"{called}(…)"] = digest_code(other.__code__)
+        codes = lambdas if id(other) in own and other.__name__ == "<lambda>" else reads
+        codes[f"{called}(…)"] = digest_code(other.__code__)
         named = {f"{each} in {called}": value for each, value in values.items()}
         if belongs and "<locals>" in other.__qualname__:
             captured |= named
@@ -273,7 +294,7 @@ def _read(function: Any) -> Identity:
             reads |= _texts(named, code.uses)
         reads |= _texts({f"{each} in {called}": value for each, value in constants.items()}, code.uses)
     line = f"{Path(plain.__code__.co_filename).name}:{plain.__code__.co_firstlineno}"
-    texts = _texts(captured, code.uses)
+    texts = tuple(sorted((*_texts(captured, code.uses), *lambdas.items())))
     return Identity(name, label(plain), line, digest_code(plain.__code__), texts, tuple(sorted(reads.items())))
 
 
@@ -302,8 +323,7 @@ def _plain_function(function: Any) -> tuple[FunctionType | None, Any]:
         return function, None
     if isinstance(function, MethodType):
         called = _unwrap(function.__func__)
-        on = None if isinstance(function.__self__, type) else function.__self__
-        return (called if isinstance(called, FunctionType) else None), on
+        return (called if isinstance(called, FunctionType) else None), function.__self__
     if isinstance(function, BuiltinFunctionType):
         of = getattr(function, "__self__", None)
         return None, None if isinstance(of, (ModuleType, type)) else of
@@ -335,7 +355,7 @@ def _captured_by(function: FunctionType) -> dict[str, Any]:
 
 def _globals_of(function: FunctionType) -> dict[str, Any]:
     """Return the values that a function reads from its module, and from modules of the same program."""
-    uses, values = _Uses(), {}
+    uses, values = Uses(), {}
     uses.add(function.__code__)
     for name, attributes in uses.globals.items():
         if name not in function.__globals__:  # built in, or not assigned yet
@@ -387,7 +407,7 @@ def _functions_in(value: Any, deep: int = DEEP) -> Iterator[FunctionType]:
             yield from _functions_in(each, deep - 1)
 
 
-def _texts(values: Mapping[str, Any], uses: _Uses) -> Values:
+def _texts(values: Mapping[str, Any], uses: Uses) -> Values:
     """Return values as texts, in the order of their names: a short one itself, of others the class and a digest."""
     texts = []
     for name, value in sorted(values.items()):
@@ -402,7 +422,7 @@ def _texts(values: Mapping[str, Any], uses: _Uses) -> Values:
     return tuple(texts)
 
 
-def _value_text(value: Any, uses: _Uses, deep: int) -> str:
+def _value_text(value: Any, uses: Uses, deep: int) -> str:
     """Return a text that is equal for equal data, in any process. What is not data, or may change, is its class."""
     kind = type(value)
     name = kind.__qualname__
@@ -427,25 +447,43 @@ def _value_text(value: Any, uses: _Uses, deep: int) -> str:
     if isinstance(value, functools.partial):
         return f"{name}({','.join(texts_of((value.func, value.args, tuple(sorted(value.keywords.items())))))})"
     if isinstance(value, (FunctionType, MethodType, BuiltinFunctionType, functools._lru_cache_wrapper)):
-        return f"function:{value.__qualname__}"
-    if dataclasses.is_dataclass(value) and (kind.__dataclass_params__.frozen or not uses.changes):
-        return f"{name}({','.join(texts_of(getattr(value, field.name, None) for field in dataclasses.fields(value)))})"
-    return f"<{name}>" if uses.changes else _changeable_text(value, uses, texts_of) or f"<{name}>"
+        of = getattr(value, "__self__", None)
+        on = "" if isinstance(of, (NoneType, ModuleType, type)) else _value_text(of, uses, deep - 1)
+        return f"function:{value.__qualname__}{on}"
+    held = _held_by(value, uses)
+    if held is not None:
+        return f"{name}({','.join(held)};{','.join(texts_of(held.values()))})"
+    return f"<{name}>" if uses.changes else _changeable_text(value, texts_of) or f"<{name}>"
 
 
-def _changeable_text(value: Any, uses: _Uses, texts_of: Callable[[Any], list[str]]) -> str | None:
+def _held_by(value: Any, uses: Uses) -> dict[str, Any] | None:
+    """Return the attributes of an object that belong to its value, and that the code does not assign."""
+    if dataclasses.is_dataclass(value):
+        names = {field.name for field in dataclasses.fields(value) if field.compare}
+    elif is_users_class(type(value)) or isinstance(value, (SimpleNamespace, Namespace)):
+        names = uses.attributes
+    else:
+        return None
+    if "setattr" in uses.globals or "__dict__" in uses.attributes:  # it may assign any
+        return None
+    held = _attributes_of(value)
+    return {name: held[name] for name in sorted(names - uses.assigned) if name in held}
+
+
+def _changeable_text(value: Any, texts_of: Callable[[Any], list[str]]) -> str | None:
     """Return the text of an object that can change, and that the code does not change; None if it is not data."""
     name, kind = type(value).__qualname__, type(value)
-    if isinstance(value, (list, bytearray)):
+    if isinstance(value, defaultdict):  # to read it may change it
+        return None
+    if isinstance(value, (list, bytearray, deque)):
         return f"{name}[{','.join(texts_of(value))}]"
     if isinstance(value, set):
         return f"{name}{{{','.join(sorted(texts_of(value)))}}}"
-    if isinstance(value, dict):
+    if isinstance(value, (dict, MappingProxyType)):
         pairs = zip(texts_of(value), texts_of(value.values()), strict=True)
         return f"{name}{{{','.join(sorted(f'{key}:{each}' for key, each in pairs))}}}"
     if kind.__module__ == "numpy" and hasattr(value, "tobytes"):
+        if value.dtype.hasobject:  # its bytes are addresses
+            return f"{name}({value.shape},{','.join(texts_of(value.ravel().tolist()))})"
         return f"{name}({value.dtype},{value.shape},{value.tobytes().hex()})"
-    if is_users(getattr(sys.modules.get(kind.__module__), "__file__", None)):  # what the code reads of an instance
-        held = sorted((each, item) for each, item in _attributes_of(value).items() if each in uses.attributes)
-        return f"{name}({','.join(each for each, _ in held)};{','.join(texts_of(item for _, item in held))})"
     return None

@@ -69,6 +69,11 @@ def version_folder(version: int) -> str:
     return f"version={version:08}"
 
 
+def has_versions(where: Folder, log: ChangeLog) -> bool:
+    """Whether a folder has rows, or is to have none: somebody may have removed all but the log."""
+    return bool(log.files) or any(number <= log.newest for number in _numbers(where))
+
+
 def commit_changes(where: Folder, log: ChangeLog, retention: Retention | None) -> None:
     """Shows a version to readers, and folds those that are no longer kept."""
     before = ChangeLog.read(where)

@@ -63,6 +63,7 @@ class Giving:
         fill = [output for output in self._outputs if output.name in new and output.name not in self.given]
         counted = [each.name for each in self._batches.outputs if each.how == COUNT and each.name in new]
         self.given |= dict.fromkeys(counted, (newest, ""))  # their rows are not kept any more
+        runs_again = not has_committed(offsets, newest)
         again = [Attempts.read(where, each) for each in (newest, newest + 1)]
         for name, sink in self._sinks.items():
             expect_no_replaced(name, sink, [sink.held(each, name) for each in replaced])
@@ -71,10 +72,10 @@ class Giving:
                 expect_empty(name, sink, held, newest)
             else:
                 taken = {digest for each in again for digest in each.digests(name)}
-                expect_version(name, sink, held, self.given.get(name), newest, taken)
+                expect_version(name, sink, held, self.given.get(name), newest, taken, runs_again)
         for name, sink in self._sinks.items():
             sink.prepare(checkpoint, name)
-        version = newest if has_committed(offsets, newest) else newest - 1
+        version = newest - 1 if runs_again else newest
         for output in fill if version >= 0 else ():
             self._fill(output, version)
             record_given(where, newest, self.given)

@@ -19,7 +19,7 @@ from pyspark.sql import functions as sf
 
 from flo.api.running import SHOWN
 from flo.core.errors import FloError, Origin, TypeMismatch
-from flo.spark.checkpoint.change_folders import ChangeLog, commit_changes, version_folder
+from flo.spark.checkpoint.change_folders import ChangeLog, commit_changes, has_versions, version_folder
 from flo.spark.checkpoint.retention import Retention
 from flo.spark.driver.delta_history import USER_METADATA, held_by_delta, last_restore, metadata_of
 from flo.spark.driver.output_changes import DIVERTED, Held, OutputChanges, rows_of
@@ -213,7 +213,8 @@ class Changes(Sink):
 
     def held(self, checkpoint: str, output: str) -> Held | None:
         log = ChangeLog.read(self.folder)
-        return Held(log.newest) if log is not None and log.checkpoint == checkpoint else None
+        known = log is not None and log.checkpoint == checkpoint and has_versions(self.folder, log)
+        return Held(log.newest) if log is not None and known else None
 
     def staging_path(self) -> str:
         return f"{self.folder}/{STAGED}/" if isinstance(self.folder, Local) else f"{self.folder}/version="

@@ -134,43 +134,49 @@ class Database(Upserting):
     def write(self, changes: OutputChanges, rows: KeyedOutput) -> None:
         if not changes.digest and not changes.earlier:
             return
-        latest = rows.table(changes)
-        self._expect_no_null_keys(rows, latest)
+        latest = self._with_keys(rows, rows.table(changes), changes.unfit)
         try:
-            record = self._write(changes, rows, None)
+            record = self._write(changes, rows, latest)
         except FloError:
             raise
         except Exception as error:
             with self._transaction(rows) as cursor:
                 missing = missing_changes(changes, self._lock_record(cursor, changes).held)
-            unfit = find_unfit(rows, rows.table(missing or changes), lambda part: self._try(rows, part))
+            latest_missing = latest if missing is None else self._latest(missing, changes, rows, latest)
+            unfit = find_unfit(rows, latest_missing, lambda part: self._try(rows, part))
             if unfit is None or not unfit.rows:
                 raise
             if changes.unfit is None:
                 raise self._unfit_error(rows, unfit) from error
-            record = self._write(changes, rows, unfit)
+            record = self._write(changes, rows, latest, unfit)
         if record.unfit and changes.unfit is not None:  # it may have them since an attempt that was not committed
             unfit = find_unfit(rows, latest, lambda part: self._try(rows, part)) or UnfitRows()
             for row, reason, columns in zip(unfit.rows, unfit.reasons, unfit.columns, strict=True):
                 what = f"the value of {columns}" if columns else "the row"
                 changes.unfit.append(Diverted(row, f"{self.kind} cannot hold {what}: {reason}"))
 
-    def _write(self, changes: OutputChanges, rows: KeyedOutput, unfit: UnfitRows | None) -> Record:
+    def _write(
+        self, changes: OutputChanges, rows: KeyedOutput, latest: pa.Table, unfit: UnfitRows | None = None
+    ) -> Record:
         """Writes what the table lacks, and the record of it, in one transaction."""
         with self._transaction(rows) as cursor:
             record = self._lock_record(cursor, changes)
             missing = missing_changes(changes, record.held)
             if missing is None:
                 return record
-            latest = rows.table(missing) if unfit is None else unfit.fitting
-            self._apply(cursor, rows, latest)
-            kinds = Counter(latest[CHANGE].to_pylist())
+            written = self._latest(missing, changes, rows, latest) if unfit is None else unfit.fitting
+            self._apply(cursor, rows, written)
+            kinds = Counter({each["values"]: each["counts"] for each in written[CHANGE].value_counts().to_pylist()})
             held = Held(changes.version, changes.digest, rows.key)
             count = max(0, record.rows + kinds[INSERT] - kinds[DELETE])
             record = Record(held, self.target, count, 0 if unfit is None else len(unfit.rows))
             values = ", ".join(f"{name} = {value}" for name, value in record.values().items())
             cursor.execute(f"UPDATE {VERSIONS} SET {values} WHERE id = {_text(_identity(changes))}")
             return record
+
+    def _latest(self, missing: OutputChanges, changes: OutputChanges, rows: KeyedOutput, latest: pa.Table) -> pa.Table:
+        """The rows of what is missing; `latest` are those of all changes."""
+        return latest if missing is changes else self._with_keys(rows, rows.table(missing), [])
 
     def _lock_record(self, cursor: Any, changes: OutputChanges) -> Record:
         """The record of an output, which no other transaction changes until this one ends."""
@@ -197,17 +203,25 @@ class Database(Upserting):
             instead=(("filter(…), or another column type", "keeps such rows out"), *INSTEAD),
         )
 
-    def _expect_no_null_keys(self, rows: KeyedOutput, latest: pa.Table) -> None:
-        """Raises if a key has a null, which no key of a database may have."""
+    def _with_keys(self, rows: KeyedOutput, latest: pa.Table, unfit: list[Diverted] | None) -> pa.Table:
+        """The rows whose keys have no null, as a database requires. The others are diverted, or an error."""
         for name in rows.key:
-            if latest[name].null_count:
+            if not latest[name].null_count:
+                continue
+            if unfit is None:
                 raise ElementError(
                     f"a row of the output `{rows.name}` has null in `{name}`, a key column of a table of {self.kind}",
                     instead=(
                         (f'filter(~nw.col("{name}").is_null())', "before the rows get their key"),
                         (f"WHERE {name} IS NOT NULL", "in a view of SQL"),
+                        *INSTEAD,
                     ),
                 )
+            for row in latest.filter(latest[name].is_null()).to_pylist():
+                if row.pop(CHANGE) != DELETE:
+                    unfit.append(Diverted(row, f"{self.kind} cannot hold the row: its key column `{name}` is null"))
+            latest = latest.filter(latest[name].is_valid())
+        return latest
 
     def _apply(self, cursor: Any, rows: KeyedOutput, latest: pa.Table) -> None:
         cursor.adbc_ingest(STAGED, self._sent(latest), mode="create", temporary=True)
