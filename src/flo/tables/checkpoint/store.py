@@ -155,8 +155,8 @@ def run_of_rows(table: pa.Table) -> Run:
 
 
 VERSION, SUM = "flo", "sum"
-NEWEST = 3
-"""The version of the format. Since 3, the state for every key is in the operator that runs for all keys."""
+NEWEST = 4
+"""The version of the format. Since 4, quantiles and sessions of rows keep other runs."""
 MENDING = (
     ("restore the file from a backup", "resumes from the checkpoint"),
     ("another checkpoint", "starts from scratch"),

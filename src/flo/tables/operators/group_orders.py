@@ -79,11 +79,6 @@ class Ordered(Keeper):
     def traces(self) -> int:  # type: ignore[override]
         return 1 + len(self.ends) + self.counts
 
-    def serves(self, wanted: Wanted) -> bool:
-        """Whether the first row by this order is one of those that it keeps."""
-        mine, others = self.longest.canonical, wanted.canonical
-        return self.longest.which == wanted.which and mine[: len(others)] == others
-
     def is_by(self, wanted: Wanted) -> bool:
         """Whether it is this order, forwards or backwards, of the same rows."""
         return self.longest.which == wanted.which and self.longest.canonical == wanted.canonical
@@ -155,15 +150,19 @@ def _are_all(some: Run, groups: Run | None) -> bool:
 
 
 def orders_for(wanted: list[Wanted], counted: list[Wanted]) -> list[Ordered]:
-    """The fewest orders that have the first rows of all of the former, and count the values of the latter."""
+    """The orders that have the first rows of the former, and count the values of the latter: each once.
+
+    An order by more columns does not do for one by fewer: while a retraction is ahead of its insertion, it has other
+    rows of positive weight.
+    """
     found: list[Ordered] = []
-    for each in sorted(dict.fromkeys(wanted), key=lambda each: -len(each.names)):
-        place = next((place for place, order in enumerate(found) if order.serves(each)), None)
+    for each in dict.fromkeys(wanted):
+        place = next((place for place, order in enumerate(found) if order.is_by(each)), None)
         if place is None:
             found.append(Ordered(each, (each.backwards,)))
         elif each.backwards not in found[place].ends:
             found[place] = replace(found[place], ends=(False, True))
-    for each in dict.fromkeys(counted):  # by more columns, other rows would be owed
+    for each in dict.fromkeys(counted):
         place = next((place for place, order in enumerate(found) if order.is_by(each)), None)
         if place is None:
             found.append(Ordered(each, (), counts=True))
@@ -189,7 +188,7 @@ class FirstPart(Part):
 
     def results(self, reading: Reading) -> pa.Array:
         wanted, groups = self.wanted, reading.groups
-        orders = [each for each in reading.traces[1] if isinstance(each, Ordered) and each.serves(wanted)]
+        orders = [each for each in reading.traces[1] if isinstance(each, Ordered) and each.is_by(wanted)]
         keeper = next(each for each in orders if wanted.backwards in each.ends)
         end = 1 + keeper.ends.index(wanted.backwards)
 
