@@ -100,6 +100,7 @@ def _whole_deltas() -> Any:
 def test_it_runs_on_tables(time: str, by: int) -> None:
     (form,) = forms(on_tables(operator(time, BYS[by]), TYPES)[0])
     assert isinstance(form, SessionTables)
+    assert not form.by_row
 
 
 @given(deltas, st.sampled_from(list(GAPS)), st.sampled_from(BYS))

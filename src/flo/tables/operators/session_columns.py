@@ -26,6 +26,7 @@ from flo.tables.functions import (
     plain_columns,
     result_layout,
     results,
+    runs_on_columns,
 )
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
 from flo.tables.operators.elementwise import like_rows
@@ -61,6 +62,10 @@ class SessionTables(OnTables[SessionColumns]):
     """Rows that were retracted more often than they came, with negative weights."""
 
     name = "session_tables"
+
+    @property
+    def by_row(self) -> bool:
+        return not all(map(runs_on_columns, (self.like.by, self.like.time)))
 
     def key_numbers(self, place: int, table: pa.Table) -> Numbers:
         return group_numbers(self.like.by, self.inputs[0], table)
