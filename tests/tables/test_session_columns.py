@@ -100,6 +100,7 @@ def _whole_deltas() -> Any:
 def test_it_runs_on_tables(time: str, by: int) -> None:
     (form,) = forms(on_tables(operator(time, BYS[by]), TYPES)[0])
     assert isinstance(form, SessionTables)
+    assert not form.by_row
 
 
 @given(deltas, st.sampled_from(list(GAPS)), st.sampled_from(BYS))
@@ -306,3 +307,9 @@ def test_sessions_that_many_runs_make_together() -> None:
         loop.run()
     found = loop.result()["found"].to_pylist()
     assert {(row["window_start"], row["window_end"]) for row in found} == {(0, 1201)}
+
+
+def test_a_retraction_of_a_row_that_never_came_does_not_hide_the_next_one() -> None:
+    chunks = [({row_of(30): 2, row_of(34): 1},), ({row_of(28): -1, row_of(30): -1, row_of(34): -1},)]
+    (found,) = agree(operator("at", "group"), TYPES, chunks)
+    assert [weight for row, weight in found.weights.items() if row[:7] == row_of(30)] == [1]

@@ -26,6 +26,7 @@ from flo.tables.functions import (
     plain_columns,
     result_layout,
     results,
+    runs_on_columns,
 )
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
 from flo.tables.operators.elementwise import like_rows
@@ -61,6 +62,10 @@ class SessionTables(OnTables[SessionColumns]):
     """Rows that were retracted more often than they came, with negative weights."""
 
     name = "session_tables"
+
+    @property
+    def by_row(self) -> bool:
+        return not all(map(runs_on_columns, (self.like.by, self.like.time)))
 
     def key_numbers(self, place: int, table: pa.Table) -> Numbers:
         return group_numbers(self.like.by, self.inputs[0], table)
@@ -118,13 +123,18 @@ class SessionTables(OnTables[SessionColumns]):
             return delta, delta.part(0, 0)
         owners, times = owners_of(groups, delta)[asked], spacing.read(delta)[asked]
         names = [*layout_of(self.inputs[0]).names, *self.keys]
-        parts, kinds = [take_rows(delta.table, asked)], [np.zeros(len(asked), np.int64)]
+        parts, kinds = [take_rows(delta.table.select([*names, WEIGHT]), asked)], [np.zeros(len(asked), np.int64)]
+        numbers = keys_of([parts[0][name] for name in names]).numbers
         for kind, trace in ((1, stored), (2, Stored.of(owed.runs, groups, spacing))):
             for place, run in enumerate(trace.runs):
                 low, high = trace.ties(place, owners, times)
-                parts.append(take_rows(run.table, np.unique(expand_ranges(low, high - low))))
+                some = np.flatnonzero(low < high)
+                low, once = np.unique(low[some], return_index=True)  # rows of one time are one range
+                part = take_rows(run.table.select([*names, WEIGHT]), expand_ranges(low, high[some[once]] - low))
+                same = np.isin(keys_of([part[name] for name in names]).numbers, numbers)
+                parts.append(take_rows(part, np.flatnonzero(same)))
                 kinds.append(np.full(parts[-1].num_rows, kind))
-        table, kind_of = pa.concat_tables([part.select([*names, WEIGHT]) for part in parts]), np.concatenate(kinds)
+        table, kind_of = pa.concat_tables(parts), np.concatenate(kinds)
         equal, firsts = group_equal_rows(table.select(names).combine_chunks())
         every = numbers_in(table, WEIGHT)[equal]
         new, there, owing = (sum_ranges(np.where(kind_of[equal] == each, every, 0), firsts) for each in (0, 1, 2))

@@ -27,8 +27,9 @@ Moments = npt.NDArray[Any]
 """Times as integers or floats."""
 FEW_CHAINS, PER_ROW = 1024, 4
 """With at most so many chains, and so many for each row that changes, all chains of the keys are looked at."""
-ROUNDS = 8
-"""How often sessions are extended by the chains beside them, before all chains of their keys are looked at."""
+ROUNDS, PER_ROUND = 8, 1 << 13
+"""How often sessions are extended by the chains beside them, before all chains of their keys are looked at; once more
+for each so many of these."""
 FEW_KEYS, WORTH_A_LOOP = 4, 16
 """With so few keys, or at least so many questions for each, keys are searched one by one."""
 
@@ -221,7 +222,7 @@ def _extended(
     A session is extended until no chain is near it. If that takes long, all chains are taken."""
     begin, end = low.copy(), low.copy()
     left = np.arange(len(first))
-    for _ in range(ROUNDS):
+    for _ in range(ROUNDS + int((high - low).max(initial=0)) // PER_ROUND):
         before = first[left], last[left]
         for place, chains in enumerate(stored.chains):
             near = chains.near(first[left], last[left], low[place, left], high[place, left], spacing)
