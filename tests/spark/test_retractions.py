@@ -228,6 +228,9 @@ def test_a_sink_that_cannot_take_back_is_refused(spark: Any, tmp_path: Path) -> 
     assert "flo.spark.Changes(path)" in said
     assert "keeps_weight=True" not in said, "kafka has no column for it"
     assert "secret" not in said
+    both = {name: Changes(str(tmp_path / "changes")) for name in ("pages", "messages")}
+    with pytest.raises(flo.TypeMismatch, match="the outputs `pages` and `messages` have one sink"):
+        counts().on(spark).start({"hits": plain}, both, checkpoint=tmp_path / "checkpoint", trigger=NOW)
     with pytest.raises(flo.TypeMismatch, match="the output `messages` retracts rows") as caught:
         start(weighted, "messages", SparkSink("some.company.Queue"))
     assert "its DataFrame has a column `_weight`" in str(caught.value)

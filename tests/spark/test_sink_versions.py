@@ -179,4 +179,7 @@ def test_a_folder_holds_what_its_log_says(tmp_path: Path) -> None:
     assert sink.held("1f", "sums") is None, "emptied"
     (tmp_path / "version=00000003").mkdir()
     assert sink.held("1f", "sums") == Held(3)
+    ChangeLog("1f", 3, "", output="counts").write(folder(str(tmp_path)))
+    assert sink.held("1f", "sums") is None, "of another output"
+    assert sink.held("1f", "counts") == Held(3)
     assert sink.held("2e", "sums") is None

@@ -21,6 +21,7 @@ from flo.core.stream_type import StreamType
 from flo.spark import SparkSink, Upsert
 from flo.spark.driver.keyed_output import KeyedOutput
 from flo.spark.driver.output_changes import OutputChanges
+from flo.spark.driver.upsert_databases import without_secrets
 from flo.spark.driver.upsert_tables import merge_statement
 from flo.spark.driver.upsert_topics import _json
 from flo.spark.driver.upserts import KINDS
@@ -259,6 +260,8 @@ def test_no_secret_is_shown() -> None:
     with pytest.raises(flo.FloError, match="cannot reach the postgresql database") as caught:
         secret.bound(None, planned(), ("shop", "day"))._to.held("1f sums", rows)  # type: ignore[arg-type]
     assert "hunter2" not in str(caught.value)
+    for uri in ("postgresql://flo:hunter%202@h/db", "host=h password = 'hunter 2'", "h?password=hunter%202&x=1"):
+        assert without_secrets("no role with the password hunter 2 there", uri) == "no role with the password … there"
 
 
 class Nested(NamedTuple):

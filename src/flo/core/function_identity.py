@@ -61,6 +61,8 @@ MANY = 1000
 _SHOWN = (type(None), bool, int, float, complex, Decimal, Fraction, date, datetime, time, timedelta)
 """The types of values that are recorded as they are. Others may be long or secret: of them, a digest is recorded."""
 _TEXTS = (*_SHOWN, str, bytes, range, UUID, PurePath, ZoneInfo)
+_PLAIN = frozenset({bool, int, float, str, bytes, type(None)})
+"""The types that most values within values have: these are looked at first."""
 _IGNORED_FIELDS = frozenset({"ctx", "type_comment", "kind", "annotation", "returns", "decorator_list", "type_params"})
 
 Values: TypeAlias = tuple[tuple[str, str], ...]
@@ -400,11 +402,11 @@ def _functions_in(value: Any, deep: int = DEEP) -> Iterator[FunctionType]:
     elif isinstance(value, MethodType):
         yield from _functions_in(value.__func__)
     elif deep and isinstance(value, Mapping):
-        for each in list(value.values()):
-            yield from _functions_in(each, deep - 1)
+        yield from _functions_in(tuple(value.values()), deep)
     elif deep and isinstance(value, (tuple, list, Set)):
         for each in list(value):
-            yield from _functions_in(each, deep - 1)
+            if type(each) not in _PLAIN:
+                yield from _functions_in(each, deep - 1)
 
 
 def _texts(values: Mapping[str, Any], uses: Uses) -> Values:
@@ -424,8 +426,9 @@ def _texts(values: Mapping[str, Any], uses: Uses) -> Values:
 
 def _value_text(value: Any, uses: Uses, deep: int) -> str:
     """Return a text that is equal for equal data, in any process. What is not data, or may change, is its class."""
-    kind = type(value)
-    name = kind.__qualname__
+    name = type(value).__qualname__
+    if deep and type(value) in _PLAIN:
+        return f"{name}:{value!r}"
 
     def texts_of(items: Any) -> list[str]:
         return [_value_text(each, uses, deep - 1) for each in items]

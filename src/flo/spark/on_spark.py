@@ -325,7 +325,15 @@ class OnSpark:
     def _bound_sinks(self, sinks: Mapping[str, Sink], outputs: list[Output]) -> dict[str, Sink]:
         """The sinks of outputs with rows, which know the rows and their key. Raises if one cannot take them."""
         streams = self._flow._outputs | self._flow._late()
+        names: dict[str, str] = {}
         for name, sink in sinks.items():
+            path = sink.staging_path()
+            if path is not None and names.setdefault(path, name) != name:
+                raise TypeMismatch(
+                    f"the outputs `{names[path]}` and `{name}` have one sink, {sink.label}: each would replace the "
+                    "versions of the other",
+                    instead=(("another path", "for one of them"),),
+                )
             if isinstance(sink, Upsert) and name not in streams:
                 raise TypeMismatch(f"the rows of `{name}` have no key, which {sink.label} needs")
             if isinstance(sink, SparkSink) and name not in streams:

@@ -47,6 +47,8 @@ class ChangeLog:
     """The newest version in the base; -1 if there is none."""
     files: tuple[str, ...] = ()
     """The files of the base."""
+    output: str = ""
+    """The output whose changes they are; empty in a log of an earlier release."""
 
     @classmethod
     def read(cls, where: Folder) -> ChangeLog | None:
@@ -55,7 +57,8 @@ class ChangeLog:
             return None
         known = {"checkpoint": str, "newest": int, "schema": str, "base": int, "files": list}
         content = read_sealed(where, LOG, **known)
-        return cls(**{name: content[name] for name in known} | {"files": tuple(content["files"])})
+        more = {"files": tuple(content["files"]), "output": content.get("output", "")}
+        return cls(**{name: content[name] for name in known} | more)
 
     def write(self, where: Folder) -> None:
         write_sealed(where, LOG, {**vars(self), "files": list(self.files)})

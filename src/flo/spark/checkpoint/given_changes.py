@@ -89,12 +89,15 @@ class Attempts:
         content = {"version": self.version, "made": made, "carried": carried}
         write_sealed(folder(self.where), _name(self.version), content)
 
+    def remove(self) -> None:
+        folder(self.where).remove(_name(self.version))
+
 
 def remove_attempts(where: str, before: int) -> None:
     """Removes the records of earlier versions, which cannot run again."""
     for version in numbered_files(folder(where), GIVEN):
         if version < before:
-            folder(where).remove(_name(version))
+            Attempts(where, version).remove()
 
 
 def _name(version: int) -> str:

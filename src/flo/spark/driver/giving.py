@@ -64,6 +64,7 @@ class Giving:
         counted = [each.name for each in self._batches.outputs if each.how == COUNT and each.name in new]
         self.given |= dict.fromkeys(counted, (newest, ""))  # their rows are not kept any more
         runs_again = not has_committed(offsets, newest)
+        remove_attempts(where, newest - 1)
         again = [Attempts.read(where, each) for each in (newest, newest + 1)]
         for name, sink in self._sinks.items():
             expect_no_replaced(name, sink, [sink.held(each, name) for each in replaced])
@@ -205,7 +206,8 @@ class Giving:
             self._sinks[each.output].commit(each)
         for output in self._outputs:  # if this micro-batch runs again, it may need what the one before has left for it
             remove_parts(self._batches.folder, output.name, version - 1)
-        remove_attempts(self._batches.folder, version - 1)
+        if self._outputs:
+            Attempts(self._batches.folder, version - 2).remove()
 
 
 def _retracts(table: pa.Table) -> bool:

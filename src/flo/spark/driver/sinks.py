@@ -213,8 +213,9 @@ class Changes(Sink):
 
     def held(self, checkpoint: str, output: str) -> Held | None:
         log = ChangeLog.read(self.folder)
-        known = log is not None and log.checkpoint == checkpoint and has_versions(self.folder, log)
-        return Held(log.newest) if log is not None and known else None
+        if log is None or log.checkpoint != checkpoint or log.output not in ("", output):
+            return None
+        return Held(log.newest) if has_versions(self.folder, log) else None
 
     def staging_path(self) -> str:
         return f"{self.folder}/{STAGED}/" if isinstance(self.folder, Local) else f"{self.folder}/version="
@@ -237,7 +238,7 @@ class Changes(Sink):
 
     def commit(self, changes: OutputChanges) -> None:
         schema = changes.schema.serialize().to_pybytes().hex()
-        log = ChangeLog(changes.checkpoint, changes.version, schema, changes.version - 1)
+        log = ChangeLog(changes.checkpoint, changes.version, schema, changes.version - 1, output=changes.output)
         commit_changes(self.folder, log, self.retention)
 
     def write_result(self, name: str, result: Any) -> bool:

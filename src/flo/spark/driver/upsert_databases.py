@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar
+from urllib.parse import unquote
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -367,8 +368,10 @@ def _text(value: str) -> str:
 
 def without_secrets(message: str, uri: str) -> str:
     """The first line of a message, without the address and the password in it."""
-    secrets = [uri, *re.findall(r"://[^:/@]*:([^@]*)@", uri), *re.findall(r"password=([^&\s]+)", uri)]
-    for secret in filter(None, secrets):
+    quoted = r"password\s*=\s*'([^']*)'"
+    patterns = (r"://[^:/@]*:([^@]*)@", quoted, r"password\s*=\s*([^'&\s][^&\s]*)")
+    passwords = [each for pattern in patterns for each in re.findall(pattern, uri)]
+    for secret in filter(None, [uri, *passwords, *map(unquote, passwords)]):
         message = message.replace(secret, "…")
     return message.strip().splitlines()[0] if message.strip() else "no reason is known"
 
