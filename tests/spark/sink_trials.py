@@ -4,6 +4,7 @@ sink that is added later. After each the rows of the sink are compared with thos
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark import cloudpickle
 
 import flo
 from flo.spark.driver.query import Query
@@ -22,6 +24,7 @@ class Sale(NamedTuple):
     price: int
 
 
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # so that tasks get the factor of the moment
 FACTOR = [1]
 """What the named function below does. To change it is to correct the function."""
 SCHEMA = "shop string, price long"
