@@ -122,7 +122,8 @@ def main() -> None:
                 stopped = threading.Event()  # Spark's own handler of Ctrl-C may disturb a call that is under way
                 signal.signal(signal.SIGINT, lambda *_: stopped.set())
                 while query.active and not stopped.wait(5):
-                    show(query)
+                    if query.progress:  # the first micro-batch is committed
+                        show(query)
                 query.stop()
             else:
                 write_log(Path(folder) / "log")
