@@ -50,6 +50,7 @@ def test_a_script_and_the_same_program_as_a_module(engine: str, tmp_path: Path) 
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_classes_of_a_script_on_spark(tmp_path: Path) -> None:
     run_script("spark", "save", tmp_path)
     again = run_imported("spark", "restore", tmp_path)
