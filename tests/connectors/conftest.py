@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -49,6 +50,8 @@ def connected(
     packages: tuple[list[str], dict[str, str]], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SparkSession]:
     """A session with all connectors that there are."""
-    spark = session(packages[0], tmp_path_factory.mktemp("warehouse"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)  # which has Flo: Spark looks for its data source in a worker
+        spark = session(packages[0], tmp_path_factory.mktemp("warehouse"))
     yield spark
     spark.stop()

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 
 from flo.spark import Changes, Upsert
-from pyspark_flo import DefaultSource
 from tests.spark.sink_trials import Trial
 
 pytestmark = [pytest.mark.slow]
@@ -36,8 +35,6 @@ def database_trial(kind: str, spark: Any, folder: Path) -> Trial:
 
 
 def changes_trial(spark: Any, folder: Path) -> Trial:
-    spark.dataSource.register(DefaultSource)  # the session of `make connectors` does not find it by name
-
     def rows() -> dict[Any, Any]:
         found = spark.read.format("flo").load(str(folder / "changes")).collect()
         assert len(found) == len({row.shop for row in found})
