@@ -19,7 +19,7 @@ from flo.spark.tasks.shard_record import ShardRecord
 from flo.tables.io.files import WEIGHTS
 from flo.tables.io.fitting import table_of
 from flo.tables.values import Rows
-from flo.values.retractions import Cause, find_retractions
+from flo.program.retractions import Cause, find_retractions
 from tests.spark.programs import add, drawn, first, second
 from tests.spark.simulated import simulated
 from tests.spark.sources import files, stream

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from flo.api.arguments import call_located, expect_callable
 from flo.api.scope import Scope
 from flo.core.collection import Collection
-from flo.core.dag import compile_graph
 from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.errors import DeferError, FloError, Origin, ScopeError, TypeMismatch, brief
 from flo.core.graph import Graph
 from flo.core.stream_type import Bounded, StreamTypes
 from flo.core.structural import Source
+from flo.program.dag import Dag
+from flo.program.tree import to_graph
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set
 
@@ -122,7 +123,7 @@ def build_body(
             instead=((f"return …, {late.name}.late", "returns them from the body"),),
             where=late.origin,
         )
-    return compile_graph(scope.inputs, scope.vertices, outputs), scope, loop
+    return to_graph(Dag.of_vertices(scope.inputs, scope.vertices, outputs)), scope, loop
 
 
 def _outputs(

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from flo.api.scope import Scope, Vertex
-from flo.core.bounds import find_bounds
-from flo.core.dag import live_vertices
-from flo.core.labels import label
-from flo.core.operator import Bound, Operator
-from flo.core.term import ATOMS
+from flo.core.operator import Bound
+from flo.program.bounds import find_bounds
+from flo.program.dag import live_vertices
+from flo.program.outline import describe_operator
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
@@ -21,10 +18,6 @@ if TYPE_CHECKING:
 WIDEST = 56
 """How many characters of an operator are shown beside its state."""
 ADDED = "one that is added counts from the micro-batch of its first row"
-_INNER = re.compile(r"==\d+=|==(?=present|…)|=(?=set\b)")
-"""Parts of the names that `agg` gives to the columns it adds."""
-_HIDDEN = re.compile(r"==(?=\w)")
-"""The beginning of the name of a column that `agg` or `sql` adds."""
 
 
 def explain_flow(name: str, scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) -> str:
@@ -104,24 +97,6 @@ def _row(vertex: Vertex, numbers: dict[Stream[Any, Any], str], indent: str) -> t
     reads = ", ".join(numbers.get(stream, stream.name) for stream in vertex.inputs)
     types = "; ".join(stream.type.described() for stream in vertex.outputs)
     return (f"{indent}{describe_operator(vertex.operator)}", results, reads, types, str(vertex.origin or ""))
-
-
-def describe_operator(operator: Operator) -> str:
-    """Return the operator with its arguments: `fold(0, lambda n, x: n + x)`."""
-    described = getattr(operator, "described", None)
-    if isinstance(described, str):
-        return _HIDDEN.sub("#", f"{operator.name}({described})")
-    native = getattr(getattr(operator, "f", None), "explained", None)
-    if isinstance(native, str):
-        return native
-    given = []
-    for field in fields(operator):
-        value = getattr(operator, field.name)
-        if type(value) in ATOMS and value is not None and not isinstance(value, bool):
-            given.append(repr(value))
-        elif callable(value):
-            given.append(label(value))
-    return _HIDDEN.sub("#", _INNER.sub("", f"{operator.name}({', '.join(given)})")) if given else operator.name
 
 
 def _fresh(name: str, taken: set[str]) -> str:

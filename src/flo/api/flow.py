@@ -8,26 +8,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, overload
 
 from flo.api.explain import explain_flow
-from flo.api.outline import outline_flow
 from flo.api.running import FlowLoop, Negative, Result, expect_known, schedule_of
 from flo.api.scope import Scope, expect_stream_name
 from flo.api.stream import Stream
 from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
-from flo.core.dag import compile_graph, live_vertices
 from flo.core.display import Displayed, pictures
 from flo.core.elements import type_name, unhashable_field
 from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch, UnknownNameError, UnusedInputError, brief
 from flo.core.event_loop import Schedule
 from flo.core.graph import Graph
 from flo.core.operator import Operator
+from flo.core.program_outline import Outline
 from flo.core.stream_type import Bounded, Derivation, StreamType, StreamTypes, Unbounded
 from flo.core.structural import Source
 from flo.core.typing import program
+from flo.program.dag import Dag, live_vertices
+from flo.program.identity import assign_ids
+from flo.program.outline import outline_program
+from flo.program.tree import to_graph
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
 from flo.values.operators.upserts import Upsert
@@ -206,8 +208,21 @@ class Flow(Displayed):
 
     def graph(self) -> Graph:
         """Return the program as an L^G expression; `str` prints it in the paper's notation."""
-        scope = self._scope
-        return compile_graph(scope.inputs, scope.vertices, [*self._outputs.values(), *self._late().values()])
+        return to_graph(self._dag())
+
+    def _dag(self) -> Dag:
+        """Return the program as the verbs have built it, without what no output depends on."""
+        outputs = [*self._outputs.values(), *self._late().values()]
+        return Dag.of_vertices(self._scope.inputs, self._scope.vertices, outputs)
+
+    def _identified(self) -> Dag:
+        """Return the program with the ids of its vertices."""
+        return assign_ids(self._dag(), [stream.name for stream in self._scope.inputs])
+
+    def _outline(self, retracting: Mapping[str, str] | None = None) -> Outline:
+        """Return what a checkpoint records of the program. `retracting` says why inputs can retract rows."""
+        inputs = [stream.name for stream in self._scope.inputs]
+        return outline_program(self._identified(), inputs, [*self._outputs, *self._late()], retracting)
 
     def type(self) -> Derivation:
         """Return the program's type with its derivation. Raises if the program is not well typed."""
@@ -249,7 +264,7 @@ class Flow(Displayed):
         """
         self.type()
         inputs = {stream.name: stream for stream in self._scope.inputs}
-        schedule, outline = schedule_of(seed, schedule), partial(outline_flow, self)
+        schedule, outline = schedule_of(seed, schedule), self._outline
         loop = FlowLoop(self.graph(), inputs, self._outputs, self._late(), schedule, record, negative, outline)
         loop.reads_time = self._scope.now is not None
         return loop

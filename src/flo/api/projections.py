@@ -164,7 +164,7 @@ def element_of(stream: Any) -> Any:
 
 
 def _derived(stream: Any) -> StreamType:
-    from flo.columns.derive import derive_outputs
+    from flo.program.derive import derive_outputs
 
     known: StreamType = stream.type
     vertex: Vertex | None = stream.source

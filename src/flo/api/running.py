@@ -221,11 +221,6 @@ class NamedLoop(Generic[L]):
         units = value.all_units() if isinstance(value, ZSetValue) else ()
         return [unit for unit in units if unit[1] < 0]
 
-    @property
-    def graph(self) -> Graph:
-        """The current program, including buffers and states."""
-        return self._loop.graph
-
 
 def describe_ends(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names and types of the inputs and outputs, which identify the program of a state."""
@@ -328,6 +323,11 @@ class FlowLoop(NamedLoop[EventLoop]):
             start, self._start = self._start, None
             with self._loop.atomic(start):
                 self._loop.run()
+
+    @property
+    def graph(self) -> Graph:
+        """The current program, including buffers and states."""
+        return self._loop.graph
 
     @property
     def history(self) -> tuple[GraphStep, ...]:

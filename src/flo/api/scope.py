@@ -56,6 +56,8 @@ class Vertex:
     """The key of its output, where the verb knows it and the operator does not say."""
     windows: WindowColumns | None = None
     """The windows that its output has as columns, where a verb has added them."""
+    id: str = ""
+    """The id that the user has given it with `named`."""
 
 
 NOW = "now"

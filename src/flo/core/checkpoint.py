@@ -171,8 +171,8 @@ def load(
         case Call("state", (str(skeleton), tuple(saved), tuple(texts), tuple(ended), (graph, outputs), *more)):
             before = from_plain(more[0]) if more else ()  # states of earlier releases have no outline
             own = text(Lowering()(whole), states=False)
-            ours = Program(own, function_identities(whole), ends, outline)
-            expect_same_program(Program(skeleton, texts, saved, before), ours, "the state")
+            ours = Program(ends, outline, own, function_identities(whole))
+            expect_same_program(Program(saved, before, skeleton, texts), ours, "the state")
         case _:
             raise CheckpointError("the bytes are not the state of a running program")
     try:
@@ -206,13 +206,14 @@ def check_state(whole: Graph, inputs: StreamTypes, graph: Graph, outputs: Values
 class Program(NamedTuple):
     """What identifies a program."""
 
-    text: str
-    functions: tuple[Any, ...]
-    """Each as a text."""
     ends: tuple[Any, ...]
     """A line for each input and output."""
     outline: Outline = ()
     """Nothing if it is not known."""
+    text: str = ""
+    """The paper's expression, if it decides."""
+    functions: tuple[Any, ...] = ()
+    """Each as a text."""
 
 
 def expect_same_program(before: Program, ours: Program, state: str) -> None:

@@ -82,20 +82,15 @@ Snap = TypeVar("Snap")
 class Loop(ABC, Generic[Snap]):
     """A running program: the unsent outputs O, and whatever holds the buffers and states of its operators."""
 
-    graph: Graph
-    """The program with its current buffers and states."""
-
     def __init__(
         self,
-        graph: Graph,
         input_types: StreamTypes,
+        output_types: StreamTypes,
         ends: tuple[str, ...] | None = None,
         outline: Callable[[], Outline] = tuple,
     ) -> None:
-        derivation = program(graph, input_types)
-        self.program = graph
-        self.input_types, self.output_types = derivation.inputs, derivation.outputs
-        numbered = {"input": derivation.inputs, "output": derivation.outputs}
+        self.input_types, self.output_types = input_types, output_types
+        numbered = {"input": input_types, "output": output_types}
         self.ends = ends or tuple(
             f"{kind} {number}: {stream.described()}"
             for kind, streams in numbered.items()
@@ -152,8 +147,12 @@ class EventLoop(Loop[Snapshot]):
         ends: tuple[str, ...] | None = None,
         outline: Callable[[], Outline] = tuple,
     ) -> None:
-        super().__init__(graph, input_types, ends, outline)
+        derivation = program(graph, input_types)
+        super().__init__(derivation.inputs, derivation.outputs, ends, outline)
+        self.program = graph
+        """The program before any input."""
         self.graph = graph
+        """The program with its current buffers and states."""
         self.schedule = schedule
         self.history: list[GraphStep] = []
         self.recording = False

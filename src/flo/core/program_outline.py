@@ -37,6 +37,7 @@ class AppliedFunction:
 class AppliedOperator:
     """An operator of a program, as the user wrote it."""
 
+    id: str
     verb: str
     words: str
     """The verb with its arguments."""
@@ -44,7 +45,7 @@ class AppliedOperator:
     shape: str
     """The operator without its functions."""
     reads: tuple[str, ...]
-    """The streams that it reads: names of inputs, and numbers of operators."""
+    """The streams that it reads: names of inputs, and ids of operators."""
     outputs: tuple[str, ...]
     """The outputs of the program that depend on it."""
     functions: tuple[AppliedFunction, ...] = ()
@@ -57,7 +58,7 @@ def to_plain(outline: Outline) -> tuple[Any, ...]:
     """Return an outline as tuples of strings."""
     return tuple(
         (
-            *(each.verb, each.words, each.line, each.shape, each.reads, each.outputs),
+            *(each.id, each.verb, each.words, each.line, each.shape, each.reads, each.outputs),
             tuple(
                 (f.name, f.label, f.line, f.code, f.captured, f.reads, applied.retracted)
                 for applied in each.functions
@@ -77,9 +78,9 @@ def from_plain(plain: Any) -> Outline:
 
 
 def _operator(plain: Any) -> AppliedOperator:
-    verb, words, line, shape, reads, outputs, functions = plain
+    own_id, verb, words, line, shape, reads, outputs, functions = plain
     return AppliedOperator(
-        *(str(verb), str(words), str(line), str(shape)),
+        *(str(own_id), str(verb), str(words), str(line), str(shape)),
         reads=tuple(map(str, reads)),
         outputs=tuple(map(str, outputs)),
         functions=tuple(map(_function, functions)),
@@ -98,7 +99,11 @@ def _values(plain: Any) -> Values:
 
 def expect_same_outline(before: Outline, ours: Outline, state: str = "the state") -> None:
     """Raise, with what has changed, if our program cannot resume from the state of the one before."""
-    if list(map(_key, before)) != list(map(_key, ours)):
+    theirs, own = {each.id: _key(each) for each in before}, {each.id: _key(each) for each in ours}
+    if theirs == own:  # perhaps in another order
+        by_id = {each.id: each for each in before}
+        before = tuple(by_id[each.id] for each in ours)
+    elif list(map(_key, before)) != list(map(_key, ours)):
         raise _changed_operator(before, ours, state)
     for old, new in zip(before, ours, strict=True):
         for their, our in zip(old.functions, new.functions, strict=True):
@@ -219,8 +224,8 @@ def _shorten(text: str) -> str:
 
 def _streams(outline: Outline, operator: AppliedOperator) -> str:
     """Return the streams that an operator reads, by the name of the input or the verb that makes them."""
-    made = {f"#{number}": each.words for number, each in enumerate(outline)}
-    return ", ".join(made.get(each, each) for each in operator.reads)
+    words = {each.id: each.words for each in outline}
+    return ", ".join(words.get(each.removeprefix("#").rpartition(":")[0], each) for each in operator.reads)
 
 
 def without_modules(text: str) -> str:

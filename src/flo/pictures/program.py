@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from flo.api.explain import describe_operator
 from flo.api.flow import Flow
 from flo.api.scope import Scope, Vertex
-from flo.core.dag import live_vertices
 from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.errors import Origin
 from flo.pictures.layered import BELOW, Box, Layout, Link, lay_out
 from flo.pictures.svg import MONO, Picture, palette, shorten, tag, text_width
+from flo.program.dag import live_vertices
+from flo.program.outline import describe_operator
 
 SIZE, SMALL = 12.5, 10.5
 PAD, LANE = 18.0, 14.0

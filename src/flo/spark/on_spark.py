@@ -14,12 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-import flo.tables.operators  # noqa: F401  # registers the operators on tables
 from flo.api.explain import explain_partitions, explain_state
-from flo.api.outline import outline_flow
 from flo.api.running import expect_known, expect_one_of
-from flo.columns.derive import derive_table_types
-from flo.columns.pruning import prune_columns
 from flo.core.errors import (
     BoundednessError,
     CheckpointError,
@@ -30,10 +26,10 @@ from flo.core.errors import (
     UnknownNameError,
     brief,
 )
-from flo.core.graph import names, sequence
-from flo.core.stream_type import StreamTypes
-from flo.core.typing import initial
+from flo.core.stream_type import StreamType
 from flo.pictures.notebook import html_text
+from flo.program.identity import supplied
+from flo.program.retractions import Cause, find_retractions
 from flo.spark.checkpoint.commits import committed_versions
 from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.program_changes import describe_program, resolve_shards, update_description
@@ -60,10 +56,9 @@ from flo.spark.tasks.output_files import PARTS, VIEW, Output
 from flo.spark.tasks.state import READABLE
 from flo.tables.io.diverted import SCHEMA, OnError
 from flo.tables.io.files import WEIGHTS
+from flo.tables.lowering import lower_flow
 from flo.tables.operator import to_table_type, to_value_type
-from flo.tables.translate import convert_streams, translate_graph
 from flo.tables.values import Columns
-from flo.values.retractions import Cause, find_retractions
 
 if TYPE_CHECKING:
     from flo.api.flow import Flow
@@ -76,7 +71,6 @@ class OnSpark:
         """`described` says, for inputs that are made of other DataFrames, how: a checkpoint belongs to that."""
         _expect_session(spark)
         self._described = described or {}
-        flow.type()
         self._flow = flow
         self._spark = spark
         _use_own_python(spark)
@@ -84,18 +78,12 @@ class OnSpark:
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
         self._given = [stream.name for stream in flow._scope.inputs if stream is not flow._scope.now]
         """The inputs that get DataFrames. The time of the outside world does not."""
-        types: StreamTypes = tuple(to_table_type(stream.type) or stream.type for stream in self._inputs.values())
-        values = tuple(stream.type for stream in self._inputs.values())
-        typed = derive_table_types(flow.graph(), values, (*flow._outputs, *flow._late()))
-        graph, outputs = translate_graph(prune_columns(typed, values), types)
-        wanted = tuple(to_table_type(to_value_type(output)) or to_value_type(output) for output in outputs)
-        between = convert_streams(outputs, wanted)
-        self._graph = initial(graph if between is None else sequence(graph, between), types)[0]
-        for function in names(self._graph).values():
-            resolve_annotations(function)
-        self._plan = plan_stages(self._graph, types)
-        self._types = types
-        self._output_types = dict(zip((*flow._outputs, *flow._late()), wanted, strict=True))
+        dag = lower_flow(flow, _as_table, lambda stream: _as_table(to_value_type(stream)))
+        for vertex in dag.vertices:
+            for function in supplied(vertex.operator):
+                resolve_annotations(function)
+        self._plan = plan_stages(dag)
+        self._output_types = dict(zip((*flow._outputs, *flow._late()), dag.output_types, strict=True))
 
     def __repr__(self) -> str:
         return f"<Flow {self._flow.name!r}, on Spark: start(…), run(…), explain()>"
@@ -152,10 +140,8 @@ class OnSpark:
                     instead=(("flow.on(spark).run(…)", "if all inputs are bounded"),),
                 )
             names, parallelism = list(self._inputs), shards or self._parallelism()
-            outline = outline_flow(self._flow, {name: cause.why for name, cause in self._retracting(frames).items()})
-            ours = describe_program(
-                self._flow.name, self._graph, self._plan, names, planned_outputs, parallelism, outline
-            )
+            outline = self._flow._outline({name: cause.why for name, cause in self._retracting(frames).items()})
+            ours = describe_program(self._flow.name, self._plan, names, planned_outputs, parallelism, outline)
             read = zip(frames.items(), self._entries, strict=True)
             ours["inputs"] += [
                 describe_source(name, frame, entry, (order or {}).get(name)) for (name, frame), entry in read
@@ -308,8 +294,7 @@ class OnSpark:
             return
         causes = self._retracting(frames)
         given = [causes.get(name) for name in self._inputs]
-        types = tuple(stream.type for stream in self._inputs.values())
-        for name, cause in zip(self._output_types, find_retractions(self._flow.graph(), types, given), strict=True):
+        for name, cause in zip(self._output_types, find_retractions(self._flow._dag(), given), strict=True):
             if cause is not None:
                 expect_weights(name, sinks[name], cause)
 
@@ -364,6 +349,11 @@ class OnSpark:
     @cached_property
     def _natives(self) -> list[NativePrefix]:
         return [NativePrefix.of(entry) for entry in self._entries]
+
+
+def _as_table(stream: StreamType) -> StreamType:
+    """The type of an input or output on tables."""
+    return to_table_type(stream) or stream
 
 
 def is_connect(item: Any) -> bool:

@@ -14,21 +14,19 @@ result, and the tests compare this one with the steps of the tree (`tests/tables
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 
 from flo.core.collection import Value
-from flo.core.dag import Dag
 from flo.core.errors import FloError
 from flo.core.event_loop import Loop
-from flo.core.graph import Graph, Node, Parallel, Sequential
-from flo.core.graph import nodes as nodes_of
+from flo.core.graph import Node
 from flo.core.operator import Deltas, Values
 from flo.core.program_outline import Outline
 from flo.core.semantics import attempt_node
-from flo.core.stream_type import StreamTypes
-from flo.core.structural import Wire
+from flo.program.dag import Dag
+from flo.tables.checkpoint.states import ProgramStates
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +54,18 @@ class Wiring:
 
     @classmethod
     def of(cls, dag: Dag) -> Wiring:
-        readers: list[list[tuple[int, int]]] = [[] for _ in range(dag.count)]
-        sent: list[list[int]] = [[] for _ in range(dag.count)]
+        streams = [*dag.inputs, *(stream for vertex in dag.vertices for stream in vertex.outputs)]
+        numbers = {stream: number for number, stream in enumerate(streams)}
+        readers: list[list[tuple[int, int]]] = [[] for _ in streams]
+        sent: list[list[int]] = [[] for _ in streams]
         for index, vertex in enumerate(dag.vertices):
             for place, stream in enumerate(vertex.inputs):
-                readers[stream.number].append((index, place))
+                readers[numbers[stream]].append((index, place))
         for place, stream in enumerate(dag.outputs):
-            sent[stream.number].append(place)
+            sent[numbers[stream]].append(place)
         return cls(
-            tuple(stream.number for stream in dag.inputs),
-            tuple(tuple(stream.number for stream in vertex.outputs) for vertex in dag.vertices),
+            tuple(numbers[stream] for stream in dag.inputs),
+            tuple(tuple(numbers[stream] for stream in vertex.outputs) for vertex in dag.vertices),
             tuple(map(tuple, readers)),
             tuple(map(tuple, sent)),
         )
@@ -74,32 +74,20 @@ class Wiring:
 class Dataflow(Loop[Moment]):
     """The event loop of a program on tables."""
 
-    def __init__(
-        self,
-        graph: Graph,
-        input_types: StreamTypes,
-        ends: tuple[str, ...] | None = None,
-        outline: Callable[[], Outline] = tuple,
-    ) -> None:
-        super().__init__(graph, input_types, ends, outline)
-        self._wiring = Wiring.of(Dag.of(graph, input_types))
-        self.graph = graph
+    def __init__(self, dag: Dag, ends: tuple[str, ...] | None = None, outline: Callable[[], Outline] = tuple) -> None:
+        super().__init__(dag.input_types, dag.output_types, ends, outline)
+        self.states = ProgramStates(dag)
+        self._wiring = Wiring.of(dag)
+        self.nodes = self.states.initial
+        self._marked = set(range(len(self.nodes)))  # an operator may have work without any input, as a literal does
 
-    @property
-    def graph(self) -> Graph:
-        """The program as the paper's expression, with its current state."""
-        return _with_nodes(self.program, iter(self.nodes))
-
-    @graph.setter
-    def graph(self, graph: Graph) -> None:
-        self.nodes = [node for node in nodes_of(graph) if not isinstance(node.operator, Wire)]
-        # at first an operator may have work without any input, as a literal does
-        self._marked = set(range(len(self.nodes))) if graph is self.program else set()
-
-    def started(self, graph: Graph) -> Dataflow:
-        """The same program at another state. What is known of the program is not computed again."""
+    def started(self, nodes: Sequence[Node] | None = None) -> Dataflow:
+        """The same program at another state, or before any input. What is known of it is not computed again."""
         loop = copy(self)
-        loop.graph = graph
+        if nodes is None:
+            loop.nodes, loop._marked = list(self.states.initial), set(range(len(self.nodes)))
+        else:
+            loop.nodes, loop._marked = list(nodes), set()
         return loop
 
     def push(self, deltas: Deltas) -> None:
@@ -142,14 +130,3 @@ class Dataflow(Loop[Moment]):
     def roll_back(self, to: Moment) -> None:
         self.nodes, self._marked = list(to.nodes), set(to.marked)
         self.outputs, self.ended = to.outputs, to.ended
-
-
-def _with_nodes(graph: Graph, nodes: Iterator[Node]) -> Graph:
-    """The graph with these operators and buffers in place of its own, except for wires."""
-    match graph:
-        case Sequential(left, right):
-            return Sequential(_with_nodes(left, nodes), _with_nodes(right, nodes))
-        case Parallel(left, right):
-            return Parallel(_with_nodes(left, nodes), _with_nodes(right, nodes))
-        case Node(_, operator):
-            return graph if isinstance(operator, Wire) else next(nodes)

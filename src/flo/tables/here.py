@@ -5,36 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import flo.tables.operators  # noqa: F401  # registers the operators on tables
 from flo.api.explain import explain_partitions, explain_state
 from flo.api.flow import Here
-from flo.api.outline import outline_flow
 from flo.api.running import NamedLoop, Negative, Result, describe_ends, expect_known, expect_one_of
 from flo.api.scope import NOW
-from flo.columns.derive import derive_table_types
-from flo.columns.pruning import prune_columns
-from flo.core.checkpoint import Running
+from flo.core.checkpoint import Program, decode, encode, expect_same_program
 from flo.core.collection import Value
 from flo.core.errors import FloError, Origin, UnknownNameError
-from flo.core.graph import sequence
-from flo.core.stream_type import StreamType, StreamTypes
-from flo.core.typing import initial
-from flo.tables.checkpoint.store import Saved, Store
+from flo.core.program_outline import from_plain, to_plain
+from flo.core.stream_type import StreamType
+from flo.tables.checkpoint.store import Loading, Saved, Store, Storing
 from flo.tables.dataflow import Dataflow
 from flo.tables.io.diverted import DivertedRows, OnError
 from flo.tables.io.feeding import Feeder
 from flo.tables.io.fitting import rows_below_zero, table_of
 from flo.tables.io.unsent import merge_outputs
 from flo.tables.keyed import KeyedColumns
+from flo.tables.lowering import lower_flow
 from flo.tables.operator import to_table_type, to_value_type
 from flo.tables.plan import explain_plan, state_size
 from flo.tables.streams import StreamColumns, has_columns
-from flo.tables.translate import convert_streams, translate_graph
 from flo.tables.values import Rows
 from flo.values.keyed import Keyed
 from flo.values.partitioned import Partitioned
@@ -67,18 +61,10 @@ class OnHere:
     """A flow on tables, in this process."""
 
     def __init__(self, flow: Flow, place: Here) -> None:
-        flow.type()
         self._flow = flow
         self._place = place
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
-        types: StreamTypes = tuple(_input_type(stream.type) for stream in self._inputs.values())
-        values = tuple(stream.type for stream in self._inputs.values())
-        typed = derive_table_types(flow.graph(), values, (*flow._outputs, *flow._late()))
-        graph, outputs = translate_graph(prune_columns(typed, values), types)
-        wanted = tuple(o if isinstance(o.collection, KeyedColumns) else _as_table(to_value_type(o)) for o in outputs)
-        between = convert_streams(outputs, wanted)
-        self._graph = initial(graph if between is None else sequence(graph, between), types)[0]
-        self._types, self._output_types = types, wanted
+        self._dag = lower_flow(flow, _input_type, _output_type)
 
     def loop(self, *, on_error: OnError = "raise", negative: Negative = "raise") -> TableLoop:
         """The event loop, to push and pull by hand. `negative` applies to `result`; what is pulled may retract rows."""
@@ -119,7 +105,7 @@ class OnHere:
         """The plan as text: which operators run on tables, which call Python for every row, and their state."""
         program = self._flow._scope, self._flow._outputs
         state = [*explain_partitions(*program), *explain_state(*program)]
-        return explain_plan(self._flow.name, self._graph, state)
+        return explain_plan(self._flow.name, Dataflow(self._dag).nodes, state)
 
 
 class TableLoop(NamedLoop[Dataflow]):
@@ -133,11 +119,10 @@ class TableLoop(NamedLoop[Dataflow]):
         names = list(program._inputs)
         outputs = list(program._flow._outputs)
         late = list(program._flow._late())
-        ports = [Port(stream) for stream in program._output_types]
-        inputs = {name: Port(stream) for name, stream in zip(names, program._types, strict=True)}
+        ports = [Port(stream) for stream in program._dag.output_types]
+        inputs = {name: Port(stream) for name, stream in zip(names, program._dag.input_types, strict=True)}
         named, unread = dict(zip(outputs, ports, strict=False)), dict(zip(late, ports[len(outputs) :], strict=True))
-        outline = partial(outline_flow, program._flow)
-        loop = Dataflow(program._graph, program._types, describe_ends(inputs, named), outline)
+        loop = Dataflow(program._dag, describe_ends(inputs, named), program._flow._outline)
         super().__init__(loop, inputs, named, unread, negative)
         self.reads_time = program._flow._scope.now is not None
         self.name = program._flow.name
@@ -188,7 +173,7 @@ class TableLoop(NamedLoop[Dataflow]):
                     for name, parts in list(waiting.items())[:at_once]:
                         taken = next(parts, None)
                         if taken is not None:
-                            bar.moved(taken, state_size(self._loop.graph))
+                            bar.moved(taken, state_size(self._loop.nodes))
                             continue
                         del waiting[name]
                         if bounded[name]:
@@ -232,25 +217,33 @@ class TableLoop(NamedLoop[Dataflow]):
     @property
     def state(self) -> tuple[int, int]:
         """The number of rows and bytes of state."""
-        return state_size(self._loop.graph)
+        return state_size(self._loop.nodes)
 
     def explain(self) -> str:
         """How each operator runs, and what state it keeps now."""
-        return explain_plan(self.name, self._loop.graph)
+        return explain_plan(self.name, self._loop.nodes)
 
     def checkpoint(self, folder: str | Path, *, keep: int = 2) -> Saved:
         """Writes a checkpoint into a folder. Only new data is written. The newest `keep` checkpoints are kept."""
         loop = self._loop
         try:
             with self._alone("checkpoint"):
-                running = Running(loop.graph, loop.outputs, loop.ended)
-                rows = self._feeder.diverted
+                rows, store = self._feeder.diverted, Store(folder)
                 diverted = {name: [run.name for run in runs] for name, runs in rows.to_runs().items()}
-                more = {"taken": rows.taken, "pulled": sorted(self._pulled), "diverted": diverted}
-                beside = chain.from_iterable(rows.runs.values())
-                store = Store(folder)
-                whole = loop.program, loop.input_types, loop.ends, loop.outline()
-                return store.save(*whole, running, more, max(1, keep), beside)
+                storing = Storing(store)
+                for run in chain.from_iterable(rows.runs.values()):
+                    storing.put(run)
+                loop.states.check(loop.nodes, loop.outputs)
+                state = encode(loop.states.save(loop.nodes, loop.outputs, storing))
+                more = {
+                    "ends": list(loop.ends),
+                    "outline": to_plain(loop.outline()),
+                    "ended": sorted(loop.ended),
+                    "taken": rows.taken,
+                    "pulled": sorted(self._pulled),
+                    "diverted": diverted,
+                }
+                return store.add(state, storing, more, max(1, keep))
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
 
@@ -260,11 +253,17 @@ class TableLoop(NamedLoop[Dataflow]):
         try:
             with self._alone("restore"):
                 store = Store(folder)
-                running, more = store.load(loop.program, loop.input_types, loop.ends, loop.outline())
+                state, more = store.read(store.newest())
+                before = Program(tuple(more["ends"]), from_plain(more["outline"]))
+                expect_same_program(before, Program(loop.ends, loop.outline()), "the state")
+                nodes, outputs = loop.states.load(decode(state), lambda scope: Loading(scope, store))
+                loop.states.check(nodes, outputs)
                 diverted = {name: [store.get((), run) for run in runs] for name, runs in more["diverted"].items()}
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
-        loop.graph, loop.outputs, loop.ended = running.graph, running.outputs, running.ended
+        self._loop = loop.started(nodes)
+        self._loop.outputs, self._loop.ended = outputs, frozenset(more["ended"])
+        self._feeder.loop = self._loop
         self._feeder.diverted = DivertedRows(runs=diverted, taken=dict(more["taken"]))
         self._pulled = set(more["pulled"])
 
@@ -275,6 +274,10 @@ def _input_type(stream: StreamType) -> StreamType:
     if isinstance(of, Partitioned):
         return to_table_type(stream) or stream
     return StreamType(StreamColumns(of), stream.bounded) if has_columns(of) else _as_table(stream)
+
+
+def _output_type(stream: StreamType) -> StreamType:
+    return stream if isinstance(stream.collection, KeyedColumns) else _as_table(to_value_type(stream))
 
 
 def _as_table(stream: StreamType) -> StreamType:

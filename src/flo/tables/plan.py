@@ -8,15 +8,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from flo.api.explain import describe_operator
 from flo.columns.projection import Projection
 from flo.columns.rewriting import plain_function, suggest_columns, why_row_by_row
 from flo.core.collection import Form, FormedValue
-from flo.core.graph import Graph, Node, Parallel, Sequential
+from flo.core.graph import Node, Parallel, Sequential, nodes
 from flo.core.labels import label
 from flo.core.operator import Operator
 from flo.core.persistent import Elements, PersistentMap
 from flo.core.structural import Wire
+from flo.program.outline import describe_operator
 from flo.tables.functions import runs_on_columns
 from flo.tables.keyed import KeyedRows
 from flo.tables.operator import OnTables
@@ -47,20 +47,16 @@ class Planned:
         return operator.like if isinstance(operator, OnTables) else operator
 
 
-def plan(graph: Graph, depth: int = 0) -> Iterator[Planned]:
-    """Every operator except wires, from left to right. The operators of a body follow their own."""
-    match graph:
-        case Sequential(left, right) | Parallel(left, right):
-            yield from plan(left, depth)
-            yield from plan(right, depth)
-        case Node(_, operator):
-            if isinstance(operator, Wire):
-                return
-            yield Planned(graph, _how(graph), tuple(_keeps(operator)), depth)
-            for part in _parts(operator):
-                if isinstance(part, (Node, Sequential, Parallel)):
-                    yield from plan(part, depth + 1)
-                    break  # the current graph; another field may have the initial one
+def plan(operators: Iterable[Node], depth: int = 0) -> Iterator[Planned]:
+    """Every operator except wires. The operators of a body follow their own."""
+    for node in operators:
+        if isinstance(node.operator, Wire):
+            continue
+        yield Planned(node, _how(node), tuple(_keeps(node.operator)), depth)
+        for part in _parts(node.operator):
+            if isinstance(part, (Node, Sequential, Parallel)):
+                yield from plan(nodes(part), depth + 1)
+                break  # the current graph; another field may have the initial one
 
 
 def _how(node: Node) -> str:
@@ -171,15 +167,10 @@ def _parts(operator: Operator) -> Iterator[Any]:
         yield getattr(operator, field.name)
 
 
-def state_size(graph: Graph) -> tuple[int, int]:
+def state_size(operators: Iterable[Node]) -> tuple[int, int]:
     """The number of rows and bytes in operators and their buffers. The bytes of Python values are not counted."""
-    match graph:
-        case Sequential(left, right) | Parallel(left, right):
-            (rows, size), (more, larger) = state_size(left), state_size(right)
-            return rows + more, size + larger
-        case Node(state, operator):
-            kept = [_size(part) for part in (*(state or ()), *_parts(operator))]
-            return sum(rows for rows, _ in kept), sum(size for _, size in kept)
+    kept = [_size(part) for node in operators for part in (*(node.state or ()), *_parts(node.operator))]
+    return sum(rows for rows, _ in kept), sum(size for _, size in kept)
 
 
 def _size(part: Any) -> tuple[int, int]:
@@ -195,9 +186,9 @@ def _size(part: Any) -> tuple[int, int]:
         case PersistentMap() | Elements():
             return len(part), 0
         case Node() | Sequential() | Parallel():
-            return state_size(part)
+            return state_size(nodes(part))
         case OnTables():
-            return state_size(Node(None, part))
+            return state_size([Node(None, part)])
         case tuple():
             sizes = [_size(each) for each in part if isinstance(each, Trace)]
             return sum(rows for rows, _ in sizes), sum(size for _, size in sizes)
@@ -205,9 +196,9 @@ def _size(part: Any) -> tuple[int, int]:
             return 0, 0
 
 
-def explain_plan(name: str, graph: Graph, state: Iterable[str] = ()) -> str:
+def explain_plan(name: str, operators: Iterable[Node], state: Iterable[str] = ()) -> str:
     """The text of `explain`: a line for each operator, what bounds its `state`, and a summary."""
-    planned = list(plan(graph))
+    planned = list(plan(operators))
     rows = [
         (
             "  " * each.depth + describe_operator(each.operator),

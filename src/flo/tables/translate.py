@@ -1,4 +1,4 @@
-"""Translates a graph to tables, and converts to Python values and back around operators without a form on tables."""
+"""Translates a program to tables, and converts to Python values and back around operators without a form on tables."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import Any, Self, TypeAlias, TypeVar, final
 import pyarrow as pa
 
 from flo.core.collection import Collection, FormedValue
-from flo.core.graph import Graph, Node, Parallel, Sequential, parallel, sequence
+from flo.core.graph import Graph, Node, Parallel, Sequential, parallel
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Bound, Operator, Step, Values
 from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.core.structural import Wire, identity
+from flo.core.structural import identity
 from flo.core.typing import initial
+from flo.program.dag import Dag, Stream, Vertex
+from flo.program.tree import to_graph
 from flo.tables.keyed import KeyedRows, inner_of, keyed_rows_of
 from flo.tables.operator import OnTables, to_output_type, to_table_type, to_table_types, to_value_type
 from flo.tables.streams import Streams
@@ -149,28 +151,62 @@ def rebuild(graph: Graph, inputs: tuple[T, ...], visit: Callable[[Node, tuple[T,
             return visit(graph, inputs)
 
 
-def translate_graph(graph: Graph, inputs: StreamTypes) -> tuple[Graph, StreamTypes]:
-    """The graph whose inputs are of these types, on tables where it can be, and the types of its outputs."""
-
-    def visit(node: Node, inputs: StreamTypes) -> tuple[Graph, StreamTypes]:
-        wanted, chosen = _chosen(node.operator, inputs)
-        return convert_and(inputs, wanted, Node(None, chosen, node.origin) if isinstance(chosen, Operator) else chosen)
-
-    found = rebuild(graph, inputs, visit)
-    assert found is not None
-    return found
+def translate(dag: Dag, inputs: StreamTypes, finish: Callable[[StreamType], StreamType] = lambda stream: stream) -> Dag:
+    """The program on inputs of these types, on tables where it can be. `finish` says of which type an output shall be,
+    given the type that it has."""
+    return _Translation(dag, inputs, finish).tables
 
 
-def convert_and(inputs: StreamTypes, wanted: StreamTypes, graph: Graph) -> tuple[Graph, StreamTypes]:
-    """The graph with conversions of its inputs to the types that it wants, and the types of its outputs."""
-    conversion = convert_streams(inputs, wanted)
-    return (graph if conversion is None else sequence(conversion, graph)), initial(graph, wanted)[1]
+def translate_graph(graph: Graph, inputs: StreamTypes) -> Graph:
+    """The expression on inputs of these types, on tables where it can be."""
+    return to_graph(translate(Dag.of(graph, tuple(map(to_value_type, inputs))), inputs))
+
+
+class _Translation:
+    """Builds a DAG on tables, with conversions where a stream is read as values and as tables."""
+
+    def __init__(self, dag: Dag, inputs: StreamTypes, finish: Callable[[StreamType], StreamType]) -> None:
+        self.tables = Dag()
+        self.tables.inputs = [self.tables.add_stream(each) for each in inputs]
+        self.new = dict(zip(dag.inputs, self.tables.inputs, strict=True))
+        self.converted: dict[tuple[Stream, StreamType], Stream] = {}
+        for vertex in dag.vertices:
+            self._add(vertex)
+        self.tables.outputs = [
+            self._convert(self.new[stream], finish(self.new[stream].type), f"output{place}")
+            for place, stream in enumerate(dag.outputs)
+        ]
+
+    def _add(self, vertex: Vertex) -> None:
+        given = [self.new[stream] for stream in vertex.inputs]
+        wanted, chosen = _chosen(vertex.operator, tuple(stream.type for stream in given))
+        read = [
+            self._convert(stream, want, f"{vertex.id}.input{place}")
+            for place, (stream, want) in enumerate(zip(given, wanted, strict=True))
+        ]
+        before = len(self.tables.vertices)
+        if isinstance(chosen, Operator):
+            outputs = self.tables.apply(chosen.typed(wanted), read, vertex.origin, vertex.id)
+        else:
+            outputs = self.tables.apply_graph(initial(chosen, wanted)[0], read)
+            for place, each in enumerate(self.tables.vertices[before:]):
+                each.id, each.origin = f"{vertex.id}.{place}", each.origin or vertex.origin
+        self.new |= zip(vertex.outputs, outputs, strict=True)
+
+    def _convert(self, stream: Stream, wanted: StreamType, vertex_id: str) -> Stream:
+        """The stream as this type. All readers share the conversion."""
+        if stream.type == wanted:
+            return stream
+        known = self.converted.get((stream, wanted))
+        if known is None:
+            operator = _conversion(stream.type, wanted).typed((stream.type,))
+            (known,) = self.tables.apply(operator, [stream], None, vertex_id)
+            self.converted[stream, wanted] = known
+        return known
 
 
 def _chosen(operator: Operator, inputs: StreamTypes) -> tuple[StreamTypes, Operator | Graph]:
     """The operator to run, or the graph, and the types that it reads."""
-    if isinstance(operator, Wire):
-        return inputs, operator  # moves values of any kind
     if type(operator) in CHOICES and (choice := CHOICES[type(operator)](operator, inputs)) is not None:
         return choice
     make = FORMS.get(type(operator))
@@ -186,14 +222,13 @@ def _chosen(operator: Operator, inputs: StreamTypes) -> tuple[StreamTypes, Opera
     return values, operator
 
 
-def convert_streams(found: StreamTypes, wanted: StreamTypes) -> Graph | None:
+def convert_streams(given: StreamTypes, wanted: StreamTypes) -> Graph | None:
     """A graph that converts streams to the wanted types; None if they have them already."""
-    if found == wanted:
+    if given == wanted:
         return None
-    return parallel(*(_one(have, want) for have, want in zip(found, wanted, strict=True)))
+    each = zip(given, wanted, strict=True)
+    return parallel(*(Node(None, identity(1) if have == want else _conversion(have, want)) for have, want in each))
 
 
-def _one(have: StreamType, want: StreamType) -> Graph:
-    if have == want:
-        return Node(None, identity(1))
-    return Node(None, ToValues() if want == to_value_type(have) else ToColumns())
+def _conversion(have: StreamType, want: StreamType) -> Operator:
+    return ToValues() if want == to_value_type(have) else ToColumns()

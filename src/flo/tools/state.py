@@ -71,7 +71,7 @@ def table(sizes: Iterable[StateSize], shards: int) -> Table:
     found.add_column("bounded by")
     rows: dict[tuple[int, str], list[StateSize]] = {}
     for each in sizes:
-        rows.setdefault((each.level, each.label), []).append(each)
+        rows.setdefault((each.level, each.id), []).append(each)
     for parts in rows.values():
         one, rows_of = parts[0], {part.shard: part.rows for part in parts}
         total, size = sum(rows_of.values()), sum(part.bytes for part in parts)

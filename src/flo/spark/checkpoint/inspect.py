@@ -15,6 +15,7 @@ from flo.spark.checkpoint.program_changes import DESCRIPTION, read_description
 from flo.spark.checkpoint.spark_logs import SPARK, find_log_problems
 from flo.spark.tasks.output_files import inputs_with_diverted_rows, read_diverted
 from flo.spark.tasks.state import StateVersions, shard_path, state_folder
+from flo.tables.checkpoint.states import VertexState
 from flo.tables.checkpoint.store import MENDING, PARTS, Store
 from flo.tables.state.panes import Panes
 
@@ -25,8 +26,8 @@ class StateSize:
 
     level: int
     shard: int
-    label: str
-    """Identifies the operator or view within its stage."""
+    id: str
+    """The id of the operator, or the name of the view."""
     name: str
     line: str = ""
     where: str = ""
@@ -74,15 +75,15 @@ class Checkpoint:
     def sizes(self, version: int) -> Iterator[StateSize]:
         """The sizes of all operators and views at a version, by shard."""
         for stage, shard, store, changed in self.states(version):
-            graph, views = read_state(stage, store, changed)
+            states, views = read_state(stage, store, changed)
             files = {name: size for name, (size, _) in store.folder.files(PARTS).items()}
-            first: Any = decode(bytes.fromhex(stage["initial"]))
-            for place, states in enumerate(zip(nodes_in(graph), nodes_in(first[0]), strict=True)):
-                none = StateSize(stage["level"], shard, f"operator {place}", **stage["operators"][place])
-                yield _measure(none, *states, store, files)
+            for vertex_id, described in stage["operators"].items():
+                none = StateSize(stage["level"], shard, vertex_id, **described)
+                state = states[vertex_id]
+                yield none if state.is_initial else _measure(none, state.term(), store, files)
             for name, view in views:
                 none = StateSize(stage["level"], shard, f"view {name}", name, where="view", bound="its rows")
-                yield _measure(none, view, None, store, files)
+                yield _measure(none, view, store, files)
 
     def problems(self) -> Iterator[str]:
         """Files that are missing, truncated or altered, one line each."""
@@ -114,7 +115,7 @@ class Checkpoint:
         yield from found
         if found:
             return
-        named = {name: columns for columns, name in runs_in(read_state(stage, store, number))}
+        named = {name: columns for columns, name in runs_in(decode(store.read(number)[0]))}
         for name in store.manifest(number)["runs"]:
             columns = named.pop(name, None)
             if columns is None:
@@ -137,10 +138,8 @@ def _line(error: CheckpointError) -> str:
     return ": ".join([*(str(text) for label, text in error.facts if label == "folder"), error.summary])
 
 
-def _measure(none: StateSize, term: Term, initial: Term, store: Store, sizes: dict[str, int]) -> StateSize:
+def _measure(none: StateSize, term: Term, store: Store, sizes: dict[str, int]) -> StateSize:
     """Adds the rows and bytes of the runs that a term names, and the bytes of the term itself."""
-    if term == initial:
-        return none
     runs = list(runs_in(term))
     rows = _rows_of(without_merges(term), store)
     size = len(encode(term)) + sum(sizes.get(f"{name}.arrow", 0) for _, name in set(runs))
@@ -171,12 +170,13 @@ def without_merges(term: Any) -> Any:
     return term
 
 
-def read_state(stage: Any, store: Store, version: int) -> tuple[Term, tuple[tuple[str, Term], ...]]:
-    """The graph and the views of a shard, as terms."""
+def read_state(stage: Any, store: Store, version: int) -> tuple[dict[str, VertexState], tuple[tuple[str, Term], ...]]:
+    """The states of a shard by the ids of their vertices, and its views, as terms."""
     term: Any = decode(store.read(version)[0])
-    if len(nodes_in(term[0])) != len(stage["operators"]):
+    states = {state.id: state for state in map(VertexState.of, term[0])}
+    if states.keys() != stage["operators"].keys():
         raise _of_another_program(version, str(store.folder))
-    return term[0], term[1]
+    return states, term[1]
 
 
 def _of_another_program(version: int, where: str) -> CheckpointError:
@@ -185,16 +185,6 @@ def _of_another_program(version: int, where: str) -> CheckpointError:
         facts=(("folder", where),),
         instead=MENDING,
     )
-
-
-def nodes_in(graph: Term) -> list[Call]:
-    """Every node {S}[op] of a graph, from left to right."""
-    match graph:
-        case Call(";" | "|", (left, right)):
-            return nodes_in(left) + nodes_in(right)
-        case Call("{}[]"):
-            return [graph]
-    raise CheckpointError("the state is malformed: expected a graph")
 
 
 def runs_in(term: Any) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -7,20 +7,18 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from flo.core.bounds import find_bounds
-from flo.core.checkpoint import Program, expect_same_program, function_identities
+from flo.core.checkpoint import Program, expect_same_program
 from flo.core.errors import CheckpointError
-from flo.core.graph import Graph, nodes, text
 from flo.core.operator import Bound, Operator
 from flo.core.program_outline import ANEW, Outline, from_plain, to_plain
-from flo.core.term import Lowering
+from flo.program.bounds import find_bounds
 from flo.spark.checkpoint.commits import committed_versions, verified_versions
 from flo.spark.checkpoint.given_changes import GIVEN
 from flo.spark.plan.planning import placement
 from flo.spark.plan.stages import Entry, Plan, Stage
 from flo.spark.tasks.input_task import row_collection
 from flo.spark.tasks.output_files import VIEW, Output
-from flo.spark.tasks.state import STATE, Shard
+from flo.spark.tasks.state import STATE
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import missing_file_error, read_sealed, write_sealed
 from flo.tables.operator import OnTables, Placement, to_value_type
@@ -29,8 +27,7 @@ from flo.tables.values import Columns, layout_of
 DESCRIPTION = "flo.json"
 FIELDS = {
     "flow": str,
-    "program": str,
-    "functions": list,
+    "outline": list,
     "inputs": list,
     "outputs": dict,
     "shards": int,
@@ -56,19 +53,11 @@ def write_description(where: str, content: Description) -> None:
 
 
 def describe_program(
-    name: str,
-    graph: Graph,
-    plan: Plan,
-    inputs: list[str],
-    outputs: list[Output],
-    shards: int,
-    outline: Outline = (),
+    name: str, plan: Plan, inputs: list[str], outputs: list[Output], shards: int, outline: Outline
 ) -> Description:
     """A description from which the state can be read, checked and rescaled without the program."""
     return {
         "flow": name,
-        "program": text(Lowering()(graph), states=False),
-        "functions": list(function_identities(graph)),
         "outline": json.loads(json.dumps(to_plain(outline))),  # lists, as they are read
         "inputs": [
             line for name, entry in zip(inputs, plan.entries, strict=False) for line in _describe_input(name, entry)
@@ -89,33 +78,32 @@ def _describe_input(name: str, entry: Entry) -> Iterator[str]:
 
 
 def _describe_stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Description:
-    vertices, bounds = {id(vertex.operator): vertex for _, vertex in plan.vertices}, _bounds(plan)
-    operators = []
-    for node in nodes(stage.graph):
-        vertex = vertices.get(id(node.operator))
-        alone = vertex is not None and bool(vertex.outputs) and vertex.outputs[0].number in plan.alone
-        where = Placement.ONE_PLACE if alone else _placement(node.operator) if vertex else Placement.ANYWHERE
-        name = getattr(node.operator, "like", node.operator).name
-        bound = bounds[id(node.operator)].value if vertex is not None else ""
-        operators.append({"name": name, "line": str(node.origin or ""), "where": where.value, "bound": bound})
-    initial = Shard("", 1, stage.level, 0, stage.graph, tuple(each.type for each in stage.inputs)).initial()
+    bounds = _bounds(plan)
+    operators = {}
+    for vertex in stage.dag.vertices:
+        alone = bool(vertex.outputs) and vertex.outputs[0].number in plan.alone
+        operators[vertex.id] = {
+            "name": getattr(vertex.operator, "like", vertex.operator).name,
+            "line": str(vertex.origin or ""),
+            "where": (Placement.ONE_PLACE if alone else _placement(vertex.operator)).value,
+            "bound": bounds[vertex.id].value,
+        }
     return {
         "level": stage.level,
         "operators": operators,
-        "initial": initial.hex(),
         "spread": [o.name for o in outputs if o.stream in stage.outputs and o.stream not in stage.alone],
     }
 
 
-def _bounds(plan: Plan) -> dict[int, Bound]:
-    """What bounds the state of each operator of a plan, by the identity of the operator."""
+def _bounds(plan: Plan) -> dict[str, Bound]:
+    """What bounds the state of each operator of a plan, by the id of its vertex."""
     sent = {each.number: each.stream for each in plan.deliveries}
     found = find_bounds(
         [vertex for _, vertex in plan.vertices],
         lambda stream: sent[-1 - stream.number] if stream.number < 0 else stream.number,
         lambda stream: to_value_type(stream.type),
     )
-    return {id(vertex.operator): bound for vertex, bound in found}
+    return {vertex.id: bound for vertex, bound in found}
 
 
 def _placement(operator: Operator) -> Placement:
@@ -193,9 +181,8 @@ def _expect_same_program(before: Description, ours: Description) -> None:
 def _program(description: Description) -> Program:
     inputs = (f"input {line}" for line in description["inputs"])
     ends = (*inputs, *(f"output {name}" for name in description["outputs"]))
-    outline = from_plain(description.get("outline", ()))  # earlier releases wrote none
-    return Program(description["program"], tuple(description["functions"]), ends, outline)
+    return Program(ends, from_plain(description["outline"]))
 
 
-def _stage_lines(stage: Description) -> tuple[str, ...]:
-    return tuple(f"{each['name']} {each['where']}" for each in stage["operators"])
+def _stage_lines(stage: Description) -> dict[str, str]:
+    return {vertex_id: each["where"] for vertex_id, each in stage["operators"].items()}

@@ -8,20 +8,19 @@ The new states are written beside the old ones. Writing `flo.json`, which says w
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Numbers
-from flo.core.checkpoint import decode, encode
+from flo.core.checkpoint import encode
 from flo.core.errors import CheckpointError
 from flo.core.operator import Operator
-from flo.core.structural import Wire
 from flo.core.term import Call, Term
 from flo.spark.checkpoint.commits import add_state_versions
-from flo.spark.checkpoint.inspect import Checkpoint, nodes_in, read_state, runs_in, without_merges
+from flo.spark.checkpoint.inspect import Checkpoint, read_state, runs_in, without_merges
 from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.program_changes import write_description
 from flo.spark.plan.spread import PANE
@@ -29,6 +28,7 @@ from flo.spark.plan.stages import MOST_SHARDS, shard_of
 from flo.spark.tasks.shard_record import PLACE
 from flo.spark.tasks.state import STATE, StateVersions, shard_path, state_folder
 from flo.tables.checkpoint.folders import folder
+from flo.tables.checkpoint.states import VertexState
 from flo.tables.checkpoint.store import Store, Storing
 from flo.tables.functions import KEY as COMPUTED
 from flo.tables.keyed import KEY
@@ -97,58 +97,56 @@ class _Cutting:
         self.old = [self.checkpoint.store(level, shard) for shard, _ in standing]
         versions = [changed for _, changed in standing]
         stores = [Store(state.within(shard_path(level, shard))) for shard in range(self.shards)]
-        self.new = [Storing(store, []) for store in stores]
+        self.new = [Storing(store) for store in stores]
         read = zip(self.old, versions, strict=True)
-        graphs, views = zip(*(read_state(self.stage, store, changed) for store, changed in read), strict=True)
-        first: Any = decode(bytes.fromhex(self.stage["initial"]))
-        nodes = zip(self.stage["operators"], nodes_in(first[0]), *map(nodes_in, graphs), strict=True)
-        found = [self._node(described, initial, list(each)) for described, initial, *each in nodes]
+        states, views = zip(*(read_state(self.stage, store, changed) for store, changed in read), strict=True)
+        cut = [
+            self._vertex(described, [each[vertex_id] for each in states])
+            for vertex_id, described in self.stage["operators"].items()
+        ]
         kept = [self._views(shard, [dict(each) for each in views]) for shard in range(self.shards)]
         more = [store.manifest(changed)["more"] for store, changed in zip(self.old, versions, strict=True)]
         for shard, (store, storing) in enumerate(zip(stores, self.new, strict=True)):
-            graph = _with_nodes(graphs[0], iter([each[shard] for each in found]))
+            states_of_shard = tuple(each[shard].term() for each in cut)
             noted = self._record(shard, more, dict(kept[shard]))
-            store.write(self.version, encode((graph, kept[shard])), storing, noted)
+            store.write(self.version, encode((states_of_shard, kept[shard])), storing, noted)
 
-    def _node(self, described: Any, initial: Call, old: list[Any]) -> list[Call]:
-        """Returns the operator of every new shard, with its input buffers."""
-        where = described["where"]
-        if described["name"] == Wire.name and not any(any(runs_in(each)) for each in old):
-            return [
-                old[0],
-                *[old[-1]] * (self.shards - 1),
-            ]  # a wire only has ends, equal in all but shard 0
+    def _vertex(self, described: Any, old: list[VertexState]) -> list[VertexState]:
+        """Returns the state of an operator in every new shard."""
+        first, where = old[0], described["where"]
         if where == Placement.ONE_PLACE.value:
-            if any(each != initial for each in old[1:]):
+            if not all(each.is_initial for each in old[1:]):
                 raise _uncut(described, "it runs in shard 0, but other shards have state of it")
-            return [self._move(old[0]), *[initial] * (self.shards - 1)]
-        kind = operators_on_tables().get(old[0].args[1].name)
+            self._move((*first.parts.values(), *first.waiting.values()))
+            return [first, *[replace(first, parts={}, waiting={})] * (self.shards - 1)]
+        kind = operators_on_tables().get(first.name)
         if kind is not None and where != Placement.ANYWHERE.value:
             if kind.cut is Cut.BY_WINDOW:
-                return self._by_window(old)
+                return self._by_window(kind, old)
             if kind.cut is Cut.BY_STREAM:
-                return self._of_streams(described, list(old))
+                return self._by_stream(described, old)
             if kind.placement is Placement.BY_KEY:
                 return self._by_key(described, kind, old)
-        only = where == Placement.BY_KEY.value and len(old) == 1 and old[0] != initial
-        if only or any(each != old[0] for each in old) or any(runs_in(old[0])):
+        only = where == Placement.BY_KEY.value and len(old) == 1 and not first.is_initial
+        if only or any(each != first for each in old) or any(runs_in(first.term())):
             raise _uncut(described, "it holds rows, and does not declare by which key")
-        return [old[0]] * self.shards
+        return [first] * self.shards
 
-    def _by_window(self, old: list[Any]) -> list[Call]:
+    def _by_window(self, kind: type[OnTables[Operator]], old: list[VertexState]) -> list[VertexState]:
         """Cuts spread windows: every shard gets the latest clock, and the rows of its windows.
 
         The rows of a window come from one old shard, which knows their order. Rows of different windows need none.
         """
-        buffers, operators = zip(*(each.args for each in old), strict=True)
-        started = [operator.args for operator in operators if len(operator.args) > 1]
+        started = [each.parts for each in old if each.parts]
         if not started:
             return [old[0]] * self.shards
-        clock = _latest_clock([args[1] for args in started])
-        count = max(args[2] for args in started)
-        panes = [operator.args[3] if len(operator.args) > 3 else None for operator in operators]
-        made = [(started[0][0], clock, count, self._panes(shard, panes)) for shard in range(self.shards)]
-        return [Call("{}[]", (buffers[0], Call(operators[0].name, each))) for each in made]
+        parts: dict[str, Any] = {}
+        if any("clock" in each for each in started):
+            parts["clock"] = _latest_clock([each["clock"] for each in started if "clock" in each])
+        if any("count" in each for each in started):
+            parts["count"] = max(each.get("count", 0) for each in started)  # type: ignore[type-var]
+        panes = [each.parts.get("opened") for each in old]
+        return [replace(old[0], parts={**parts, "opened": self._panes(shard, panes)}) for shard in range(self.shards)]
 
     def _panes(self, shard: int, given: list[Any]) -> Term:
         """Returns the waiting rows of a new shard. Runs are sorted by time, and only their last rows still wait."""
@@ -161,18 +159,36 @@ class _Cutting:
                 parts += [part] if part.rows else []
         return Call("panes", ((), tuple(map(self.new[shard], parts)), tuple(part.rows for part in parts)))
 
-    def _by_key(self, described: Any, kind: type[OnTables[Operator]], old: list[Any]) -> list[Call]:
-        """Returns the operator of every new shard. Its class declares how each part of its state is cut."""
-        buffers, operators = zip(*(each.args for each in old), strict=True)
-        waiting = [self._buffers(described, kind, each) for each in zip(*buffers, strict=True)]
-        written = max(len(operator.args) for operator in operators) - 1  # parts that have their default are not written
+    def _by_key(self, described: Any, kind: type[OnTables[Operator]], old: list[VertexState]) -> list[VertexState]:
+        """Returns the state of every new shard. The class of the operator declares how each part is cut."""
+        places = sorted({place for each in old for place in each.waiting})
+        waiting = {place: self._buffers(described, kind, [each.waiting.get(place) for each in old]) for place in places}
         parts: dict[str, list[Term]] = {}
-        for place, part in enumerate(kind.parts()[:written], start=1):
-            given = [operator.args[place] if place < len(operator.args) else None for operator in operators]
-            parts[part.name] = self._part(described, part, given, parts)
-        made = [(operators[0].args[0], *(each[shard] for each in parts.values())) for shard in range(self.shards)]
+        for part in kind.parts():
+            given = [each.parts.get(part.name) for each in old]
+            if any(each is not None for each in given):
+                parts[part.name] = self._part(described, part, given, parts)
         return [
-            Call("{}[]", (tuple(each[shard] for each in waiting), Call(kind.name, made[shard])))
+            replace(
+                old[0],
+                parts={name: each[shard] for name, each in parts.items() if each[shard] is not None},
+                waiting={place: each[shard] for place, each in waiting.items() if each[shard] is not None},
+            )
+            for shard in range(self.shards)
+        ]
+
+    def _by_stream(self, described: Any, old: list[VertexState]) -> list[VertexState]:
+        """Cuts an operator on keyed streams, and what waits at its inputs."""
+        names = dict.fromkeys(name for each in old for name in each.parts)
+        places = dict.fromkeys(place for each in old for place in each.waiting)
+        parts = {name: self._of_streams(described, [each.parts.get(name) for each in old]) for name in names}
+        waiting = {place: self._of_streams(described, [each.waiting.get(place) for each in old]) for place in places}
+        return [
+            replace(
+                old[0],
+                parts={name: each[shard] for name, each in parts.items()},
+                waiting={place: each[shard] for place, each in waiting.items()},
+            )
             for shard in range(self.shards)
         ]
 
@@ -282,11 +298,12 @@ class _Cutting:
         found = [run_of(run.table.select([*columns, WEIGHT]), columns) for run in runs]
         return Call("trace", ((), tuple(self.new[shard](run) for run in found)))
 
-    def _buffers(self, described: Any, kind: type[OnTables[Operator]], old: tuple[Any, ...]) -> list[Term]:
+    def _buffers(self, described: Any, kind: type[OnTables[Operator]], old: list[Any]) -> list[Any]:
         """Cuts the rows that wait at an input, by the whole row: see `OnTables.rows_wait`."""
         waiting = [store.get((), each.args[1]).table for store, each in zip(self.old, old, strict=True) if _waits(each)]
         if not waiting:
             return [old[0]] * self.shards
+        some = next(each for each in old if each is not None)
         if not kind.rows_wait:
             raise _uncut(described, "rows are waiting at its input")
         table = pa.concat_tables(waiting).combine_chunks()
@@ -296,7 +313,7 @@ class _Cutting:
             part = table.filter(pa.array(numbers == shard))
             run = Run((), Keys(np.zeros(part.num_rows, np.uint64), False), part)
             name = self.new[shard].put(run) if part.num_rows else None
-            found.append(Call("stored_rows", (old[0].args[0], name, old[0].args[2])))
+            found.append(Call("stored_rows", (some.args[0], name, some.args[2])))
         return found
 
     def _move(self, term: Any) -> Any:
@@ -357,13 +374,6 @@ def _waits(term: Any) -> bool:
 
 def _chosen(run: Run, which: Any) -> Run:
     return Run(run.columns, Keys(run.keys.numbers[which], run.keys.exact), run.table.filter(pa.array(which)))
-
-
-def _with_nodes(graph: Any, nodes: Any) -> Term:
-    if graph.name == "{}[]":
-        found: Term = next(nodes)
-        return found
-    return Call(graph.name, tuple(_with_nodes(part, nodes) for part in graph.args))
 
 
 def _uncut(described: Any, why: str) -> CheckpointError:

@@ -18,9 +18,8 @@ from pyspark.sql.types import IntegralType, StringType
 from flo.columns.changes import given_schema
 from flo.columns.expression import Expression
 from flo.core.errors import ElementError, OrderError, TypeMismatch, brief
-from flo.core.graph import Graph, Node, Sequential, sequence
 from flo.core.operator import Operator
-from flo.core.structural import identity
+from flo.program.dag import Dag
 from flo.spark.arrow_types import arrow_schema, arrow_type
 from flo.spark.driver.pushdown import are_distinct_names, runs_in_catalyst
 from flo.spark.driver.python_errors import MISFIT
@@ -30,7 +29,7 @@ from flo.sql.catalyst import quoted
 from flo.tables.io.files import WEIGHTS, Piece
 from flo.tables.io.fitting import Unfit, fit_rows
 from flo.tables.operators.elementwise import FilterTables, MapTables
-from flo.tables.values import Columns, is_ordered, layout_of, of_elements
+from flo.tables.values import Columns, is_ordered, layout_of
 from flo.values.changes import shape_of
 from flo.values.weighted import Bag, ZSet
 
@@ -64,12 +63,12 @@ class NativePrefix:
     @classmethod
     def of(cls, entry: Entry) -> NativePrefix:
         operators: tuple[Operator, ...] = ()
-        while isinstance(entry.type.collection, Columns) and (found := _first_expression(entry.graph)) is not None:
+        while isinstance(entry.type.collection, Columns) and (found := _first_expression(entry.dag)) is not None:
             operator, rest = found
             if WEIGHTS in layout_of(operator.outputs[0]).names or not runs_in_catalyst(_expression(operator)):
                 break
             operators = (*operators, operator)
-            entry = replace(entry, graph=rest, type=operator.type((entry.type,))[0])
+            entry = replace(entry, dag=rest)
         return cls(operators, entry)
 
 
@@ -196,18 +195,15 @@ def _is_orderable(kind: pa.DataType) -> bool:
     return any(test(kind) for test in (t.is_integer, t.is_floating, t.is_decimal, t.is_temporal, t.is_string))
 
 
-def _first_expression(graph: Graph) -> tuple[Any, Graph] | None:
-    """The first operator of a chain and the rest of it, if that operator is a column expression."""
-    before: list[Graph] = []
-    while isinstance(graph, Sequential):
-        before.append(graph.right)
-        graph = graph.left
-    if not isinstance(graph, Node):
+def _first_expression(dag: Dag) -> tuple[Any, Dag] | None:
+    """The only operator that reads the input and the rest, if that operator is a column expression."""
+    readers = [vertex for vertex in dag.vertices if dag.inputs[0] in vertex.inputs]
+    if len(readers) != 1 or dag.inputs[0] in dag.outputs:
         return None
-    operator = graph.operator
+    operator = readers[0].operator
     if isinstance(operator, (MapTables, FilterTables)) and isinstance(_expression(operator), Expression):
-        after = Node((Columns(of_elements(operator.outputs[0])).bottom(),), identity(1))
-        return operator, sequence(*(before[::-1] or [after]))
+        rest = [vertex for vertex in dag.vertices if vertex is not readers[0]]
+        return operator, Dag(list(readers[0].outputs), rest, dag.outputs)
     return None
 
 

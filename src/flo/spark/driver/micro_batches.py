@@ -392,9 +392,8 @@ class MicroBatches:
     def read_records(self, output: Output, version: int) -> Iterator[tuple[int, ShardRecord]]:
         """The record of every shard of the stage that has this output."""
         stage = next(stage for stage in self.plan.stages if output.stream in stage.outputs)
-        types = tuple(each.type for each in stage.inputs)
         for number, changed in self.state_versions(version)[stage.level].states():
-            _, views, more = Shard(self.folder, self.shards, stage.level, number, stage.graph, types).read(changed)
+            _, views, more = Shard(self.folder, self.shards, stage.level, number, stage.dag).read(changed)
             yield number, ShardRecord.read(views, more)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from flo.core.errors import Origin, TypeMismatch, brief
+from flo.program.retractions import Cause
 from flo.spark.driver.sinks import Callback, Changes, Console, Memory, Nowhere, Sink, SparkSink, ViewSink
 from flo.spark.driver.upserts import Upsert
 from flo.spark.tasks.output_files import PARTS, Output
 from flo.tables.io.files import WEIGHTS
 from flo.tables.values import Columns
-from flo.values.retractions import Cause
 
 SINKS: tuple[type[Sink], ...] = (ViewSink, Changes, Upsert, SparkSink, Callback, Memory, Console, Nowhere)
 WORDS = {kind.word: kind for kind in SINKS if kind.word}

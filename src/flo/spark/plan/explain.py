@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flo.api.explain import describe_operator
 from flo.core.graph import Node
+from flo.program.outline import describe_operator
 from flo.spark.plan.stages import KEY, KEYS, WINDOW, Delivery, Plan
 from flo.spark.plan.stages import NATIVE as NATIVELY
 from flo.tables.operators.windows import WindowTables
@@ -66,7 +66,7 @@ def explain_plan(name: str, plan: Plan, blocks: list[Block], native: set[int]) -
         each
         for _, vertex in plan.vertices
         if id(vertex.operator) not in native
-        for each in operators(Node(None, vertex.operator, vertex.origin))
+        for each in operators([Node(None, vertex.operator, vertex.origin)])
     ]
     lines += [f"  {line}" for line in explain_calls(planned)]
     return "\n".join(lines)
@@ -76,7 +76,7 @@ def _operators(plan: Plan, level: int, native: set[int]) -> Iterator[ROW]:
     for at, vertex in plan.vertices:
         if at != level:
             continue
-        for each in operators(Node(None, vertex.operator, vertex.origin)):
+        for each in operators([Node(None, vertex.operator, vertex.origin)]):
             place = "in one place, " if level and vertex.outputs and vertex.outputs[0].number in plan.alone else ""
             name = _shorten("  " * each.depth + describe_operator(each.operator))
             keeps = ", ".join(kept.removesuffix(": a trace") for kept in each.keeps)

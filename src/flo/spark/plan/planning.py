@@ -11,12 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from flo.core.collection import Form
-from flo.core.dag import Dag, Stream, Vertex
-from flo.core.graph import Graph
 from flo.core.nested import Nested
 from flo.core.operator import Operator
-from flo.core.stream_type import StreamType
 from flo.core.structural import EmitOnce
+from flo.program.dag import Dag, Stream, Vertex
 from flo.spark.plan.shared_shuffles import share_shuffles
 from flo.spark.plan.spread import spread_of
 from flo.spark.plan.stages import (
@@ -322,8 +320,7 @@ class _Planner:
         for number, stream in enumerate(inputs):
             own = [v for v in self._operators(0) if self.origin[v.outputs[0]] == {number}]
             given = [s for s in (stream, *(s for v in own for s in v.outputs)) if s.number in sent]
-            graph = Dag([stream], own, given).graph()
-            entries.append(Entry(number, graph, stream.type, tuple(s.number for s in given)))
+            entries.append(Entry(number, Dag([stream], own, given).live(), tuple(s.number for s in given)))
         stages = []
         for level in range(1, max([*self.level.values(), 1]) + 1):
             arriving = [each for each in deliveries if each.level == level]
@@ -332,11 +329,10 @@ class _Planner:
             made = [*here, *(s for v in own for s in v.outputs)]
             given = [s for s in made if s.number in sent]
             given += [s for s in dict.fromkeys(outputs) if self.level[s] == level and s not in given]
-            graph = Dag(here, own, given).graph()
             stages.append(
                 Stage(
                     level,
-                    graph,
+                    Dag(here, own, given).live(),
                     tuple(arriving),
                     tuple(s.number for s in given),
                     tuple(s.type for s in given),
@@ -351,6 +347,6 @@ class _Planner:
         return Plan(entries, stages, deliveries, numbers, sources, literals, alone, self.vertices, natives)
 
 
-def plan_stages(graph: Graph, types: tuple[StreamType, ...]) -> Plan:
-    """Cuts a graph on tables into stages."""
-    return _Planner(Dag.of(graph, types)).plan()
+def plan_stages(dag: Dag) -> Plan:
+    """Cuts a program on tables into stages."""
+    return _Planner(dag).plan()

@@ -20,7 +20,7 @@ from flo.columns.expression import Expression
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type
 from flo.columns.traced import TracedExpression
-from flo.core.dag import Dag, Stream, Vertex
+from flo.program.dag import Dag, Stream, Vertex
 from flo.spark.plan.stages import must_be_in_one_place
 from flo.tables.operator import OnTables, Placement
 from flo.tables.operators.elementwise import MapTables
@@ -132,14 +132,14 @@ def _merged(dag: Dag, stream: Stream, some: list[_Projected]) -> tuple[Vertex, l
     row = row_type({name: kind for name, (_, kind) in columns.items()})
     every = Expression({name: given for name, (given, _) in columns.items()}, first.f.inputs, row, first.f.arguments)
     operator = _operator(first.vertex, every, stream)
-    union = dag._stream(operator.type((stream.type,))[0])
+    union = dag.add_stream(operator.type((stream.type,))[0])
     layout = Layout.of(row)
     assert layout is not None
     parts = []
     for each, own in zip(some, names, strict=True):
         part = _operator(each.vertex, Expression(own, (layout,), each.f.kind), union)
         parts.append(replace(each.vertex, operator=part, inputs=(union,)))
-    return Vertex(operator, (stream,), (union,), first.vertex.origin), parts
+    return Vertex(operator, (stream,), (union,), first.vertex.origin, f"{first.vertex.id}.shared"), parts
 
 
 def _operator(vertex: Vertex, f: Expression, stream: Stream) -> MapTables:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flo.columns.indices import Indices, Numbers
-from flo.core.dag import Stream, Vertex
 from flo.core.errors import Origin
-from flo.core.graph import Graph
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
 from flo.core.structural import EmitOnce
+from flo.program.dag import Dag, Stream, Vertex
 from flo.tables.dataflow import Dataflow
 from flo.tables.operator import OnTables
 from flo.values.element_value import ElementCollection
@@ -58,7 +57,7 @@ class Stage:
     """The part of the program that every shard runs at one level."""
 
     level: int
-    graph: Graph
+    dag: Dag
     inputs: tuple[Delivery, ...]
     outputs: tuple[int, ...]
     """Its output streams: delivered to later stages, or outputs of the program."""
@@ -74,14 +73,18 @@ class Entry:
     """The part of the program that runs on the rows of an input before any shuffle."""
 
     input: int
-    graph: Graph
-    type: StreamType
+    dag: Dag
     outputs: tuple[int, ...]
+
+    @property
+    def type(self) -> StreamType:
+        """The type of the rows."""
+        return self.dag.inputs[0].type
 
     @cached_property
     def dataflow(self) -> Dataflow:
         """The program of the entry, before any row."""
-        return Dataflow(self.graph, (self.type,))
+        return Dataflow(self.dag)
 
 
 @dataclass(frozen=True)

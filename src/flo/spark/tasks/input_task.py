@@ -115,7 +115,7 @@ def run_entry(sender: Sender, entry: Entry, value: Any) -> list[Parcel]:
 
 
 def _run_operators(entry: Entry, value: Value) -> tuple[Value, ...]:
-    loop = entry.dataflow.started(entry.graph)
+    loop = entry.dataflow.started()
     loop.push((value,))
     loop.run()
     return tuple(without_end(loop.pull(index)) for index in range(len(entry.outputs)))

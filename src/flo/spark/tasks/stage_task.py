@@ -14,7 +14,7 @@ import pyarrow as pa
 import flo.tables.operators  # noqa: F401  # registers the operators that a state names
 from flo.core.collection import Value
 from flo.core.errors import EngineError, FloError
-from flo.core.graph import with_origins
+from flo.core.graph import Node
 from flo.core.operator import Delta
 from flo.spark.plan.stages import ONE, POSITION, WINDOW, Delivery, Stage
 from flo.spark.tasks import context
@@ -158,8 +158,8 @@ class StageTask:
     ) -> Iterator[Blob]:
         """Runs the event loop of one shard: reads its state, pushes what it received, saves, and sends the results."""
         deliveries, outputs = onwards
-        shard, graph, record = self._read_state(stage, number)
-        loop = shard.start_loop(graph)
+        shard, nodes, record = self._read_state(stage, number)
+        loop = shard.program.started(nodes)
         deltas = tuple(self._delta(each, sent, record) for each in stage.inputs)
         report.taken_rows += sum(delta.size() for delta in deltas if delta is not None)
         loop.push(deltas)
@@ -183,9 +183,9 @@ class StageTask:
             report.ended_deliveries = sorted(record.ended)
         if number in report.shards:
             views, more = record.parts(here), record.more(here)
-            saved = shard.save(self.batch.version, loop.graph, views, more, self.batch.oldest, writes)
+            saved = shard.save(self.batch.version, loop.nodes, views, more, self.batch.oldest, writes)
             report.written += saved.bytes
-        cached = (self.batch.run, shard, self.batch.version, (loop.graph, record))
+        cached = (self.batch.run, shard, self.batch.version, (loop.nodes, record))
         writes.afterwards(partial(_shards.__setitem__, self._key(stage, number), cached))
         yield from sender.blobs()
 
@@ -202,26 +202,27 @@ class StageTask:
     def _key(self, stage: Stage, number: int) -> tuple[str, int, int]:
         return self.batch.folder, stage.level, number
 
-    def _read_state(self, stage: Stage, number: int) -> tuple[Shard, Any, ShardRecord]:
-        """The state of a shard before this micro-batch: from the cache if it is current, or else from its files."""
+    def _read_state(self, stage: Stage, number: int) -> tuple[Shard, list[Node] | None, ShardRecord]:
+        """The state of a shard before this micro-batch: from the cache if it is current, or else from its files.
+
+        In the first micro-batch there is none."""
         batch, key = self.batch, self._key(stage, number)
-        found = _shards.get(key)
-        if found is None or found[0] != batch.run:
-            types = tuple(each.type for each in stage.inputs)
-            shard = Shard(batch.folder, batch.shards, stage.level, number, stage.graph, types)
-            found = (batch.run, shard, -1, (stage.graph, ShardRecord()))
-        _, shard, version, (graph, record) = found
+        cached = _shards.get(key)
+        if cached is None or cached[0] != batch.run:
+            shard = Shard(batch.folder, batch.shards, stage.level, number, stage.dag)
+            cached = (batch.run, shard, -1, (shard.program.nodes, ShardRecord()))
+        _, shard, version, (nodes, record) = cached
         if batch.is_first:
-            return shard, shard.graph, ShardRecord()
+            return shard, None, ShardRecord()
         versions = batch.state_versions[stage.level]
         if number != BLANK and number not in versions.shards:
-            _, graph, record = self._read_state(stage, BLANK)
-            return shard, with_origins(graph, shard.graph), record
+            _, blank, record = self._read_state(stage, BLANK)
+            return shard, shard.program.states.adopt(blank or []), record
         if version != versions.version(number):
-            graph, views, more = shard.load(versions.version(number), batch.version)
+            nodes, views, more = shard.load(versions.version(number), batch.version)
             record = ShardRecord.read(views, more)
-            _shards[key] = (batch.run, shard, versions.version(number), (graph, record))
-        return shard, graph, record.copy()
+            _shards[key] = (batch.run, shard, versions.version(number), (nodes, record))
+        return shard, nodes, record.copy()
 
     def _delta(self, delivery: Delivery, received: list[Blob], record: ShardRecord) -> Delta:
         """The data of a delivery as one delta, in an order that does not depend on which task was first."""

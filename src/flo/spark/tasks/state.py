@@ -8,21 +8,17 @@ written: its state stays at the version of the last micro-batch that changed it.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from flo.core.checkpoint import decode, encode
-from flo.core.collection import Collection
-from flo.core.data import remember_classes
-from flo.core.graph import Graph, names, with_origins
-from flo.core.stream_type import StreamType
-from flo.core.term import Lowering
-from flo.core.typing import program
+from flo.core.graph import Node
+from flo.program.dag import Dag
 from flo.tables.checkpoint.folders import Folder, Local, Writes, folder
-from flo.tables.checkpoint.store import Loading, Saved, Store, Storing, collections_in, run_file
+from flo.tables.checkpoint.store import Loading, Saved, Store, Storing, run_file
 from flo.tables.dataflow import Dataflow
 from flo.tables.state.run import Run
 
@@ -84,38 +80,27 @@ def shard_path(level: int, shard: int) -> str:
 class Shard:
     """Reads and writes the states of one shard of a stage."""
 
-    def __init__(
-        self, where: str, shards: int, level: int, shard: int, graph: Graph, types: tuple[StreamType, ...]
-    ) -> None:
+    def __init__(self, where: str, shards: int, level: int, shard: int, dag: Dag) -> None:
         self.store = CachedStore(state_folder(where, shards).within(shard_path(level, shard)))
-        self.graph = graph
-        self._loop = Dataflow(graph, types)
-        self.lowering = Lowering()
-        self.lowering(graph)
-        self.names: Mapping[str, Any] = names(graph)
-        self.known: list[Collection] = collections_in(program(graph, types))
-        remember_classes((self.known, list(self.names.values())))
+        self.program = Dataflow(dag)
+        """The program of the stage, before any input."""
 
-    def start_loop(self, graph: Graph) -> Dataflow:
-        """The event loop of the program, at a state of its graph."""
-        return self._loop.started(graph)
-
-    def load(self, version: int, next_version: int) -> tuple[Graph, Any, Any]:
+    def load(self, version: int, next_version: int) -> tuple[list[Node], Any, Any]:
         """Reads a version to continue from it. Removes stray files, and versions that failed micro-batches wrote."""
         if not self.store.runs:
             self.store.tidy()
         self.store.forget(version, next_version)
-        found = self.read(version)
+        content = self.read(version)
         self.store.trusts_files = True
-        return found
+        return content
 
-    def read(self, version: int) -> tuple[Graph, Any, Any]:
-        """The graph with its state, the views of the shard record, and the rest of the record as JSON."""
+    def read(self, version: int) -> tuple[list[Node], Any, Any]:
+        """The operators with their states, the views of the shard record, and the rest of the record as JSON."""
         state, more = self.store.read(version)
-        graph, views = Loading(self.names, self.store, self.known)(decode(state))
-        return with_origins(graph, self.graph), views, more
+        nodes, views = self.program.states.load(decode(state), lambda scope: Loading(scope, self.store))
+        return nodes, views, more
 
-    def save(self, version: int, graph: Graph, views: Any, more: Any, oldest: int, writes: Writes) -> Saved:
+    def save(self, version: int, nodes: Sequence[Node], views: Any, more: Any, oldest: int, writes: Writes) -> Saved:
         """Writes a version, and removes what no version from `oldest` on needs.
 
         Its files are there when `writes` are finished."""
@@ -123,8 +108,8 @@ class Shard:
         where, before = store.folder, dict(store.runs)
         store.folder = where.writing_together(writes)
         try:
-            storing = Storing(store, self.known).naming(self.lowering)
-            state = encode(storing((graph, views)))
+            storing = Storing(store)
+            state = encode(self.program.states.save(nodes, views, storing))
             saved = store.write(version, state, storing, more)
         finally:
             written, store.runs, store.folder = store.runs, before, where
@@ -135,23 +120,6 @@ class Shard:
 
         writes.afterwards(appeared)
         return saved
-
-    def initial(self) -> bytes:
-        """The state before the first micro-batch. Rescaling needs it, since it does not have the program."""
-        return encode(Storing(_NoStore(), self.known).naming(self.lowering)((self.graph, ())))
-
-
-class _NoStore:
-    """Names runs without storing them."""
-
-    def put(self, run: Run) -> int:
-        return 0
-
-    def get(self, columns: tuple[str, ...], name: str) -> Run:
-        raise NotImplementedError("an initial state has no runs to read")
-
-    def get_parts(self, columns: tuple[str, ...], names: tuple[str, ...]) -> Run:
-        raise NotImplementedError("an initial state has no runs to read")
 
 
 class CachedStore(Store):

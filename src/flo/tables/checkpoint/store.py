@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,21 +15,15 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from flo.core.checkpoint import Running, load, save
-from flo.core.collection import Collection, End, Form, Value
+from flo.core.collection import Collection, End, Value
 from flo.core.errors import CheckpointError, brief
-from flo.core.graph import Graph
-from flo.core.nested import Nested
-from flo.core.program_outline import Outline
-from flo.core.stream_type import Derivation, StreamTypes
 from flo.core.term import Call, Lifting, Lowering, Term
-from flo.core.typing import program
 from flo.tables.checkpoint.folders import TEMPORARY, Folder, folder
+from flo.tables.checkpoint.states import Scope
 from flo.tables.keyed import KeyedColumns, KeyedRows
 from flo.tables.state.keys import Keys
 from flo.tables.state.run import Content, Run, join_parts, read_ipc
 from flo.tables.values import Columns, Rows
-from flo.values.keyed import Keyed
 
 
 class Runs(Protocol):
@@ -45,19 +39,19 @@ class Runs(Protocol):
 
 
 class Storing(Lowering):
-    """Lowers runs to names, and puts the runs into a store. A collection is named by its index in the program."""
+    """Lowers runs to names, and puts the runs into a store. A collection is named by its index in its scope."""
 
-    def __init__(self, store: Runs, known: list[Collection]) -> None:
+    def __init__(self, store: Runs) -> None:
         super().__init__()
         self.store = store
-        self.known = known
+        self.known: list[Collection] = []
         self.held: set[str] = set()
         self.written = self.bytes = 0
         self._in_value = 0
 
-    def naming(self, program: Lowering) -> Storing:
-        """Uses the names of a program for its functions and types."""
-        self.names, self._name_of = program.names, program._name_of
+    def within(self, scope: Lowering, known: list[Collection]) -> Storing:
+        """Uses the names of a scope for functions, types and collections."""
+        self.names, self._name_of, self.known = scope.names, scope._name_of, known
         return self
 
     def __call__(self, item: Any) -> Term:
@@ -97,10 +91,10 @@ class Storing(Lowering):
 class Loading(Lifting):
     """Lifts names of runs to memory-mapped runs from a store."""
 
-    def __init__(self, names: Mapping[str, Any], store: Runs, known: list[Collection]) -> None:
-        super().__init__(names)
+    def __init__(self, scope: Scope, store: Runs) -> None:
+        super().__init__(scope.lowering.names)
         self.store = store
-        self.known = known
+        self.known = scope.collections
 
     def __call__(self, term: Term) -> Any:
         match term:
@@ -124,39 +118,14 @@ class Loading(Lifting):
         return self.store.get((), name).table if isinstance(name, str) else empty
 
 
-def collections_in(derivation: Derivation) -> list[Collection]:
-    """All collections of the streams of a program, in a fixed order."""
-    found: dict[Collection, None] = {}
-    waiting = [derivation]
-    while waiting:
-        each = waiting.pop()
-        waiting += each.premises
-        for stream in (*each.inputs, *each.outputs):
-            for collection in _within(stream.collection):
-                found.setdefault(collection)
-    return list(found)
-
-
-def _within(collection: Collection) -> Iterator[Collection]:
-    yield collection
-    if isinstance(collection, Form):
-        of: Any = collection.base
-        yield from _within(of)
-    if isinstance(collection, Nested):
-        for stream in collection.inner:
-            yield from _within(stream.collection)
-    if isinstance(collection, Keyed):
-        yield from _within(collection.inner)
-
-
 def run_of_rows(table: pa.Table) -> Run:
     """A table as a run without a key, in its order."""
     return Run((), Keys(np.zeros(table.num_rows, np.uint64), False), table)
 
 
 VERSION, SUM = "flo", "sum"
-NEWEST = 4
-"""The version of the format. Since 4, quantiles and sessions of rows keep other runs."""
+NEWEST = 5
+"""The version of the format. Since 5, states are stored by the ids of operators."""
 MENDING = (
     ("restore the file from a backup", "resumes from the checkpoint"),
     ("another checkpoint", "starts from scratch"),
@@ -252,22 +221,8 @@ class Store:
     def __init__(self, where: str | Path | Folder) -> None:
         self.folder = where if isinstance(where, Folder) else folder(where)
 
-    def save(
-        self,
-        whole: Graph,
-        inputs: StreamTypes,
-        ends: tuple[str, ...],
-        outline: Outline,
-        running: Running,
-        more: Any,
-        keep: int,
-        beside: Iterable[Run] = (),
-    ) -> Saved:
-        """Writes the next checkpoint, with the runs `beside` those of the program."""
-        storing = Storing(self, collections_in(program(whole, inputs)))
-        state = save(whole, inputs, ends, running, storing.naming, outline)
-        for run in beside:
-            storing.put(run)
+    def add(self, state: bytes, storing: Storing, more: Any, keep: int) -> Saved:
+        """Writes the next checkpoint, and keeps so many."""
         numbers = [0, *self.numbers()]
         saved = self.write(numbers[-1] + 1, state, storing, more)
         self.sweep([*numbers, saved.number][-keep:][0])
@@ -284,14 +239,12 @@ class Store:
         written += write_sealed(self.folder, _manifest(number), manifest)
         return Saved(number, written, len(storing.held), storing.written)
 
-    def load(self, whole: Graph, inputs: StreamTypes, ends: tuple[str, ...], outline: Outline) -> tuple[Running, Any]:
-        """Loads the newest checkpoint."""
+    def newest(self) -> int:
+        """The number of the newest checkpoint. Raises if there is none."""
         number = max(self.numbers(), default=None)
         if number is None:
             raise CheckpointError(f"there is no checkpoint in {str(self.folder)!r}")
-        state, more = self.read(number)
-        known = collections_in(program(whole, inputs))
-        return load(whole, inputs, ends, state, lambda names: Loading(names, self, known), outline), more
+        return number
 
     def read(self, number: int) -> tuple[bytes, Any]:
         """The state that a manifest names, and the JSON stored with it."""

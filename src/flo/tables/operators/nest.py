@@ -148,7 +148,7 @@ def nest_one_by_one(like: Nest, stream: StreamType) -> Choice | None:
     if body is None:
         return None
     wanted = to_table_types(stream)
-    graph, _ = translate_graph(body, wanted.collection.inner)  # type: ignore[attr-defined]
+    graph = translate_graph(body, wanted.collection.inner)  # type: ignore[attr-defined]
     return ((wanted,), replace(like, graph=graph)) if _uses_tables(graph) else None
 
 

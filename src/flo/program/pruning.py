@@ -12,7 +12,7 @@ where it is, and is dropped behind it: whether a row is an error does not depend
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import is_
 from typing import Any, TypeAlias
@@ -20,14 +20,12 @@ from typing import Any, TypeAlias
 from flo.columns.cell import fields_of
 from flo.columns.expression import Expression
 from flo.columns.failing import can_fail
-from flo.columns.fusing import fuse_projections
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type
 from flo.columns.traced import TracedExpression
-from flo.core.dag import Dag, Stream, Vertex
-from flo.core.graph import Graph
 from flo.core.operator import Operator
-from flo.core.stream_type import StreamTypes
+from flo.program.dag import Dag, Stream, Vertex
+from flo.program.fusing import fuse_projections
 from flo.values.element_value import ElementCollection
 from flo.values.operators.elementwise import Filter, Map
 from flo.values.operators.zset_joins import AntiJoin, Join, SemiJoin
@@ -38,33 +36,30 @@ Needed: TypeAlias = "frozenset[str] | None"
 """The columns of a stream that are read; None for all."""
 
 
-def prune_columns(graph: Graph, types: StreamTypes) -> Graph:
-    """Return the graph with unread columns dropped before joins, with what is computed twice computed once, and with
+def prune_columns(dag: Dag) -> Dag:
+    """Return the program with unread columns dropped before joins, with what is computed twice computed once, and with
     projections fused."""
-    dag = Dag.of(graph, types)
-    pruned = _Pruned(dag, _needed(dag))
-    fused = fuse_projections(pruned.dag)
-    return pruned.dag.graph() if pruned.changed or fused else graph
+    return fuse_projections(_Pruned(dag, _needed(dag)).dag)
 
 
 def _needed(dag: Dag) -> dict[Stream, Needed]:
     """Return which columns of each stream are read by what follows."""
-    found: dict[Stream, set[str] | None] = {}
+    read: dict[Stream, set[str] | None] = {}
 
     def add(stream: Stream, columns: Needed) -> None:
-        if columns is None or found.get(stream, set()) is None:
-            found[stream] = None
+        if columns is None or read.get(stream, set()) is None:
+            read[stream] = None
         else:
-            found[stream] = (found.get(stream) or set()) | columns
+            read[stream] = (read.get(stream) or set()) | columns
 
     for stream in dag.outputs:
-        found[stream] = None
+        read[stream] = None
     for vertex in reversed(dag.vertices):
-        outputs = [found.get(stream, set()) for stream in vertex.outputs]
+        outputs = [read.get(stream, set()) for stream in vertex.outputs]
         wanted = frozenset(outputs[0]) if len(outputs) == 1 and outputs[0] is not None else None
         for stream, columns in zip(vertex.inputs, _read(vertex, wanted), strict=True):
             add(stream, columns)
-    return {stream: None if columns is None else frozenset(columns) for stream, columns in found.items()}
+    return {stream: None if columns is None else frozenset(columns) for stream, columns in read.items()}
 
 
 def _read(vertex: Vertex, wanted: Needed) -> tuple[Needed, ...]:
@@ -120,7 +115,6 @@ class _Pruned:
 
     def __init__(self, old: Dag, needed: dict[Stream, Needed]) -> None:
         self.needed = needed
-        self.changed = False
         self.dag = Dag(inputs=list(old.inputs), count=old.count)
         self.new: dict[Stream, Stream] = {stream: stream for stream in old.inputs}
         for vertex in old.vertices:
@@ -134,7 +128,9 @@ class _Pruned:
         operator = vertex.operator
         match operator:
             case Join(on, other, Expression() as into) if read != (None, None):
-                inputs = [self._project(stream, columns, vertex) for stream, columns in zip(inputs, read, strict=True)]
+                inputs = [
+                    self._project(*each, vertex, place) for place, each in enumerate(zip(inputs, read, strict=True))
+                ]
                 layouts = tuple(map(_layout, inputs))
                 operator = replace(
                     operator,
@@ -143,41 +139,37 @@ class _Pruned:
                     into=_rebound(_narrowed(into, wanted), layouts),
                 )
             case SemiJoin(on) | AntiJoin(on) if read != (None, None):
-                inputs[0] = self._project(inputs[0], read[0], vertex)
+                inputs[0] = self._project(inputs[0], read[0], vertex, 0)
                 operator = replace(operator, on=_rebound(on, (_layout(inputs[0]),)))
             case Map(Expression() as f) if read != (None,):
                 operator = Map(_rebound(_narrowed(f, wanted), (_layout(inputs[0]),)))
             case Filter(Expression() as keep) if read != (None,):
                 operator = Filter(_rebound(keep, (_layout(inputs[0]),)))
             case Plus() | Minus() if read != (None, None):
-                inputs = [self._project(stream, wanted, vertex) for stream in inputs]
-        self.changed |= operator is not vertex.operator
+                inputs = [self._project(stream, wanted, vertex, place) for place, stream in enumerate(inputs)]
         outputs = self._apply(operator, inputs, vertex)
         self.new.update(zip(vertex.outputs, outputs, strict=True))
 
-    def _apply(self, operator: Operator, inputs: list[Stream], vertex: Vertex) -> tuple[Stream, ...]:
+    def _apply(self, operator: Operator, inputs: list[Stream], vertex: Vertex, suffix: str = "") -> Sequence[Stream]:
         """Return the outputs of the operator on these inputs: those of an equal one, if there is one.
 
         Operators are deterministic, so equal ones with the same inputs have the same outputs.
         """
         for other in self.dag.vertices if inputs else ():
             if other.operator == operator and other.outputs and all(map(is_, other.inputs, inputs)):
-                self.changed = True
                 return other.outputs
-        types = tuple(stream.type for stream in inputs)
-        outputs = tuple(self.dag._stream(each) for each in operator.judge(types).outputs)
-        self.dag.vertices.append(Vertex(operator.typed(types), tuple(inputs), outputs, vertex.origin))
-        return outputs
+        typed = operator.typed(tuple(stream.type for stream in inputs))
+        return self.dag.apply(typed, inputs, vertex.origin, f"{vertex.id}{suffix}")
 
-    def _project(self, stream: Stream, columns: Needed, vertex: Vertex) -> Stream:
+    def _project(self, stream: Stream, columns: Needed, vertex: Vertex, place: int) -> Stream:
         """Return the stream with these columns only."""
         layout = _layout(stream)
         if columns is None or columns >= set(layout.names):
             return stream
         names = tuple(name for name in layout.names if name in columns) or layout.names[:1]
         f = Expression({name: name for name in names}, (layout,), _row_of(layout.element, names))
-        (found,) = self._apply(Map(f), [stream], vertex)
-        return found
+        (narrow,) = self._apply(Map(f), [stream], vertex, f".columns{place}")
+        return narrow
 
 
 def _layout(stream: Stream) -> Layout:

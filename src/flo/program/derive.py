@@ -17,13 +17,13 @@ from flo.columns.projection import Projection
 from flo.columns.traced import trace_function
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import Origin, TypeMismatch
-from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.labels import label
 from flo.core.nest import Nest
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.core.structural import Wire
 from flo.core.type_relations import accepts, is_union
+from flo.program.dag import Dag, Stream
+from flo.program.tree import to_graph
 from flo.values.element_value import ElementCollection
 from flo.values.operators.bags import FoldUnordered
 from flo.values.operators.elementwise import Filter, FlatMap, Map, item_type
@@ -48,26 +48,21 @@ Faults: TypeAlias = tuple[Fault | None, ...]
 """For every stream, the function to blame if its elements have no columns."""
 
 
-def derive_types(graph: Graph, inputs: StreamTypes, faults: Faults) -> tuple[Graph, StreamTypes, Faults]:
-    """Return the graph with return types added to its functions, and the types of its outputs."""
-    match graph:
-        case Sequential(left, right):
-            first, between, some = derive_types(left, inputs, faults)
-            second, outputs, found = derive_types(right, between, some)
-            return Sequential(first, second), outputs, found
-        case Parallel(left, right):
-            count = left.arity[0]
-            first, outputs, some = derive_types(left, inputs[:count], faults[:count])
-            second, others, more = derive_types(right, inputs[count:], faults[count:])
-            return Parallel(first, second), outputs + others, some + more
-        case Node(state, operator, origin):
-            operator, fault = _declaring(operator, inputs, origin)
-            operator = _tracing(operator, inputs)
-            outputs = operator.judge(inputs).outputs
-            if isinstance(operator, Wire):
-                return graph, outputs, tuple(faults[route] for route in operator.routes)
-            blamed = fault or next((each for each in faults if each is not None), None)
-            return Node(state, operator, origin), outputs, tuple(None if _is_table(out) else blamed for out in outputs)
+def derive_types(dag: Dag) -> tuple[Dag, Faults]:
+    """Return the program with return types added to its functions, and a function to blame for each of its outputs."""
+    typed = Dag(inputs=list(dag.inputs), count=dag.count)
+    new: dict[Stream, Stream] = {stream: stream for stream in dag.inputs}
+    blame: dict[Stream, Fault | None] = dict.fromkeys(dag.inputs)
+    for vertex in dag.vertices:
+        inputs = [new[stream] for stream in vertex.inputs]
+        types = tuple(stream.type for stream in inputs)
+        operator, fault = _declaring(vertex.operator, types, vertex.origin)
+        outputs = typed.apply(_tracing(operator, types), inputs, vertex.origin, vertex.id)
+        new |= zip(vertex.outputs, outputs, strict=True)
+        blamed = fault or next((blame[stream] for stream in inputs if blame[stream] is not None), None)
+        blame |= ((stream, None if _is_table(stream.type) else blamed) for stream in outputs)
+    typed.outputs = [new[stream] for stream in dag.outputs]
+    return typed, tuple(blame[stream] for stream in typed.outputs)
 
 
 def derive_outputs(operator: Operator, inputs: StreamTypes) -> StreamTypes:
@@ -163,8 +158,8 @@ def _sides(operator: Any, inputs: StreamTypes) -> tuple[Any, Any]:
 
 
 def _body(operator: Any, inner: StreamTypes) -> tuple[Any, Fault | None]:
-    graph, _, faults = derive_types(operator.graph, inner, (None,) * len(inner))
-    return replace(operator, graph=graph), next((fault for fault in faults if fault is not None), None)
+    dag, faults = derive_types(Dag.of(operator.graph, inner))
+    return replace(operator, graph=to_graph(dag)), next((fault for fault in faults if fault is not None), None)
 
 
 def _is_table(stream: StreamType) -> bool:
@@ -172,14 +167,14 @@ def _is_table(stream: StreamType) -> bool:
     return isinstance(of, ElementCollection) and Layout.of(of.element) is not None
 
 
-def derive_table_types(graph: Graph, inputs: StreamTypes, names: Iterable[str]) -> Graph:
-    """Return the graph with return types added to its functions.
+def derive_table_types(dag: Dag, names: Iterable[str]) -> Dag:
+    """Return the program with return types added to its functions.
 
     Raises if the elements of an output have no columns, because then it cannot be a table. Keyed streams, nested
     streams and lattice variables are never tables.
     """
-    graph, outputs, faults = derive_types(graph, inputs, (None,) * len(inputs))
-    for name, output, fault in zip(names, outputs, faults, strict=True):
+    dag, faults = derive_types(dag)
+    for name, output, fault in zip(names, dag.output_types, faults, strict=True):
         if _is_table(output) or not isinstance(output.collection, ElementCollection):
             continue
         if fault is not None:
@@ -198,7 +193,7 @@ def derive_table_types(graph: Graph, inputs: StreamTypes, names: Iterable[str]) 
             ),
             where=Origin.here(),
         )
-    return graph
+    return dag
 
 
 def _fix(of: ElementCollection[Any]) -> tuple[str, str]:

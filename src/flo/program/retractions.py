@@ -10,15 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flo.core.collection import Collection
-from flo.core.dag import Dag, Stream, Vertex
 from flo.core.errors import Origin
-from flo.core.graph import Graph
-from flo.core.nest import Nest
 from flo.core.nested import Nested
-from flo.core.stream_type import StreamTypes
 from flo.core.structural import Source
+from flo.program.dag import Dag, Stream, Vertex, body_of
 from flo.values.keyed import Keyed
-from flo.values.operators.keyed_streams import inner_types
 from flo.values.operators.per_key import PerKey
 from flo.values.weighted import ZSet, ZSetValue
 
@@ -39,9 +35,8 @@ def can_cancel(of: Collection) -> bool:
     return isinstance(of.inner if isinstance(of, Keyed) else of, ZSet)
 
 
-def find_retractions(graph: Graph, types: StreamTypes, inputs: Sequence[Cause | None]) -> list[Cause | None]:
+def find_retractions(dag: Dag, inputs: Sequence[Cause | None]) -> list[Cause | None]:
     """Returns for every output the first operator or input on the way to it that retracts rows; None if none does."""
-    dag = Dag.of(graph, types)
     causes = find_causes(dag, inputs)
     return [causes[stream] for stream in dag.outputs]
 
@@ -60,25 +55,17 @@ def find_causes(dag: Dag, inputs: Sequence[Cause | None]) -> dict[Stream, Cause 
     return causes
 
 
-def body_of(vertex: Vertex, before: list[Cause | None]) -> tuple[Dag, list[Cause | None]] | None:
-    """Returns the body that an operator runs, with the causes of the inputs of the body; None if it has none."""
-    operator, types = vertex.operator, tuple(stream.type for stream in vertex.inputs)
-    if isinstance(operator, PerKey) and operator.graph is not None:
-        return Dag.of(operator.graph, inner_types(operator, types)), before
-    if isinstance(operator, Nest):
-        inner = types[0].collection
-        assert isinstance(inner, Nested)
-        return Dag.of(operator.graph, inner.inner), before * len(inner.inner)
-    return None
+def causes_in_body(body: Dag, before: Sequence[Cause | None]) -> list[Cause | None]:
+    """Returns the causes of the inputs of a body. All inner streams of a nested stream have that of the stream."""
+    return list(before) if len(before) == len(body.inputs) else list(before) * len(body.inputs)
 
 
 def _causes(vertex: Vertex, before: list[Cause | None]) -> list[Cause | None]:
     """Returns the causes of the outputs of an operator, given those of its inputs."""
-    operator, body = vertex.operator, body_of(vertex, before)
+    operator = vertex.operator
+    body = body_of(operator, tuple(stream.type for stream in vertex.inputs))
     if body is not None:
-        dag, given = body
-        causes = find_causes(dag, given)
-        of_outputs = [causes[stream] for stream in dag.outputs]
+        of_outputs = find_retractions(body, causes_in_body(body, before))
         return of_outputs if isinstance(operator, PerKey) else [_first(of_outputs)]
     if isinstance(operator, Source) and isinstance(operator.value, ZSetValue):
         below = any(weight < 0 for _, weight in operator.value.all_units())

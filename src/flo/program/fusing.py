@@ -12,15 +12,14 @@ from collections.abc import Mapping
 from flo.columns.expression import Expression
 from flo.columns.failing import can_fail
 from flo.columns.traced import TracedExpression
-from flo.core.dag import Dag, Stream, Vertex
+from flo.program.dag import Dag, Stream, Vertex
 from flo.values.operators.elementwise import Map
 
 
-def fuse_projections(dag: Dag) -> bool:
-    """Fuse the projections of a DAG, and return whether there was something to fuse."""
+def fuse_projections(dag: Dag) -> Dag:
+    """Fuse the projections of a DAG in place, and return it."""
     makers = {stream: vertex for vertex in dag.vertices for stream in vertex.outputs}
     readers = Counter([*(stream for vertex in dag.vertices for stream in vertex.inputs), *dag.outputs])
-    changed = False
     for vertex in dag.vertices:
         f = _projection(vertex)
         while f is not None and (maker := makers.get(vertex.inputs[0])) is not None:
@@ -30,10 +29,9 @@ def fuse_projections(dag: Dag) -> bool:
                 break
             readers[vertex.inputs[0]] -= 1
             readers[maker.inputs[0]] += 1
-            vertex.operator, vertex.inputs, f, changed = Map(fused), maker.inputs, fused, True
-    if changed:
-        _drop_unread(dag, readers)
-    return changed
+            vertex.operator, vertex.inputs, f = Map(fused), maker.inputs, fused
+    _drop_unread(dag, readers)
+    return dag
 
 
 def _projection(vertex: Vertex) -> Expression | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
-from flo.core.dag import V
 from flo.core.operator import Bound
 from flo.core.stream_type import StreamType
+from flo.program.dag import V
 
 
 def find_bounds(

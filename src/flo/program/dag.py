@@ -1,0 +1,179 @@
+"""A program as a DAG: streams, and operators that read and emit them.
+
+    orders ──> filter ──> group_by ──> "revenue"       vertices   filter, group_by, in topological order
+           └─────────────────────────> "orders"        outputs    the stream of group_by, and the input itself
+
+The verbs build it, rewrites map it to another one, and engines run it. A stream may have several readers, or none.
+Every vertex has an id, which a restart and an unrelated edit do not change (`identity.py`): state is stored by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from flo.core.errors import Origin
+from flo.core.graph import Graph, Node, Parallel, Sequential
+from flo.core.nest import Nest
+from flo.core.nested import Nested
+from flo.core.operator import Operator
+from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.structural import Wire
+from flo.values.operators.keyed_streams import inner_types
+from flo.values.operators.per_key import PerKey
+
+
+class AnyStream(Protocol):
+    """A stream of a DAG, or of the fluent API. Streams are compared by identity."""
+
+    @property
+    def type(self) -> StreamType: ...
+
+    def __hash__(self) -> int: ...
+
+
+class AnyVertex(Protocol):
+    """A vertex of a DAG, or of the fluent API: an operator applied to streams."""
+
+    @property
+    def operator(self) -> Operator: ...
+    @property
+    def inputs(self) -> Sequence[AnyStream]: ...
+    @property
+    def outputs(self) -> Sequence[AnyStream]: ...
+    @property
+    def origin(self) -> Origin | None: ...
+    @property
+    def id(self) -> str: ...
+
+
+V = TypeVar("V", bound=AnyVertex)
+
+
+@dataclass(eq=False)
+class Stream:
+    """A stream between two operators of a `Dag`."""
+
+    type: StreamType
+    number: int
+
+
+@dataclass(eq=False)
+class Vertex:
+    """An operator of a `Dag`."""
+
+    operator: Operator
+    inputs: tuple[Stream, ...]
+    outputs: tuple[Stream, ...]
+    origin: Origin | None = None
+    id: str = ""
+
+
+@dataclass(eq=False)
+class Dag:
+    """A program, or a part of it. Vertices are in topological order."""
+
+    inputs: list[Stream] = field(default_factory=list)
+    vertices: list[Vertex] = field(default_factory=list)
+    outputs: list[Stream] = field(default_factory=list)
+    count: int = 0
+    """The number of streams: the next one gets this number."""
+
+    @classmethod
+    def of(cls, graph: Graph, types: StreamTypes) -> Dag:
+        """Return the DAG of an expression, without its wires."""
+        dag = cls()
+        dag.inputs = [dag.add_stream(each) for each in types]
+        dag.outputs = dag.apply_graph(graph, dag.inputs)
+        return dag
+
+    @classmethod
+    def of_vertices(
+        cls, inputs: Iterable[AnyStream], vertices: Sequence[AnyVertex], outputs: Sequence[AnyStream]
+    ) -> Dag:
+        """Return the DAG from these inputs to these outputs. What no output depends on is left out."""
+        dag = cls()
+        new = {stream: dag.add_stream(stream.type) for stream in inputs}
+        dag.inputs = list(new.values())
+        for vertex in live_vertices(vertices, outputs):
+            made = [dag.add_stream(stream.type) for stream in vertex.outputs]
+            read = tuple(new[stream] for stream in vertex.inputs)
+            new |= zip(vertex.outputs, made, strict=True)
+            dag.vertices.append(Vertex(vertex.operator, read, tuple(made), vertex.origin, vertex.id))
+        dag.outputs = [new[stream] for stream in outputs]
+        return dag
+
+    def live(self) -> Dag:
+        """Return the part that the outputs depend on."""
+        return Dag(self.inputs, live_vertices(self.vertices, self.outputs), self.outputs, self.count)
+
+    @property
+    def input_types(self) -> StreamTypes:
+        return tuple(stream.type for stream in self.inputs)
+
+    @property
+    def output_types(self) -> StreamTypes:
+        return tuple(stream.type for stream in self.outputs)
+
+    def add_stream(self, of: StreamType) -> Stream:
+        self.count += 1
+        return Stream(of, self.count - 1)
+
+    def apply(
+        self, operator: Operator, inputs: Sequence[Stream], origin: Origin | None = None, vertex_id: str = ""
+    ) -> list[Stream]:
+        """Add an operator that reads these streams; return the streams that it emits."""
+        types = operator.judge(tuple(stream.type for stream in inputs)).outputs
+        outputs = [self.add_stream(each) for each in types]
+        self.vertices.append(Vertex(operator, tuple(inputs), tuple(outputs), origin, vertex_id))
+        return outputs
+
+    def apply_graph(self, graph: Graph, inputs: list[Stream]) -> list[Stream]:
+        """Add the operators of an expression that reads these streams; return the streams that it emits."""
+        match graph:
+            case Sequential(left, right):
+                return self.apply_graph(right, self.apply_graph(left, inputs))
+            case Parallel(left, right):
+                count = left.arity[0]
+                return self.apply_graph(left, inputs[:count]) + self.apply_graph(right, inputs[count:])
+            case Node(_, Wire() as wire):
+                return [inputs[route] for route in wire.routes]
+            case Node(_, operator, origin):
+                return self.apply(operator, inputs, origin)
+
+
+def live_vertices(vertices: Sequence[V], outputs: Iterable[AnyStream]) -> list[V]:
+    """Return the vertices that an output depends on, and those without outputs, such as `write_defer`."""
+    wanted = set(outputs)
+    live = []
+    for vertex in reversed(vertices):
+        if not vertex.outputs or wanted.intersection(vertex.outputs):
+            live.append(vertex)
+            wanted.update(vertex.inputs)
+    return live[::-1]
+
+
+def body_of(operator: Operator, inputs: StreamTypes) -> Dag | None:
+    """Return the body that an operator runs on inner streams; None if it has none."""
+    if isinstance(operator, PerKey) and operator.graph is not None:
+        return Dag.of(operator.graph, inner_types(operator, inputs))
+    if isinstance(operator, Nest):
+        nested = inputs[0].collection
+        assert isinstance(nested, Nested)
+        return Dag.of(operator.original or operator.graph, nested.inner)
+    return None
+
+
+def outputs_that_read(dag: Dag, names: Mapping[str, Stream]) -> dict[Vertex, tuple[str, ...]]:
+    """Return for every vertex the names of the outputs that depend on it."""
+    leads: dict[Stream, dict[str, None]] = {}
+    for name, stream in names.items():
+        leads.setdefault(stream, {})[name] = None
+    read_by: dict[Vertex, tuple[str, ...]] = {}
+    for vertex in reversed(dag.vertices):
+        own = dict.fromkeys(name for stream in vertex.outputs for name in leads.get(stream, ()))
+        read_by[vertex] = tuple(name for name in names if name in own)
+        for stream in vertex.inputs:
+            leads.setdefault(stream, {}).update(own)
+    return read_by

@@ -1,0 +1,29 @@
+"""From the program that the verbs have built to the one that runs on tables. Every engine on tables begins here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import flo.tables.operators  # noqa: F401  # registers the operators on tables
+from flo.core.stream_type import StreamType
+from flo.program.dag import Dag
+from flo.program.derive import derive_table_types
+from flo.program.pruning import prune_columns
+from flo.tables.translate import translate
+
+if TYPE_CHECKING:
+    from flo.api.flow import Flow
+
+
+def lower_flow(
+    flow: Flow, input_type: Callable[[StreamType], StreamType], output_type: Callable[[StreamType], StreamType]
+) -> Dag:
+    """The program of a flow on tables, with the ids of its vertices. Raises if an output cannot be a table.
+
+    `input_type` gives the type of an input on tables; `output_type` that of an output, from what the program gives.
+    """
+    flow.type()
+    typed = derive_table_types(flow._identified(), (*flow._outputs, *flow._late()))
+    pruned = prune_columns(typed)
+    return translate(pruned, tuple(map(input_type, pruned.input_types)), output_type)
