@@ -152,7 +152,7 @@ class Grown:
         return sum(trace.rows for trace in whole), sum(trace.bytes for trace in whole)
 
     def traces(self) -> Iterator[Trace]:
-        for planned in plan(self.loop._loop.graph):
+        for planned in plan(self.loop._loop.nodes):
             operator: Any = planned.node.operator
             values = (getattr(operator, field.name) for field in fields(operator))
             yield from (value for value in values if isinstance(value, Trace))

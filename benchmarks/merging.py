@@ -120,7 +120,7 @@ def _merging(at_once: bool) -> Iterator[None]:
 
 
 def _traces(loop: Any) -> Iterator[Trace]:
-    for planned in plan(loop._loop.graph):
+    for planned in plan(loop._loop.nodes):
         operator: Any = planned.node.operator
         values = (getattr(operator, each.name) for each in fields(operator))
         yield from (value for value in values if isinstance(value, Trace))

@@ -1,4 +1,4 @@
-"""The layers of the package: core ← values ← verify ← columns ← program ← api ← pictures ← sql ← tables ← spark ← tools.
+"""The layers: core ← values ← verify ← columns ← program ← api ← pictures ← sql ← tables ← spark ← tools.
 
 Each imports only those to its left.
 """

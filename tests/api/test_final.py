@@ -15,7 +15,7 @@ import pytest
 
 import flo
 import flo.verify
-from flo.core.graph import Node, nodes, parallel, sequence
+from flo.core.graph import Node, parallel, sequence
 from flo.core.nest import Nest
 from flo.core.nested import Nested
 from flo.core.operator import Step
@@ -432,9 +432,9 @@ def test_a_row_whose_window_does_not_end_behind_it_is_an_error() -> None:
             run()
 
 
-def kept_in(graph: Any) -> int:
+def kept_in(running: Any) -> int:
     """The rows that `final` keeps."""
-    (final,) = (node.operator for node in nodes(graph) if isinstance(node.operator, (FinalGroups, Ending)))
+    (final,) = (node.operator for node in running if isinstance(node.operator, (FinalGroups, Ending)))
     if isinstance(final, FinalSums):
         return max(final.waiting.rows, final.totals.rows)
     return final.waiting.rows if isinstance(final, Ending) else sum(map(len, final.waiting.to_dict().values()))
@@ -458,7 +458,7 @@ def test_state_is_the_rows_or_groups_of_open_windows(place: Any, more: Any, most
         loop.push(clicks=[Click("a", start + n) for n in range(40)])
         if place is None:
             loop.run()
-        kept = max(kept, kept_in(loop.graph))
+        kept = max(kept, kept_in(loop._loop.nodes))
     assert kept <= most
 
 
@@ -477,7 +477,7 @@ def test_the_forms_on_tables_are_used_and_resume(tmp_path: Path, more: Any, form
     again.restore(tmp_path)
     again.push(clicks=[Click("b", 13), Click("a", 21)])
     assert groups_in(again.result()["counts"]) == groups
-    assert [type(node.operator) for node in nodes(loop.graph) if isinstance(node.operator, Ending)] == [form]
+    assert [type(node.operator) for node in loop._loop.nodes if isinstance(node.operator, Ending)] == [form]
 
 
 def test_late_rows_are_in_late_of_the_clock() -> None:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import pytest
 
 import flo
-from flo.core.graph import nodes
 from flo.spark.checkpoint.rescale import rescale
 from flo.tables.operators.interval_joins import IntervalTables
 from flo.values.operators.interval_joins import IntervalJoin
@@ -108,9 +107,9 @@ def test_no_schedule_and_no_cut_has_another_outcome() -> None:
     assert len(joined(0, 2).explore(**given).outcomes) == 1
 
 
-def kept_in(graph: Any) -> int:
+def kept_in(running: Any) -> int:
     """The rows that the join keeps."""
-    (join,) = (node.operator for node in nodes(graph) if isinstance(node.operator, (IntervalJoin, IntervalTables)))
+    (join,) = (node.operator for node in running if isinstance(node.operator, (IntervalJoin, IntervalTables)))
     if isinstance(join, IntervalTables):
         return join.left.rows + join.right.rows
     return sum(len(rows) for side in (join.left, join.right) for rows in side.to_dict().values())
@@ -126,7 +125,7 @@ def test_state_is_what_the_clocks_still_allow(on_tables: bool) -> None:
         )
         if not on_tables:
             loop.run()
-        most = max(most, kept_in(loop.graph))
+        most = max(most, kept_in(loop._loop.nodes))
     assert most <= (400 if on_tables else 80)
 
 
@@ -139,7 +138,7 @@ def test_the_form_on_tables_is_used_and_resumes(tmp_path: Path) -> None:
     again.restore(tmp_path)
     again.push(sales={0: [Sale("a", 40), Sale("a", 41)]})
     assert pairs_in(again.result()["pairs"]) == Counter({("a", 10, 40): 1})
-    assert any(isinstance(node.operator, IntervalTables) for node in nodes(loop.graph))
+    assert any(isinstance(node.operator, IntervalTables) for node in loop._loop.nodes)
 
 
 class Seen(NamedTuple):

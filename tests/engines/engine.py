@@ -56,7 +56,7 @@ def _on_tables(engine: Engine, flow: flo.Flow, data: dict[str, Any], parts: int,
 
 
 def _plain(flow: flo.Flow, here: Any, found: Data) -> dict[str, Any]:
-    types = dict(zip(flow._outputs, here._output_types, strict=False))
+    types = dict(zip(flow._outputs, here._dag.output_types, strict=False))
     return {
         name: as_plain(types[name], value) if isinstance(value, pa.Table) else value for name, value in found.items()
     }

@@ -18,6 +18,7 @@ import duckdb
 
 import flo
 from flo.columns.layout import Layout
+from flo.tables.dataflow import Dataflow
 from flo.tables.plan import VALUES, plan
 from flo.values.canonical import instant_element
 from tests.engines.engine import comparable
@@ -81,9 +82,13 @@ def agree(
     flow, other = build(), build()
     here = other.on(flo.here)
     loops = flow.loop(negative="allow"), here.loop(negative="allow")
-    behind = [each.operator.name for each in plan(here._graph) if each.how == VALUES and each.operator.name != "source"]
+    behind = [
+        each.operator.name
+        for each in plan(Dataflow(here._dag).nodes)
+        if each.how == VALUES and each.operator.name != "source"
+    ]
     assert not behind, "they have no form on tables"
-    types = dict(zip(other._outputs, here._output_types, strict=True))
+    types = dict(zip(other._outputs, here._dag.output_types, strict=True))
     everything = {name: Counter[Any]() for name in sources}
     compared = {name: query if isinstance(query, Query) else Query(query) for name, query in queries.items()}
     assert set(compared) == set(flow._outputs)

@@ -118,7 +118,7 @@ def test_all_examples_in_a_flow(name: str) -> None:
     deltas = {row: n % 3 + 1 for n, row in enumerate(data)}
     on_values, here = flow.run(rows=deltas), flow.on(flo.here)
     on_tables = here.run(rows=deltas)
-    for number, (each, kind) in enumerate(zip(CALM, here._output_types, strict=True)):
+    for number, (each, kind) in enumerate(zip(CALM, here._dag.output_types, strict=True)):
         found = as_plain(kind, on_tables[f"e{number}"])
         assert comparable(found) == comparable(on_values[f"e{number}"]), each.text
 

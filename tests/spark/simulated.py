@@ -21,9 +21,7 @@ import pytest
 from pyspark.sql import DataFrame
 
 import flo
-from flo.api.outline import outline_flow
 from flo.core.errors import FloError
-from flo.core.graph import nodes
 from flo.spark.checkpoint.commits import committed_versions
 from flo.spark.checkpoint.program_changes import describe_program, resolve_shards, update_description
 from flo.spark.driver.micro_batches import MicroBatches, Outcome
@@ -122,10 +120,8 @@ class Simulated:
         """`retracting` says why inputs can retract rows, for those that can."""
         on, where = OnSpark(flow, NO_SPARK), str(folder)
         outputs = on._planned_outputs(dict.fromkeys(on._output_types, how))
-        outline = outline_flow(flow, retracting or {})
-        ours = describe_program(
-            flow.name, on._graph, on._plan, list(on._inputs), outputs, shards or on._parallelism(), outline
-        )
+        outline = flow._outline(retracting or {})
+        ours = describe_program(flow.name, on._plan, list(on._inputs), outputs, shards or on._parallelism(), outline)
         self.batches = MicroBatches(NO_SPARK, on._plan, outputs, where, resolve_shards(where, ours, shards))
         self.batches.now = on._now
         update_description(where, ours)
@@ -246,11 +242,10 @@ class Simulated:
     def operators(self, level: int, shard: int) -> list[Any]:
         """Of a shard of a stage, as its state has them."""
         stage, batches = self.batches.plan.stages[level - 1], self.batches
-        types = tuple(each.type for each in stage.inputs)
         versions = batches.state_versions(self.version - 1)[level]
         shard = shard if shard in versions.shards else BLANK
-        read = Shard(batches.folder, batches.shards, level, shard, stage.graph, types).read(versions.version(shard))
-        return [node.operator for node in nodes(read[0])]
+        read = Shard(batches.folder, batches.shards, level, shard, stage.dag).read(versions.version(shard))
+        return [node.operator for node in read[0]]
 
     def values(self) -> dict[str, Any]:
         """All outputs, which are views, as readers see them."""

@@ -137,5 +137,5 @@ def test_what_a_program_begins_with_is_named_and_written_nowhere(
     edges = flow.input("edges", flo.Set[tuple[int, int]], bounded=True)
     flow.output("reached", edges.repeat_nested(2).nest(hop))
     on = OnSpark(flow, NO_SPARK)
-    assert describe_program(flow.name, on._graph, on._plan, list(on._inputs), [], 2)["stages"]
+    assert describe_program(flow.name, on._plan, list(on._inputs), [], 2, ())["stages"]
     assert list(tmp_path.iterdir()) == []

@@ -21,7 +21,7 @@ def test_on_tables(name):
     expected = flow.run(**case.data, negative="allow")
     here = flow.on(flo.here)
     found = here.run(**case.data, negative="allow")
-    kinds = zip(expected, here._output_types, strict=False)
+    kinds = zip(expected, here._dag.output_types, strict=False)
     assert {each: as_plain(kind, found[each]) for each, kind in kinds} == dict(expected)
 
 

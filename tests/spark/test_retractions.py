@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 import flo
+from flo.program.retractions import Cause, find_retractions
 from flo.spark import SparkSink
 from flo.spark.driver.output_changes import OutputChanges
 from flo.spark.driver.sinks import Callback, Changes, Console, Memory, Nowhere, Sink, ViewSink
@@ -19,7 +20,6 @@ from flo.spark.tasks.shard_record import ShardRecord
 from flo.tables.io.files import WEIGHTS
 from flo.tables.io.fitting import table_of
 from flo.tables.values import Rows
-from flo.program.retractions import Cause, find_retractions
 from tests.spark.programs import add, drawn, first, second
 from tests.spark.simulated import simulated
 from tests.spark.sources import files, stream

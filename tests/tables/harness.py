@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from typing import Any
 
 import flo.tables.operators  # noqa: F401  # registers the columnar forms
-from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput
+from flo.core.graph import Graph, Node, inputs, nodes, setinput
 from flo.core.operator import Operator, concat_all
 from flo.core.semantics import finish, small_steps
 from flo.core.stream_type import StreamTypes
@@ -19,16 +20,13 @@ from tests.quick import is_thorough
 def on_tables(graph: Graph | Operator, types: StreamTypes) -> tuple[Graph, StreamTypes]:
     """The columnar graph with its buffers empty, and the types of its outputs."""
     graph = Node(None, graph) if isinstance(graph, Operator) else graph
-    return initial(translate_graph(graph, types)[0], types)
+    return initial(translate_graph(graph, types), types)
 
 
-def forms(graph: Graph) -> list[Operator]:
+def forms(running: Graph | Iterable[Node]) -> list[Operator]:
     """The operators that run on tables."""
-    match graph:
-        case Sequential(left, right) | Parallel(left, right):
-            return forms(left) + forms(right)
-        case Node(_, operator):
-            return [operator] if isinstance(operator, OnTables) else []
+    every = nodes(running) if isinstance(running, Graph) else running
+    return [node.operator for node in every if isinstance(node.operator, OnTables)]
 
 
 def agree(

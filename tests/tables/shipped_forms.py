@@ -137,7 +137,7 @@ def tried(case: Case) -> Iterator[Tried]:
     for types in case.signatures():
         ways = (tuple(to_output_type(stream) or stream for stream in types), tuple(map(to_table_types, types)))
         for tables in dict.fromkeys(ways):
-            form = translate_graph(Node(None, case.operator), tables)[0]
+            form = translate_graph(Node(None, case.operator), tables)
             moved = type(case.operator) in CHOICES and (tables != types or not types)  # the same, and given tables
             converted = any(isinstance(node.operator, (ToColumns, ToValues)) for node in nodes(form))
             if (moved or form != Node(None, case.operator)) and not converted:

@@ -10,6 +10,7 @@ import pytest
 import flo
 from flo.core.event_loop import EventLoop, RandomSchedule
 from flo.core.semantics import attempt_node
+from flo.program.tree import to_graph
 from flo.tables.here import OnHere, TableLoop
 from tests.engines.engine import comparable
 from tests.quick import times
@@ -21,13 +22,13 @@ from tests.spark.simulated import as_plain
 def as_tree(program: OnHere, seed: int) -> TableLoop:
     """A loop that runs the same graph on tables by the small steps of the paper, in a random order."""
     loop: Any = program.loop(negative="allow")
-    tree = EventLoop(program._graph, program._types, RandomSchedule(seed), loop._loop.ends)
+    tree = EventLoop(to_graph(program._dag), program._dag.input_types, RandomSchedule(seed), loop._loop.ends)
     loop._loop = loop._feeder.loop = tree
     return loop
 
 
 def outcome(program: OnHere, loop: TableLoop) -> dict[str, Any]:
-    types = dict(zip(program._flow._outputs, program._output_types, strict=False))
+    types = dict(zip(program._flow._outputs, program._dag.output_types, strict=False))
     result = loop.result()
     return {name: (comparable(as_plain(types[name], table)), result.fixed(name)) for name, table in result.items()}
 

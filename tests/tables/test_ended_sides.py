@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import pytest
 
 import flo
-from flo.core.graph import nodes
 from flo.core.persistent import PersistentMap
 from flo.tables.operators.joins import FilteringTables, JoinTables, OuterTables, SetJoinTables
 from flo.tables.operators.keyed import KeyedJoinTables
@@ -228,13 +227,13 @@ def test_the_same_results_whenever_a_side_ends(join: Joined, tables: bool) -> No
         assert kept(loop) == 0, "both have ended"
 
 
-def graph_of(loop: Any) -> Any:
-    return getattr(loop, "_loop", loop).graph
+def nodes_of(loop: Any) -> Any:
+    return getattr(loop, "_loop", loop).nodes
 
 
 def kept(loop: Any) -> int:
     """The rows that operators hold."""
-    return sum(_rows(getattr(node.operator, each.name)) for node in nodes(graph_of(loop)) for each in _state(node))
+    return sum(_rows(getattr(node.operator, each.name)) for node in nodes_of(loop) for each in _state(node))
 
 
 def _state(node: Any) -> Any:
@@ -277,7 +276,7 @@ def test_what_is_kept_on_tables(join: Joined, early: str, when: str) -> None:
     taken(loop, late, of(join, rows[late][before:]))
     size = (join.users_ended if early == "users" else join.orders_ended)(ORDERS, users)
     assert kept(loop) == size
-    assert state_size(graph_of(loop))[0] >= size
+    assert state_size(nodes_of(loop))[0] >= size
     if when == "first":
         assert loop.state[0] == size
 
@@ -290,7 +289,7 @@ def test_a_bounded_table_alone_is_kept_on_values(kind: str) -> None:
     taken(loop, "users", dict.fromkeys(USERS, 1))
     taken(loop, "users", None)
     taken(loop, "orders", dict.fromkeys(ORDERS[40:], 1))
-    (operator,) = [node.operator for node in nodes(graph_of(loop)) if hasattr(node.operator, "right")]
+    (operator,) = [node.operator for node in nodes_of(loop) if hasattr(node.operator, "right")]
     assert not operator.left
     assert set(operator.right) == ids(USERS)
 
@@ -335,6 +334,6 @@ def test_explain_names_what_is_still_kept() -> None:
     loop = started(JOINS[0], tables=True)
     taken(loop, "users", dict.fromkeys(USERS, 1))
     taken(loop, "orders", dict.fromkeys(ORDERS, 1))
-    assert [each.keeps for each in plan(graph_of(loop))] == [("left: a trace of 90 rows", "right: a trace of 20 rows")]
+    assert [each.keeps for each in plan(nodes_of(loop))] == [("left: a trace of 90 rows", "right: a trace of 20 rows")]
     taken(loop, "users", None)
-    assert [each.keeps for each in plan(graph_of(loop))] == [("right: a trace of 20 rows",)]
+    assert [each.keeps for each in plan(nodes_of(loop))] == [("right: a trace of 20 rows",)]

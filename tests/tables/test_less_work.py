@@ -46,7 +46,7 @@ def joins(flow: flo.Flow) -> list[JoinTables]:
     inputs = {"sales": SALES, "shops": SHOPS}
     loop.push(**{name: inputs[name] for name in loop._inputs if name in inputs})
     loop.run()
-    return [each for each in forms(loop._loop.graph) if isinstance(each, JoinTables)]
+    return [each for each in forms(loop._loop.nodes) if isinstance(each, JoinTables)]
 
 
 def test_a_join_keeps_the_columns_that_are_read() -> None:
@@ -120,7 +120,7 @@ def test_joins_on_one_stream_and_key_share_a_trace() -> None:
     for number in range(6):
         loop.push(sales=[Sale(number, "tea", number, "z")] * 5, shops=SHOPS, others=SHOPS)
         loop.run()
-    one, other = (each for each in forms(loop._loop.graph) if isinstance(each, JoinTables))
+    one, other = (each for each in forms(loop._loop.nodes) if isinstance(each, JoinTables))
     assert list(map(id, one.left)) == list(map(id, other.left))
     assert not set(map(id, one.right)) & set(map(id, other.right))
 
@@ -177,7 +177,7 @@ def test_a_function_of_which_columns_might_compute_something_else_is_called(func
 
 def maps(flow: flo.Flow) -> list[MapTables]:
     """The projections of the program on tables."""
-    return [each for each in forms(flow.on(flo.here).loop()._loop.graph) if isinstance(each, MapTables)]
+    return [each for each in forms(flow.on(flo.here).loop()._loop.nodes) if isinstance(each, MapTables)]
 
 
 def test_projections_one_after_the_other_are_one() -> None:

@@ -118,7 +118,7 @@ def test_the_rows_of_one_group_are_merged_in_parts():
         every += rows
         loop.push(rows=rows)
         loop.pull("top")
-        (trace,) = (node.node.operator.rows for node in plan(loop._loop.graph) if hasattr(node.node.operator, "rows"))
+        (trace,) = (node.node.operator.rows for node in plan(loop._loop.nodes) if hasattr(node.node.operator, "rows"))
         files = [file for run in trace.runs for file in run.files]
         kept = {file.name: file.rows for file in (*files, *(part for merge in trace.merges for part in merge.parts))}
         written.append(sum(rows for name, rows in kept.items() if name not in known))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import flo
 from examples.paper import growing_radius, reachability
 from flo.core.errors import FloError
-from flo.core.graph import inputs, setinput
+from flo.core.graph import inputs, nodes, setinput
 from flo.core.nested import NestedValue
 from flo.core.semantics import finish
 from flo.core.typing import initial
@@ -106,7 +106,7 @@ def test_constants(chunks):
 @pytest.mark.parametrize("name", ["hop", "totals", "in turn", "inside", "constant", "zip"])
 def test_everything_runs_on_tables(name):
     graph, _ = on_tables(*program(name, True))
-    hows = [planned.how for planned in plan(graph)]
+    hows = [planned.how for planned in plan(nodes(graph))]
     assert VALUES not in hows
     assert hows.count(CONVERSION) <= 2
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import flo
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
-from flo.core.graph import setinput
+from flo.core.graph import nodes, setinput
 from flo.core.semantics import attempt
 from flo.core.stream_type import StreamType
 from flo.core.typing import initial
@@ -169,7 +169,7 @@ def of_forms(*how):
 
 def on_values(graph, types):
     """The operators that have no form."""
-    return [each.operator.name for each in plan(on_tables(graph, types)[0]) if each.how == VALUES]
+    return [each.operator.name for each in plan(nodes(on_tables(graph, types)[0])) if each.how == VALUES]
 
 
 @st.composite

@@ -135,7 +135,7 @@ def expect_same(aggregates: dict[str, Any], deltas: list[dict[Any, int]], *, res
     flow.output("whole", rows.agg(**aggregates))
     here = flow.on(flo.here)
     on_values, on_tables = flow.loop(negative="allow"), here.loop(negative="allow")
-    types = dict(zip(flow._outputs, here._output_types, strict=True))
+    types = dict(zip(flow._outputs, here._dag.output_types, strict=True))
     for step, delta in enumerate(deltas):
         for loop in (on_values, on_tables):
             loop.push(rows=delta)

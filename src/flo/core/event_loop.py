@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 from flo.core.checkpoint import Running, load, save
 from flo.core.collection import Value
-from flo.core.graph import Graph, inputs, setinput
+from flo.core.graph import Graph, Node, inputs, nodes, setinput
 from flo.core.operator import Deltas, Values, concat_all
 from flo.core.program_outline import Outline
 from flo.core.semantics import GraphStep, advance, small_steps
@@ -156,6 +156,11 @@ class EventLoop(Loop[Snapshot]):
         self.schedule = schedule
         self.history: list[GraphStep] = []
         self.recording = False
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The operators with their current buffers and states."""
+        return list(nodes(self.graph))
 
     def push(self, deltas: Deltas) -> None:
         """I ++ Δ."""

@@ -65,7 +65,7 @@ class Scope:
 
     def __init__(self, items: Any, collections: list[Collection]) -> None:
         self.lowering = Lowering()
-        self.lowering(items)
+        self.lowering((items, tuple(collections)))
         self.collections = collections
         remember_classes((collections, list(self.lowering.names.values())))
 
