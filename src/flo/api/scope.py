@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from flo.core.collection import Collection
 from flo.core.display import Displayed
@@ -176,11 +176,11 @@ class Scope:
 
 
 def expect_stream_name(name: Any, what: str, where: Origin | None) -> None:
-    """Raise unless this is a name that an input or an output can have."""
+    """Raise unless this is a name that an input, an output or an operator can have."""
     if not isinstance(name, str) or not name.strip():
         raise TypeMismatch(
             f"the name of an {what} must be a text that is not blank; got {brief(name)}",
-            instead=((f'flow.{what}("orders", …)', "a name"),),
+            instead=(('stream.named("revenue")' if what == "operator" else f'flow.{what}("orders", …)', "a name"),),
             where=where,
         )
 
@@ -343,6 +343,32 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
     @property
     def collection(self) -> Collection:
         return self.type.collection
+
+    def named(self, name: str) -> Self:
+        """Store the state of the verb that makes this stream under a name of your own, and return the stream.
+
+        Without a name it is stored under an id that follows from the verb, its arguments and what it reads. With one,
+        the state stays this verb's when something before it changes.
+        """
+        here = Origin.here()
+        expect_stream_name(name, "operator", here)
+        if "/" in name:
+            raise TypeMismatch(f"the name of an operator must not contain `/`; got {brief(name)}", where=here)
+        if self.source is None or self.scope.parent is not None:
+            what = "is an input, which has a name" if self.source is None else "is in a body: name the verb around it"
+            raise ScopeError(f"{self.described_name} {what}", facts=((self.name, str(self.origin)),), where=here)
+        for vertex in self.scope.vertices:
+            if vertex.id == name and vertex is not self.source:
+                first = ((name, f"{vertex.origin}"),)
+                raise NameTakenError(f"two operators are named `{name}`", facts=first, where=here)
+        waiting, number = [self.source], 0
+        while waiting:
+            vertex = waiting.pop(0)
+            vertex.id = f"{name}/{number}" if number else name
+            number += 1
+            before = [stream.source for stream in vertex.inputs if stream.source is not None]
+            waiting += [each for each in before if not each.id and each.origin == vertex.origin]
+        return self
 
     def apply(self, operator: Operator, *others: StreamBase[Any, Any]) -> tuple[Any, ...]:
         """Apply any operator, built-in or your own, to this stream and others; return one stream per output."""

@@ -38,7 +38,7 @@ def assign_ids(dag: Dag, inputs: Iterable[str]) -> Dag:
             vertex.id = digest(*described, *(ids[stream] for stream in vertex.inputs))
             times[vertex.id] += 1
             if times[vertex.id] > 1:  # the same operator on the same streams
-                vertex.id = f"{vertex.id}={times[vertex.id]}"
+                vertex.id = f"{vertex.id}/{times[vertex.id]}"
         ids |= ((stream, f"{vertex.id}:{place}") for place, stream in enumerate(vertex.outputs))
     return dag
 

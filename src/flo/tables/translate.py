@@ -173,7 +173,7 @@ class _Translation:
         for vertex in dag.vertices:
             self._add(vertex)
         self.tables.outputs = [
-            self._convert(self.new[stream], finish(self.new[stream].type), f"output{place}")
+            self._convert(self.new[stream], finish(self.new[stream].type), f"output/{place}")
             for place, stream in enumerate(dag.outputs)
         ]
 
@@ -181,7 +181,7 @@ class _Translation:
         given = [self.new[stream] for stream in vertex.inputs]
         wanted, chosen = _chosen(vertex.operator, tuple(stream.type for stream in given))
         read = [
-            self._convert(stream, want, f"{vertex.id}.input{place}")
+            self._convert(stream, want, f"{vertex.id}/input{place}")
             for place, (stream, want) in enumerate(zip(given, wanted, strict=True))
         ]
         before = len(self.tables.vertices)
@@ -190,7 +190,7 @@ class _Translation:
         else:
             outputs = self.tables.apply_graph(initial(chosen, wanted)[0], read)
             for place, each in enumerate(self.tables.vertices[before:]):
-                each.id, each.origin = f"{vertex.id}.{place}", each.origin or vertex.origin
+                each.id, each.origin = f"{vertex.id}/form{place}", each.origin or vertex.origin
         self.new |= zip(vertex.outputs, outputs, strict=True)
 
     def _convert(self, stream: Stream, wanted: StreamType, vertex_id: str) -> Stream:

@@ -139,7 +139,7 @@ def _merged(dag: Dag, stream: Stream, some: list[_Projected]) -> tuple[Vertex, l
     for each, own in zip(some, names, strict=True):
         part = _operator(each.vertex, Expression(own, (layout,), each.f.kind), union)
         parts.append(replace(each.vertex, operator=part, inputs=(union,)))
-    return Vertex(operator, (stream,), (union,), first.vertex.origin, f"{first.vertex.id}.shared"), parts
+    return Vertex(operator, (stream,), (union,), first.vertex.origin, f"{first.vertex.id}/shared"), parts
 
 
 def _operator(vertex: Vertex, f: Expression, stream: Stream) -> MapTables:
