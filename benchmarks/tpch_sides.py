@@ -25,7 +25,7 @@ import flo
 from benchmarks.spark_data import WARM
 from benchmarks.spark_sides import AVAILABLE, Side, measured
 from benchmarks.tpch_data import KEYS, QUERIES, REPEATS
-from flo.spark.checkpoint.inspect import Checkpoint
+from flo.shards.checkpoint.inspect import Checkpoint
 from flo.spark.session import embedded
 from tests.sql.tpc import WEIGHT, spark_text, tables_in
 

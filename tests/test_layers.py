@@ -1,4 +1,4 @@
-"""The layers: core ← values ← verify ← columns ← program ← api ← pictures ← sql ← tables ← spark ← tools.
+"""The layers: core ← values ← verify ← columns ← program ← api ← pictures ← sql ← tables ← shards ← spark ← tools.
 
 Each imports only those to its left.
 """
@@ -16,7 +16,20 @@ import pytest
 import flo.core
 
 ROOT = Path(flo.core.__file__).parent.parent
-LAYERS = ("core", "values", "verify", "columns", "program", "api", "pictures", "sql", "tables", "spark", "tools")
+LAYERS = (
+    "core",
+    "values",
+    "verify",
+    "columns",
+    "program",
+    "api",
+    "pictures",
+    "sql",
+    "tables",
+    "shards",
+    "spark",
+    "tools",
+)
 MODULES = sorted(ROOT.rglob("*.py"))
 ALLOWED_OUTSIDE = {"rich"}
 FOR_TABLES = {"narwhals", "numpy", "pyarrow"}
@@ -96,7 +109,7 @@ def test_what_is_imported_from_outside():
         allowed = set(sys.stdlib_module_names) | {"flo"}
         if not is_in(path, "core"):  # core needs nothing but the standard library
             allowed |= ALLOWED_OUTSIDE | EXTRAS
-        if is_in(path, "columns", "program", "sql", "tables", "spark"):
+        if is_in(path, "columns", "program", "sql", "tables", "shards", "spark"):
             allowed |= FOR_TABLES
         if is_in(path, "sql", "spark"):
             allowed |= FOR_SPARK
@@ -119,7 +132,8 @@ def test_flo_is_imported_without_spark():
 FOLDERS = {
     "verify": ({"data", "solver", "functions"}, {"exploration"}, {"programs"}),
     "tables": ({"state"}, {"checkpoint"}, {"io"}, {"operators"}),
-    "spark": ({"plan"}, {"tasks"}, {"checkpoint"}, {"driver"}),
+    "shards": ({"plan"}, {"tasks"}, {"checkpoint"}),
+    "spark": ({"tasks"}, {"driver"}),
 }
 """Of a layer: each imports only its own and those to its left."""
 

@@ -20,7 +20,7 @@ from flo.core.nest import Nest
 from flo.core.nested import Nested
 from flo.core.operator import Step
 from flo.core.structural import Wire, identity
-from flo.spark.checkpoint.rescale import rescale
+from flo.shards.checkpoint.rescale import rescale
 from flo.tables.operators.final import Ending, FinalSums, FinalTables
 from flo.values.operators.clocks import ClockOf
 from flo.values.operators.elementwise import Map

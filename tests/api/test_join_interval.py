@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import flo
-from flo.spark.checkpoint.rescale import rescale
+from flo.shards.checkpoint.rescale import rescale
 from flo.tables.operators.interval_joins import IntervalTables
 from flo.values.operators.interval_joins import IntervalJoin
 from tests.quick import is_thorough

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import flo
-from flo.spark.checkpoint.inspect import Checkpoint
-from flo.spark.checkpoint.rescale import rescale
+from flo.shards.checkpoint.inspect import Checkpoint
+from flo.shards.checkpoint.rescale import rescale
 from tests.api.test_window_columns import TIMES, counted, row_of
 from tests.spark.simulated import Simulated
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import flo
-import flo.spark.plan.planning
+import flo.shards.plan.planning
 from flo.api.explain import states
 from flo.core.operator import Bound, Operator
 from flo.tables.operator import OnTables

@@ -16,8 +16,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 import flo
 from flo.columns.changes import REST
+from flo.shards.tasks.state import Shard
 from flo.spark.driver.query import Query
-from flo.spark.tasks.state import Shard
 from flo.tables.io.files import WEIGHTS
 from flo.tables.values import WEIGHT, is_ordered, rows_of
 from flo.values.changes import DELETED, shape_of

@@ -8,33 +8,30 @@ from __future__ import annotations
 import itertools
 import random
 import sys
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from pyspark.sql import DataFrame
 
 import flo
 from flo.core.errors import FloError
-from flo.spark.checkpoint.commits import committed_versions
-from flo.spark.checkpoint.program_changes import describe_program, resolve_shards, update_description
+from flo.shards.checkpoint.commits import committed_versions
+from flo.shards.checkpoint.program_changes import describe_program, resolve_shards, update_description
+from flo.shards.tasks import stage_task
+from flo.shards.tasks.blobs import REPORT, SCHEMA, Blob, read_blobs, unpickle
+from flo.shards.tasks.context import Code, MicroBatch, enter_task
+from flo.shards.tasks.input_task import PARTITION, InputColumns, InputTask
+from flo.shards.tasks.output_files import VIEW
+from flo.shards.tasks.stage_task import StageTask
+from flo.shards.tasks.state import BLANK, Shard
 from flo.spark.driver.micro_batches import MicroBatches, Outcome
 from flo.spark.driver.shared_columns import INPUT, share_columns
 from flo.spark.driver.views import View
 from flo.spark.on_spark import OnSpark
-from flo.spark.tasks import context, stage_task
-from flo.spark.tasks.blobs import REPORT, SCHEMA, Blob, read_blobs, unpickle
-from flo.spark.tasks.context import Code, MicroBatch
-from flo.spark.tasks.input_task import PARTITION, InputColumns, InputTask
-from flo.spark.tasks.output_files import VIEW
-from flo.spark.tasks.stage_task import StageTask
-from flo.spark.tasks.state import BLANK, Shard
 from flo.sql.native import BESIDE
 from flo.tables.io.files import WEIGHTS
 from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, schema_of
@@ -46,16 +43,6 @@ NO_SPARK: Any = SimpleNamespace(
 )
 APART = 100
 """The distance between the first rows of two micro-batches in a sequence, unless a test gives positions."""
-_task = threading.local()
-
-
-@contextmanager
-def in_this_process() -> Iterator[None]:
-    """Lets tasks run here. Threads that take turns at the same time have it around all of them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(context, "task_number", lambda: _task.number)
-        patch.setattr(context, "micro_batch", lambda: _task.turn)
-        yield
 
 
 class InOrder:
@@ -140,19 +127,18 @@ class Simulated:
     ) -> None:
         """Runs the tasks of a micro-batch, those of shards so many times. `started` are positions of first rows;
         `ends` says whether the bounded inputs have ended."""
-        with in_this_process():
-            enter, parts = self._read(given, started or {})
-            ended = {place for place, stream in enumerate(self.inputs) if ends and stream.bounded}
-            turn = self.batches.micro_batch(self.version, ended)
-            in_one = self.version > 0 and not self.batches.plan.natives and self.free.in_one_task()
-            if in_one and self.batches.now is None and self.free.reads_inputs():
-                task, rows = self.batches.small_batch_task(enter), pa.concat_tables(self.free.arranged(parts))
-                moving = [_run(task, 0, rows, replace(turn, tasks=1)) for _ in range(times)][-1]
-            else:
-                moving = [blob for number, part in enumerate(parts) for blob in _run(enter, number, part)]
-                moving += self.batches.now_blobs(self.version)
-                moving += self.batches.literal_blobs() if self.version == 0 else []
-                moving = (self._run_in_one_task if in_one else self._run_stages)(turn, moving, times)
+        enter, parts = self._read(given, started or {})
+        ended = {place for place, stream in enumerate(self.inputs) if ends and stream.bounded}
+        turn = self.batches.micro_batch(self.version, ended)
+        in_one = self.version > 0 and not self.batches.plan.natives and self.free.in_one_task()
+        if in_one and self.batches.now is None and self.free.reads_inputs():
+            task, rows = self.batches.small_batch_task(enter), pa.concat_tables(self.free.arranged(parts))
+            moving = [_run(task, 0, rows, replace(turn, tasks=1)) for _ in range(times)][-1]
+        else:
+            moving = [blob for number, part in enumerate(parts) for blob in _run(enter, number, part)]
+            moving += self.batches.now_blobs(self.version)
+            moving += self.batches.literal_blobs() if self.version == 0 else []
+            moving = (self._run_in_one_task if in_one else self._run_stages)(turn, moving, times)
         reports = [unpickle(blob.data) for blob in moving if blob.delivery == REPORT]
         for each in reports:
             if isinstance(each, FloError):
@@ -265,7 +251,7 @@ def partitioned_table(of: Partitioned[Any], given: Mapping[int, Any], start: int
 
 
 def _run(task: Any, number: int, rows: pa.Table, turn: MicroBatch | None = None) -> list[Blob]:
-    _task.number, _task.turn = number, turn
+    enter_task(number, lambda: turn)
     return list(read_blobs(task(iter(rows.combine_chunks().to_batches()))))
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from flo.spark.tasks.blobs import ALIGNED, PIECE, REPORT, SCHEMA, Blob, read_blobs, report_blob, unpickle
-from flo.spark.tasks.context import exempt_from_gc
+from flo.shards.tasks.blobs import ALIGNED, PIECE, REPORT, SCHEMA, Blob, read_blobs, report_blob, unpickle
+from flo.spark.tasks.spark_task import exempt_from_gc
 
 SIZES = [0, 1, PIECE - 1, PIECE, PIECE + 1, 5 * PIECE + 7]
 

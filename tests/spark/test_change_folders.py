@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import flo
+from flo.shards.checkpoint import change_folders
+from flo.shards.checkpoint.change_folders import StoredChanges
 from flo.spark import Changes
-from flo.spark.checkpoint import change_folders
-from flo.spark.checkpoint.change_folders import StoredChanges
 from flo.spark.driver.sinks import STAGED
 from flo.spark.view_source import ChangesReader, Request, ViewReader, read_part
 from flo.tables.checkpoint import folders

@@ -10,10 +10,10 @@ import narwhals as nw
 import pytest
 
 import flo
-from flo.spark.checkpoint.inspect import Checkpoint
-from flo.spark.checkpoint.program_changes import describe_program, read_description, write_description
+from flo.shards.checkpoint.inspect import Checkpoint
+from flo.shards.checkpoint.program_changes import describe_program
+from flo.shards.tasks.output_files import COUNT
 from flo.spark.on_spark import OnSpark
-from flo.spark.tasks.output_files import COUNT
 from tests.spark.shops import Sale, last_of, sales, shop_of, sums
 from tests.spark.simulated import NO_SPARK, Simulated
 
@@ -69,7 +69,7 @@ def test_a_changed_function_of_rows_that_can_be_retracted(tmp_path: Path) -> Non
     assert "its DataFrame has a column `weight`" in text
 
 
-def test_a_captured_value_and_a_checkpoint_of_an_earlier_release(tmp_path: Path) -> None:
+def test_a_captured_value_is_a_part_of_the_program(tmp_path: Path) -> None:
     def key(length: int) -> Any:
         return lambda sale: sale.shop[:length]
 
@@ -77,9 +77,6 @@ def test_a_captured_value_and_a_checkpoint_of_an_earlier_release(tmp_path: Path)
     Simulated(sums(key(4)), tmp_path)
     with pytest.raises(flo.CheckpointError, match="a lambda of `agg` has captured another value"):
         Simulated(sums(key(6)), tmp_path)
-    earlier = read_description(str(tmp_path))
-    write_description(str(tmp_path), {name: each for name, each in earlier.items() if name not in ("flo", "outline")})
-    Simulated(sums(key(6)), tmp_path)
 
 
 def test_what_has_changed_is_told_in_the_words_of_the_program(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import flo
-from flo.spark.checkpoint import moments
-from flo.spark.checkpoint.moments import record_moment
+from flo.shards.checkpoint import moments
+from flo.shards.checkpoint.moments import record_moment
 from tests.spark.test_partitions import PARTITIONS, Click, at, cut_log, log_of, streamed
 
 

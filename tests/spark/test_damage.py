@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 import flo
-from flo.spark.checkpoint.commits import committed_versions
-from flo.spark.checkpoint.inspect import Checkpoint
-from flo.spark.checkpoint.lease import Lease
-from flo.spark.checkpoint.rescale import rescale
-from flo.spark.checkpoint.spark_logs import expect_sound_logs, find_log_problems
+from flo.shards.checkpoint.commits import committed_versions
+from flo.shards.checkpoint.inspect import Checkpoint
+from flo.shards.checkpoint.lease import Lease
+from flo.shards.checkpoint.rescale import rescale
+from flo.shards.checkpoint.spark_logs import expect_sound_logs, find_log_problems
+from flo.shards.tasks import output_files, stage_task
 from flo.spark.driver.views import View
-from flo.spark.tasks import output_files, stage_task
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import NEWEST as FORMAT
 from flo.tables.checkpoint.store import write_sealed

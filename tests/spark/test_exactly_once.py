@@ -12,17 +12,17 @@ import pytest
 
 import flo
 from flo.core.stream_type import StreamType
+from flo.shards.checkpoint.commits import commit_version, expect_next_version
+from flo.shards.checkpoint.program_changes import read_description
+from flo.shards.tasks import output_files
+from flo.shards.tasks.context import MicroBatch
+from flo.shards.tasks.output_files import PARTS, Output, remove_stale_files, write_parquet, write_part
 from flo.spark import Changes
-from flo.spark.checkpoint.commits import commit_version, expect_next_version
-from flo.spark.checkpoint.program_changes import read_description
 from flo.spark.driver.giving import Giving
 from flo.spark.driver.micro_batches import Outcome
 from flo.spark.driver.output_changes import OutputChanges
 from flo.spark.driver.query import Query
 from flo.spark.on_spark import OnSpark
-from flo.spark.tasks import output_files
-from flo.spark.tasks.context import MicroBatch
-from flo.spark.tasks.output_files import PARTS, Output, remove_stale_files, write_parquet, write_part
 from flo.tables.checkpoint.folders import Writes, folder
 from flo.tables.checkpoint.store import Store
 from flo.tables.io.diverted import Diverted

@@ -18,11 +18,11 @@ import pyarrow as pa
 import pytest
 
 import flo
+from flo.shards.plan.explain import NATIVE
+from flo.shards.tasks.input_task import RowReader
+from flo.shards.tasks.shard_record import ShardRecord
 from flo.spark.driver.shipping import build_archive
 from flo.spark.on_spark import OnSpark
-from flo.spark.plan.explain import NATIVE
-from flo.spark.tasks.input_task import RowReader
-from flo.spark.tasks.shard_record import ShardRecord
 from tests.spark.harness import frame
 from tests.spark.programs import Case, together
 from tests.spark.simulated import NO_SPARK, simulated
@@ -416,7 +416,7 @@ def test_what_is_shipped(tmp_path):
     """Tasks of a worker that has only what it got run the same."""
     archive = build_archive(tmp_path)
     assert not [name for name in zipfile.ZipFile(archive).namelist() if "__pycache__" in name]
-    code = "import flo.spark.tasks.stage_task, narwhals; print(flo.__file__, narwhals.__file__)"
+    code = "import flo.shards.tasks.stage_task, narwhals; print(flo.__file__, narwhals.__file__)"
     found = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(archive)}, capture_output=True, check=True
     )

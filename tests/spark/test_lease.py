@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 import flo
-from flo.spark.checkpoint import lease as leases
-from flo.spark.checkpoint.commits import commit_epoch, commit_version, committed_versions
-from flo.spark.checkpoint.lease import Lease
-from flo.spark.checkpoint.rescale import rescale
+from flo.shards.checkpoint import lease as leases
+from flo.shards.checkpoint.commits import commit_epoch, commit_version, committed_versions
+from flo.shards.checkpoint.lease import Lease
+from flo.shards.checkpoint.rescale import rescale
 from flo.tables.checkpoint.folders import Local, folder
 from flo.tables.checkpoint.store import read_sealed, write_sealed
 from flo.tools.cli import main
@@ -29,7 +29,7 @@ from tests.spark.simulated import Simulated
 
 HOLDING = """
 import sys
-from flo.spark.checkpoint.lease import Lease
+from flo.shards.checkpoint.lease import Lease
 lease = Lease.take(sys.argv[1], "another")
 print("held", flush=True)
 sys.stdin.readline()

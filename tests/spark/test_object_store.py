@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import flo
-from flo.spark.checkpoint.commits import commit_version, committed_versions
-from flo.spark.checkpoint.inspect import Checkpoint
-from flo.spark.checkpoint.lease import Lease
+from flo.shards.checkpoint.commits import commit_version, committed_versions
+from flo.shards.checkpoint.inspect import Checkpoint
+from flo.shards.checkpoint.lease import Lease
 from flo.tables.checkpoint import folders
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import create_sealed, write_sealed

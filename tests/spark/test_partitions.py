@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import flo
-from flo.spark.checkpoint.rescale import rescale
+from flo.shards.checkpoint.rescale import rescale
 from tests.quick import is_thorough
 from tests.spark.simulated import Simulated
 

@@ -12,9 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import flo
-from flo.core.graph import nodes
-from flo.spark.checkpoint.inspect import Checkpoint
-from flo.spark.checkpoint.rescale import rescale
+from flo.shards.checkpoint.inspect import Checkpoint
+from flo.shards.checkpoint.rescale import rescale
 from flo.tables.checkpoint.folders import folder
 from flo.tables.operator import OnTables, Placement
 from flo.tables.state import merging
@@ -104,7 +103,7 @@ def test_a_rescaling_that_is_broken_off_changes_nothing(tmp_path: Path, monkeypa
     before, values = snapshot(where), query.values()
     with monkeypatch.context() as patches:
         patches.setattr(
-            "flo.spark.checkpoint.rescale.write_description", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt())
+            "flo.shards.checkpoint.rescale.write_description", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt())
         )
         with pytest.raises(KeyboardInterrupt):
             rescale(where, 5)
@@ -353,7 +352,7 @@ def every_subclass(of: type) -> set[Any]:
 
 
 def operators(stage: Any) -> list[Any]:
-    return [node.operator for node in nodes(stage.graph)]
+    return [vertex.operator for vertex in stage.dag.vertices]
 
 
 def test_what_runs_by_key_on_values_is_not_taken_for_one_place(tmp_path: Path) -> None:

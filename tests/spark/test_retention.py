@@ -8,12 +8,12 @@ import pytest
 
 import flo
 from benchmarks.soak import Event, Offer, Price, soak_flow
-from flo.spark.checkpoint import retention
-from flo.spark.checkpoint.commits import committed_versions
-from flo.spark.checkpoint.inspect import Checkpoint
-from flo.spark.checkpoint.retention import Retention
+from flo.shards.checkpoint import retention
+from flo.shards.checkpoint.commits import committed_versions
+from flo.shards.checkpoint.inspect import Checkpoint
+from flo.shards.checkpoint.retention import Retention
+from flo.shards.tasks.output_files import COUNT
 from flo.spark.driver.views import View
-from flo.spark.tasks.output_files import COUNT
 from flo.tables.checkpoint import folders
 from flo.tables.checkpoint.folders import Local
 from flo.tables.state import merging

@@ -13,10 +13,10 @@ import pytest
 
 import flo
 from flo.program.retractions import Cause, find_retractions
+from flo.shards.tasks.shard_record import ShardRecord
 from flo.spark import SparkSink
 from flo.spark.driver.output_changes import OutputChanges
 from flo.spark.driver.sinks import Callback, Changes, Console, Memory, Nowhere, Sink, ViewSink
-from flo.spark.tasks.shard_record import ShardRecord
 from flo.tables.io.files import WEIGHTS
 from flo.tables.io.fitting import table_of
 from flo.tables.values import Rows
@@ -89,7 +89,7 @@ def causes(verb: Callable[[Pairs, Pairs], Any], weighted: bool = False) -> Cause
     flow.output("read", a.union(b))
     given = Cause("a") if weighted else None
     types = tuple(each.type for each in flow._scope.inputs)
-    return find_retractions(flow.graph(), types, [given, None])[0]
+    return find_retractions(flow._dag(), [given, None])[0]
 
 
 @pytest.mark.parametrize("name", ADDING)
@@ -110,7 +110,7 @@ def test_what_takes_back(name: str) -> None:
 
 def outputs_of(flow: flo.Flow) -> list[Cause | None]:
     types = tuple(each.type for each in flow._scope.inputs)
-    return find_retractions(flow.graph(), types, [None] * len(types))
+    return find_retractions(flow._dag(), [None] * len(flow._scope.inputs))
 
 
 def test_collections_that_only_grow() -> None:

@@ -12,14 +12,14 @@ import pytest
 
 import flo
 from flo.core.stream_type import StreamType
+from flo.shards.checkpoint.change_folders import ChangeLog
+from flo.shards.checkpoint.given_changes import Attempt, Attempts, remove_attempts
+from flo.shards.tasks.output_files import PARTS, Output, write_part
 from flo.spark import Changes, Held, Sink, Upsert
-from flo.spark.checkpoint.change_folders import ChangeLog
-from flo.spark.checkpoint.given_changes import Attempt, Attempts, remove_attempts
 from flo.spark.driver.keyed_output import KeyedOutput
 from flo.spark.driver.output_changes import OutputChanges, schema_of
 from flo.spark.driver.sink_versions import expect_empty, expect_key, expect_version
 from flo.spark.driver.upserts import KINDS
-from flo.spark.tasks.output_files import PARTS, Output, write_part
 from flo.tables.checkpoint.folders import Writes, folder
 from flo.tables.values import Columns
 

@@ -13,8 +13,8 @@ from pyspark.sql.classic.dataframe import DataFrame
 
 import flo
 from flo.core.errors import EngineError
+from flo.shards.checkpoint.program_changes import read_description
 from flo.spark import Changes, Sink, SparkSink
-from flo.spark.checkpoint.program_changes import read_description
 from flo.spark.driver.output_changes import OutputChanges
 from flo.spark.driver.query import Query
 from tests.spark.sources import stream

@@ -11,8 +11,8 @@ import narwhals as nw
 import pytest
 
 import flo
+from flo.shards.tasks import stage_task
 from flo.spark.on_spark import OnSpark
-from flo.spark.tasks import stage_task
 from tests.spark.simulated import NO_SPARK, agree_simulated
 
 pytestmark = pytest.mark.every(check=3)

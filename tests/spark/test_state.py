@@ -12,20 +12,20 @@ from typing import Any, NamedTuple
 import pytest
 
 import flo
-from flo.spark.checkpoint.commits import committed_versions
-from flo.spark.checkpoint.inspect import Checkpoint
-from flo.spark.checkpoint.rescale import rescale
-from flo.spark.checkpoint.stored_views import StoredViews
+from flo.shards.checkpoint.commits import committed_versions
+from flo.shards.checkpoint.inspect import Checkpoint
+from flo.shards.checkpoint.rescale import rescale
+from flo.shards.checkpoint.stored_views import StoredViews
+from flo.shards.tasks import stage_task
+from flo.shards.tasks.output_files import PARTS, remove_parts
 from flo.spark.driver.views import View
-from flo.spark.tasks import stage_task
-from flo.spark.tasks.output_files import PARTS, remove_parts
 from flo.tables.checkpoint.store import Store
 from flo.tables.io.files import WEIGHTS
 from flo.tables.state import merging
 from flo.tools.cli import main
 from tests.spark.harness import streamed
 from tests.spark.shops import DATA, Sale, Shop, everything, expected, merged, sales, snapshot, sums
-from tests.spark.simulated import Simulated, in_this_process
+from tests.spark.simulated import Simulated
 
 pytestmark = pytest.mark.every(check=5, test=2)
 
@@ -89,11 +89,10 @@ def test_tasks_at_the_same_time_write_the_same(tmp_path: Path) -> None:
                 faults.append(fault)
 
         threads = [threading.Thread(target=taken, args=(query,)) for query in queries]
-        with in_this_process():
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
         assert not faults, faults
         both.commit()
     assert snapshot(str(tmp_path / "alone")) == snapshot(str(tmp_path / "both"))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import flo
-from flo.spark.tasks.input_task import InputColumns
+from flo.shards.tasks.input_task import InputColumns
 from tests.spark import simulated
 
 

@@ -18,6 +18,8 @@ import pytest
 import flo
 import flo.spark
 from flo.core.stream_type import StreamType
+from flo.shards.tasks.latest_rows import LatestRows
+from flo.shards.tasks.output_files import PARTS, Output
 from flo.spark import SparkSink, Upsert
 from flo.spark.driver.keyed_output import KeyedOutput
 from flo.spark.driver.output_changes import OutputChanges
@@ -25,8 +27,6 @@ from flo.spark.driver.upsert_databases import without_secrets
 from flo.spark.driver.upsert_tables import merge_statement
 from flo.spark.driver.upsert_topics import _json
 from flo.spark.driver.upserts import KINDS
-from flo.spark.tasks.latest_rows import LatestRows
-from flo.spark.tasks.output_files import PARTS, Output
 from flo.tables.io.diverted import SCHEMA as DIVERTED
 from flo.tables.io.diverted import Diverted
 from flo.tables.io.files import WEIGHTS

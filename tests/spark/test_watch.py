@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import flo
-from flo.spark.checkpoint.inspect import Checkpoint
+from flo.shards.checkpoint.inspect import Checkpoint
 from flo.spark.driver.watch import Allowance, Watch, Watched, read_progress
 from flo.spark.on_spark import OnSpark
 from tests.pictures.test_pages import Checked
@@ -70,7 +70,8 @@ def test_the_figures_of_every_micro_batch(run: Run, tmp_path: Path) -> None:
     assert (first["lag"], last["lag"]) == (0.1, 0.101)
     sizes = list(Checkpoint(str(tmp_path)).sizes(1))
     for level in (1, 2):
-        assert last["stage_bytes"][level] >= sum(each.bytes for each in sizes if each.level == level) > 0
+        own = [each.bytes for each in sizes if each.level == level and each.bytes]
+        assert last["stage_bytes"][level] + 64 * len(own) >= sum(own) > 0  # each is compressed by itself
     assert "stage 1, 2 shards" in OnSpark(program(), NO_SPARK)._repr_html_()
     names = [name for block in data["plan"] for name, *_ in block["operators"]]
     assert any(name.startswith("tumbling") for name in names)

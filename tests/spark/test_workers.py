@@ -17,9 +17,9 @@ import pytest
 from pyspark import cloudpickle
 
 import flo
+from flo.shards.tasks.state import BLANK, StateVersions
 from flo.spark.driver.micro_batches import ON_CLUSTER, most_tasks
 from flo.spark.on_spark import _expect_same_session
-from flo.spark.tasks.state import BLANK, StateVersions
 from flo.tables.checkpoint.folders import folder as open_folder
 from flo.tables.checkpoint.store import write_sealed
 from tests.spark import workers
@@ -279,7 +279,7 @@ def test_a_commit_that_does_not_say_where_its_states_are(tmp_path: Path, broken:
 
 def test_tasks_import_nothing_of_the_driver() -> None:
     """On a cluster the package is a zip file at a relative path, and there is no driver."""
-    code = "import sys, flo.spark.tasks.stage_task, flo.spark.tasks.input_task; print(*sys.modules)"
+    code = "import sys, flo.shards.tasks.stage_task, flo.shards.tasks.input_task; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "flo.spark.tasks.stage_task" in loaded
+    assert "flo.shards.tasks.stage_task" in loaded
     assert [name for name in loaded if name.startswith(("flo.spark.driver", "flo.spark.session"))] == []

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.evaluation import Rows
-from flo.spark.tasks.context import Code
+from flo.shards.tasks.context import Code
 from flo.sql import plan
 from flo.sql.catalyst import UnsupportedQueryError, items_of, stand_in
 from flo.sql.nodes import Node, SqlError, evaluate

@@ -17,10 +17,10 @@ from pyspark.sql.types import StructType
 
 import flo
 import flo.spark
-from flo.spark.checkpoint.retention import Retention
-from flo.spark.checkpoint.stored_views import StoredViews
-from flo.spark.tasks.view_filters import Condition, filter_rows
-from flo.spark.tasks.view_parts import ViewPart, repeat_rows
+from flo.shards.checkpoint.retention import Retention
+from flo.shards.checkpoint.stored_views import StoredViews
+from flo.shards.tasks.view_filters import Condition, filter_rows
+from flo.shards.tasks.view_parts import ViewPart, repeat_rows
 from flo.spark.view_source import ChangesReader, Request
 from tests.spark.shops import sales, sums
 from tests.spark.simulated import Simulated
@@ -212,7 +212,7 @@ def without_zeros(found: Counter[Any]) -> dict[Any, int]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_changes_lead_from_version_to_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    monkeypatch.setattr("flo.spark.checkpoint.stored_views.PART_BYTES", 1)  # as many parts as shards
+    monkeypatch.setattr("flo.shards.checkpoint.stored_views.PART_BYTES", 1)  # as many parts as shards
     rng = random.Random(seed)
     query = Simulated(everything(), tmp_path, shards=3, seed=seed)
     query.batches.retention = Retention.of(6)
@@ -321,7 +321,7 @@ def test_tasks_import_nothing_of_the_driver() -> None:
 
 
 def test_rows_are_repeated_by_their_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flo.spark.tasks.view_parts.ROWS", 3)
+    monkeypatch.setattr("flo.shards.tasks.view_parts.ROWS", 3)
     table = pa.table({"x": ["a", "b", "c"], "_weight": pa.array([2, 0, 3], pa.int64())})
     batches = list(repeat_rows(table))
     assert [batch.num_rows for batch in batches] == [3, 2]

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-import flo.spark.plan.planning  # noqa: F401  (it has operators of its own)
+import flo.shards.plan.planning  # noqa: F401  (it has operators of its own)
 from flo.core.operator import Deltas, Operator
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, operators_on_tables, undeclared
 from flo.tables.operators.weights import NOTHING

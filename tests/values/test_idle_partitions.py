@@ -107,7 +107,7 @@ def test_a_restart_gives_the_same_result() -> None:
 def test_a_micro_batch_that_runs_again_has_the_recorded_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A query is killed before it commits; the next one starts much later, and repeats the micro-batch."""
     moments = iter([*(turn["now"] for turn in TURNS[:3]), after(900), *(turn["now"] for turn in TURNS[3:])])
-    monkeypatch.setattr("flo.spark.checkpoint.moments.read_time", lambda: next(moments))
+    monkeypatch.setattr("flo.shards.checkpoint.moments.read_time", lambda: next(moments))
     flow = windowed()
     query = Simulated(flow, tmp_path, 2)
     for number, turn in enumerate(TURNS):

@@ -17,9 +17,9 @@ from pyspark.sql.types import StructType
 from flo.columns.layout import Layout
 from flo.core.elements import type_name
 from flo.core.errors import NameTakenError, Origin, TypeMismatch, UnknownNameError, brief
+from flo.shards.tasks.input_task import MALFORMED, OFFSET, PARTITION
 from flo.spark.avro_messages import AvroSchema, decode_avro
 from flo.spark.json_messages import decode_json, json_problem, parse_json
-from flo.spark.tasks.input_task import MALFORMED, OFFSET, PARTITION
 from flo.tables.io.diverted import SCHEMA
 
 Encoding: TypeAlias = Literal["json", "avro", "raw"]

@@ -30,11 +30,17 @@ from flo.core.stream_type import StreamType
 from flo.pictures.notebook import html_text
 from flo.program.identity import supplied
 from flo.program.retractions import Cause, find_retractions
-from flo.spark.checkpoint.commits import committed_versions
-from flo.spark.checkpoint.lease import Lease
-from flo.spark.checkpoint.program_changes import describe_program, resolve_shards, update_description
-from flo.spark.checkpoint.retention import Retention
-from flo.spark.checkpoint.spark_logs import SPARK, expect_sound_logs
+from flo.shards.checkpoint.commits import committed_versions
+from flo.shards.checkpoint.lease import Lease
+from flo.shards.checkpoint.program_changes import describe_program, resolve_shards, update_description
+from flo.shards.checkpoint.retention import Retention
+from flo.shards.checkpoint.spark_logs import SPARK, expect_sound_logs
+from flo.shards.plan.explain import Block, explain_plan, plan_blocks
+from flo.shards.plan.planning import plan_stages, segment_of
+from flo.shards.plan.stages import MOST_SHARDS, Entry
+from flo.shards.tasks.input_task import row_collection
+from flo.shards.tasks.output_files import PARTS, VIEW, Output
+from flo.shards.tasks.state import READABLE
 from flo.spark.driver.giving import Giving
 from flo.spark.driver.inputs import BoundInput, NativePrefix, Order, bind_input, describe_source, has_weights
 from flo.spark.driver.job_names import hold_description
@@ -47,13 +53,7 @@ from flo.spark.driver.sinks import Sink, SparkSink
 from flo.spark.driver.upserts import Upsert
 from flo.spark.driver.views import View
 from flo.spark.driver.watch import Watched
-from flo.spark.plan.explain import Block, explain_plan, plan_blocks
-from flo.spark.plan.planning import plan_stages, segment_of
-from flo.spark.plan.stages import MOST_SHARDS, Entry
 from flo.spark.session import export_s3_settings, hold_on_executors, hold_settings, task_settings
-from flo.spark.tasks.input_task import row_collection
-from flo.spark.tasks.output_files import PARTS, VIEW, Output
-from flo.spark.tasks.state import READABLE
 from flo.tables.io.diverted import SCHEMA, OnError
 from flo.tables.io.files import WEIGHTS
 from flo.tables.lowering import lower_flow

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from flo.core.errors import NameTakenError, Origin, TypeMismatch, brief
-from flo.spark.tasks.input_task import MALFORMED, OFFSET, PARTITION
+from flo.shards.tasks.input_task import MALFORMED, OFFSET, PARTITION
 from flo.sql.catalyst import quoted
 from flo.tables.io.diverted import SCHEMA
 

@@ -27,8 +27,8 @@ from pyspark.sql.types import (
 )
 
 from flo.core.errors import FloError
+from flo.shards.tasks.blobs import ROWS
 from flo.spark.arrow_types import arrow_schema
-from flo.spark.tasks.blobs import ROWS
 
 LOGGING = Path(__file__).absolute().with_name("log4j2.properties")
 EMBEDDED = {

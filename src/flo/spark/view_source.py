@@ -17,10 +17,10 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from flo.core.errors import CheckpointError, ElementError, FloError, UnknownNameError
+from flo.shards.checkpoint.commits import committed_versions
+from flo.shards.tasks.view_filters import Condition, condition_of, filter_rows
+from flo.shards.tasks.view_parts import ROWS, repeat_rows
 from flo.spark.arrow_types import arrow_schema
-from flo.spark.checkpoint.commits import committed_versions
-from flo.spark.tasks.view_filters import Condition, condition_of, filter_rows
-from flo.spark.tasks.view_parts import ROWS, repeat_rows
 from flo.tables.checkpoint.folders import folder
 from flo.tables.io.files import WEIGHTS
 
@@ -94,8 +94,8 @@ class Request:
 
     def stored(self) -> Any:
         """What is stored at the path: views or changes."""
-        from flo.spark.checkpoint.change_folders import StoredChanges
-        from flo.spark.checkpoint.stored_views import StoredViews
+        from flo.shards.checkpoint.change_folders import StoredChanges
+        from flo.shards.checkpoint.stored_views import StoredViews
 
         return StoredViews(self.path) if self.view else StoredChanges(self.path)
 
@@ -120,7 +120,7 @@ _CHANGES = ('option("changes", "true")', f"reads every row once, with its `{WEIG
 
 
 def has_changes(path: str) -> bool:
-    from flo.spark.checkpoint.change_folders import has_changes
+    from flo.shards.checkpoint.change_folders import has_changes
 
     return has_changes(path)
 

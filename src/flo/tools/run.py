@@ -114,7 +114,7 @@ def _on_spark(
     given: argparse.Namespace, loaded: list[ModuleType], flow: Flow, inputs: Mapping[str, str], output: Console
 ) -> None:
     try:
-        from flo.spark.checkpoint.commits import committed_versions
+        from flo.shards.checkpoint.commits import committed_versions
         from flo.spark.driver.shipping import pickle_by_value
         from flo.spark.session import embedded
     except ImportError:

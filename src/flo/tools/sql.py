@@ -71,7 +71,7 @@ def run(given: argparse.Namespace) -> int:
     if not sources:
         raise UnknownNameError("the views have no input", instead=(("--input NAME=PATH", ""),))
     try:
-        from flo.spark.checkpoint.commits import committed_versions
+        from flo.shards.checkpoint.commits import committed_versions
         from flo.spark.session import embedded
         from flo.sql.statements import read_statements
     except ImportError:

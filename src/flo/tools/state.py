@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from flo.spark.checkpoint.inspect import StateSize
+    from flo.shards.checkpoint.inspect import StateSize
 
 ABOUT = """\
 show      stages, operators and views, with the rows and bytes that each shard holds of them
@@ -45,7 +45,7 @@ def add_to(subcommands: Any) -> None:
 
 
 def show(given: argparse.Namespace) -> int:
-    from flo.spark.checkpoint.inspect import Checkpoint  # needs the extra `spark`
+    from flo.shards.checkpoint.inspect import Checkpoint  # needs the extra `spark`
 
     checkpoint = Checkpoint(given.checkpoint)
     versions = checkpoint.versions()
@@ -83,7 +83,7 @@ def table(sizes: Iterable[StateSize], shards: int) -> Table:
 
 
 def verify(given: argparse.Namespace) -> int:
-    from flo.spark.checkpoint.inspect import Checkpoint
+    from flo.shards.checkpoint.inspect import Checkpoint
 
     problems = list(Checkpoint(given.checkpoint).problems())
     for problem in problems:
@@ -93,7 +93,7 @@ def verify(given: argparse.Namespace) -> int:
 
 
 def rescale(given: argparse.Namespace) -> int:
-    from flo.spark.checkpoint.rescale import rescale
+    from flo.shards.checkpoint.rescale import rescale
 
     versions = rescale(given.checkpoint, given.shards)
     text = ", ".join(map(str, versions)) or "none yet"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from flo.spark.tasks.state import shard_path, state_folder
+from flo.shards.tasks.state import shard_path, state_folder
 from tests.spark.chaos.pipeline import CHANGES, CHECKPOINT, SHARDS, TURNS, program, write_inputs
 from tests.spark.chaos.processes import LOCAL, Cluster, Driver
 

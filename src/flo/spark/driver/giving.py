@@ -15,15 +15,11 @@ from dataclasses import replace
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from flo.spark.checkpoint.commits import committed_versions, read_given, record_given
-from flo.spark.checkpoint.given_changes import Attempt, Attempts, remove_attempts
-from flo.spark.checkpoint.spark_logs import has_committed
-from flo.spark.checkpoint.stored_views import StoredView
-from flo.spark.driver.micro_batches import MicroBatches, Outcome
-from flo.spark.driver.output_changes import OutputChanges, schema_of
-from flo.spark.driver.sink_versions import Given, expect_empty, expect_no_replaced, expect_version
-from flo.spark.driver.sinks import Sink, ViewSink
-from flo.spark.tasks.output_files import (
+from flo.shards.checkpoint.commits import committed_versions, read_given, record_given
+from flo.shards.checkpoint.given_changes import Attempt, Attempts, remove_attempts
+from flo.shards.checkpoint.spark_logs import has_committed
+from flo.shards.checkpoint.stored_views import StoredView
+from flo.shards.tasks.output_files import (
     COUNT,
     PARTS,
     VIEW,
@@ -34,6 +30,10 @@ from flo.spark.tasks.output_files import (
     write_diverted,
     write_part,
 )
+from flo.spark.driver.micro_batches import MicroBatches, Outcome
+from flo.spark.driver.output_changes import OutputChanges, schema_of
+from flo.spark.driver.sink_versions import Given, expect_empty, expect_no_replaced, expect_version
+from flo.spark.driver.sinks import Sink, ViewSink
 from flo.tables.checkpoint.folders import Writes
 from flo.tables.io.files import WEIGHTS
 from flo.tables.state.trace import consolidate_table

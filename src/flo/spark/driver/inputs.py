@@ -20,11 +20,11 @@ from flo.columns.expression import Expression
 from flo.core.errors import ElementError, OrderError, TypeMismatch, brief
 from flo.core.operator import Operator
 from flo.program.dag import Dag
+from flo.shards.plan.stages import Entry
+from flo.shards.tasks.input_task import MALFORMED, OFFSET, PARTITION, is_partitioned, row_collection
 from flo.spark.arrow_types import arrow_schema, arrow_type
 from flo.spark.driver.pushdown import are_distinct_names, runs_in_catalyst
 from flo.spark.driver.python_errors import MISFIT
-from flo.spark.plan.stages import Entry
-from flo.spark.tasks.input_task import MALFORMED, OFFSET, PARTITION, is_partitioned, row_collection
 from flo.sql.catalyst import quoted
 from flo.tables.io.files import WEIGHTS, Piece
 from flo.tables.io.fitting import Unfit, fit_rows

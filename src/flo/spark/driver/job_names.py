@@ -11,7 +11,7 @@ from pyspark.traceback_utils import SCCallSiteSync
 
 from flo.core.operator import Operator
 from flo.pictures.svg import shorten
-from flo.spark.plan.stages import Plan
+from flo.shards.plan.stages import Plan
 
 MOST = 160
 """How many characters of a description are shown."""

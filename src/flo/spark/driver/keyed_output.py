@@ -16,10 +16,10 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from flo.core.errors import CheckpointError, CollectionError, FloError, TypeMismatch, UnknownNameError, brief
+from flo.shards.tasks.latest_rows import CHANGE, LatestRows
+from flo.shards.tasks.output_files import Output
 from flo.spark.driver.output_changes import ANEW, Held, OutputChanges, rows_of
 from flo.spark.map_rows import map_rows
-from flo.spark.tasks.latest_rows import CHANGE, LatestRows
-from flo.spark.tasks.output_files import Output
 from flo.sql.catalyst import quoted
 from flo.tables.values import is_ordered, layout_of
 

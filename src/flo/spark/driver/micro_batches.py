@@ -23,29 +23,29 @@ from pyspark.sql.types import StructType
 from flo.core.collection import Collection, Value
 from flo.core.errors import EngineError, FloError
 from flo.core.stream_type import StreamType
+from flo.shards.checkpoint.commits import commit_version, committed_versions, read_state_versions
+from flo.shards.checkpoint.moments import forget_moment, record_moment
+from flo.shards.checkpoint.retention import Retention
+from flo.shards.plan.stages import POSITION, Native, Plan, Stage
+from flo.shards.tasks.blobs import REPORT, SCHEMA, Blob, unpickle
+from flo.shards.tasks.context import Code, MicroBatch
+from flo.shards.tasks.input_task import MALFORMED, InputColumns, InputTask, run_entry
+from flo.shards.tasks.output_files import Output
+from flo.shards.tasks.sending import Sender
+from flo.shards.tasks.shard_record import ShardRecord
+from flo.shards.tasks.small_batch_task import TOO_LARGE, SmallBatchTask
+from flo.shards.tasks.stage_task import StageTask
+from flo.shards.tasks.state import READABLE, Shard, StateVersions
 from flo.spark.arrow_types import arrow_schema
-from flo.spark.checkpoint.commits import commit_version, committed_versions, read_state_versions
-from flo.spark.checkpoint.moments import forget_moment, record_moment
-from flo.spark.checkpoint.retention import Retention
 from flo.spark.driver.inputs import BoundInput, counter_name
 from flo.spark.driver.job_names import JobNames
 from flo.spark.driver.lasting_tasks import column_of_task, count_partitions, map_in_one_task
 from flo.spark.driver.python_errors import python_error
 from flo.spark.driver.shared_columns import in_shared_columns, share_columns
 from flo.spark.map_rows import map_rows
-from flo.spark.plan.stages import POSITION, Native, Plan, Stage
 from flo.spark.session import is_narrow
-from flo.spark.tasks.blobs import REPORT, SCHEMA, SPARK, Blob, unpickle
-from flo.spark.tasks.context import MICRO_BATCH, Code, MicroBatch, describe_micro_batch
-from flo.spark.tasks.input_task import MALFORMED, InputColumns, InputTask, run_entry
-from flo.spark.tasks.naming import NamedTask
 from flo.spark.tasks.native_task import PackTask, UnpackTask
-from flo.spark.tasks.output_files import Output
-from flo.spark.tasks.sending import Sender
-from flo.spark.tasks.shard_record import ShardRecord
-from flo.spark.tasks.small_batch_task import TOO_LARGE, SmallBatchTask
-from flo.spark.tasks.stage_task import StageTask
-from flo.spark.tasks.state import READABLE, Shard, StateVersions
+from flo.spark.tasks.spark_task import BLOBS, MICRO_BATCH, SparkTask, describe_micro_batch, pickle_with_spark
 from flo.sql.native import BESIDE, spark_schema
 from flo.tables.values import Columns, Rows, is_ordered
 
@@ -128,6 +128,7 @@ class MicroBatches:
         """The inputs whose rows Spark counts."""
         self.narrow = True
         """Whether all input rows are small."""
+        pickle_with_spark()
         self.stages = [Code.of((stage, self._deliveries_from(stage), tuple(outputs))) for stage in plan.stages]
         self._small_in_a_row = 0
         """How many micro-batches up to now were small."""
@@ -173,7 +174,7 @@ class MicroBatches:
 
     def _read(self, rows: DataFrame) -> DataFrame:
         """The rows of inputs as blobs, addressed to shards."""
-        return rows.mapInArrow(NamedTask(self._input_names, self._input_task), SPARK)
+        return rows.mapInArrow(SparkTask(self._input_names, self._input_task), BLOBS)
 
     def literal_blobs(self) -> list[Blob]:
         """The literals of the program, which enter in the first micro-batch."""
@@ -201,7 +202,7 @@ class MicroBatches:
         if not blobs:
             return frame
         table = pa.Table.from_batches([blob.batch() for blob in blobs], SCHEMA)
-        return frame.union(frame.sparkSession.createDataFrame(table, SPARK))
+        return frame.union(frame.sparkSession.createDataFrame(table, BLOBS))
 
     def micro_batch(self, version: int, ended: set[int]) -> MicroBatch:
         """The description of a micro-batch for its tasks. `ended` are the inputs that have ended."""
@@ -218,7 +219,7 @@ class MicroBatches:
         if self.plan.literals or not frames:
             spark = frames[0].sparkSession if frames else self.spark
             given = pa.Table.from_batches([blob.batch() for blob in self.literal_blobs()], SCHEMA)
-            parts.append(spark.createDataFrame(given, SPARK))
+            parts.append(spark.createDataFrame(given, BLOBS))
         return self._run_stages(self._with_now(reduce(DataFrame.union, parts), 0), 0, ended)
 
     def run_micro_batch(self, rows: DataFrame, version: int, ended: set[int]) -> Outcome:
@@ -243,13 +244,13 @@ class MicroBatches:
         self.spark.sparkContext.setLocalProperty(MICRO_BATCH, describe_micro_batch(replace(batch, tasks=1)))
         if self.now is not None or count_partitions(rows) > READ_TOGETHER:
             blobs = self._with_now(self._read(rows), batch.version)
-            return blobs.repartition(1).mapInArrow(self._named(self.small_batch_task()), SPARK)
+            return blobs.repartition(1).mapInArrow(self._named(self.small_batch_task()), BLOBS)
         if self._small_batch is None:
-            self._small_batch = column_of_task(rows, self._named(self.small_batch_task(self._input_task)), SPARK)
+            self._small_batch = column_of_task(rows, self._named(self.small_batch_task(self._input_task)), BLOBS)
         return map_in_one_task(rows, self._small_batch)
 
-    def _named(self, task: SmallBatchTask) -> NamedTask:
-        return NamedTask(self.names.all_stages, task)
+    def _named(self, task: SmallBatchTask) -> SparkTask:
+        return SparkTask(self.names.all_stages, task)
 
     def small_batch_task(self, inputs: InputTask | None = None) -> SmallBatchTask:
         """The last task of a micro-batch, if that is small, and the only one if it reads the inputs."""
@@ -262,7 +263,7 @@ class MicroBatches:
             batch = self.micro_batch(version, ended)
             frame = self._add_natives(frame, 0, version)
             for number, code in enumerate(self.stages, 1):
-                task = NamedTask(self.names.stages[number], StageTask(code, batch))
+                task = SparkTask(self.names.stages[number], StageTask(code, batch))
                 frame = self._add_natives(self._add_stage(frame, task), number, version)
             return self._outcome(frame, version, self._collect_reports(frame, version), started, self.tasks)
         finally:
@@ -270,7 +271,7 @@ class MicroBatches:
                 self._held.pop().unpersist()
 
     def _add_stage(self, frame: DataFrame, task: Any) -> DataFrame:
-        return frame.repartitionById(self.tasks, self._shard).mapInArrow(task, SPARK)
+        return frame.repartitionById(self.tasks, self._shard).mapInArrow(task, BLOBS)
 
     def _add_natives(self, frame: DataFrame, level: int, version: int) -> DataFrame:
         """The blobs of a level, with the results of Catalyst in place of those that are for it.
@@ -287,7 +288,8 @@ class MicroBatches:
         for each in natives:
             schema, unpack, pack = self.tasks_around(each)
             rows = held.where(col("delivery") == each.delivery.number).mapInArrow(unpack, schema)
-            parts.append(map_rows(each.segment.chain.over(rows, BESIDE), pack, SPARK))
+            packing = SparkTask("flo: results of Catalyst", pack)
+            parts.append(map_rows(each.segment.chain.over(rows, BESIDE), packing, BLOBS))
         return reduce(DataFrame.union, parts)
 
     def _collect_reports(self, frame: DataFrame, version: int) -> list[Any]:

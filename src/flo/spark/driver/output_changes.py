@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from flo.core.errors import CheckpointError
-from flo.spark.checkpoint.given_changes import Attempt
+from flo.shards.checkpoint.given_changes import Attempt
+from flo.shards.tasks.output_files import Output, read_part
 from flo.spark.driver.micro_batches import Outcome
 from flo.spark.session import read_frame
-from flo.spark.tasks.output_files import Output, read_part
 from flo.tables.io.diverted import SCHEMA, Diverted
 from flo.tables.io.files import WEIGHTS
 from flo.tables.values import Columns, is_ordered, layout_of

@@ -16,7 +16,7 @@ from typing import Any
 
 from flo.columns.evaluation import Call
 from flo.columns.expression import Expression
-from flo.spark.tasks.input_task import OFFSET, PARTITION
+from flo.shards.tasks.input_task import OFFSET, PARTITION
 from flo.tables.io.files import WEIGHTS
 
 PASSED = ("int64", "double", "bool", "string", "binary", "date32[day]", "timestamp[us]")

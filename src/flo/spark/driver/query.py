@@ -20,9 +20,10 @@ from flo.core.errors import CheckpointError, FloError, Origin, UnknownNameError
 from flo.pictures.notebook import MOST_ROWS, html_block, html_table
 from flo.pictures.run_page import save_run
 from flo.pictures.serving import PageServer
-from flo.spark.checkpoint.commits import committed_versions, expect_next_version
-from flo.spark.checkpoint.lease import Lease
-from flo.spark.checkpoint.spark_logs import find_log_problems
+from flo.shards.checkpoint.commits import committed_versions, expect_next_version
+from flo.shards.checkpoint.lease import Lease
+from flo.shards.checkpoint.spark_logs import find_log_problems
+from flo.shards.tasks.output_files import VIEW, read_diverted
 from flo.spark.driver.giving import Giving
 from flo.spark.driver.micro_batches import MicroBatches, Outcome
 from flo.spark.driver.output_changes import DIVERTED
@@ -31,7 +32,6 @@ from flo.spark.driver.sinks import Memory, Sink
 from flo.spark.driver.views import View
 from flo.spark.driver.watch import Watch, Watched
 from flo.spark.session import ON_DISK, STREAMING, hold_settings, task_settings
-from flo.spark.tasks.output_files import VIEW, read_diverted
 
 PATIENCE = 60_000
 """How long to wait for sources to start, in milliseconds."""

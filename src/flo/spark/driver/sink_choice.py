@@ -6,9 +6,9 @@ from typing import Any
 
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.program.retractions import Cause
+from flo.shards.tasks.output_files import PARTS, Output
 from flo.spark.driver.sinks import Callback, Changes, Console, Memory, Nowhere, Sink, SparkSink, ViewSink
 from flo.spark.driver.upserts import Upsert
-from flo.spark.tasks.output_files import PARTS, Output
 from flo.tables.io.files import WEIGHTS
 from flo.tables.values import Columns
 

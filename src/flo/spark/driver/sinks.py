@@ -19,12 +19,12 @@ from pyspark.sql import functions as sf
 
 from flo.api.running import SHOWN
 from flo.core.errors import FloError, Origin, TypeMismatch
-from flo.spark.checkpoint.change_folders import ChangeLog, commit_changes, has_versions, version_folder
-from flo.spark.checkpoint.retention import Retention
+from flo.shards.checkpoint.change_folders import ChangeLog, commit_changes, has_versions, version_folder
+from flo.shards.checkpoint.retention import Retention
+from flo.shards.tasks.output_files import COUNT, PARTS, VIEW, Output
 from flo.spark.driver.delta_history import USER_METADATA, held_by_delta, last_restore, metadata_of
 from flo.spark.driver.output_changes import DIVERTED, Held, OutputChanges, rows_of
 from flo.spark.session import hold_settings
-from flo.spark.tasks.output_files import COUNT, PARTS, VIEW, Output
 from flo.sql.catalyst import quoted
 from flo.tables.checkpoint.folders import Local, folder
 from flo.tables.io.files import WEIGHTS

@@ -20,10 +20,10 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from flo.core.errors import ElementError, FloError, TypeMismatch, UnknownNameError, brief
+from flo.shards.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
 from flo.spark.driver.keyed_output import KeyedOutput, Upserting, identity_of, missing_changes
 from flo.spark.driver.output_changes import Held, OutputChanges
 from flo.spark.driver.unfit_rows import UnfitRows, find_unfit
-from flo.spark.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
 from flo.tables.io.diverted import INSTEAD, Diverted
 
 STAGED, VERSIONS = "flo_staged", "flo_versions"

@@ -16,11 +16,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from flo.core.errors import FloError, TypeMismatch, UnknownNameError, brief
+from flo.shards.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
 from flo.spark.driver.delta_history import USER_METADATA, held_by_delta, metadata_of
 from flo.spark.driver.keyed_output import KeyedOutput, Upserting, expect_format, identity_of, missing_changes
 from flo.spark.driver.output_changes import Held, OutputChanges
 from flo.spark.session import hold_settings
-from flo.spark.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
 from flo.sql.catalyst import quoted
 
 TWICE = re.compile("two rows of the output have the key (.*) in the table")

@@ -18,9 +18,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from flo.core.errors import ElementError, FloError, brief
+from flo.shards.tasks.latest_rows import CHANGE, DELETE
 from flo.spark.driver.keyed_output import KeyedOutput, Upserting, expect_format, identity_of
 from flo.spark.driver.output_changes import Held, OutputChanges
-from flo.spark.tasks.latest_rows import CHANGE, DELETE
 from flo.sql.catalyst import quoted
 from flo.tables.io.diverted import INSTEAD, Diverted
 

@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, brief
+from flo.shards.tasks.output_files import Output
 from flo.spark.driver.keyed_output import KeyedOutput, Upserting, identity_of
 from flo.spark.driver.output_changes import Held, OutputChanges
 from flo.spark.driver.sink_versions import expect_key
@@ -16,7 +17,6 @@ from flo.spark.driver.sinks import Sink
 from flo.spark.driver.upsert_databases import DuckDB, PostgreSQL, SQLite
 from flo.spark.driver.upsert_tables import DeltaTable, IcebergTable
 from flo.spark.driver.upsert_topics import KafkaTopic
-from flo.spark.tasks.output_files import Output
 
 KINDS: dict[str, type[Upserting]] = {
     each.kind: each for each in (DeltaTable, IcebergTable, PostgreSQL, SQLite, DuckDB, KafkaTopic)

@@ -11,13 +11,13 @@ from pyspark.sql import DataFrame, SparkSession
 from flo.core.collection import Form, FormedValue
 from flo.core.errors import CheckpointError, UnknownNameError
 from flo.pictures.notebook import MOST_ROWS, html_block, html_table
-from flo.spark.checkpoint.commits import committed_versions, read_commit
-from flo.spark.checkpoint.program_changes import DESCRIPTION, read_description
-from flo.spark.checkpoint.stored_views import StoredView, version_error
+from flo.shards.checkpoint.commits import committed_versions, read_commit
+from flo.shards.checkpoint.program_changes import DESCRIPTION, read_description
+from flo.shards.checkpoint.stored_views import StoredView, version_error
+from flo.shards.tasks.output_files import VIEW, Output
+from flo.shards.tasks.view_parts import ViewPart, empty_rows
 from flo.spark.driver.micro_batches import MicroBatches
 from flo.spark.session import hold_on_executors, read_frame
-from flo.spark.tasks.output_files import VIEW, Output
-from flo.spark.tasks.view_parts import ViewPart, empty_rows
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import missing_file_error
 from flo.tables.io.files import WEIGHTS

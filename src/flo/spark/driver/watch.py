@@ -22,11 +22,11 @@ from flo.pictures.pages import to_json
 from flo.pictures.run_history import Entry, History
 from flo.pictures.run_page import run_page, view_data
 from flo.pictures.serving import Answer, PageServer
-from flo.spark.checkpoint.state_sizes import StateSizes
+from flo.shards.checkpoint.state_sizes import StateSizes
+from flo.shards.plan.explain import Block
+from flo.shards.tasks.output_files import VIEW
 from flo.spark.driver.micro_batches import MicroBatches, Outcome
 from flo.spark.driver.views import View
-from flo.spark.plan.explain import Block
-from flo.spark.tasks.output_files import VIEW
 
 SHARE = 0.005
 """The share of the time that looking may take."""

@@ -1,1 +1,1 @@
-"""Code that runs on executors: the tasks at inputs, the tasks of stages, and the state of shards."""
+"""What runs on executors beside the tasks of shards: how Spark starts a task, and what stands around Catalyst."""

@@ -9,12 +9,12 @@ import pyarrow as pa
 
 import flo.tables.operators  # noqa: F401  # registers the operators that a pickled program names
 from flo.core.errors import FloError
-from flo.spark.tasks import context
-from flo.spark.tasks.blobs import WEIGHTS, read_blobs, report_blob, unpack_table
-from flo.spark.tasks.context import Code
-from flo.spark.tasks.input_task import combine_batches
-from flo.spark.tasks.sending import Sender
-from flo.spark.tasks.stage_task import consolidate
+from flo.shards.tasks import context
+from flo.shards.tasks.blobs import WEIGHTS, read_blobs, report_blob, unpack_table
+from flo.shards.tasks.context import Code
+from flo.shards.tasks.input_task import combine_batches
+from flo.shards.tasks.sending import Sender
+from flo.shards.tasks.stage_task import consolidate
 from flo.tables.values import WEIGHT, Rows, layout_of
 
 

@@ -15,9 +15,9 @@ from flo.core.nested import Nested
 from flo.core.operator import Operator
 from flo.core.structural import EmitOnce
 from flo.program.dag import Dag, Stream, Vertex
-from flo.spark.plan.shared_shuffles import share_shuffles
-from flo.spark.plan.spread import spread_of
-from flo.spark.plan.stages import (
+from flo.shards.plan.shared_shuffles import share_shuffles
+from flo.shards.plan.spread import spread_of
+from flo.shards.plan.stages import (
     ALL,
     KEY,
     KEYS,

@@ -16,15 +16,15 @@ from flo.core.collection import Value
 from flo.core.errors import EngineError, FloError
 from flo.core.graph import Node
 from flo.core.operator import Delta
-from flo.spark.plan.stages import ONE, POSITION, WINDOW, Delivery, Stage
-from flo.spark.tasks import context
-from flo.spark.tasks.blobs import REPORT, Blob, read_blobs, report_blob, size_of, unpack_table, unpickle
-from flo.spark.tasks.context import Code, MicroBatch
-from flo.spark.tasks.input_task import InnerRows, make_inner_stream
-from flo.spark.tasks.output_files import remove_stale_files
-from flo.spark.tasks.sending import Sender, end_blobs, without_end
-from flo.spark.tasks.shard_record import ShardRecord
-from flo.spark.tasks.state import BLANK, Shard, StateVersions
+from flo.shards.plan.stages import ONE, POSITION, WINDOW, Delivery, Stage
+from flo.shards.tasks import context
+from flo.shards.tasks.blobs import REPORT, Blob, read_blobs, report_blob, size_of, unpack_table, unpickle
+from flo.shards.tasks.context import Code, MicroBatch
+from flo.shards.tasks.input_task import InnerRows, make_inner_stream
+from flo.shards.tasks.output_files import remove_stale_files
+from flo.shards.tasks.sending import Sender, end_blobs, without_end
+from flo.shards.tasks.shard_record import ShardRecord
+from flo.shards.tasks.state import BLANK, Shard, StateVersions
 from flo.tables.checkpoint.folders import Writes
 from flo.tables.dataflow import Dataflow
 from flo.tables.keyed import ENDED, KeyedColumns, KeyedRows

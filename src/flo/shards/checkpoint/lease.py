@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from flo.core.errors import CheckpointError
-from flo.spark.checkpoint.commits import commit_epoch, committed_versions
+from flo.shards.checkpoint.commits import commit_epoch, committed_versions
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import (
     create_sealed,

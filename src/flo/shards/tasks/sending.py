@@ -9,15 +9,15 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
-from pyspark import cloudpickle
 
 from flo.columns.indices import Numbers
 from flo.core.collection import Collection, End, Value
 from flo.core.graph import Node
 from flo.core.semantics import attempt
-from flo.spark.plan.spread import OWN, SpreadWindows
-from flo.spark.plan.stages import ALL, NATIVE, ONE, STAY, WINDOW, Delivery, shard_of
-from flo.spark.tasks.blobs import Blob, pack_table, split_table
+from flo.shards.plan.spread import OWN, SpreadWindows
+from flo.shards.plan.stages import ALL, NATIVE, ONE, STAY, WINDOW, Delivery, shard_of
+from flo.shards.tasks import pickling
+from flo.shards.tasks.blobs import Blob, pack_table, split_table
 from flo.tables.keyed import ENDED, KeyedColumns, KeyedRows
 from flo.tables.keyed import KEY as OF_KEY
 from flo.tables.state.keys import keys_of
@@ -97,7 +97,7 @@ class Sender:
                 ended = ENDED in content.column_names
                 self.tables.setdefault((delivery.number, shard, ended), []).append(content)
             else:
-                data = pa.py_buffer(cloudpickle.dumps(content))  # type: ignore[no-untyped-call]
+                data = pa.py_buffer(pickling.dumps(content))
                 self.values.append(Blob(shard, delivery.number, self.origin, len(self.values), data=data))
 
     def blobs(self) -> Iterator[Blob]:

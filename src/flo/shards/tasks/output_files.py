@@ -27,7 +27,7 @@ from flo.tables.checkpoint.store import (
 from flo.tables.io.diverted import SCHEMA, Diverted, DivertedRows
 
 if TYPE_CHECKING:
-    from flo.spark.tasks.context import MicroBatch
+    from flo.shards.tasks.context import MicroBatch
 
 VIEW, PARTS, COUNT = "view", "parts", "count"
 """How an output is handled: kept as a view, its changes written to files for a sink, or only counted."""

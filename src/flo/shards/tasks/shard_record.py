@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from flo.columns.indices import one_chunk
 from flo.core.collection import Value
 from flo.core.errors import ElementError
-from flo.spark.tasks.output_files import PARTS, VIEW, Output, write_parquet, write_part
+from flo.shards.tasks.output_files import PARTS, VIEW, Output, write_parquet, write_part
 from flo.tables.io.fitting import table_of
 from flo.tables.state.run import run_of
 from flo.tables.state.trace import Trace, with_weights
@@ -22,8 +22,8 @@ from flo.tables.values import WEIGHT, Columns, Rows, is_ordered, layout_of
 from flo.values.element_value import ElementCollection
 
 if TYPE_CHECKING:
-    from flo.spark.plan.stages import Delivery
-    from flo.spark.tasks.context import MicroBatch
+    from flo.shards.plan.stages import Delivery
+    from flo.shards.tasks.context import MicroBatch
     from flo.tables.checkpoint.folders import Writes
 
 PLACE = "="

@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 
 from flo.core.errors import CheckpointError, UnknownNameError
-from flo.spark.checkpoint.commits import committed_versions, read_state_versions
-from flo.spark.checkpoint.program_changes import DESCRIPTION, read_description
-from flo.spark.tasks.output_files import VIEW
-from flo.spark.tasks.state import shard_path, state_folder
-from flo.spark.tasks.view_parts import ALL, StoredRun, ViewPart, change_schema, with_nullable_parts
+from flo.shards.checkpoint.commits import committed_versions, read_state_versions
+from flo.shards.checkpoint.program_changes import DESCRIPTION, read_description
+from flo.shards.tasks.output_files import VIEW
+from flo.shards.tasks.state import shard_path, state_folder
+from flo.shards.tasks.view_parts import ALL, StoredRun, ViewPart, change_schema, with_nullable_parts
 from flo.tables.checkpoint.folders import Folder
 from flo.tables.checkpoint.store import PARTS, Store, run_file
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flo.core.errors import CheckpointError
-from flo.spark.checkpoint.retention import Retention
-from flo.spark.tasks.view_parts import ALL
+from flo.shards.checkpoint.retention import Retention
+from flo.shards.tasks.view_parts import ALL
 from flo.tables.checkpoint.folders import Folder, folder
 from flo.tables.checkpoint.store import missing_file_error, read_sealed, write_sealed
 from flo.tables.io.files import WEIGHTS

@@ -19,14 +19,14 @@ from flo.core.checkpoint import encode
 from flo.core.errors import CheckpointError
 from flo.core.operator import Operator
 from flo.core.term import Call, Term
-from flo.spark.checkpoint.commits import add_state_versions
-from flo.spark.checkpoint.inspect import Checkpoint, read_state, runs_in, without_merges
-from flo.spark.checkpoint.lease import Lease
-from flo.spark.checkpoint.program_changes import write_description
-from flo.spark.plan.spread import PANE
-from flo.spark.plan.stages import MOST_SHARDS, shard_of
-from flo.spark.tasks.shard_record import PLACE
-from flo.spark.tasks.state import STATE, StateVersions, shard_path, state_folder
+from flo.shards.checkpoint.commits import add_state_versions
+from flo.shards.checkpoint.inspect import Checkpoint, read_state, runs_in, without_merges
+from flo.shards.checkpoint.lease import Lease
+from flo.shards.checkpoint.program_changes import write_description
+from flo.shards.plan.spread import PANE
+from flo.shards.plan.stages import MOST_SHARDS, shard_of
+from flo.shards.tasks.shard_record import PLACE
+from flo.shards.tasks.state import STATE, StateVersions, shard_path, state_folder
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.states import VertexState
 from flo.tables.checkpoint.store import Store, Storing

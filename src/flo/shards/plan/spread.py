@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from flo.columns.indices import Indices, Numbers
 from flo.core.operator import Deltas, Operator
-from flo.spark.plan.stages import POSITION
+from flo.shards.plan.stages import POSITION
 from flo.tables.groups import ONE, Groups
 from flo.tables.operator import Cut, Placement
 from flo.tables.operators.clocks import PARTITION, Times, new_clock

@@ -21,12 +21,12 @@ import flo.tables.operators  # noqa: F401  # registers the operators that a pick
 from flo.core.collection import Value
 from flo.core.errors import ElementError, FloError, OrderError, brief
 from flo.core.nested import Nested
-from flo.spark.plan.stages import POSITION, Entry
-from flo.spark.tasks import context
-from flo.spark.tasks.blobs import Blob, report_blob
-from flo.spark.tasks.context import Code
-from flo.spark.tasks.output_files import write_diverted
-from flo.spark.tasks.sending import Parcel, Sender, without_end
+from flo.shards.plan.stages import POSITION, Entry
+from flo.shards.tasks import context
+from flo.shards.tasks.blobs import Blob, report_blob
+from flo.shards.tasks.context import Code
+from flo.shards.tasks.output_files import write_diverted
+from flo.shards.tasks.sending import Parcel, Sender, without_end
 from flo.tables.io.diverted import INSTEAD, Diverted
 from flo.tables.io.files import Piece
 from flo.tables.io.fitting import Unfit, fit_rows

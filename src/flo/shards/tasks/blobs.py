@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from flo.tables.values import WEIGHT
 
@@ -44,7 +43,6 @@ SCHEMA = pa.schema(
         ("data", pa.binary()),
     ]
 )
-SPARK = from_arrow_schema(SCHEMA)
 
 
 @dataclass(frozen=True)

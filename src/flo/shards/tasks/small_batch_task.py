@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from flo.core.errors import FloError
-from flo.spark.tasks import context
-from flo.spark.tasks.blobs import read_blobs, report_blob, size_of
-from flo.spark.tasks.context import Code
-from flo.spark.tasks.input_task import InputTask
-from flo.spark.tasks.stage_task import StageTask
+from flo.shards.tasks import context
+from flo.shards.tasks.blobs import read_blobs, report_blob, size_of
+from flo.shards.tasks.context import Code
+from flo.shards.tasks.input_task import InputTask
+from flo.shards.tasks.stage_task import StageTask
 from flo.tables.checkpoint.folders import Writes
 
 TOO_LARGE = "too_large"

@@ -21,7 +21,7 @@ from flo.columns.layout import Layout
 from flo.columns.row_types import row_type
 from flo.columns.traced import TracedExpression
 from flo.program.dag import Dag, Stream, Vertex
-from flo.spark.plan.stages import must_be_in_one_place
+from flo.shards.plan.stages import must_be_in_one_place
 from flo.tables.operator import OnTables, Placement
 from flo.tables.operators.elementwise import MapTables
 from flo.tables.values import Columns, layout_of

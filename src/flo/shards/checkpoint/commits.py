@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flo.core.errors import CheckpointError
-from flo.spark.tasks.state import StateVersions
+from flo.shards.tasks.state import StateVersions
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import (
     MENDING,

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.core.errors import ElementError, brief
-from flo.spark.tasks.shard_record import PLACE
+from flo.shards.tasks.shard_record import PLACE
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import Store
 from flo.tables.io.files import WEIGHTS

@@ -12,13 +12,13 @@ from flo.core.errors import CheckpointError
 from flo.core.operator import Bound, Operator
 from flo.core.program_outline import ANEW, Outline, from_plain, to_plain
 from flo.program.bounds import find_bounds
-from flo.spark.checkpoint.commits import committed_versions, verified_versions
-from flo.spark.checkpoint.given_changes import GIVEN
-from flo.spark.plan.planning import placement
-from flo.spark.plan.stages import Entry, Plan, Stage
-from flo.spark.tasks.input_task import row_collection
-from flo.spark.tasks.output_files import VIEW, Output
-from flo.spark.tasks.state import STATE
+from flo.shards.checkpoint.commits import committed_versions, verified_versions
+from flo.shards.checkpoint.given_changes import GIVEN
+from flo.shards.plan.planning import placement
+from flo.shards.plan.stages import Entry, Plan, Stage
+from flo.shards.tasks.input_task import row_collection
+from flo.shards.tasks.output_files import VIEW, Output
+from flo.shards.tasks.state import STATE
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import missing_file_error, read_sealed, write_sealed
 from flo.tables.operator import OnTables, Placement, to_value_type

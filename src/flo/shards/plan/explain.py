@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from flo.core.graph import Node
 from flo.program.outline import describe_operator
-from flo.spark.plan.stages import KEY, KEYS, WINDOW, Delivery, Plan
-from flo.spark.plan.stages import NATIVE as NATIVELY
+from flo.shards.plan.stages import KEY, KEYS, WINDOW, Delivery, Plan
+from flo.shards.plan.stages import NATIVE as NATIVELY
 from flo.tables.operators.windows import WindowTables
 from flo.tables.plan import explain_calls
 from flo.tables.plan import plan as operators

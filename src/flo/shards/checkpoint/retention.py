@@ -13,8 +13,8 @@ from itertools import takewhile
 from typing import Any
 
 from flo.core.errors import ElementError, brief
-from flo.spark.checkpoint.commits import commit_ages, remove_commit
-from flo.spark.tasks.state import READABLE, removal_step
+from flo.shards.checkpoint.commits import commit_ages, remove_commit
+from flo.shards.tasks.state import READABLE, removal_step
 
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 7 * 86400}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flo.spark.tasks.state import StateVersions, shard_path, state_folder
+from flo.shards.tasks.state import StateVersions, shard_path, state_folder
 from flo.tables.checkpoint.store import PARTS, STATES, Store, run_file
 
 

@@ -9,12 +9,12 @@ from typing import Any
 from flo.core.checkpoint import decode, encode
 from flo.core.errors import CheckpointError
 from flo.core.term import Call, Term
-from flo.spark.checkpoint.commits import committed_versions, read_state_versions, verified_versions
-from flo.spark.checkpoint.lease import epochs, read_lease
-from flo.spark.checkpoint.program_changes import DESCRIPTION, read_description
-from flo.spark.checkpoint.spark_logs import SPARK, find_log_problems
-from flo.spark.tasks.output_files import inputs_with_diverted_rows, read_diverted
-from flo.spark.tasks.state import StateVersions, shard_path, state_folder
+from flo.shards.checkpoint.commits import committed_versions, read_state_versions, verified_versions
+from flo.shards.checkpoint.lease import epochs, read_lease
+from flo.shards.checkpoint.program_changes import DESCRIPTION, read_description
+from flo.shards.checkpoint.spark_logs import SPARK, find_log_problems
+from flo.shards.tasks.output_files import inputs_with_diverted_rows, read_diverted
+from flo.shards.tasks.state import StateVersions, shard_path, state_folder
 from flo.tables.checkpoint.states import VertexState
 from flo.tables.checkpoint.store import MENDING, PARTS, Store
 from flo.tables.state.panes import Panes

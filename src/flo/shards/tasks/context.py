@@ -1,0 +1,87 @@
+"""The context of a task: its pickled code, its micro-batch, and its number within the stage."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from flo.shards.tasks import pickling
+from flo.shards.tasks.state import StateVersions
+
+
+@dataclass(frozen=True)
+class Code:
+    """A pickled object that tasks load, once per process."""
+
+    data: bytes
+
+    @classmethod
+    def of(cls, item: Any) -> Code:
+        return cls(pickling.dumps(item))
+
+    def load(self) -> Any:
+        return _load(self.data)
+
+
+@lru_cache(maxsize=64)
+def _load(data: bytes) -> Any:
+    code = pickle.loads(data)
+    _current.after_loading()
+    return code
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """One micro-batch of a query, or the whole of a batch job, as tasks know it."""
+
+    version: int
+    """The number of the micro-batch, and the version of the state that it produces."""
+    run: str
+    """Identifies this start of the query. Processes do not reuse what they cached for another start."""
+    folder: str
+    shards: int
+    tasks: int
+    """Tasks per stage. Task t works on the shards s with s % tasks == t."""
+    ended: frozenset[int]
+    """The streams of level 0 that have ended."""
+    state_versions: Mapping[int, StateVersions] = field(default_factory=dict)
+    """The state versions that it starts from, by level of the stage."""
+    oldest: int = 0
+    """The oldest version that readers may read."""
+
+    @property
+    def is_first(self) -> bool:
+        """Whether there is no state yet."""
+        return self.version == 0
+
+
+class _Current(threading.local):
+    """The task that this thread runs."""
+
+    number: int
+    micro_batch: Callable[[], MicroBatch]
+    after_loading: Callable[[], None] = staticmethod(lambda: None)
+
+
+_current = _Current()
+
+
+def enter_task(
+    number: int, micro_batch: Callable[[], MicroBatch], after_loading: Callable[[], None] = lambda: None
+) -> None:
+    """Say which task this thread runs from now on. `after_loading` is called when it has loaded code."""
+    _current.number, _current.micro_batch, _current.after_loading = number, micro_batch, after_loading
+
+
+def task_number() -> int:
+    """The number of this task within its stage."""
+    return _current.number
+
+
+def micro_batch() -> MicroBatch:
+    """The micro-batch of this task."""
+    return _current.micro_batch()
