@@ -132,7 +132,7 @@ def test_flo_is_imported_without_spark():
 FOLDERS = {
     "verify": ({"data", "solver", "functions"}, {"exploration"}, {"programs"}),
     "tables": ({"state"}, {"checkpoint"}, {"io"}, {"operators"}),
-    "shards": ({"plan"}, {"tasks"}, {"checkpoint"}),
+    "shards": ({"plan"}, {"tasks"}, {"checkpoint"}, {"sinks"}),
     "spark": ({"tasks"}, {"driver"}),
 }
 """Of a layer: each imports only its own and those to its left."""

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import flo
-from flo.spark.driver.upserts import KINDS
+from flo.shards.sinks.upserts import KINDS
 from tests.spark.test_upserts import changes, output, total
 
 pytestmark = [pytest.mark.connectors, pytest.mark.slow]

@@ -116,7 +116,7 @@ def reading_once() -> Iterator[None]:
             return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("flo.spark.driver.micro_batches.Shard", Once)
+        patch.setattr("flo.shards.micro_batches.Shard", Once)
         yield
 
 

@@ -21,6 +21,7 @@ import flo
 from flo.core.errors import FloError
 from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.checkpoint.program_changes import describe_program, resolve_shards, update_description
+from flo.shards.micro_batches import Outcome
 from flo.shards.tasks import stage_task
 from flo.shards.tasks.blobs import REPORT, SCHEMA, Blob, read_blobs, unpickle
 from flo.shards.tasks.context import Code, MicroBatch, enter_task
@@ -28,7 +29,7 @@ from flo.shards.tasks.input_task import PARTITION, InputColumns, InputTask
 from flo.shards.tasks.output_files import VIEW
 from flo.shards.tasks.stage_task import StageTask
 from flo.shards.tasks.state import BLANK, Shard
-from flo.spark.driver.micro_batches import MicroBatches, Outcome
+from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.shared_columns import INPUT, share_columns
 from flo.spark.driver.views import View
 from flo.spark.on_spark import OnSpark
@@ -109,7 +110,7 @@ class Simulated:
         outputs = on._planned_outputs(dict.fromkeys(on._output_types, how))
         outline = flow._outline(retracting or {})
         ours = describe_program(flow.name, on._plan, list(on._inputs), outputs, shards or on._parallelism(), outline)
-        self.batches = MicroBatches(NO_SPARK, on._plan, outputs, where, resolve_shards(where, ours, shards))
+        self.batches = SparkMicroBatches(NO_SPARK, on._plan, outputs, where, resolve_shards(where, ours, shards))
         self.batches.now = on._now
         update_description(where, ours)
         self.inputs = list(on._inputs.values())
@@ -174,7 +175,7 @@ class Simulated:
             partitioned = isinstance(of, Partitioned)
             inputs.append(
                 InputColumns(
-                    Code.of((entry, self.batches._deliveries(entry.outputs), stream.name)),
+                    Code.of((entry, self.batches.deliveries(entry.outputs), stream.name)),
                     tuple(zip(rows.column_names, own, strict=True)),
                     POSITION if partitioned or is_ordered(of) else None,
                     PARTITION if partitioned else None,

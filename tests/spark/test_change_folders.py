@@ -13,8 +13,8 @@ import pytest
 import flo
 from flo.shards.checkpoint import change_folders
 from flo.shards.checkpoint.change_folders import StoredChanges
+from flo.shards.sinks.sinks import STAGED
 from flo.spark import Changes
-from flo.spark.driver.sinks import STAGED
 from flo.spark.view_source import ChangesReader, Request, ViewReader, read_part
 from flo.tables.checkpoint import folders
 from flo.tables.checkpoint.folders import Local

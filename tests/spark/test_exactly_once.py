@@ -14,13 +14,13 @@ import flo
 from flo.core.stream_type import StreamType
 from flo.shards.checkpoint.commits import commit_version, expect_next_version
 from flo.shards.checkpoint.program_changes import read_description
+from flo.shards.micro_batches import Outcome
+from flo.shards.sinks.giving import Giving
+from flo.shards.sinks.output_changes import OutputChanges
 from flo.shards.tasks import output_files
 from flo.shards.tasks.context import MicroBatch
 from flo.shards.tasks.output_files import PARTS, Output, remove_stale_files, write_parquet, write_part
 from flo.spark import Changes
-from flo.spark.driver.giving import Giving
-from flo.spark.driver.micro_batches import Outcome
-from flo.spark.driver.output_changes import OutputChanges
 from flo.spark.driver.query import Query
 from flo.spark.on_spark import OnSpark
 from flo.tables.checkpoint.folders import Writes, folder
@@ -53,7 +53,7 @@ def test_a_file_that_a_broken_off_turn_has_staged_is_not_published(tmp_path):
             writes.finish()
         for task in range(turn.tasks):
             remove_stale_files(output.to, turn, task, staged[task :: turn.tasks])
-    sink.take(OutputChanges(None, "", "numbers", 3, 3, changes().table.schema, (), staged=True))
+    sink.take(OutputChanges("", "numbers", 3, 3, changes().table.schema, (), staged=True))
     assert sorted(pq.read_table(tmp_path)["value"].to_pylist()) == [1, 4]
     assert len(list(tmp_path.rglob("*.parquet"))) == 2, "no file for a shard without changes"
 
@@ -68,7 +68,7 @@ def test_parts_of_a_turn_that_was_broken_off_on_more_shards_are_not_taken(tmp_pa
                 for shard in range(shards)
             ]
             writes.finish()
-    given = OutputChanges.of(None, where, output, Outcome(5, {}, {}, 0, {}, 0.0, changed_files={"numbers": files}), 2)
+    given = OutputChanges.of(where, output, Outcome(5, {}, {}, 0, {}, 0.0, changed_files={"numbers": files}), 2)
     assert sorted(given.table()["value"].to_pylist()) == [2, 3]
     assert len(list((tmp_path / "outputs" / "numbers" / "00000005").iterdir())) == 5, "a sink may have taken the others"
 
@@ -80,7 +80,7 @@ def test_rows_that_only_a_broken_off_turn_has_put_aside_are_forgotten(tmp_path):
     for sinks in ({}, {"sales diverted": sink}):
         giving = Giving(SimpleNamespace(folder=where, shards=2, checkpoint=""), sinks)
         for files, count in ([(file, 1)], 1), ([], 0):
-            giving._give_diverted(None, Outcome(0, {}, {}, 0, {}, 0.0, {"sales": files}))
+            giving._give_diverted(Outcome(0, {}, {}, 0, {}, 0.0, {"sales": files}))
             assert output_files.read_diverted(where, "sales", 0).num_rows == count
             assert not output_files.read_diverted(where, "sales", -1).num_rows, "the micro-batch is not committed"
             if sinks:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -13,10 +12,10 @@ import pytest
 
 import flo
 from flo.program.retractions import Cause, find_retractions
+from flo.shards.sinks.sinks import Callback, Changes, Console, Memory, Nowhere, Sink, ViewSink
 from flo.shards.tasks.shard_record import ShardRecord
 from flo.spark import SparkSink
-from flo.spark.driver.output_changes import OutputChanges
-from flo.spark.driver.sinks import Callback, Changes, Console, Memory, Nowhere, Sink, ViewSink
+from flo.spark.driver.spark_changes import SparkChanges
 from flo.tables.io.files import WEIGHTS
 from flo.tables.io.fitting import table_of
 from flo.tables.values import Rows
@@ -88,7 +87,6 @@ def causes(verb: Callable[[Pairs, Pairs], Any], weighted: bool = False) -> Cause
     flow.output("out", verb(a, b))
     flow.output("read", a.union(b))
     given = Cause("a") if weighted else None
-    types = tuple(each.type for each in flow._scope.inputs)
     return find_retractions(flow._dag(), [given, None])[0]
 
 
@@ -109,7 +107,6 @@ def test_what_takes_back(name: str) -> None:
 
 
 def outputs_of(flow: flo.Flow) -> list[Cause | None]:
-    types = tuple(each.type for each in flow._scope.inputs)
     return find_retractions(flow._dag(), [None] * len(flow._scope.inputs))
 
 
@@ -281,8 +278,12 @@ class Writer:
 
 def written(sink: SparkSink, checkpoint: str, version: int = 3) -> dict[str, Any]:
     writer = Writer()
-    given = OutputChanges(None, "/a/path", "sums", version, 2, pa.schema([]), (), checkpoint=checkpoint)  # type: ignore[arg-type]
-    sink.take(SimpleNamespace(**vars(given), frame=lambda: writer))  # type: ignore[arg-type]
+
+    class Given(SparkChanges):
+        def frame(self) -> Any:
+            return writer
+
+    sink.take(Given("/a/path", "sums", version, 2, pa.schema([]), (), checkpoint=checkpoint))
     return writer.given
 
 

@@ -14,12 +14,12 @@ import flo
 from flo.core.stream_type import StreamType
 from flo.shards.checkpoint.change_folders import ChangeLog
 from flo.shards.checkpoint.given_changes import Attempt, Attempts, remove_attempts
+from flo.shards.sinks.keyed_output import KeyedOutput
+from flo.shards.sinks.output_changes import OutputChanges, schema_of
+from flo.shards.sinks.sink_versions import expect_empty, expect_key, expect_version
+from flo.shards.sinks.upserts import KINDS
 from flo.shards.tasks.output_files import PARTS, Output, write_part
 from flo.spark import Changes, Held, Sink, Upsert
-from flo.spark.driver.keyed_output import KeyedOutput
-from flo.spark.driver.output_changes import OutputChanges, schema_of
-from flo.spark.driver.sink_versions import expect_empty, expect_key, expect_version
-from flo.spark.driver.upserts import KINDS
 from flo.tables.checkpoint.folders import Writes, folder
 from flo.tables.values import Columns
 
@@ -90,7 +90,7 @@ def part(where: Path, rows: dict[tuple[str, int], int], version: int) -> Attempt
 
 
 def changes(where: Path, version: int, attempt: Attempt, *earlier: Attempt) -> OutputChanges:
-    given = OutputChanges(None, str(where), "sums", version, 1, schema_of(OUTPUT), (), weighted=True, checkpoint="1f")  # type: ignore[arg-type]
+    given = OutputChanges(str(where), "sums", version, 1, schema_of(OUTPUT), (), weighted=True, checkpoint="1f")  # type: ignore[arg-type]
     return replace(given.with_attempt(attempt), earlier=earlier)
 
 

@@ -14,8 +14,8 @@ from pyspark.sql.classic.dataframe import DataFrame
 import flo
 from flo.core.errors import EngineError
 from flo.shards.checkpoint.program_changes import read_description
+from flo.shards.sinks.output_changes import OutputChanges
 from flo.spark import Changes, Sink, SparkSink
-from flo.spark.driver.output_changes import OutputChanges
 from flo.spark.driver.query import Query
 from tests.spark.sources import stream
 
@@ -123,7 +123,7 @@ def test_changes_of_few_of_many_shards(spark, tmp_path):
 def test_files_of_a_turn_that_comes_again(tmp_path):
     """Also if it was broken off on other shards; what is staged is not seen."""
     sink = Changes(str(tmp_path / "files"))
-    given = OutputChanges(None, "", "sums", 3, 2, pa.schema([]), (), staged=True)
+    given = OutputChanges("", "sums", 3, 2, pa.schema([]), (), staged=True)
     for before in (0, 2):
         staged = Path(f"{sink.staging_path()}00000003")
         staged.mkdir(parents=True)

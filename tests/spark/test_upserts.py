@@ -18,15 +18,16 @@ import pytest
 import flo
 import flo.spark
 from flo.core.stream_type import StreamType
+from flo.shards.sinks.databases import without_secrets
+from flo.shards.sinks.keyed_output import KeyedOutput
+from flo.shards.sinks.output_changes import OutputChanges
+from flo.shards.sinks.upserts import KINDS
 from flo.shards.tasks.latest_rows import LatestRows
 from flo.shards.tasks.output_files import PARTS, Output
 from flo.spark import SparkSink, Upsert
-from flo.spark.driver.keyed_output import KeyedOutput
-from flo.spark.driver.output_changes import OutputChanges
-from flo.spark.driver.upsert_databases import without_secrets
+from flo.spark.driver.spark_changes import SparkChanges
 from flo.spark.driver.upsert_tables import merge_statement
 from flo.spark.driver.upsert_topics import _json
-from flo.spark.driver.upserts import KINDS
 from flo.tables.io.diverted import SCHEMA as DIVERTED
 from flo.tables.io.diverted import Diverted
 from flo.tables.io.files import WEIGHTS
@@ -144,7 +145,7 @@ def test_the_latest_row_of_each_key() -> None:
 
 
 @dataclass(frozen=True)
-class Given(OutputChanges):
+class Given(SparkChanges):
     """Changes that are there."""
 
     given: pa.Table | None = None
@@ -158,7 +159,7 @@ def changes(rows: dict[Any, int], version: int, checkpoint: str = "1f") -> Outpu
     columns = {name: [getattr(row, name) for row in rows] for name in Total._fields}
     given = pa.Table.from_pydict(columns, output().schema).append_column(WEIGHTS, pa.array(rows.values(), pa.int64()))
     file = f"{version} {sorted(map(str, rows.items()))}"
-    return Given(None, "", "sums", version, 1, given.schema, (file,), checkpoint=checkpoint, given=given)  # type: ignore[arg-type]
+    return Given("", "sums", version, 1, given.schema, (file,), checkpoint=checkpoint, given=given)  # type: ignore[arg-type]
 
 
 def planned(element: Any = Total, kind: Any = flo.ZSet) -> Output:
@@ -282,13 +283,13 @@ def test_a_null_in_a_key_is_an_error(kind: str, tmp_path: Path) -> None:
     to.prepare(None, rows)  # type: ignore[arg-type]
     given = pa.table({"shop": ["a", None], "n": [1, 2], WEIGHTS: [1, 1]})
     with pytest.raises(flo.ElementError, match="has null in `shop`, a key column"):
-        to.write(Given(None, "", "sums", 0, 1, given.schema, ("a",), given=given), rows)  # type: ignore[arg-type]
+        to.write(Given("", "sums", 0, 1, given.schema, ("a",), given=given), rows)  # type: ignore[arg-type]
 
 
 def test_what_an_upsert_rejects(tmp_path: Path) -> None:
     uri = {"uri": str(tmp_path / "file.db")}
     session: Any = SimpleNamespace()
-    with pytest.raises(flo.UnknownNameError, match="must be one of delta, iceberg"):
+    with pytest.raises(flo.UnknownNameError, match="must be one of postgresql, sqlite, duckdb, delta"):
         Upsert("oracle", "t")
     with pytest.raises(flo.TypeMismatch, match="no key that follows from the program"):
         Upsert("sqlite", "t", uri).bound(session, planned(), None)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from flo.sql.error_log import hide_own_errors
 
 if TYPE_CHECKING:
+    from flo.shards.sinks.output_changes import Held, OutputChanges
+    from flo.shards.sinks.sinks import Changes, Memory, Sink
     from flo.spark.change_data import Upserts, changes_of_debezium, changes_of_delta, upserts_of_debezium
-    from flo.spark.driver.output_changes import Held, OutputChanges
-    from flo.spark.driver.sinks import Changes, Memory, Sink, SparkSink
+    from flo.spark.driver.sinks import SparkSink
     from flo.spark.driver.upserts import Upsert
     from flo.spark.driver.views import View
     from flo.spark.messages import rows_of_kafka
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     from flo.spark.sql_views import Views, views
 
 _HOMES = {
-    **dict.fromkeys(("Changes", "Memory", "Sink", "SparkSink"), "flo.spark.driver.sinks"),
-    **dict.fromkeys(("Held", "OutputChanges"), "flo.spark.driver.output_changes"),
+    **dict.fromkeys(("Changes", "Memory", "Sink"), "flo.shards.sinks.sinks"),
+    "SparkSink": "flo.spark.driver.sinks",
+    **dict.fromkeys(("Held", "OutputChanges"), "flo.shards.sinks.output_changes"),
     "Upsert": "flo.spark.driver.upserts",
     "View": "flo.spark.driver.views",
     **dict.fromkeys(

@@ -17,7 +17,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, DoubleType, FloatType, IntegerType, LongType, StructType
 
 from flo.core.errors import Origin, TypeMismatch, UnknownNameError, brief
-from flo.spark.driver.keyed_output import expect_format
+from flo.spark.driver.spark_changes import expect_format
 
 AvroSchema = str | Mapping[int, str]
 """The schema of all messages, or the schemas by the ids that messages begin with."""

@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,22 +34,24 @@ from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.program_changes import describe_program, resolve_shards, update_description
 from flo.shards.checkpoint.retention import Retention
-from flo.shards.checkpoint.spark_logs import SPARK, expect_sound_logs
+from flo.shards.checkpoint.spark_logs import SPARK, expect_sound_logs, has_committed
 from flo.shards.plan.explain import Block, explain_plan, plan_blocks
 from flo.shards.plan.planning import plan_stages, segment_of
 from flo.shards.plan.stages import MOST_SHARDS, Entry
+from flo.shards.sinks.giving import Giving
+from flo.shards.sinks.output_changes import DIVERTED, OutputChanges
+from flo.shards.sinks.sink_choice import expect_columns, expect_weights, sink_of
+from flo.shards.sinks.sinks import Sink
 from flo.shards.tasks.input_task import row_collection
 from flo.shards.tasks.output_files import PARTS, VIEW, Output
 from flo.shards.tasks.state import READABLE
-from flo.spark.driver.giving import Giving
 from flo.spark.driver.inputs import BoundInput, NativePrefix, Order, bind_input, describe_source, has_weights
 from flo.spark.driver.job_names import hold_description
-from flo.spark.driver.micro_batches import MicroBatches
-from flo.spark.driver.output_changes import DIVERTED, OutputChanges
+from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.query import Query
 from flo.spark.driver.shipping import resolve_annotations, ship
-from flo.spark.driver.sink_choice import expect_columns, expect_weights, sink_of
-from flo.spark.driver.sinks import Sink, SparkSink
+from flo.spark.driver.sinks import SparkSink
+from flo.spark.driver.spark_changes import SparkChanges
 from flo.spark.driver.upserts import Upsert
 from flo.spark.driver.views import View
 from flo.spark.driver.watch import Watched
@@ -153,13 +155,15 @@ class OnSpark:
             count = resolve_shards(folder, ours, shards)
             offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{SPARK}"
             expect_sound_logs(offsets, max(committed_versions(folder), default=None))
-            batches = MicroBatches(
+            batches = SparkMicroBatches(
                 self._spark, self._plan, planned_outputs, folder, count, ours["id"], retention, self._flow.name
             )
             batches.now = self._now
             rows = batches.add_inputs(bound, divert)
             giving = Giving(batches, sinks, divert)
-            giving.resume(ours["new_sinks"], ours["replaced"], offsets)  # last: some sinks make tables
+            giving.within = partial(SparkChanges.within, self._spark)
+            runs_again = not has_committed(offsets, max(committed_versions(folder), default=-1))
+            giving.resume(ours["new_sinks"], ours["replaced"], runs_again)  # last: some sinks make tables
             update_description(folder, ours)
             static = [rows[name] for name in frames if name not in streaming]
             ended = {place for place, name in enumerate(self._inputs) if name in frames and name not in streaming}
@@ -194,7 +198,7 @@ class OnSpark:
             kinds = {n: PARTS if isinstance(t.collection, Columns) else VIEW for n, t in self._output_types.items()}
             outputs = self._planned_outputs(kinds)
             count = shards or self._parallelism()
-            batches = MicroBatches(self._spark, self._plan, outputs, folder, count, name=self._flow.name)
+            batches = SparkMicroBatches(self._spark, self._plan, outputs, folder, count, name=self._flow.name)
             batches.now = self._now
             divert = expect_one_of("on_error", on_error, OnError) == "divert"
             bound = self._bind_inputs(frames, order or {}, divert)
@@ -205,14 +209,12 @@ class OnSpark:
             batches.commit_micro_batch(outcome)  # so that views can be read
             diverted = {
                 f"{name}{DIVERTED}": hold_on_executors(
-                    OutputChanges.of_diverted(self._spark, folder, name, outcome, batches.shards).frame()
+                    self._frame(OutputChanges.of_diverted(folder, name, outcome, batches.shards))
                 )
                 for name in (self._given if divert else ())
             }
             return diverted | {
-                each.name: hold_on_executors(
-                    OutputChanges.of(self._spark, folder, each, outcome, batches.shards).frame()
-                )
+                each.name: hold_on_executors(self._frame(OutputChanges.of(folder, each, outcome, batches.shards)))
                 if each.how == PARTS
                 else View(folder, each.name, 0, batches).value()
                 for each in outputs
@@ -221,6 +223,9 @@ class OnSpark:
             raise error.located(here) from error.__cause__
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _frame(self, changes: OutputChanges) -> DataFrame:
+        return SparkChanges.within(self._spark, changes).frame()
 
     def explain(self) -> str:
         """The plan as text: the stages, the shuffles between them, how each operator runs, and what state it keeps."""

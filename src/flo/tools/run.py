@@ -242,8 +242,9 @@ def _options(text: str) -> dict[str, str]:
 
 def sink_of_text(text: str) -> Any:
     """Return the sink that a text names: a word, a folder of changes, or a Spark format with options."""
-    from flo.spark.driver.sink_choice import WORDS
-    from flo.spark.driver.sinks import Changes, SparkSink
+    from flo.shards.sinks.sink_choice import WORDS
+    from flo.shards.sinks.sinks import Changes
+    from flo.spark.driver.sinks import SparkSink
 
     kind, colon, rest = text.partition(":")
     if kind in WORDS:
@@ -255,7 +256,7 @@ def sink_of_text(text: str) -> Any:
 
 def _write_result(name: str, result: Any, sink: Any) -> bool:
     """Writes a whole result to its sink; False if it is to be printed instead."""
-    from flo.spark.driver.sink_choice import sink_of
+    from flo.shards.sinks.sink_choice import sink_of
 
     return sink_of(name, sink).write_result(name, result)
 

@@ -7,7 +7,7 @@ import json
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from flo.spark.driver.output_changes import Held
+from flo.shards.sinks.output_changes import Held
 
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 """The setting that gives a commit its metadata."""

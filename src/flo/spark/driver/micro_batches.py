@@ -1,41 +1,35 @@
 """Running and committing micro-batches: the stages of a plan as Spark jobs, task reports, and the commit.
 
-`MicroBatches.run_micro_batch` runs one, and `MicroBatches.commit_micro_batch` makes its version visible to readers.
+`run_micro_batch` runs one, and `commit_micro_batch` makes its version visible to readers.
 """
 
 from __future__ import annotations
 
 import os
 import time
-import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property, reduce
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import col
 from pyspark.sql.types import StructType
 
-from flo.core.collection import Collection, Value
+from flo.core.collection import Collection
 from flo.core.errors import EngineError, FloError
 from flo.core.stream_type import StreamType
-from flo.shards.checkpoint.commits import commit_version, committed_versions, read_state_versions
-from flo.shards.checkpoint.moments import forget_moment, record_moment
 from flo.shards.checkpoint.retention import Retention
-from flo.shards.plan.stages import POSITION, Native, Plan, Stage
-from flo.shards.tasks.blobs import REPORT, SCHEMA, Blob, unpickle
+from flo.shards.micro_batches import MicroBatches, Outcome
+from flo.shards.plan.stages import Native, Plan
+from flo.shards.tasks.blobs import REPORT, SCHEMA, unpickle
 from flo.shards.tasks.context import Code, MicroBatch
-from flo.shards.tasks.input_task import MALFORMED, InputColumns, InputTask, run_entry
+from flo.shards.tasks.input_task import MALFORMED, InputColumns, InputTask
 from flo.shards.tasks.output_files import Output
-from flo.shards.tasks.sending import Sender
-from flo.shards.tasks.shard_record import ShardRecord
 from flo.shards.tasks.small_batch_task import TOO_LARGE, SmallBatchTask
 from flo.shards.tasks.stage_task import StageTask
-from flo.shards.tasks.state import READABLE, Shard, StateVersions
 from flo.spark.arrow_types import arrow_schema
 from flo.spark.driver.inputs import BoundInput, counter_name
 from flo.spark.driver.job_names import JobNames
@@ -47,7 +41,7 @@ from flo.spark.session import is_narrow
 from flo.spark.tasks.native_task import PackTask, UnpackTask
 from flo.spark.tasks.spark_task import BLOBS, MICRO_BATCH, SparkTask, describe_micro_batch, pickle_with_spark
 from flo.sql.native import BESIDE, spark_schema
-from flo.tables.values import Columns, Rows, is_ordered
+from flo.tables.values import Columns
 
 FEW_BYTES = 1 << 23
 """A micro-batch is small if neither its inputs have more bytes than this, in the columns that they share, nor any of
@@ -61,37 +55,8 @@ ON_CLUSTER = 64
 """How many tasks a stage may have on any cluster."""
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The result of one micro-batch."""
-
-    version: int
-    rows: dict[str, int]
-    """Rows of changes, by output."""
-    ended: dict[str, bool]
-    """Whether each output has ended."""
-    written: int
-    """Bytes of state."""
-    taken: dict[str, int]
-    """Rows read, by input, before any filter."""
-    seconds: float
-    diverted_files: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
-    """The files of diverted rows, by input, with the number of rows in each."""
-    changed_files: dict[str, list[str]] = field(default_factory=dict)
-    """By output, the files of its changes."""
-    stage_rows: dict[int, int] = field(default_factory=dict)
-    """Rows received, by stage."""
-    stage_seconds: dict[int, float] = field(default_factory=dict)
-    """Seconds of the slowest task, by stage."""
-
-    @property
-    def diverted(self) -> dict[str, int]:
-        """Rows diverted, by input."""
-        return {name: sum(count for _, count in files) for name, files in self.diverted_files.items()}
-
-
-class MicroBatches:
-    """Runs the micro-batches of a program on Spark, one version after the other."""
+class SparkMicroBatches(MicroBatches):
+    """Runs the micro-batches of a program on Spark."""
 
     def __init__(
         self,
@@ -104,24 +69,9 @@ class MicroBatches:
         retention: Retention | None = None,
         name: str = "",
     ) -> None:
+        super().__init__(plan, outputs, folder, shards, most_tasks(spark), checkpoint, retention)
         self.spark = spark
-        self.plan = plan
         self.names = JobNames(name, plan)
-        self.outputs = outputs
-        self.folder = folder
-        self.shards = shards
-        self.checkpoint = checkpoint
-        """The id of the checkpoint; empty for a batch job, which keeps none."""
-        self.retention = retention or Retention()
-        self._oldest = min(committed_versions(folder), default=0)
-        """The oldest version that readers may read."""
-        self.tasks = min(shards, most_tasks(spark))
-        self.run = uuid.uuid4().hex
-        """Identifies this start of the query."""
-        self.now: int | None = None
-        """The number of the input that gets the time of the outside world, if there is one."""
-        self._last: tuple[int, dict[int, StateVersions]] = (-1, {})
-        """The version that was run last, committed or not, and its state versions."""
         self._input_task = InputTask((), shards)
         self._input_names = ""
         self.counted: set[str] = set()
@@ -129,7 +79,7 @@ class MicroBatches:
         self.narrow = True
         """Whether all input rows are small."""
         pickle_with_spark()
-        self.stages = [Code.of((stage, self._deliveries_from(stage), tuple(outputs))) for stage in plan.stages]
+        self.stages = [Code.of((stage, self.deliveries_from(stage), tuple(outputs))) for stage in plan.stages]
         self._small_in_a_row = 0
         """How many micro-batches up to now were small."""
         self._small_expected = 1
@@ -143,12 +93,6 @@ class MicroBatches:
     def _shard(self) -> Column:
         return col("shard")  # modulo the number of tasks, it is the number of the task
 
-    def _deliveries(self, streams: Iterable[int]) -> tuple[Any, ...]:
-        return tuple(each for stream in streams for each in self.plan.deliveries_of(stream))
-
-    def _deliveries_from(self, stage: Stage) -> tuple[Any, ...]:
-        return self._deliveries((*stage.outputs, *(made for _, made in stage.natives)))
-
     def add_inputs(self, given: Mapping[str, BoundInput], divert: bool = False) -> dict[str, DataFrame]:
         """The rows of the inputs, all in the same columns."""
         schemas = [each.frame.schema for each in given.values()]
@@ -156,7 +100,7 @@ class MicroBatches:
         self._input_task = InputTask(
             tuple(
                 InputColumns(
-                    Code.of((each.entry, self._deliveries(each.entry.outputs), name)),
+                    Code.of((each.entry, self.deliveries(each.entry.outputs), name)),
                     tuple(zip(schema.names, place, strict=True)),
                     each.position,
                     each.partition,
@@ -176,42 +120,12 @@ class MicroBatches:
         """The rows of inputs as blobs, addressed to shards."""
         return rows.mapInArrow(SparkTask(self._input_names, self._input_task), BLOBS)
 
-    def literal_blobs(self) -> list[Blob]:
-        """The literals of the program, which enter in the first micro-batch."""
-        found = []
-        for number, source in self.plan.literals.items():
-            entry = self.plan.entries[number]
-            assert source.value is not None
-            sender = Sender(self._deliveries(entry.outputs), self.shards, number)
-            sender.add(run_entry(sender, entry, _with_positions(source.value)))
-            found += list(sender.blobs())
-        return found
-
-    def now_blobs(self, version: int) -> list[Blob]:
-        """The time of a micro-batch, which is recorded before the micro-batch runs."""
-        if self.now is None:
-            return []
-        entry = self.plan.entries[self.now]
-        sender = Sender(self._deliveries(entry.outputs), self.shards, self.now)
-        moment = record_moment(self.folder, version)
-        sender.add(run_entry(sender, entry, entry.type.collection.value(moment)))
-        return list(sender.blobs())
-
     def _with_now(self, frame: DataFrame, version: int) -> DataFrame:
         blobs = self.now_blobs(version)
         if not blobs:
             return frame
         table = pa.Table.from_batches([blob.batch() for blob in blobs], SCHEMA)
         return frame.union(frame.sparkSession.createDataFrame(table, BLOBS))
-
-    def micro_batch(self, version: int, ended: set[int]) -> MicroBatch:
-        """The description of a micro-batch for its tasks. `ended` are the inputs that have ended."""
-        ended = ended | set(self.plan.literals)
-        done = frozenset(stream for stream, inputs in self.plan.sources.items() if inputs <= ended)
-        versions = self.state_versions(version - 1)
-        return MicroBatch(
-            version, self.run, self.folder, self.shards, self.tasks, done, versions, self._oldest_for(version)
-        )
 
     def run_first_micro_batch(self, frames: list[DataFrame], ended: set[int]) -> Outcome:
         """Runs the first micro-batch, with the rows of batch inputs and the literals of the program."""
@@ -311,19 +225,8 @@ class MicroBatches:
         """The tasks before and after a segment, and the schema of the rows that it reads."""
         fields = [*native.segment.input.schema, pa.field(BESIDE, pa.int64(), False)]
         schema = spark_schema(pa.schema(fields))
-        code = Code.of((native.output, _elements(native.type), self._deliveries([native.output])))
+        code = Code.of((native.output, _elements(native.type), self.deliveries([native.output])))
         return schema, UnpackTask(arrow_schema(schema)), PackTask(code, self.shards)
-
-    def state_versions(self, version: int) -> dict[int, StateVersions]:
-        """The state versions of a version, by level: from memory, or from its commit."""
-        last, found = self._last
-        if version < 0:
-            return {}
-        return found if last == version else read_state_versions(self.folder, version, self.shards)
-
-    def _oldest_for(self, version: int) -> int:
-        """The oldest version that readers may read during a micro-batch; the same if it runs again after its commit."""
-        return max(0, min(self._oldest, version - READABLE))
 
     def _outcome(self, frame: DataFrame, version: int, reports: list[Any], started: float, tasks: int) -> Outcome:
         """The outcome of a micro-batch, from the task reports that a frame gave."""
@@ -353,51 +256,6 @@ class MicroBatches:
                     counts[name] = observed.apply(counter_name(name)).getLong(0)
         return counts
 
-    def summarize(self, version: int, reports: list[Any], seconds: float) -> Outcome:
-        """The outcome of a micro-batch, from the reports of its tasks. Remembers the new state versions."""
-        rows, taken = {output.name: 0 for output in self.outputs}, Counter[str]()
-        ended: dict[str, bool] = {}
-        diverted: dict[str, list[tuple[str, int]]] = {}
-        changed: dict[str, list[str]] = {}
-        stage_rows, stage_seconds = Counter[int](), dict[int, float]()
-        versions = dict(self.state_versions(version - 1))
-        for each in reports:
-            if "stage" in each:
-                before = versions.get(each["stage"], StateVersions())
-                versions[each["stage"]] = before.with_changes(version, each["shards"], each["deliveries"])
-                stage_rows[each["stage"]] += each["taken_rows"]
-                stage_seconds[each["stage"]] = max(stage_seconds.get(each["stage"], 0.0), each["seconds"])
-            for name, files in each.get("diverted", {}).items():
-                diverted.setdefault(name, []).extend(files)
-            taken.update(each.get("taken", {}))
-            for name, count in each.get("rows", {}).items():
-                rows[name] += count
-            for name, paths in each.get("files", {}).items():
-                changed.setdefault(name, []).extend(paths)
-            ended.update(each.get("ended", {}))
-        self._last = (version, versions)
-        written = sum(each.get("written", 0) for each in reports)
-        changed = {name: sorted(paths) for name, paths in changed.items()}
-        stages = dict(stage_rows), stage_seconds
-        return Outcome(version, rows, ended, written, dict(taken), seconds, diverted, changed, *stages)
-
-    def commit_micro_batch(
-        self, outcome: Outcome, epoch: int = 0, given: Mapping[str, tuple[int, str]] | None = None
-    ) -> None:
-        """Commits a micro-batch: from now on readers see its version."""
-        versions = self.state_versions(outcome.version)
-        commit_version(self.folder, outcome.version, self.shards, versions, epoch, given)
-        if self.now is not None:
-            forget_moment(self.folder, outcome.version - 2)
-        self._oldest = self.retention.apply(self.folder, outcome.version) or self._oldest
-
-    def read_records(self, output: Output, version: int) -> Iterator[tuple[int, ShardRecord]]:
-        """The record of every shard of the stage that has this output."""
-        stage = next(stage for stage in self.plan.stages if output.stream in stage.outputs)
-        for number, changed in self.state_versions(version)[stage.level].states():
-            _, views, more = Shard(self.folder, self.shards, stage.level, number, stage.dag).read(changed)
-            yield number, ShardRecord.read(views, more)
-
 
 def has_own_thread() -> bool:
     """Whether PySpark gives each thread of Python a thread of Java, whose properties reach only its own jobs."""
@@ -415,10 +273,3 @@ def _elements(stream: StreamType) -> Collection:
     """The collection of a stream of rows."""
     assert isinstance(stream.collection, Columns)
     return stream.collection.base
-
-
-def _with_positions(value: Value) -> Value:
-    """Adds positions to ordered rows, as those of a DataFrame have."""
-    if not isinstance(value, Rows) or not is_ordered(value.of):
-        return value
-    return replace(value, table=value.table.append_column(POSITION, pa.array(np.arange(value.table.num_rows))))

@@ -7,7 +7,7 @@ import json
 import threading
 from collections import deque
 from collections.abc import Mapping
-from functools import reduce
+from functools import partial, reduce
 from os import PathLike
 from typing import Any
 
@@ -23,12 +23,14 @@ from flo.pictures.serving import PageServer
 from flo.shards.checkpoint.commits import committed_versions, expect_next_version
 from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.spark_logs import find_log_problems
+from flo.shards.micro_batches import Outcome
+from flo.shards.sinks.giving import Giving
+from flo.shards.sinks.output_changes import DIVERTED
+from flo.shards.sinks.sinks import Memory, Sink
 from flo.shards.tasks.output_files import VIEW, read_diverted
-from flo.spark.driver.giving import Giving
-from flo.spark.driver.micro_batches import MicroBatches, Outcome
-from flo.spark.driver.output_changes import DIVERTED
+from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.python_errors import error_for_spark, is_java_lost, python_error
-from flo.spark.driver.sinks import Memory, Sink
+from flo.spark.driver.spark_changes import SparkChanges
 from flo.spark.driver.views import View
 from flo.spark.driver.watch import Watch, Watched
 from flo.spark.session import ON_DISK, STREAMING, hold_settings, task_settings
@@ -43,7 +45,7 @@ class Query:
     def __init__(
         self,
         watched: Watched,
-        batches: MicroBatches,
+        batches: SparkMicroBatches,
         streaming: list[DataFrame],
         static: list[DataFrame],
         ended: set[int],
@@ -114,7 +116,8 @@ class Query:
             else:
                 outcome = batches.run_micro_batch(batch, version, self._ended)
             self._lease.expect_held()
-            given = self._giving.give(batch.sparkSession, outcome)
+            self._giving.within = partial(SparkChanges.within, batch.sparkSession)
+            given = self._giving.give(outcome)
             self._lease.expect_held()
             batches.commit_micro_batch(outcome, self._lease.epoch, self._giving.given)
             self._giving.commit(given, version)

@@ -16,10 +16,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from flo.core.errors import FloError, TypeMismatch, UnknownNameError, brief
+from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of, missing_changes
+from flo.shards.sinks.output_changes import Held, OutputChanges
 from flo.shards.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
 from flo.spark.driver.delta_history import USER_METADATA, held_by_delta, metadata_of
-from flo.spark.driver.keyed_output import KeyedOutput, Upserting, expect_format, identity_of, missing_changes
-from flo.spark.driver.output_changes import Held, OutputChanges
+from flo.spark.driver.spark_changes import SparkChanges, expect_format, frame_of_latest, reads_itself, spark_schema_of
 from flo.spark.session import hold_settings
 from flo.sql.catalyst import quoted
 
@@ -73,7 +74,7 @@ class MergedTable(Upserting):
 
     def prepare(self, spark: SparkSession, rows: KeyedOutput, identity: str = "") -> None:
         self.spark = spark
-        columns = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in rows.spark_schema)
+        columns = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in spark_schema_of(rows))
         mark = sql_text(f"{MARK}{identity}")
         try:
             spark.sql(f"CREATE TABLE IF NOT EXISTS {self.name} ({columns}) USING {self.kind}")
@@ -101,13 +102,14 @@ class MergedTable(Upserting):
         missing = missing_changes(changes, self.last)
         if missing is None:
             return
+        assert isinstance(missing, SparkChanges)
         held = Held(changes.version, changes.digest, rows.key)
-        self._merge(missing, rows, self.settings(identity, held, rows.reads_itself(missing)))
+        self._merge(missing, rows, self.settings(identity, held, reads_itself(missing)))
         self.last = held
 
-    def _merge(self, changes: OutputChanges, rows: KeyedOutput, settings: Mapping[str, str | None]) -> None:
+    def _merge(self, changes: SparkChanges, rows: KeyedOutput, settings: Mapping[str, str | None]) -> None:
         view = f"flo_{uuid4().hex}"
-        latest, few = rows.frame(changes), rows.reads_itself(changes)
+        latest, few = frame_of_latest(rows, changes), reads_itself(changes)
         if not few and not self.holds_source:
             latest.persist()  # MERGE reads it more than once
         try:
@@ -192,7 +194,7 @@ def merge_statement(table: str, view: str, rows: KeyedOutput) -> str:
         f" INSERT ({', '.join(columns)}) VALUES ({', '.join(f's.{each}' for each in columns)})",
     ]
     if rows.declared:
-        first = rows.spark_schema[0]
+        first = spark_schema_of(rows)[0]
         before, after = TWICE.pattern.split("(.*)")
         key = f"to_json(struct({', '.join(f's.{quoted(name)}' for name in rows.key)}))"
         failure = f"CAST(raise_error(concat('{before}', {key}, '{after}')) AS {first.dataType.simpleString()})"

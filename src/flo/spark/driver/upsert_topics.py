@@ -18,9 +18,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from flo.core.errors import ElementError, FloError, brief
+from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of
+from flo.shards.sinks.output_changes import Held, OutputChanges
 from flo.shards.tasks.latest_rows import CHANGE, DELETE
-from flo.spark.driver.keyed_output import KeyedOutput, Upserting, expect_format, identity_of
-from flo.spark.driver.output_changes import Held, OutputChanges
+from flo.spark.driver.spark_changes import SparkChanges, expect_format, frame_of_latest
 from flo.sql.catalyst import quoted
 from flo.tables.io.diverted import INSTEAD, Diverted
 
@@ -104,6 +105,7 @@ class KafkaTopic(Upserting):
     def _send(self, sent: OutputChanges, changes: OutputChanges, rows: KeyedOutput) -> None:
         if not sent.digest:
             return
+        assert isinstance(sent, SparkChanges)
         given = sf.col(CHANGE)
         if is_message(rows):
             key, value = sf.col(KEY), sf.col(VALUE)
@@ -111,7 +113,7 @@ class KafkaTopic(Upserting):
             key, value = _json(rows.key), _json(rows.schema.names)
         headers = {ID: identity_of(changes.checkpoint, changes.output), VERSION: str(changes.version)}
         headers[DIGEST] = changes.digest
-        messages = rows.frame(sent).select(
+        messages = frame_of_latest(rows, sent).select(
             key.cast("binary").alias(KEY),
             sf.when(given != DELETE, value.cast("binary")).alias(VALUE),
             sf.array(*(_header(name, value) for name, value in headers.items())).alias("headers"),

@@ -14,9 +14,9 @@ from flo.pictures.notebook import MOST_ROWS, html_block, html_table
 from flo.shards.checkpoint.commits import committed_versions, read_commit
 from flo.shards.checkpoint.program_changes import DESCRIPTION, read_description
 from flo.shards.checkpoint.stored_views import StoredView, version_error
+from flo.shards.micro_batches import MicroBatches
 from flo.shards.tasks.output_files import VIEW, Output
 from flo.shards.tasks.view_parts import ViewPart, empty_rows
-from flo.spark.driver.micro_batches import MicroBatches
 from flo.spark.session import hold_on_executors, read_frame
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import missing_file_error

@@ -23,9 +23,9 @@ from flo.pictures.run_history import Entry, History
 from flo.pictures.run_page import run_page, view_data
 from flo.pictures.serving import Answer, PageServer
 from flo.shards.checkpoint.state_sizes import StateSizes
+from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.plan.explain import Block
 from flo.shards.tasks.output_files import VIEW
-from flo.spark.driver.micro_batches import MicroBatches, Outcome
 from flo.spark.driver.views import View
 
 SHARE = 0.005

@@ -17,13 +17,12 @@ from typing import Any, ClassVar
 from urllib.parse import unquote
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from flo.core.errors import ElementError, FloError, TypeMismatch, UnknownNameError, brief
+from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of, missing_changes
+from flo.shards.sinks.output_changes import Held, OutputChanges
+from flo.shards.sinks.unfit_rows import UnfitRows, find_unfit
 from flo.shards.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
-from flo.spark.driver.keyed_output import KeyedOutput, Upserting, identity_of, missing_changes
-from flo.spark.driver.output_changes import Held, OutputChanges
-from flo.spark.driver.unfit_rows import UnfitRows, find_unfit
 from flo.tables.io.diverted import INSTEAD, Diverted
 
 STAGED, VERSIONS = "flo_staged", "flo_versions"
@@ -96,7 +95,7 @@ class Database(Upserting):
     as_text: ClassVar[tuple[str, ...]] = ()
     """The kinds of columns that are sent as texts, because the driver does not take them."""
 
-    def expect_fit(self, spark: SparkSession, rows: KeyedOutput) -> None:
+    def expect_fit(self, session: Any, rows: KeyedOutput) -> None:
         if not rows.key:
             raise TypeMismatch(
                 f"the output `{rows.name}` has one row and no key; a table of {self.kind} needs one",
@@ -117,8 +116,8 @@ class Database(Upserting):
         is_other = record.target not in (None, self.target) or (record.rows > 0 and is_empty)
         return None if is_other else record.held
 
-    def prepare(self, spark: SparkSession, rows: KeyedOutput, identity: str = "") -> None:
-        self.expect_fit(spark, rows)
+    def prepare(self, session: Any, rows: KeyedOutput, identity: str = "") -> None:
+        self.expect_fit(session, rows)
         with self._transaction(rows) as cursor:
             cursor.execute(self._create(rows))
             id_column = f"id {self._word('string')} PRIMARY KEY"

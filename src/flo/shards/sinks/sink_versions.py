@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flo.core.errors import CheckpointError, TypeMismatch
-from flo.spark.driver.output_changes import ANEW, Held
-from flo.spark.driver.sinks import Sink
+from flo.shards.sinks.output_changes import ANEW, Held
+from flo.shards.sinks.sinks import Sink
 
 Given = tuple[int, str]
 """A version, and the digest of its changes; empty if no digest is known."""

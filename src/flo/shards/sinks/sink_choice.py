@@ -6,13 +6,14 @@ from typing import Any
 
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.program.retractions import Cause
+from flo.shards.sinks.sinks import Callback, Changes, Console, Memory, Nowhere, Sink, ViewSink
+from flo.shards.sinks.upserts import Upsert
 from flo.shards.tasks.output_files import PARTS, Output
-from flo.spark.driver.sinks import Callback, Changes, Console, Memory, Nowhere, Sink, SparkSink, ViewSink
-from flo.spark.driver.upserts import Upsert
 from flo.tables.io.files import WEIGHTS
 from flo.tables.values import Columns
 
-SINKS: tuple[type[Sink], ...] = (ViewSink, Changes, Upsert, SparkSink, Callback, Memory, Console, Nowhere)
+SINKS: list[type[Sink]] = [ViewSink, Changes, Upsert, Callback, Memory, Console, Nowhere]
+"""The kinds of sinks. Spark adds its own."""
 WORDS = {kind.word: kind for kind in SINKS if kind.word}
 
 

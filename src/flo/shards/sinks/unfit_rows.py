@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from flo.shards.sinks.keyed_output import KeyedOutput
 from flo.shards.tasks.latest_rows import CHANGE, DELETE, INSERT, UPDATE
-from flo.spark.driver.keyed_output import KeyedOutput
 
 MOST = 1000
 """The most rows that are looked for: each takes several transactions."""

@@ -8,23 +8,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pyarrow as pa
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sf
-from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import StructType
 
-from flo.core.errors import CheckpointError, CollectionError, FloError, TypeMismatch, UnknownNameError, brief
-from flo.shards.tasks.latest_rows import CHANGE, LatestRows
+from flo.core.errors import CheckpointError, CollectionError, TypeMismatch, UnknownNameError, brief
+from flo.shards.sinks.output_changes import ANEW, Held, OutputChanges, rows_of
+from flo.shards.tasks.latest_rows import LatestRows
 from flo.shards.tasks.output_files import Output
-from flo.spark.driver.output_changes import ANEW, Held, OutputChanges, rows_of
-from flo.spark.map_rows import map_rows
-from flo.sql.catalyst import quoted
 from flo.tables.values import is_ordered, layout_of
-
-FEW = 100_000
-"""How many changes this process reads itself: to start tasks of Python for them takes longer."""
 
 
 @dataclass(frozen=True)
@@ -78,32 +67,12 @@ class KeyedOutput:
         return tuple(name for name in self.schema.names if name not in self.key)
 
     @property
-    def spark_schema(self) -> StructType:
-        return from_arrow_schema(self.schema, prefer_timestamp_ntz=True)
-
-    @property
     def latest(self) -> LatestRows:
         return LatestRows(self.name, self.key)
 
     def table(self, changes: OutputChanges) -> pa.Table:
         """The latest row of each key, or its deletion, in this process."""
         return self.latest.of(changes.table())
-
-    def reads_itself(self, changes: OutputChanges) -> bool:
-        """Whether this process computes the frame of the changes, because they are few."""
-        return changes.rows <= FEW
-
-    def frame(self, changes: OutputChanges) -> DataFrame:
-        """The same as a DataFrame. Executors compute it, if there are many changes."""
-        schema = self.spark_schema.add(CHANGE, "string", False)
-        if self.reads_itself(changes):
-            return changes.spark.createDataFrame(self.table(changes), schema)
-        frame = changes.frame()
-        tasks = min(len(changes.files), max(1, changes.spark.sparkContext.defaultParallelism))
-        if len(changes.files) > 1:  # the changes of a key may be in several shards
-            columns = [sf.col(quoted(column)) for column in self.key]
-            frame = frame.repartition(tasks, *columns) if columns else frame.coalesce(1)
-        return map_rows(frame, self.latest, schema)
 
 
 class Upserting(ABC):
@@ -117,11 +86,11 @@ class Upserting(ABC):
     def __init__(self, target: str, options: dict[str, Any]) -> None:
         self.target, self.options = target, options
 
-    spark: SparkSession
-    """The user's session. Micro-batches run in a copy of it."""
+    spark: Any = None
+    """The user's session of Spark; None in process. Micro-batches run in a copy of it."""
 
     @abstractmethod
-    def expect_fit(self, spark: SparkSession, rows: KeyedOutput) -> None:
+    def expect_fit(self, session: Any, rows: KeyedOutput) -> None:
         """Raises if the rows can never go there. Makes nothing."""
 
     @abstractmethod
@@ -129,7 +98,7 @@ class Upserting(ABC):
         """What it holds of an output of a checkpoint; None if nothing, or if the place does not exist."""
 
     @abstractmethod
-    def prepare(self, spark: SparkSession, rows: KeyedOutput, identity: str = "") -> None:
+    def prepare(self, session: Any, rows: KeyedOutput, identity: str = "") -> None:
         """Makes the place where rows go, if it does not exist. Raises if it does not fit."""
 
     @abstractmethod
@@ -153,15 +122,3 @@ def missing_changes(changes: OutputChanges, held: Held | None) -> OutputChanges 
             instead=(ANEW,),
         )
     return None if held.digest in (None, changes.digest) else changes.since(held.digest)
-
-
-def expect_format(spark: SparkSession, name: str) -> None:
-    """Raises if the session does not have a format of Spark."""
-    jvm, conf = spark._jvm, spark._jsparkSession.sessionState().conf()
-    try:
-        jvm.org.apache.spark.sql.execution.datasources.DataSource.lookupDataSource(name, conf)  # type: ignore[union-attr]
-    except (PySparkException, Py4JJavaError) as error:
-        raise FloError(
-            f"the session has no format `{name}`",
-            instead=(("spark.jars.packages", "the setting that adds it to the session: see docs/connectors.md"),),
-        ) from error

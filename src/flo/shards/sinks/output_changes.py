@@ -8,13 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
 
 from flo.core.errors import CheckpointError
 from flo.shards.checkpoint.given_changes import Attempt
+from flo.shards.micro_batches import Outcome
 from flo.shards.tasks.output_files import Output, read_part
-from flo.spark.driver.micro_batches import Outcome
-from flo.spark.session import read_frame
 from flo.tables.io.diverted import SCHEMA, Diverted
 from flo.tables.io.files import WEIGHTS
 from flo.tables.values import Columns, is_ordered, layout_of
@@ -42,7 +40,6 @@ class Held:
 class OutputChanges:
     """The changes of an output in one micro-batch: rows in files, which tasks have written."""
 
-    spark: SparkSession
     folder: str
     output: str
     version: int
@@ -65,40 +62,33 @@ class OutputChanges:
     """Where a sink puts rows that it cannot hold; None if such a row is an error."""
 
     @classmethod
-    def of(
-        cls, spark: SparkSession, folder: str, output: Output, outcome: Outcome, shards: int, checkpoint: str = ""
-    ) -> OutputChanges:
+    def of(cls, folder: str, output: Output, outcome: Outcome, shards: int, checkpoint: str = "") -> OutputChanges:
         """The changes of an output in a micro-batch. A failed attempt may have left other files."""
         version, staged = outcome.version, output.to is not None
         files = () if staged else tuple(outcome.changed_files.get(output.name, ()))
         has_rows = isinstance(output.type.collection, Columns)
         schema, weighted = (schema_of(output), is_weighted(output)) if has_rows else (pa.schema([]), False)
         rows = outcome.rows.get(output.name, 0)
-        return cls(spark, folder, output.name, version, shards, schema, files, staged, weighted, checkpoint, rows)
+        return cls(folder, output.name, version, shards, schema, files, staged, weighted, checkpoint, rows)
 
     @classmethod
-    def of_diverted(
-        cls, spark: SparkSession, folder: str, name: str, outcome: Outcome, shards: int, checkpoint: str = ""
-    ) -> OutputChanges:
+    def of_diverted(cls, folder: str, name: str, outcome: Outcome, shards: int, checkpoint: str = "") -> OutputChanges:
         """The rows that an input has diverted in a micro-batch."""
         found = outcome.diverted_files.get(name, ())
         files, rows = tuple(file for file, _ in found), sum(count for _, count in found)
         output = f"{name}{DIVERTED}"
-        return cls(spark, folder, output, outcome.version, shards, SCHEMA, files, checkpoint=checkpoint, rows=rows)
+        return cls(folder, output, outcome.version, shards, SCHEMA, files, checkpoint=checkpoint, rows=rows)
 
     def table(self) -> pa.Table:
         """All changes, in this process."""
-        return pa.concat_tables([self.schema.empty_table(), *map(self._reader(), self._pieces)])
-
-    def frame(self) -> DataFrame:
-        """All changes, read by executors."""
-        return read_frame(self.spark, self.schema, self._reader(), self._pieces)
+        return pa.concat_tables([self.schema.empty_table(), *map(self.reader(), self.pieces)])
 
     @property
-    def _pieces(self) -> list[tuple[str, bool]]:
+    def pieces(self) -> list[tuple[str, bool]]:
         return [*((name, False) for name in self.files), *((name, True) for name in self.retracted)]
 
-    def _reader(self) -> Callable[[tuple[str, bool]], pa.Table]:
+    def reader(self) -> Callable[[tuple[str, bool]], pa.Table]:
+        """What reads a piece: a file, and whether its rows are retracted."""
         where, output, names = self.folder, self.output, self.schema.names
 
         def read(piece: tuple[str, bool]) -> pa.Table:

@@ -8,17 +8,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from flo.shards.checkpoint.commits import committed_versions, read_given, record_given
 from flo.shards.checkpoint.given_changes import Attempt, Attempts, remove_attempts
-from flo.shards.checkpoint.spark_logs import has_committed
 from flo.shards.checkpoint.stored_views import StoredView
+from flo.shards.micro_batches import MicroBatches, Outcome
+from flo.shards.sinks.output_changes import OutputChanges, schema_of
+from flo.shards.sinks.sink_versions import Given, expect_empty, expect_no_replaced, expect_version
+from flo.shards.sinks.sinks import Sink, ViewSink
 from flo.shards.tasks.output_files import (
     COUNT,
     PARTS,
@@ -30,10 +32,6 @@ from flo.shards.tasks.output_files import (
     write_diverted,
     write_part,
 )
-from flo.spark.driver.micro_batches import MicroBatches, Outcome
-from flo.spark.driver.output_changes import OutputChanges, schema_of
-from flo.spark.driver.sink_versions import Given, expect_empty, expect_no_replaced, expect_version
-from flo.spark.driver.sinks import Sink, ViewSink
 from flo.tables.checkpoint.folders import Writes
 from flo.tables.io.files import WEIGHTS
 from flo.tables.state.trace import consolidate_table
@@ -45,16 +43,18 @@ class Giving:
 
     def __init__(self, batches: MicroBatches, sinks: Mapping[str, Sink], divert: bool = False) -> None:
         self._batches, self._sinks, self._divert = batches, sinks, divert
+        self.within: Callable[[OutputChanges], OutputChanges] = lambda changes: changes
+        """What an engine adds to changes for its own sinks."""
         self.given: dict[str, Given] = {}
         """By output, the last version whose changes its sink was given, and their digest."""
         self._attempts: Attempts | None = None
         """Those at the last micro-batch."""
 
-    def resume(self, new: Iterable[str], replaced: Iterable[str], offsets: str) -> None:
+    def resume(self, new: Iterable[str], replaced: Iterable[str], runs_again: bool) -> None:
         """Compares what sinks hold with the checkpoint, prepares them, and writes the rows of views to new sinks.
 
-        `new` are the outputs that were views, and `replaced` the ids of programs that ours has replaced. If Spark runs
-        the newest micro-batch again, new sinks get the rows of the version before it.
+        `new` are the outputs that were views, and `replaced` the ids of programs that ours has replaced. If the newest
+        micro-batch `runs_again`, new sinks get the rows of the version before it.
         """
         where, checkpoint = self._batches.folder, self._batches.checkpoint
         newest = max(committed_versions(where), default=-1)
@@ -63,7 +63,6 @@ class Giving:
         fill = [output for output in self._outputs if output.name in new and output.name not in self.given]
         counted = [each.name for each in self._batches.outputs if each.how == COUNT and each.name in new]
         self.given |= dict.fromkeys(counted, (newest, ""))  # their rows are not kept any more
-        runs_again = not has_committed(offsets, newest)
         remove_attempts(where, newest - 1)
         again = [Attempts.read(where, each) for each in (newest, newest + 1)]
         for name, sink in self._sinks.items():
@@ -91,12 +90,12 @@ class Giving:
         rows = self._rows_of_view(output, version)
         outcome = Outcome(version, {}, {}, 0, {}, 0.0)
         plain = replace(output, to=None)
-        given = OutputChanges.of(batches.spark, batches.folder, plain, outcome, batches.shards, batches.checkpoint)
+        given = self.within(OutputChanges.of(batches.folder, plain, outcome, batches.shards, batches.checkpoint))
         changes = self._with_place_for_unfit(given.with_attempt(rows))
         give_to_sink(self._sinks[output.name], changes)
         self._sinks[output.name].commit(changes)
         self._divert_unfit(outcome, [changes])
-        self._give_diverted(batches.spark, outcome)
+        self._give_diverted(outcome)
         if changes.digest:
             self.given[output.name] = (version, changes.digest)
 
@@ -114,13 +113,13 @@ class Giving:
             writes.finish()
         return Attempt(tuple(files), (), rows)
 
-    def give(self, spark: SparkSession, outcome: Outcome) -> list[OutputChanges]:
+    def give(self, outcome: Outcome) -> list[OutputChanges]:
         """Gives the changes of a micro-batch to all sinks, and returns them."""
         version = outcome.version
         attempts, before = self._attempts_at(version), self._attempts_at(version - 1)
         every, new = [], set()
         for output in self._batches.outputs:
-            changes = self._changes(spark, output, outcome, before)
+            changes = self._changes(output, outcome, before)
             if output.how == PARTS and not self._sinks[output.name].replaces:
                 changes, is_new = self._expect_others(changes, attempts)
                 new |= {output.name} if is_new else set()
@@ -137,12 +136,12 @@ class Giving:
         self._divert_unfit(outcome, every)
         changed = {output.name for output in self._batches.outputs if output.how != VIEW and outcome.rows[output.name]}
         self.given |= {each.output: (version, each.digest) for each in every if each.output in changed or each.digest}
-        return every + self._give_diverted(spark, outcome)
+        return every + self._give_diverted(outcome)
 
-    def _changes(self, spark: SparkSession, output: Output, outcome: Outcome, before: Attempts) -> OutputChanges:
+    def _changes(self, output: Output, outcome: Outcome, before: Attempts) -> OutputChanges:
         """The changes of an output, with what the version before has left for this one."""
         batches = self._batches
-        changes = OutputChanges.of(spark, batches.folder, output, outcome, batches.shards, batches.checkpoint)
+        changes = self.within(OutputChanges.of(batches.folder, output, outcome, batches.shards, batches.checkpoint))
         if output.name in before.carried:
             changes = changes.with_attempt(changes.attempt.plus(before.carried[output.name]))
         return self._with_place_for_unfit(changes)
@@ -187,11 +186,13 @@ class Giving:
                 file = write_diverted(changes.folder, changes.output, changes.unfit)
                 outcome.diverted_files.setdefault(changes.output, []).append((file, len(changes.unfit)))
 
-    def _give_diverted(self, spark: SparkSession, outcome: Outcome) -> list[OutputChanges]:
+    def _give_diverted(self, outcome: Outcome) -> list[OutputChanges]:
         """Gives diverted rows to their sinks, and returns them. Without a sink they stay in the checkpoint."""
         batches, every = self._batches, []
         for name in outcome.diverted_files:
-            given = OutputChanges.of_diverted(spark, batches.folder, name, outcome, batches.shards, batches.checkpoint)
+            given = self.within(
+                OutputChanges.of_diverted(batches.folder, name, outcome, batches.shards, batches.checkpoint)
+            )
             sink = self._sinks.get(given.output, ViewSink())
             record_diverted(batches.folder, name, outcome.version, list(given.files))
             give_to_sink(sink, given)

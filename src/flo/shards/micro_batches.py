@@ -1,0 +1,190 @@
+"""Micro-batches without the engine that runs them: which state each starts from, what its tasks report, its commit.
+
+    inputs ──> blobs for shards ──> stage 1 ──> blobs ──> stage 2 ──> reports ──> Outcome ──> commit
+
+An engine moves the blobs and runs the tasks: `flo.local` in processes, `flo.spark` in jobs.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from flo.core.collection import Value
+from flo.shards.checkpoint.commits import commit_version, committed_versions, read_state_versions
+from flo.shards.checkpoint.moments import forget_moment, record_moment
+from flo.shards.checkpoint.retention import Retention
+from flo.shards.plan.stages import POSITION, Delivery, Plan, Stage
+from flo.shards.tasks.blobs import Blob
+from flo.shards.tasks.context import MicroBatch
+from flo.shards.tasks.input_task import run_entry
+from flo.shards.tasks.output_files import Output
+from flo.shards.tasks.sending import Sender
+from flo.shards.tasks.shard_record import ShardRecord
+from flo.shards.tasks.state import READABLE, Shard, StateVersions
+from flo.tables.values import Rows, is_ordered
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of one micro-batch."""
+
+    version: int
+    rows: dict[str, int]
+    """Rows of changes, by output."""
+    ended: dict[str, bool]
+    """Whether each output has ended."""
+    written: int
+    """Bytes of state."""
+    taken: dict[str, int]
+    """Rows read, by input, before any filter."""
+    seconds: float
+    diverted_files: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    """The files of diverted rows, by input, with the number of rows in each."""
+    changed_files: dict[str, list[str]] = field(default_factory=dict)
+    """By output, the files of its changes."""
+    stage_rows: dict[int, int] = field(default_factory=dict)
+    """Rows received, by stage."""
+    stage_seconds: dict[int, float] = field(default_factory=dict)
+    """Seconds of the slowest task, by stage."""
+
+    @property
+    def diverted(self) -> dict[str, int]:
+        """Rows diverted, by input."""
+        return {name: sum(count for _, count in files) for name, files in self.diverted_files.items()}
+
+
+class MicroBatches:
+    """The micro-batches of a program, one version after the other."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        outputs: list[Output],
+        folder: str,
+        shards: int,
+        tasks: int,
+        checkpoint: str = "",
+        retention: Retention | None = None,
+    ) -> None:
+        self.plan = plan
+        self.outputs = outputs
+        self.folder = folder
+        self.shards = shards
+        self.tasks = min(shards, tasks)
+        self.checkpoint = checkpoint
+        """The id of the checkpoint; empty for a batch job, which keeps none."""
+        self.retention = retention or Retention()
+        self._oldest = min(committed_versions(folder), default=0)
+        """The oldest version that readers may read."""
+        self.run = uuid.uuid4().hex
+        """Identifies this start of the query."""
+        self.now: int | None = None
+        """The number of the input that gets the time of the outside world, if there is one."""
+        self._last: tuple[int, dict[int, StateVersions]] = (-1, {})
+        """The version that was run last, committed or not, and its state versions."""
+
+    def deliveries(self, streams: Iterable[int]) -> tuple[Delivery, ...]:
+        return tuple(each for stream in streams for each in self.plan.deliveries_of(stream))
+
+    def deliveries_from(self, stage: Stage) -> tuple[Delivery, ...]:
+        return self.deliveries((*stage.outputs, *(made for _, made in stage.natives)))
+
+    def literal_blobs(self) -> list[Blob]:
+        """The literals of the program, which enter in the first micro-batch."""
+        blobs: list[Blob] = []
+        for number, source in self.plan.literals.items():
+            entry = self.plan.entries[number]
+            assert source.value is not None
+            sender = Sender(self.deliveries(entry.outputs), self.shards, number)
+            sender.add(run_entry(sender, entry, _with_positions(source.value)))
+            blobs += sender.blobs()
+        return blobs
+
+    def now_blobs(self, version: int) -> list[Blob]:
+        """The time of a micro-batch, which is recorded before the micro-batch runs."""
+        if self.now is None:
+            return []
+        entry = self.plan.entries[self.now]
+        sender = Sender(self.deliveries(entry.outputs), self.shards, self.now)
+        moment = record_moment(self.folder, version)
+        sender.add(run_entry(sender, entry, entry.type.collection.value(moment)))
+        return list(sender.blobs())
+
+    def micro_batch(self, version: int, ended: set[int]) -> MicroBatch:
+        """The description of a micro-batch for its tasks. `ended` are the inputs that have ended."""
+        ended = ended | set(self.plan.literals)
+        done = frozenset(stream for stream, inputs in self.plan.sources.items() if inputs <= ended)
+        versions = self.state_versions(version - 1)
+        return MicroBatch(
+            version, self.run, self.folder, self.shards, self.tasks, done, versions, self._oldest_for(version)
+        )
+
+    def state_versions(self, version: int) -> dict[int, StateVersions]:
+        """The state versions of a version, by level: from memory, or from its commit."""
+        last, versions = self._last
+        if version < 0:
+            return {}
+        return versions if last == version else read_state_versions(self.folder, version, self.shards)
+
+    def _oldest_for(self, version: int) -> int:
+        """The oldest version that readers may read during a micro-batch; the same if it runs again after its commit."""
+        return max(0, min(self._oldest, version - READABLE))
+
+    def summarize(self, version: int, reports: list[Any], seconds: float) -> Outcome:
+        """The outcome of a micro-batch, from the reports of its tasks. Remembers the new state versions."""
+        rows, taken = {output.name: 0 for output in self.outputs}, Counter[str]()
+        ended: dict[str, bool] = {}
+        diverted: dict[str, list[tuple[str, int]]] = {}
+        changed: dict[str, list[str]] = {}
+        stage_rows, stage_seconds = Counter[int](), dict[int, float]()
+        versions = dict(self.state_versions(version - 1))
+        for each in reports:
+            if "stage" in each:
+                before = versions.get(each["stage"], StateVersions())
+                versions[each["stage"]] = before.with_changes(version, each["shards"], each["deliveries"])
+                stage_rows[each["stage"]] += each["taken_rows"]
+                stage_seconds[each["stage"]] = max(stage_seconds.get(each["stage"], 0.0), each["seconds"])
+            for name, files in each.get("diverted", {}).items():
+                diverted.setdefault(name, []).extend(files)
+            taken.update(each.get("taken", {}))
+            for name, count in each.get("rows", {}).items():
+                rows[name] += count
+            for name, paths in each.get("files", {}).items():
+                changed.setdefault(name, []).extend(paths)
+            ended.update(each.get("ended", {}))
+        self._last = (version, versions)
+        written = sum(each.get("written", 0) for each in reports)
+        changed = {name: sorted(paths) for name, paths in changed.items()}
+        stages = dict(stage_rows), stage_seconds
+        return Outcome(version, rows, ended, written, dict(taken), seconds, diverted, changed, *stages)
+
+    def commit_micro_batch(
+        self, outcome: Outcome, epoch: int = 0, given: Mapping[str, tuple[int, str]] | None = None
+    ) -> None:
+        """Commits a micro-batch: from now on readers see its version."""
+        versions = self.state_versions(outcome.version)
+        commit_version(self.folder, outcome.version, self.shards, versions, epoch, given)
+        if self.now is not None:
+            forget_moment(self.folder, outcome.version - 2)
+        self._oldest = self.retention.apply(self.folder, outcome.version) or self._oldest
+
+    def read_records(self, output: Output, version: int) -> Iterator[tuple[int, ShardRecord]]:
+        """The record of every shard of the stage that has this output."""
+        stage = next(stage for stage in self.plan.stages if output.stream in stage.outputs)
+        for number, changed in self.state_versions(version)[stage.level].states():
+            _, views, more = Shard(self.folder, self.shards, stage.level, number, stage.dag).read(changed)
+            yield number, ShardRecord.read(views, more)
+
+
+def _with_positions(value: Value) -> Value:
+    """Adds positions to ordered rows, as those of a DataFrame have."""
+    if not isinstance(value, Rows) or not is_ordered(value.of):
+        return value
+    return replace(value, table=value.table.append_column(POSITION, pa.array(np.arange(value.table.num_rows))))
