@@ -329,20 +329,16 @@ class Expression:
         if self._getter is not None or (len(arguments[0]) < FEW and self._direct is not None):
             return
         memory = _Memory()
-        waiting = [(0, len(arguments[0]))]
-        while waiting:
-            start, stop = waiting.pop()
+
+        def evaluate(start: int, stop: int) -> None:
             some = [each[start:stop] for each in arguments]
-            try:
-                results = self._of_elements(*some)
-            except Exception:
-                if stop - start > 1:
-                    half = (start + stop) // 2
-                    waiting += [(start, half), (half, stop)]
-                continue
+            results = self._of_elements(*some)
             keys = map(id, some[0]) if self.takes == 1 else zip(*(map(id, each) for each in some), strict=True)
             memory.elements.append(some)
             memory.results.update(zip(keys, results, strict=True))
+
+        for _ in shapes.find_faults(evaluate, len(arguments[0]), Exception):
+            pass
         self._memory = memory
 
     def _of_elements(self, *elements: list[Any]) -> list[Any]:

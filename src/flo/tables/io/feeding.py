@@ -12,7 +12,7 @@ such rows together, none of them is at fault by itself, and the error is raised.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +45,7 @@ from flo.tables.keyed import KeyedColumns
 from flo.tables.values import Columns, Rows, layout_of, to_rows
 from flo.values.changes import shape_of
 from flo.values.element_value import ElementCollection
+from flo.values.operators.shapes import find_faults
 
 RowAt = Callable[[int], Diverted]
 """The origin of a row, by its index in a value."""
@@ -296,55 +297,47 @@ class Feeder:
         if self._together is not None:
             self._together.append((name, value, row))
             return
-        error = self._try(name, value)
-        if error is None:
-            self.diverted.count(name, size)
-        elif self.on_error == "divert" and self._of(name).unordered:
-            self._feed_others(name, value, row, error)
-        elif size == 1:
-            self._blame(name, row(0), error)
+        if self.on_error == "divert" and self._of(name).unordered:
+            at_fault: Iterable[tuple[int, FloError]] = self._feed_others(name, value)
         else:
-            half = size // 2
-            self._feed(name, _slice(value, 0, half), row)
-            self._feed(name, _slice(value, half, size), lambda index: row(half + index))
+            at_fault = find_faults(lambda start, stop: self._take(name, _slice(value, start, stop)), size, FloError)
+        for index, error in at_fault:
+            self._blame(name, row(index), error)
+            size -= 1
+        self.diverted.count(name, size)
 
-    def _try(self, name: str, value: Any) -> FloError | None:
-        """Pushes a value and runs. If that raises, rolls back and returns the error."""
+    def _take(self, name: str, value: Any) -> None:
+        """Pushes a value and runs; nothing has changed if that raises."""
+        with self.loop.atomic():
+            self._push(name, value)
+            self.loop.run()
+
+    def _feed_others(self, name: str, value: Any) -> list[tuple[int, FloError]]:
+        """Feeds the rows on which no function raises alone; returns the others, with the errors."""
+        now, before = self.loop.snapshot(), self._before
+        assert before is not None
+
+        def take_alone(start: int, stop: int) -> None:
+            self.loop.roll_back(before)
+            try:
+                self._take(name, _slice(value, start, stop))
+            finally:
+                self.loop.roll_back(now)
+
         try:
-            with self.loop.atomic():
-                self._push(name, value)
-                self.loop.run()
+            self._take(name, value)
+            return []
         except FloError as error:
-            return error
-        return None
-
-    def _feed_others(self, name: str, value: Any, row: RowAt, error: FloError) -> None:
-        """Diverts the rows on which a function raises alone, and feeds the others."""
-        at_fault = dict(self._find_at_fault(name, value))
-        others = _drop(value, at_fault)
-        together = self._try(name, others) if at_fault and others.size() else None
-        if not at_fault or together is not None:
-            raise _blame_several(together or error, name)
-        self.diverted.count(name, others.size())
-        for index, fault in at_fault.items():
-            self._blame(name, row(index), fault)
-
-    def _find_at_fault(self, name: str, value: Any) -> Iterator[tuple[int, FloError]]:
-        """The indices of rows on which a function raises alone, in the state before their input; with the errors."""
-        now, waiting = self.loop.snapshot(), [(0, value.size())]
-        while waiting:
-            start, stop = waiting.pop()
-            assert self._before is not None
-            self.loop.roll_back(self._before)
-            error = self._try(name, _slice(value, start, stop))
-            self.loop.roll_back(now)
-            if error is None:
-                continue
-            if stop - start == 1:
-                yield start, error
-            else:
-                half = (start + stop) // 2
-                waiting += [(half, stop), (start, half)]
+            at_fault = list(find_faults(take_alone, value.size(), FloError))
+            if not at_fault:
+                raise _blame_several(error, name) from error.__cause__
+        others = _drop(value, dict(at_fault))
+        try:
+            if others.size():
+                self._take(name, others)
+        except FloError as error:
+            raise _blame_several(error, name) from error.__cause__
+        return at_fault
 
     def _blame(self, name: str, row: Diverted, error: FloError) -> None:
         if self.on_error == "raise":

@@ -10,7 +10,6 @@ To add a clock, add a class beside `ClockOfAll`, `ClockPerKey` and `ClockOfParti
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Self, TypeAlias, final
@@ -22,12 +21,9 @@ import pyarrow as pa
 from flo.columns.expression import Expression
 from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.columns.layout import VALUE, Layout
-from flo.core.collection import Collection
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
-from flo.core.operator import Step
 from flo.core.term import Call, Lowerable, Lowering, Term, register
-from flo.tables.faults import consume_piecewise_by_key
 from flo.tables.functions import Collections, apply_function, beside, elements_of, row_by_row
 from flo.tables.groups import Groups
 from flo.tables.keyed import KEY
@@ -69,14 +65,6 @@ class ReadsPartitions(OnTables[Op]):
         """The first input: of a partitioned stream, that of a partition."""
         of = self.inputs[0]
         return (of.inner,) if isinstance(of, Partitioned) else self.inputs[:1]
-
-    def piecewise(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
-        if self.partitions is not None:
-            return consume_piecewise_by_key(self, values, onwards=onwards)
-        return super().piecewise(values, onwards=onwards)
-
-    def unit(self, of: Collection, part: pa.Table) -> str:
-        return super().unit(of.inner if isinstance(of, Partitioned) else of, part)
 
 
 def as_bag(rows: pa.Table) -> pa.Table:

@@ -23,7 +23,7 @@ from flo.columns.windowing import Times, time_kind
 from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.tables.functions import apply_function
-from flo.tables.operator import Cut, Grouping, Placement, ReadsClocks, kept, register_in, to_table_type, to_value_type
+from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in, to_table_type, to_value_type
 from flo.tables.operators.clocked_windows import clocked_steps
 from flo.tables.operators.group_by import GroupByTables, group_by
 from flo.tables.state.expiring import LAST, TIME, Expiring, is_before
@@ -38,7 +38,7 @@ from flo.values.operators.retain import to_number
 
 
 @dataclass(frozen=True)
-class Ending(ReadsClocks[FinalGroups]):
+class Ending(OnTables[FinalGroups]):
     """The groups whose end the clock has reached."""
 
     placement = Placement.BY_KEY
@@ -95,8 +95,8 @@ class Ending(ReadsClocks[FinalGroups]):
         waiting = self.waiting.added(waits, numbers[~is_behind]) if waits.num_rows else self.waiting
         return replace(after, waiting=waiting, behind=behind if behind.runs else Expiring(())), (None,)
 
-    def steps_by_clock(self, inputs: Values, *, onwards: bool) -> Iterator[Step]:
-        yield from clocked_steps(self, inputs, onwards=onwards)
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        return clocked_steps(self, inputs)
 
     def at(self, moment: Any) -> tuple[Operator, Deltas]:
         """The operator and the groups that are final when the clock is at this moment."""

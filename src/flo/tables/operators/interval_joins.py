@@ -21,8 +21,8 @@ from flo.tables.functions import apply_function, plain_columns, with_key
 from flo.tables.operator import (
     Cut,
     Grouping,
+    OnTables,
     Placement,
-    ReadsClocks,
     kept,
     register_in,
     to_output_type,
@@ -43,7 +43,7 @@ NO_ROWS = Timed(())
 
 @final
 @dataclass(frozen=True, eq=False)
-class IntervalTables(ReadsClocks[IntervalJoin]):
+class IntervalTables(OnTables[IntervalJoin]):
     """The rows of both sides that the clock of the other has not passed."""
 
     placement = Placement.BY_KEY
@@ -125,12 +125,12 @@ class IntervalTables(ReadsClocks[IntervalJoin]):
         )
         return after, (self.emitted(found),)
 
-    def steps_by_clock(self, inputs: Values, *, onwards: bool) -> Iterator[Step]:
+    def steps(self, inputs: Values) -> Iterator[Step]:
         rows: Any = inputs[:2]
         clocks: Any = inputs[2:]
         if any(each.has_content() for each in rows):
-            for step in self.consume_steps(rows, onwards=onwards):
-                yield replace(step, inputs=(*step.inputs, *clocks))
+            step = self.consume_step(rows)
+            yield replace(step, inputs=(*step.inputs, *clocks))
             return
         for side in range(2):
             passed = [*inputs]

@@ -5,7 +5,6 @@ Inside `nest`, every key of every inner stream is a stream of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, final
 
@@ -16,9 +15,8 @@ from flo.columns.expression import Expression
 from flo.columns.indices import Indices, Numbers, take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import Collection
-from flo.core.operator import Delta, Deltas, Operator, Step
+from flo.core.operator import Delta, Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.tables.faults import consume_piecewise_by_key
 from flo.tables.functions import apply_function, called, has_results
 from flo.tables.keyed import (
     KEY,
@@ -113,14 +111,8 @@ class OnKeyed(OnTables[Op]):
     keeps_positions = False
     cut = Cut.BY_STREAM
 
-    whole_keys = False
-    """Whether a row that a function raises on holds up all that has arrived for its key."""
-
-    def piecewise(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
-        return consume_piecewise_by_key(self, values, onwards=onwards)
-
-    def consumes_all(self) -> bool:
-        return True
+    shows_keys = False
+    """Whether an error of a function shows the key of the row, not the row."""
 
     def ended(self, index: int = 0) -> Any:
         of: Any = self.outputs[index]
@@ -128,10 +120,10 @@ class OnKeyed(OnTables[Op]):
         return super().ended(index) if form is None else form.bottom().fix()
 
     def unit(self, of: Any, part: pa.Table) -> str:
-        """The row as an error of a user's function shows it; or the key, if all of its rows are held up."""
-        if self.whole_keys:
+        """The row, or its key, as an error of a user's function shows it."""
+        if self.shows_keys:
             return f"under the key {key_layout(of).to_elements(keys_in(of, part))[0]!r}"
-        return super().unit(of.inner, part)
+        return super().unit(of, part)
 
 
 @form_of(KeyPartitions)
@@ -147,17 +139,9 @@ class KeyPartitionsTables(OnTables[KeyPartitions]):
 
     homes: Latest = kept(Latest(()), Cut.BY_KEY)
 
-    whole_keys = False
-
     @classmethod
     def fits(cls, like: KeyPartitions, inputs: StreamTypes) -> bool:
         return has_results(like.f)
-
-    def piecewise(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
-        return consume_piecewise_by_key(self, values, onwards=onwards)
-
-    def unit(self, of: Collection, part: pa.Table) -> str:
-        return super().unit(expect_keyed(of).inner, part)
 
     def _keys(self, table: pa.Table) -> pa.Table:
         """The keys of rows."""
@@ -198,7 +182,7 @@ class KeyPartitionsTables(OnTables[KeyPartitions]):
 @dataclass(frozen=True)
 class MapValuesTables(OnKeyed[MapValues]):
     name = "map_values_tables"
-    whole_keys = True
+    shows_keys = True
 
     @classmethod
     def fits(cls, like: MapValues, inputs: StreamTypes) -> bool:
@@ -217,7 +201,7 @@ class FilterKeysTables(OnKeyed[FilterKeys]):
     """Calls the condition once for every key of a delta."""
 
     name = "filter_keys_tables"
-    whole_keys = True
+    shows_keys = True
 
     @classmethod
     def fits(cls, like: FilterKeys, inputs: StreamTypes) -> bool:
@@ -270,7 +254,7 @@ class KeyedJoinTables(OnKeyed[KeyedJoin]):
     """The side that has ended before the other: nothing more of that one is kept."""
 
     name = "join_keyed_tables"
-    whole_keys = True
+    shows_keys = True
 
     @classmethod
     def fits(cls, like: KeyedJoin, inputs: StreamTypes) -> bool:

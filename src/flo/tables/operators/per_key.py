@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Indices, take_rows
+from flo.columns.indices import take_rows
 from flo.core.collection import Collection, End
 from flo.core.errors import Origin
 from flo.core.graph import Graph, Node, nodes, parallel, sequence
@@ -22,7 +22,7 @@ from flo.core.nest import Nest
 from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire, identity
-from flo.tables.faults import expect_row_fault
+from flo.tables.faults import cut, expect_row_fault, raise_on_values
 from flo.tables.groups import Groups
 from flo.tables.keyed import (
     ENDED,
@@ -49,8 +49,8 @@ from flo.tables.operators.keyed import OnKeyed, keyed_delta
 from flo.tables.operators.lattices import LVars
 from flo.tables.operators.weights import NOTHING, new_rows, select_rows, totals, weights_in, weights_of
 from flo.tables.state.run import Run, run_of
-from flo.tables.state.trace import Trace, group_equal_rows, with_weights
-from flo.tables.streams import NUMBER, KeyedStreamColumns, KeyedStreams, Streams, keyed_form, numbers
+from flo.tables.state.trace import Trace, with_weights
+from flo.tables.streams import KeyedStreamColumns, KeyedStreams, keyed_form
 from flo.tables.translate import CHOICES, FORMS, convert_streams, rebuild
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lvar import LVar
@@ -131,7 +131,7 @@ class KeysTables(OnKeyed[PerKey]):
 
     def _forward(self, values: tuple[KeyedRows, ...]) -> Iterator[Step]:
         if any(value.has_content() for value in values):
-            yield from self.consume_steps(values, onwards=False)
+            yield self.consume_step(values)
         else:
             ends = tuple(self.ended(index) for index in range(len(values)))
             yield Step(f"{self.rule}-terminated", tuple(value.passed() for value in values), self, ends)
@@ -223,44 +223,16 @@ class FormOfEveryKey(WithForm[Operator]):
         outputs = [self._delta(index, delta, said) for index, delta in enumerate(found)]
         return replace(after, form=form), tuple(outputs)
 
-    def consume_steps(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
-        if isinstance(values[0], KeyedStreams):
-            return self._consume_streams(values[0], onwards=onwards)
-        return super().consume_steps(values, onwards=onwards)
-
-    def _consume_streams(self, value: KeyedStreams, *, onwards: bool) -> Iterator[Step]:
-        """Consumes all streams. If the operator raises, it consumes those of each key before the first at fault, then
-        raises as on values."""
+    def consume_step(self, values: tuple[Any, ...]) -> Step:
+        (value, *_) = values
+        if not isinstance(value, KeyedStreams):
+            return super().consume_step(values)
         try:
-            operator, outputs = self.take_in(value)
+            return Step(self.rule, (value.drained(),), *self.take_in(value))
         except Exception as error:
             expect_row_fault(self, error)
-            faulty = self._at_fault(value)
-            good, held = _parts(value, faulty)
-            if good.has_content():
-                yield Step(self.rule, (held,), self, self.take_in(good)[1])
-                if not onwards:
-                    return
-            for _ in self.like.advance((_chosen(value, faulty[:1]).streams.value(),)):
-                pass
+            raise_on_values(self.like, value.streams, lambda start, stop: self.take_in(cut(value, start, stop)))
             raise
-        else:
-            yield Step(self.rule, (value.drained(),), operator, outputs)
-
-    def _at_fault(self, value: KeyedStreams) -> Indices:
-        """The streams that the operator raises on."""
-        found, waiting = [], [(0, value.streams.count)]
-        while waiting:
-            start, stop = waiting.pop()
-            try:
-                self.take_in(_chosen(value, np.arange(start, stop)))
-            except Exception:
-                middle = (start + stop) // 2
-                if stop - start > 1:
-                    waiting += [(middle, stop), (start, middle)]
-                else:
-                    found.append(start)
-        return np.array(found, np.int64)
 
     def side_ended(self, index: int) -> Self | None:
         form = self.form.side_ended(index)
@@ -330,34 +302,6 @@ def output_of(of: Any, delta: Any, said: pa.Table) -> Delta:
         nothing = replace(nothing, streams=replace(delta, owners=None), owners=owners)
     found = replace(nothing, keys=said)
     return found if found.has_content() else None
-
-
-def _parts(value: KeyedStreams, faulty: Indices) -> tuple[KeyedStreams, KeyedStreams]:
-    """Splits streams: those before the first at fault of the same key, with all new keys, and the rest."""
-    whose = pa.concat_tables([value.owners, value.keys.select(value.owners.column_names)])
-    order, firsts = group_equal_rows(whose)  # of a key, ends come behind streams
-    marked = np.zeros(len(order), np.int64)
-    marked[faulty] = 1
-    running = np.cumsum(marked[order])
-    before = np.repeat((running - marked[order])[firsts], np.diff(firsts, append=len(order)))
-    held = np.zeros(len(order), bool)
-    held[order] = running > before
-    streams, said = held[: value.streams.count], held[value.streams.count :] & value.keys[ENDED].to_numpy()
-    good, rest = (_chosen(value, np.flatnonzero(which)) for which in (~streams, streams))
-    return replace(good, keys=value.keys.filter(pa.array(~said))), replace(rest, keys=value.keys.filter(pa.array(said)))
-
-
-def _chosen(value: KeyedStreams, indices: Indices) -> KeyedStreams:
-    """Some of the inner streams, in their order."""
-    number = np.full(value.streams.count, -1)
-    number[indices] = np.arange(len(indices))
-    tables = []
-    for table in value.streams.tables:
-        renumbered = number[numbers(table)]
-        rows = np.flatnonzero(renumbered >= 0)
-        tables.append(take_rows(table, rows).set_column(0, NUMBER, pa.array(renumbered[rows])))
-    streams = Streams(value.streams.of, len(indices), tuple(tables))
-    return replace(value, streams=streams, owners=take_rows(value.owners, indices))
 
 
 def _lvars(of: Keyed[Any, Any], delta: LVars | None, said: pa.Table) -> KeyedValue:

@@ -147,7 +147,6 @@ class WindowTables(EmitsWindows):
     sessions: OpenSessions | None = None
     """Where windows are sessions: those that are open."""
 
-    whole_keys = False
     name = "window_tables"
 
     @classmethod

@@ -180,6 +180,28 @@ def annotate_error(error: Exception, given: str, item: Any = None) -> Exception:
     return error
 
 
+E = TypeVar("E", bound=Exception)
+
+
+def find_faults(attempt: Callable[[int, int], object], count: int, kind: type[E]) -> Iterator[tuple[int, E]]:
+    """Yield the rows among `count` that `attempt` raises such an error on, from first to last, each with its error.
+
+    `attempt(start, stop)` takes some rows at once. Where it raises, it gets them again in halves, down to one row, and
+    always in their order. If it keeps what it has taken, a row at fault is one that it raises on after those before it.
+    """
+    waiting = [(0, count)]
+    while waiting:
+        start, stop = waiting.pop()
+        try:
+            attempt(start, stop)
+        except kind as error:
+            if stop - start == 1:
+                yield start, error
+            elif stop > start:
+                half = (start + stop) // 2
+                waiting += [(half, stop), (start, half)]
+
+
 P = TypeVar("P")
 R = TypeVar("R")
 
