@@ -1,4 +1,4 @@
-"""Where something goes wrong on values, the same goes wrong on tables, and what came of the rest is the same."""
+"""Where something goes wrong on values, the same goes wrong on tables."""
 
 from __future__ import annotations
 
@@ -15,11 +15,16 @@ from tests.tables.harness import on_tables
 
 
 def fails_alike(operator: Operator, types: StreamTypes, chunks: list[tuple[Any, ...]]) -> str:
-    """Runs the chunks, and then the end, on both; gives what the error says, or nothing where none is raised."""
+    """Runs the chunks, and then the end, on both; gives what the error says, or nothing where none is raised.
+
+    What came of the other rows is compared only where nothing is raised: a push that raises is rolled back.
+    """
     node = Node(None, operator, Origin("pipeline.py", 1, verb="verb"))
-    expected = _run(*initial(node, types), types, chunks)
-    assert _run(*on_tables(node, types), types, chunks) == expected
-    return expected[0]
+    said, expected = _run(*initial(node, types), types, chunks)
+    found = _run(*on_tables(node, types), types, chunks)
+    assert found[0] == said
+    assert said or found[1] == expected
+    return said
 
 
 def _run(graph: Graph, outputs: StreamTypes, types: StreamTypes, chunks: list[tuple[Any, ...]]) -> tuple[str, Any]:

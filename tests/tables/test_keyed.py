@@ -148,24 +148,14 @@ def test_names_that_could_be_confused_stay_values():
 
 
 @pytest.mark.parametrize("kind", [Sequence, Bag])
-def test_a_fault_of_map_values_holds_up_its_key(kind):
+def test_a_fault_of_map_values_says_its_key(kind):
     def share(number: int) -> float:
         return 1 / number
 
     types = (StreamType(Keyed(str, kind(int)), bounded=False),)
-    outcomes = []
-    for graph, (output,) in (initial(op(MapValues(share)), types), on_tables(MapValues(share), types)):
+    said = []
+    for graph, _ in (initial(op(MapValues(share)), types), on_tables(MapValues(share), types)):
         value = types[0].collection.value({"a": [1, 0], "b": [2], "c": [4]})
-        _, deltas, fault = attempt(setinput(graph, (value,)))
-        found = output.collection.bottom()
-        for (delta,) in deltas:
-            found = found if delta is None else found.concat(delta)
-        outcomes.append(
-            (
-                {key: list(some) for key, some in output.collection.plain(found).items()},
-                str(fault).replace("map_values_tables", "map_values"),
-            )
-        )
-    assert outcomes[0] == outcomes[1]
-    assert outcomes[0][0] == {"b": [0.5], "c": [0.25]}
-    assert "under the key 'a'" in outcomes[0][1]
+        said.append(str(attempt(setinput(graph, (value,)))[2]).replace("map_values_tables", "map_values"))
+    assert said[0] == said[1]
+    assert "under the key 'a'" in said[0]

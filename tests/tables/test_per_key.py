@@ -324,25 +324,19 @@ def test_a_program_goes_on_from_a_checkpoint(tmp_path):
         assert again.result()[name] == loop.result()[name] != {}
 
 
-def test_a_fault_holds_up_its_own_key_only():
+def test_a_fault_says_the_same_as_on_values():
     def share(sale: Sale) -> float:
         return 1 / sale.item
 
     rows = [Sale("b", 1, 0.1), Sale("a", 2, 0.1), Sale("a", 0, 0.1), Sale("a", 1, 0.1), Sale("b", 2, 0.1)]
-    for kind, of_a in ((flo.Sequence, [0.5]), (flo.Bag, [0.5, 1.0])):
+    for kind in (flo.Sequence, flo.Bag):
         graph, types = program(lambda s: s.map(share), kind)
-        outputs, faults = [], []
-        for start, (output,) in (initial(graph, types), on_tables(graph, types)):
-            value = output.collection.bottom()
-            _, deltas, fault = attempt(setinput(start, (kind(Sale).value(rows),)))
-            for (delta,) in deltas:
-                value = value if delta is None else value.concat(delta)
-            outputs.append(output.collection.plain(value))
-            faults.append(str(fault))
-        assert "`map` raised ZeroDivisionError" in faults[0]
-        assert faults[0] == faults[1]
-        assert outputs[0] == outputs[1]
-        assert sorted(outputs[0]["a"]) == of_a
+        said = [
+            str(attempt(setinput(start, (kind(Sale).value(rows),)))[2])
+            for start, _ in (initial(graph, types), on_tables(graph, types))
+        ]
+        assert "`map` raised ZeroDivisionError" in said[0]
+        assert said[0] == said[1]
 
 
 MIXED = {

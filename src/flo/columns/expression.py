@@ -9,7 +9,7 @@ rows, columns of the second have the suffix `_right` if the first has a column o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -32,7 +32,6 @@ from flo.columns.evaluation import (
 )
 from flo.columns.layout import VALUE, Layout
 from flo.columns.node_functions import RENAMES, Value, broadcast
-from flo.columns.one_row import column_at, computed_by_python, reader
 from flo.columns.readable import readable
 from flo.columns.row_types import python_type, row_type
 from flo.core.errors import ElementError, EngineError, FloError, LawError, TypeMismatch, is_users
@@ -70,9 +69,6 @@ Column: TypeAlias = str | nw.Expr | ColumnFunction
 Columns: TypeAlias = Column | tuple[Column, ...] | Mapping[str, Column]
 """Anything that can be used as a function of rows."""
 RIGHT = "_right"
-MISSING: Any = object()
-FEW = 32
-"""The number of rows below which Python is faster than a table, where it computes the same."""
 REMEMBERED = 4096
 """The number of results of single calls that are cached: small steps and law checks repeat calls."""
 
@@ -88,8 +84,8 @@ def nullable_layout(layout: Layout) -> Layout:
 
     def split(rows: list[Any]) -> list[list[Any]]:
         there = layout.split([row for row in rows if row is not None]) if any(row is not None for row in rows) else ()
-        found = iter(list(zip(*there, strict=True)))
-        whole = [missing if row is None else next(found) for row in rows]
+        present = iter(list(zip(*there, strict=True)))
+        whole = [missing if row is None else next(present) for row in rows]
         return [list(column) for column in zip(*whole, strict=True)]
 
     return replace(layout, element=_or_none(layout.element), cells=cells, split=split)
@@ -97,14 +93,6 @@ def nullable_layout(layout: Layout) -> Layout:
 
 def _or_none(kind: Any) -> Any:
     return Optional[kind]  # noqa: UP045
-
-
-@dataclass(frozen=True)
-class _Memory:
-    """Results by the identity of elements. It holds the elements, so that their identities are not reused."""
-
-    results: dict[Any, Any] = field(default_factory=dict)
-    elements: list[Any] = field(default_factory=list)
 
 
 class Expression:
@@ -126,12 +114,13 @@ class Expression:
         if called is not None:
             self.__dict__["arguments"] = called
         self.text = expression_text(given)
-        shown = readable(given)
-        self.__name__ = shown if len(shown) <= 80 else f"{shown[:79]}…"
+        text = readable(given)
+        self.__name__ = text if len(text) <= 80 else f"{text[:79]}…"
         self.takes = len(inputs)
         self._expect_of_each_row()
         self.returns = self.kind  # read by `returned_type`
-        self._memory = _Memory()
+        self._results: dict[tuple[int, ...], tuple[tuple[Any, ...], Any]] = {}
+        """Elements and results, by the identities of the elements: as long as they are here, these are not reused."""
 
     @cached_property
     def columns(self) -> tuple[tuple[str, nw.Expr | ColumnFunction], ...]:
@@ -157,8 +146,8 @@ class Expression:
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         """Return these columns of the first row as columns of the result; None if one of them is not passed through."""
-        found = [self.copies(column) for column in columns]
-        return tuple(names[0] for names in found) if all(found) else None
+        copies = [self.copies(column) for column in columns]
+        return tuple(names[0] for names in copies) if all(copies) else None
 
     @cached_property
     def arguments(self) -> tuple[dict[str, str], ...]:
@@ -233,12 +222,12 @@ class Expression:
         calls: list[Call] = []
         rows = Rows.of(self._schema.empty_table(), calls)
         try:
-            found = self._evaluated(rows)
-            for value in found:
+            values = self._evaluated(rows)
+            for value in values:
                 rows.note("result", [value], {})
             fields = [
                 pa.field(name, _widened(value.data.type, given), value.nullable or pa.types.is_null(value.data.type))
-                for (name, given), value in zip(self._named.items(), found, strict=True)
+                for (name, given), value in zip(self._named.items(), values, strict=True)
             ]
             for field in fields:
                 python_type(field)
@@ -306,47 +295,30 @@ class Expression:
     def __call__(self, *elements: Any) -> Any:
         if self._getter is not None:
             return instant_element(self._getter(*elements))
-        key = id(elements[0]) if self.takes == 1 else tuple(map(id, elements))
-        memory = self._memory
-        result = memory.results.get(key, MISSING)
-        if result is MISSING and self._direct is not None:
-            result = self._direct(elements)
-            if result is not MISSING:
-                return result
-        if result is MISSING:
-            (result,) = self._of_elements(*([element] for element in elements))
-            if len(memory.results) >= REMEMBERED:
-                memory = self._memory = _Memory()
-            memory.elements.append(elements)
-            memory.results[key] = result
-        return result
+        key = tuple(map(id, elements))
+        if key not in self._results:
+            if len(self._results) >= REMEMBERED:
+                self._results = {}
+            self._evaluate(*([element] for element in elements))
+        return self._results[key][1]
 
     def prepare(self, *arguments: list[Any]) -> None:
         """Evaluate the expression for many rows at once. Until the next call of `prepare`, calls find these results.
 
         Rows on which it fails are left out: calling it on them raises.
         """
-        if self._getter is not None or (len(arguments[0]) < FEW and self._direct is not None):
+        if self._getter is not None:
             return
-        memory = _Memory()
-        waiting = [(0, len(arguments[0]))]
-        while waiting:
-            start, stop = waiting.pop()
-            some = [each[start:stop] for each in arguments]
-            try:
-                results = self._of_elements(*some)
-            except Exception:
-                if stop - start > 1:
-                    half = (start + stop) // 2
-                    waiting += [(start, half), (half, stop)]
-                continue
-            keys = map(id, some[0]) if self.takes == 1 else zip(*(map(id, each) for each in some), strict=True)
-            memory.elements.append(some)
-            memory.results.update(zip(keys, results, strict=True))
-        self._memory = memory
+        self._results = {}
 
-    def _of_elements(self, *elements: list[Any]) -> list[Any]:
-        """Return the results for some rows."""
+        def evaluate(start: int, stop: int) -> None:
+            self._evaluate(*(each[start:stop] for each in arguments))
+
+        for _ in shapes.find_faults(evaluate, len(arguments[0]), Exception):
+            pass
+
+    def _evaluate(self, *elements: list[Any]) -> None:
+        """Evaluate the expression for some rows, and keep the results."""
         columns = {}
         for called, layout, some, reads in zip(self.arguments, self.inputs, elements, self.reads, strict=True):
             needed = tuple(name for name in reads if called[name] in self._needs)
@@ -354,7 +326,9 @@ class Expression:
                 columns[called[name]] = array
         arrays = self._arrays(Rows(columns, len(elements[0]), self._schema))
         values = [cell.to_values(array) for array, cell in zip(arrays, self.layout.cells, strict=True)]
-        return list(map(instant_element, map(self.layout.make, *values)))
+        results = map(instant_element, map(self.layout.make, *values))
+        for row, result in zip(zip(*elements, strict=True), results, strict=True):
+            self._results[tuple(map(id, row))] = row, result
 
     @cached_property
     def _getter(self) -> Callable[..., Any] | None:
@@ -376,41 +350,10 @@ class Expression:
         make = self.layout.make
         return lambda *elements: make(*[get(elements[which]) for which, get in taken])
 
-    @cached_property
-    def _direct(self) -> Callable[[tuple[Any, ...]], Any] | None:
-        """Computes the result without a table, or MISSING; None if Python cannot."""
-        if any(map(_may_be_missing, self.inputs)):
-            return None
-        columns: dict[str, Any] = {}
-        readers: list[Any] = []
-        for which, (called, layout, reads) in enumerate(zip(self.arguments, self.inputs, self.reads, strict=True)):
-            for name, cell in zip(layout.names, layout.cells, strict=True):
-                if name in reads and called[name] in self._needs:
-                    columns[called[name]] = column_at(len(readers), cell)
-                    readers.append(reader(which, _getter_of(layout, name), cell))
-        parts = [] if None in readers else [computed_by_python(each, columns) for _, each in self.columns]
-        computed = [part.compute for part in parts if part is not None]
-        wanted = [cell.kind for cell in self.layout.cells]
-        if len(computed) < len(parts) or wanted != [part.kind for part in parts if part is not None]:
-            return None
-        make = self.layout.make
-
-        def compute(elements: tuple[Any, ...]) -> Any:
-            try:
-                values = [read(elements) for read in readers]
-                return instant_element(make(*[part(values) for part in computed]))
-            except Exception:  # Arrow gives the result, or the error
-                return MISSING
-
-        return compute
-
     def __getstate__(self) -> dict[str, Any]:
         """Exclude cached results. Include the row type, because a task would make another one."""
-        return {**self.__dict__, "_memory": _Memory(), "_getter": None, "_direct": None} | {"layout": self.layout}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        del self.__dict__["_getter"], self.__dict__["_direct"]  # computed again on demand
+        state = {name: each for name, each in self.__dict__.items() if name != "_getter"}  # computed again on demand
+        return {**state, "_results": {}, "layout": self.layout}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Expression):
@@ -430,7 +373,7 @@ class Expression:
 def names_of(inputs: tuple[Layout, ...]) -> tuple[dict[str, str], ...]:
     """Return, for each row, the names of its columns in an expression of all rows."""
     taken: set[str] = set()
-    found = []
+    every = []
     for layout in inputs:
         names: dict[str, str] = {}
         for name in layout.names:
@@ -438,9 +381,9 @@ def names_of(inputs: tuple[Layout, ...]) -> tuple[dict[str, str], ...]:
             while called in taken or (called != name and called in layout.names):
                 called += RIGHT
             names[name] = called
-        found.append(names)
+        every.append(names)
         taken |= set(names.values())
-    return tuple(found)
+    return tuple(every)
 
 
 def _may_be_missing(layout: Layout) -> bool:

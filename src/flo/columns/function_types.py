@@ -1,7 +1,8 @@
 """The return type of a function without annotations, derived from its source and its argument types.
 
-Nothing is called and no values are used: every part of the expression gets a type, including both branches of every
-condition. If the type of a part is not certain, the type of the result is unclear.
+This is for lambdas, which cannot be annotated, and for functions that only return an expression; others say what they
+return. Nothing is called and no values are used: every part of the expression gets a type, including both branches of
+every condition. If the type of a part is not certain, the type of the result is unclear.
 """
 
 from __future__ import annotations
@@ -129,8 +130,8 @@ def result_type(function: Any, arguments: tuple[Any, ...], deep: int = 0) -> Any
         return _method(function.__objclass__, function.__name__)
     if isinstance(function, operator.itemgetter):
         indices = function.__reduce__()[1]
-        found = [item_type_at(arguments[0], index) for index in indices]
-        return found[0] if len(found) == 1 else tuple[tuple(found)]  # type: ignore[misc]
+        items = [item_type_at(arguments[0], index) for index in indices]
+        return items[0] if len(items) == 1 else tuple[tuple(items)]  # type: ignore[misc]
     if isinstance(function, FunctionType):
         return _Body(function, deep).result(arguments)
     raise Unclear(f"`{label(function)}` has no return annotation")
@@ -161,6 +162,19 @@ def _method(kind: Any, name: str) -> Any:
     return METHODS[kind, name]
 
 
+def returned_expression(source: ast.Lambda | ast.FunctionDef) -> ast.expr:
+    """Return the expression that a function returns; raises Unclear if it does anything else."""
+    match source:
+        case (
+            ast.Lambda(_, body)
+            | ast.FunctionDef(
+                body=[ast.Return(ast.expr() as body)] | [ast.Expr(ast.Constant()), ast.Return(ast.expr() as body)]
+            )
+        ):
+            return body
+    raise Unclear("it has statements")
+
+
 class _Body:
     """The body of one function, with the types of its variables."""
 
@@ -168,8 +182,6 @@ class _Body:
         source = source_of(function.__code__)
         if source is None:
             raise Unclear("its source is not available")
-        if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-            raise Unclear("it is a generator")
         if any(isinstance(node, ast.NamedExpr) for node in ast.walk(source)):
             raise Unclear("it uses `:=`")
         self.function = function
@@ -178,7 +190,6 @@ class _Body:
         self.names: dict[str, Any] = {}
         self.narrowed: dict[str, Any] = {}
         """Types of expressions that a condition narrows, by their text."""
-        self.returned: list[Any] = []
 
     def result(self, arguments: tuple[Any, ...]) -> Any:
         try:
@@ -189,54 +200,7 @@ class _Body:
             if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
                 raise Unclear(f"its parameter `{name}` is variadic or keyword-only")
             self.names[name] = bound.arguments.get(name, Known(parameter.default))
-        if isinstance(self.source, ast.Lambda):
-            return self.kind(self.source.body)
-        if self.block(self.source.body):
-            self.returned.append(NoneType)
-        return union_of(*self.returned)
-
-    def block(self, statements: list[ast.stmt]) -> bool:
-        """Follow the statements; return whether the end of the block is reached."""
-        for statement in statements:
-            match statement:
-                case ast.Return(value):
-                    self.returned.append(NoneType if value is None else self.kind(value))
-                    return False
-                case ast.Raise():
-                    return False
-                case ast.Expr(ast.Constant()) | ast.Pass() | ast.Assert():
-                    pass
-                case ast.Assign([target], value):
-                    self.assign(target, self.kind(value))
-                case ast.AnnAssign(ast.Name() as target, _, ast.expr() as value):
-                    self.assign(target, self.kind(value))
-                case ast.AugAssign(ast.Name() as target, sign, value):
-                    self.assign(target, self.operated(sign, self.kind(ast.Name(target.id)), value))
-                case ast.If(test, body, orelse):
-                    if not self.branches(test, body, orelse):
-                        return False
-                case _:
-                    what = type(statement).__name__.lower()
-                    raise Unclear(f"line {statement.lineno} has a `{what}` statement, which is not supported")
-        return True
-
-    def branches(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> bool:
-        before, known, after = self.names, self.narrowed, []
-        for holds, part in ((True, body), (False, orelse)):
-            self.names, self.narrowed = dict(before), {**known, **self.facts(test, holds)}
-            if self.block(part):
-                after.append((self.names, self.narrowed))
-        if not after:
-            return False
-        names = set.intersection(*(set(each) for each, _ in after))
-        self.names = {name: self._same([each[name] for each, _ in after]) for name in names}
-        first, *others = (each for _, each in after)
-        self.narrowed = {text: kind for text, kind in first.items() if all(each.get(text) == kind for each in others)}
-        return True
-
-    def _same(self, kinds: list[Any]) -> Any:
-        first, *others = kinds
-        return first if all(each is first for each in others) else union_of(*map(self.as_kind, kinds))
+        return self.kind(returned_expression(self.source))
 
     def assign(self, target: ast.expr, kind: Any) -> None:
         match target:
@@ -275,8 +239,8 @@ class _Body:
         finally:
             self.narrowed = before
 
-    def as_kind(self, found: Any) -> Any:
-        return constant_type(found.thing) if isinstance(found, Known) else found
+    def as_kind(self, value: Any) -> Any:
+        return constant_type(value.thing) if isinstance(value, Known) else value
 
     def kind(self, node: ast.expr) -> Any:
         """Return the type of an expression."""
@@ -346,14 +310,14 @@ class _Body:
         if name in code.co_varnames:
             raise Unclear(f"`{name}` may be unassigned")
         builtins = function.__globals__.get("__builtins__", {})
-        found = function.__globals__ if name in function.__globals__ else getattr(builtins, "__dict__", builtins)
-        if name not in found:
+        scope = function.__globals__ if name in function.__globals__ else getattr(builtins, "__dict__", builtins)
+        if name not in scope:
             raise Unclear(f"there is no `{name}`")
         module = sys.modules.get(function.__module__)
-        if found is function.__globals__ and name in getattr(module, "__annotations__", {}):
+        if scope is function.__globals__ and name in getattr(module, "__annotations__", {}):
             with contextlib.suppress(Exception):  # unresolvable annotations
                 return typing.get_type_hints(module)[name]
-        return Known(found[name])
+        return Known(scope[name])
 
     def attribute(self, base: Any, name: str) -> Any:
         if isinstance(base, Known) and isinstance(base.thing, (ModuleType, type)):
@@ -368,9 +332,9 @@ class _Body:
             if all(each is None or isinstance(each, Known) for each in bounds):
                 return item_type_at(kind, slice(*(each and each.thing for each in bounds)))
             return union_of(*(indexed_type(each, is_slice=True) for each in members(kind) if each is not NoneType))
-        found = self.value(index)
-        if isinstance(found, Known):
-            return item_type_at(kind, found.thing)
+        place = self.value(index)
+        if isinstance(place, Known):
+            return item_type_at(kind, place.thing)
         return union_of(*(indexed_type(each, is_slice=False) for each in members(kind) if each is not NoneType))
 
     def operated(self, sign: ast.operator, left: Any, right: ast.expr) -> Any:
@@ -403,9 +367,9 @@ class _Body:
             self.assign(loop.target, items_of(self.kind(loop.iter)))
             for test in loop.ifs:
                 self.narrowed = {**self.narrowed, **self.facts(test, True)}
-        found = self.kind(element)
+        kind = self.kind(element)
         self.names, self.narrowed = before
-        return found
+        return kind
 
     def called(self, function: ast.expr, given: list[ast.expr], named: list[ast.keyword]) -> Any:
         if any(isinstance(each, ast.Starred) for each in given) or any(each.arg is None for each in named):
@@ -445,13 +409,13 @@ class _Body:
             return METHODS[plain_type(kind), name]
         if name == "_replace" and hasattr(kind, "_fields"):
             return kind
-        found = inspect.getattr_static(get_origin(kind) or kind, name, None)
-        if isinstance(found, FunctionType) and returned_type(found) is not Any:
-            return returned_type(found)
-        if isinstance(found, FunctionType) and not named:
-            return result_type(found, (kind, *(self.kind(each) for each in given)), self.deep + 1)
-        if isinstance(found, (staticmethod, classmethod)) and returned_type(found.__func__) is not Any:
-            return returned_type(found.__func__)
+        function = inspect.getattr_static(get_origin(kind) or kind, name, None)
+        if isinstance(function, FunctionType) and returned_type(function) is not Any:
+            return returned_type(function)
+        if isinstance(function, FunctionType) and not named:
+            return result_type(function, (kind, *(self.kind(each) for each in given)), self.deep + 1)
+        if isinstance(function, (staticmethod, classmethod)) and returned_type(function.__func__) is not Any:
+            return returned_type(function.__func__)
         return _method(kind, name)
 
 
@@ -469,9 +433,9 @@ def _field(kind: Any, name: str) -> Any:
         hints = typing.get_type_hints(plain)
         if name in hints and not getattr(plain, "__parameters__", ()):
             return hints[name]
-    found = inspect.getattr_static(plain, name, None)
-    function = getattr(found, "fget", None) or getattr(found, "func", None)
-    if isinstance(found, (property, functools.cached_property)) and function is not None:
+    attribute = inspect.getattr_static(plain, name, None)
+    function = getattr(attribute, "fget", None) or getattr(attribute, "func", None)
+    if isinstance(attribute, (property, functools.cached_property)) and function is not None:
         return result_type(function, (kind,), 1)
     raise Unclear(f"the type of `{name}` of {describe_type(kind)} is unknown")
 
@@ -487,7 +451,7 @@ def _may_be_false(kind: Any) -> bool:
 def _expect_truth(kind: Any, method: str) -> None:
     """Raise if a class defines a comparison that may not return a bool."""
     for each in members(kind):
-        found = inspect.getattr_static(get_origin(each) or each, method, None)
-        generated = isinstance(found, FunctionType) and found.__code__.co_filename.startswith("<")
-        if isinstance(found, FunctionType) and not generated and returned_type(found) is not bool:
+        function = inspect.getattr_static(get_origin(each) or each, method, None)
+        generated = isinstance(function, FunctionType) and function.__code__.co_filename.startswith("<")
+        if isinstance(function, FunctionType) and not generated and returned_type(function) is not bool:
             raise Unclear(f"`{method}` of {describe_type(each)} is not annotated to return bool")

@@ -110,8 +110,8 @@ def _tracing(operator: Any, inputs: StreamTypes) -> Any:
             names = {"on": elements[0], "other_on": elements[1]}
         case _:
             return operator
-    found = {name: trace_function(getattr(operator, name, None), element) for name, element in names.items()}
-    return replace(operator, **{name: each for name, each in found.items() if each is not None})
+    traced = {name: trace_function(getattr(operator, name, None), element) for name, element in names.items()}
+    return replace(operator, **{name: each for name, each in traced.items() if each is not None})
 
 
 def _with(operator: Any, origin: Origin | None, **types: Callable[[], Any]) -> tuple[Any, Fault | None]:
@@ -142,13 +142,13 @@ def _folded(initial: Any, f: Any, element: Any) -> Any:
     """Return the type of a fold's results: a fixed point, because results are passed in again."""
     state = constant_type(initial)
     for _ in range(4):
-        found = result_type(f, (state, element))
-        if union_of(state, found) == state:
+        result = result_type(f, (state, element))
+        if union_of(state, result) == state:
             break
-        state = union_of(state, found)
+        state = union_of(state, result)
     else:
         raise Unclear("its results have more and more types")
-    return found if accepts(found, constant_type(initial)) else state
+    return result if accepts(result, constant_type(initial)) else state
 
 
 def _sides(operator: Any, inputs: StreamTypes) -> tuple[Any, Any]:

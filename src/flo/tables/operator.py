@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import Enum
@@ -14,12 +13,13 @@ from flo.columns.indices import Numbers
 from flo.columns.layout import Layout
 from flo.core.collection import Collection, End, Form
 from flo.core.nested import Nested
-from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
+from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.tables.faults import consume_piecewise, expect_row_fault, show_row
+from flo.tables.faults import consume_rows, rows_in, show_row
 from flo.tables.functions import runs_on_columns
 from flo.tables.groups import ONE
 from flo.tables.keyed import KeyedColumns, has_key_columns
+from flo.tables.state.keys import keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.trace import net_changes
 from flo.tables.streams import StreamColumns, has_columns
@@ -212,9 +212,9 @@ class OnTables(Operator, Generic[Op]):
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         outputs = self.like.type(tuple(map(to_value_type, inputs)))
-        found = tuple(stream for stream in map(to_output_type, outputs) if stream is not None)
-        assert len(found) == len(outputs), f"`{self.like.name}` gives elements without columns"
-        return found
+        tables = tuple(stream for stream in map(to_output_type, outputs) if stream is not None)
+        assert len(tables) == len(outputs), f"`{self.like.name}` gives elements without columns"
+        return tables
 
     def typed(self, inputs: StreamTypes) -> Self:
         outputs = self.type(inputs)
@@ -273,8 +273,10 @@ class OnTables(Operator, Generic[Op]):
         return replace(self, **own)
 
     def key_numbers(self, index: int, table: pa.Table) -> Numbers:
-        """The numbers of the keys of rows on an input, where the placement is by key."""
-        raise NotImplementedError(self.name)
+        """The numbers of the keys of rows on an input, where the placement is by key: those of its key columns."""
+        columns = self.key_columns(index)
+        assert columns, f"`{self.name}` computes keys, and says how"
+        return keys_of([table[name] for name in columns]).numbers
 
     def key_columns(self, index: int) -> tuple[str, ...] | None:
         """The columns of an input that are the key, where it is made of nothing else."""
@@ -331,7 +333,7 @@ class OnTables(Operator, Generic[Op]):
     def steps(self, inputs: Values) -> Iterator[Step]:
         values: Any = inputs
         if any(value.has_content() for value in values):
-            yield from self.consume_steps(values, onwards=False)
+            yield self.consume_step(values)
         elif any(value.end is End.ARRIVED for value in values):
             yield from self.at_ends(values)
 
@@ -339,67 +341,26 @@ class OnTables(Operator, Generic[Op]):
         """The operator and its outputs after the content of these values."""
         return self.consume(*(value.table for value in values))
 
-    def consume_steps(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
-        """One step that consumes everything. If a function raises on a row, the steps that consume the other rows: each
-        from the current state, or with `onwards` one after the other."""
-        try:
-            operator, outputs = self.take_in(*values)
-        except Exception as error:
-            expect_row_fault(self, error)
-            yield from self.piecewise(values, onwards=onwards)
-        else:
-            yield Step(self.rule, tuple(value.drained() for value in values), operator, outputs)
-
-    def piecewise(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
-        """The steps that consume the rows on which no function raises."""
-        return consume_piecewise(self, values, onwards=onwards)
+    def consume_step(self, values: tuple[Any, ...]) -> Step:
+        """The step that consumes everything. If a function raises on a row, the error shows the row."""
+        operator, outputs = consume_rows(self, values)
+        return Step(self.rule, tuple(value.drained() for value in values), operator, outputs)
 
     def unit(self, of: Collection, part: pa.Table) -> str:
         """The row as an error of a user's function shows it."""
-        return show_row(of, part)
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        operator: Operator = self
-        values: Any = inputs
-        if self.consumes_all() and any(value.has_content() for value in values):
-            for step in self.consume_steps(values, onwards=True):
-                yield step
-                operator, values = step.operator, step.inputs
-        yield from run(operator, values)
-
-    def consumes_all(self) -> bool:
-        """Whether it can consume all that has arrived, in whatever order it arrived on its inputs."""
-        return type(self).steps is OnTables.steps
-
-
-class ReadsClocks(OnTables[Op]):
-    """An operator on tables whose last inputs are clocks, which it reads after its rows."""
-
-    @abstractmethod
-    def steps_by_clock(self, inputs: Values, *, onwards: bool) -> Iterator[Step]:
-        """The steps on these inputs: each from the current state, or with `onwards` one after the other."""
-
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        yield from self.steps_by_clock(inputs, onwards=False)
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        operator: Operator = self
-        for step in self.steps_by_clock(inputs, onwards=True):
-            yield step
-            operator, inputs = step.operator, step.inputs
-        yield from run(operator, inputs)
+        return show_row(rows_in(of), part)
 
 
 def operators_on_tables() -> dict[str, type[OnTables[Operator]]]:
     """Every class of operators on tables that has been imported, by its name."""
-    found: dict[str, type[OnTables[Operator]]] = {}
+    kinds: dict[str, type[OnTables[Operator]]] = {}
     waiting: list[type[OnTables[Operator]]] = [*OnTables.__subclasses__()]
     while waiting:
         kind = waiting.pop()
         waiting += kind.__subclasses__()
         if "name" in vars(kind):
-            found[kind.name] = kind
-    return found
+            kinds[kind.name] = kind
+    return kinds
 
 
 REQUIRED = ("placement", "grouping", "keeps_positions")

@@ -11,8 +11,7 @@ such rows together, none of them is at fault by itself, and the error is raised.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +44,7 @@ from flo.tables.keyed import KeyedColumns
 from flo.tables.values import Columns, Rows, layout_of, to_rows
 from flo.values.changes import shape_of
 from flo.values.element_value import ElementCollection
+from flo.values.operators.shapes import find_faults
 
 RowAt = Callable[[int], Diverted]
 """The origin of a row, by its index in a value."""
@@ -91,29 +91,29 @@ class Feeder:
         """The data in parts. Plain Python data is one part."""
         collection = self.loop.input_types[self.inputs[name]].collection
         with _errors_of(name):
-            found = self._source(collection, data)
-        return found or Source(iter([PlainData(data)]), len(data) if hasattr(data, "__len__") else None)
+            source = self._source(collection, data)
+        return source or Source(iter([PlainData(data)]), len(data) if hasattr(data, "__len__") else None)
 
     def _source(self, collection: Any, data: Any) -> Source | None:
         of = collection.base if isinstance(collection, Columns) else collection
         if not isinstance(of, ElementCollection):
             return None
         if not isinstance(collection, Columns):
-            found = open_data(data, of.element, (), reject_files(of))
-            return found and Source(map(to_plain, found.parts), found.rows)
+            source = open_data(data, of.element, (), reject_files(of))
+            return source and Source(map(to_plain, source.parts), source.rows)
         layout, schema = layout_of(of), given_schema(of.element)
 
         def read(path: Path, names: tuple[str, ...]) -> Source:
             return open_files(path, names, schema)
 
-        found = open_data(data, of.element, (*schema.names, WEIGHTS), read)
-        if found is not None and of.unordered and not layout.hashable:
+        source = open_data(data, of.element, (*schema.names, WEIGHTS), read)
+        if source is not None and of.unordered and not layout.hashable:
             raise ElementError(
                 f"the elements of {{input}} are not hashable, which elements of a {of.name} must be",
                 facts=(("{input}", str(of)),),
                 instead=(("tuple[int, ...] for list[int], a frozen dataclass", "are hashable"),),
             )
-        return found
+        return source
 
     def feed(self, name: str, data: Any) -> Iterator[int]:
         """Feeds the data part by part, and yields the number of rows of each."""
@@ -206,7 +206,7 @@ class Feeder:
             sent = to_rows(of, value) if isinstance(collection, Columns) else value
         except FloError as error:
             if isinstance(error, ElementError) and self.on_error == "divert" and error.position is not None:
-                return self._feed_one_by_one(name, of, items)
+                return self._feed_fitting(name, of, items)
             error.input_name = f"`{name}`"
             raise
         self._feed(name, sent, _row_of(of, value))
@@ -253,7 +253,7 @@ class Feeder:
         fields = None if shape_of(of.element) else fields_of(of.element)
         if not fields or is_typeddict(of.element) or not any(type(item) is dict for item in items):
             return items
-        made = []
+        rows = []
         for index, item in enumerate(items):
             if type(item) is dict and item.keys() >= fields.keys():
                 item = row_of(of.element, item)
@@ -261,27 +261,24 @@ class Feeder:
                 missing = next(field for field in fields if field not in item)
                 self._divert(name, Diverted(item, f"it has no `{missing}`", None, index + 1))
                 continue
-            made.append(item)
-        return made
+            rows.append(item)
+        return rows
 
-    def _feed_one_by_one(self, name: str, of: ElementCollection[Any], items: Any) -> int:
-        """Checks each element by itself, and diverts those that do not fit."""
-        collection = self.loop.input_types[self.inputs[name]].collection
-        good: Any = Counter() if isinstance(items, Mapping) else []
-        for index, item in enumerate(items):
-            one: Any = {item: items[item]} if isinstance(items, Mapping) else [item]
-            try:
-                value = of.value(one)
-                if isinstance(collection, Columns):
-                    to_rows(of, value)
-            except ElementError as error:
-                error.input_name = f"`{name}`"
-                reason = str(error).split("\n")[0]
-                self.diverted.add(name, Diverted(item, reason, None, index + 1))
-                continue
-            good.update(one) if isinstance(items, Mapping) else good.append(item)
-        value = of.value(dict(good) if isinstance(items, Mapping) else good)
-        self._feed(name, to_rows(of, value) if isinstance(collection, Columns) else value, _row_of(of, value))
+    def _feed_fitting(self, name: str, of: ElementCollection[Any], items: Any) -> int:
+        """Diverts the elements that do not fit, and feeds the others."""
+        is_columns = isinstance(self.loop.input_types[self.inputs[name]].collection, Columns)
+        listed = list(items)
+
+        def value_of(some: list[Any]) -> tuple[Any, Any]:
+            value = of.value({item: items[item] for item in some} if isinstance(items, Mapping) else some)
+            return value, to_rows(of, value) if is_columns else value
+
+        misfits = dict(find_faults(lambda start, stop: value_of(listed[start:stop]), len(listed), ElementError))
+        for index, error in misfits.items():
+            error.input_name = f"`{name}`"
+            self.diverted.add(name, Diverted(listed[index], str(error).split("\n")[0], None, index + 1))
+        value, sent = value_of([item for index, item in enumerate(listed) if index not in misfits])
+        self._feed(name, sent, _row_of(of, value))
         return len(items)
 
     def _push(self, name: str, value: Value) -> None:
@@ -296,55 +293,47 @@ class Feeder:
         if self._together is not None:
             self._together.append((name, value, row))
             return
-        error = self._try(name, value)
-        if error is None:
-            self.diverted.count(name, size)
-        elif self.on_error == "divert" and self._of(name).unordered:
-            self._feed_others(name, value, row, error)
-        elif size == 1:
-            self._blame(name, row(0), error)
+        if self.on_error == "divert" and self._of(name).unordered:
+            at_fault: Iterable[tuple[int, FloError]] = self._feed_others(name, value)
         else:
-            half = size // 2
-            self._feed(name, _slice(value, 0, half), row)
-            self._feed(name, _slice(value, half, size), lambda index: row(half + index))
+            at_fault = find_faults(lambda start, stop: self._take(name, _slice(value, start, stop)), size, FloError)
+        for index, error in at_fault:
+            self._blame(name, row(index), error)
+            size -= 1
+        self.diverted.count(name, size)
 
-    def _try(self, name: str, value: Any) -> FloError | None:
-        """Pushes a value and runs. If that raises, rolls back and returns the error."""
+    def _take(self, name: str, value: Any) -> None:
+        """Pushes a value and runs; nothing has changed if that raises."""
+        with self.loop.atomic():
+            self._push(name, value)
+            self.loop.run()
+
+    def _feed_others(self, name: str, value: Any) -> list[tuple[int, FloError]]:
+        """Feeds the rows on which no function raises alone; returns the others, with the errors."""
+        now, before = self.loop.snapshot(), self._before
+        assert before is not None
+
+        def take_alone(start: int, stop: int) -> None:
+            self.loop.roll_back(before)
+            try:
+                self._take(name, _slice(value, start, stop))
+            finally:
+                self.loop.roll_back(now)
+
         try:
-            with self.loop.atomic():
-                self._push(name, value)
-                self.loop.run()
+            self._take(name, value)
+            return []
         except FloError as error:
-            return error
-        return None
-
-    def _feed_others(self, name: str, value: Any, row: RowAt, error: FloError) -> None:
-        """Diverts the rows on which a function raises alone, and feeds the others."""
-        at_fault = dict(self._find_at_fault(name, value))
-        others = _drop(value, at_fault)
-        together = self._try(name, others) if at_fault and others.size() else None
-        if not at_fault or together is not None:
-            raise _blame_several(together or error, name)
-        self.diverted.count(name, others.size())
-        for index, fault in at_fault.items():
-            self._blame(name, row(index), fault)
-
-    def _find_at_fault(self, name: str, value: Any) -> Iterator[tuple[int, FloError]]:
-        """The indices of rows on which a function raises alone, in the state before their input; with the errors."""
-        now, waiting = self.loop.snapshot(), [(0, value.size())]
-        while waiting:
-            start, stop = waiting.pop()
-            assert self._before is not None
-            self.loop.roll_back(self._before)
-            error = self._try(name, _slice(value, start, stop))
-            self.loop.roll_back(now)
-            if error is None:
-                continue
-            if stop - start == 1:
-                yield start, error
-            else:
-                half = (start + stop) // 2
-                waiting += [(half, stop), (start, half)]
+            at_fault = list(find_faults(take_alone, value.size(), FloError))
+            if not at_fault:
+                raise _blame_several(error, name) from error.__cause__
+        others = _drop(value, dict(at_fault))
+        try:
+            if others.size():
+                self._take(name, others)
+        except FloError as error:
+            raise _blame_several(error, name) from error.__cause__
+        return at_fault
 
     def _blame(self, name: str, row: Diverted, error: FloError) -> None:
         if self.on_error == "raise":

@@ -44,7 +44,6 @@ class ClockTables(ReadsPartitions[ClockOf]):
     clock: Clock | None = None
     """None before the first row."""
 
-    whole_keys = False
     name = "clock_tables"
 
     @classmethod

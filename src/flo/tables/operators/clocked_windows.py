@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from flo.columns.indices import Indices, stable_order, take_rows
 from flo.core.collection import End
-from flo.core.operator import Deltas, Operator, Step, Values, run
+from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
 from flo.tables.groups import ONE, Groups
 from flo.tables.keyed import ENDED, KeyedColumns, expect_keyed
@@ -61,9 +61,9 @@ class ClockedWindows(EmitsWindows):
 
     @property
     def grid(self) -> Grid:
-        found = self.windower
-        assert isinstance(found, Grid)
-        return found
+        windower = self.windower
+        assert isinstance(windower, Grid)
+        return windower
 
     def _moment(self, mark: Any) -> Times:
         if self.grid.axis.kind is float:
@@ -141,10 +141,7 @@ class ClockedWindows(EmitsWindows):
         return (self._between(self._begin(), None) if self.like.flush else None), None
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        yield from clocked_steps(self, inputs, onwards=False)
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        yield from clocked_leaps(self, inputs)
+        return clocked_steps(self, inputs)
 
     def finished(self) -> tuple[Operator, Deltas]:
         deltas = self.last()
@@ -173,26 +170,18 @@ def _grouped(keys: pa.Table) -> tuple[Run, Indices]:
     return Run(names, Keys(numbers.at(places), numbers.exact), take_rows(keys, places)), owners
 
 
-def clocked_steps(operator: Any, inputs: Values, *, onwards: bool) -> Iterator[Step]:
+def clocked_steps(operator: Any, inputs: Values) -> Iterator[Step]:
     """The steps of an operator on rows and a clock: rows come first, then the clock, and then the ends."""
     rows: Any = inputs[0]
     clock: Any = inputs[1]
     if rows.has_content():
-        for step in operator.consume_steps((rows,), onwards=onwards):
-            yield replace(step, rule=f"{operator.rule}-row", inputs=(*step.inputs, clock))
+        step = operator.consume_step((rows,))
+        yield replace(step, rule=f"{operator.rule}-row", inputs=(*step.inputs, clock))
     elif not clock.is_bottom():
         after, outputs = operator.at(clock.value)
         yield Step(f"{operator.rule}-clock", (rows, clock.drained()), after, outputs, settled=True)
     elif rows.end is not End.OPEN and clock.end is not End.OPEN and End.ARRIVED in (rows.end, clock.end):
         yield Step(f"{operator.rule}-terminated", (rows.passed(), clock.passed()), *operator.finished())
-
-
-def clocked_leaps(operator: Operator, inputs: Values) -> Iterator[Step]:
-    """The same, as far as rows can be consumed one after the other, and then the rest."""
-    for step in clocked_steps(operator, inputs, onwards=True):
-        yield step
-        operator, inputs = step.operator, step.inputs
-    yield from run(operator, inputs)
 
 
 @final
@@ -223,10 +212,7 @@ class ClockedOfEveryKey(WithForm[TimeWindows]):
         return KeyedColumns(expect_keyed(self.inputs[0])).bottom().keys
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        yield from clocked_steps(self, inputs, onwards=False)
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        yield from clocked_leaps(self, inputs)
+        return clocked_steps(self, inputs)
 
     def finished(self) -> tuple[Operator, Deltas]:
         deltas = self._outputs(self.form.last())

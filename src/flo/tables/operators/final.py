@@ -17,17 +17,16 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.expression import Expression
-from flo.columns.indices import Numbers, one_chunk, take_rows
+from flo.columns.indices import one_chunk, take_rows
 from flo.columns.layout import VALUE
 from flo.columns.windowing import Times, time_kind
 from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.tables.functions import apply_function
-from flo.tables.operator import Cut, Grouping, Placement, ReadsClocks, kept, register_in, to_table_type, to_value_type
+from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in, to_table_type, to_value_type
 from flo.tables.operators.clocked_windows import clocked_steps
 from flo.tables.operators.group_by import GroupByTables, group_by
 from flo.tables.state.expiring import LAST, TIME, Expiring, is_before
-from flo.tables.state.keys import keys_of
 from flo.tables.state.run import run_of
 from flo.tables.state.totals import Totals, normalize, run_of_sums
 from flo.tables.state.trace import add_checked, consolidate_table, with_weights
@@ -38,7 +37,7 @@ from flo.values.operators.retain import to_number
 
 
 @dataclass(frozen=True)
-class Ending(ReadsClocks[FinalGroups]):
+class Ending(OnTables[FinalGroups]):
     """The groups whose end the clock has reached."""
 
     placement = Placement.BY_KEY
@@ -73,9 +72,6 @@ class Ending(ReadsClocks[FinalGroups]):
     def key_columns(self, place: int) -> tuple[str, ...] | None:
         return self.group if place == 0 else None
 
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
-        return keys_of([table[name] for name in self.group]).numbers
-
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return columns if set(columns) <= set(self.group) else None
 
@@ -95,16 +91,16 @@ class Ending(ReadsClocks[FinalGroups]):
         waiting = self.waiting.added(waits, numbers[~is_behind]) if waits.num_rows else self.waiting
         return replace(after, waiting=waiting, behind=behind if behind.runs else Expiring(())), (None,)
 
-    def steps_by_clock(self, inputs: Values, *, onwards: bool) -> Iterator[Step]:
-        yield from clocked_steps(self, inputs, onwards=onwards)
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        return clocked_steps(self, inputs)
 
     def at(self, moment: Any) -> tuple[Operator, Deltas]:
         """The operator and the groups that are final when the clock is at this moment."""
         mark = to_number(moment)
         if self.mark is not None and mark <= self.mark:
             return self, (None,)
-        after, found = self._released(self._beyond(mark))
-        return replace(after, mark=mark), (found,)
+        after, groups = self._released(self._beyond(mark))
+        return replace(after, mark=mark), (groups,)
 
     def finished(self) -> tuple[Operator, Deltas]:
         _, last = self._released(math.inf if self._has_floats else LAST + 1) if self.like.flush else (self, None)
@@ -142,8 +138,8 @@ class FinalTables(Ending):
         return self, consolidate_table(table)
 
     def grouped(self, waited: pa.Table) -> tuple[Self, pa.Table]:
-        (found,) = self.groups.consume(waited)[1]
-        return self, found.table if found is not None else waited.slice(0, 0)  # type: ignore[attr-defined]
+        (groups,) = self.groups.consume(waited)[1]
+        return self, groups.table if groups is not None else waited.slice(0, 0)  # type: ignore[attr-defined]
 
 
 @final
@@ -174,8 +170,8 @@ class FinalSums(Ending):
 
 def _aggregation(like: FinalGroups, of: StreamType) -> GroupByTables | None:
     """The aggregation of a z-set of rows on tables; None if it has no form."""
-    found, table = group_by(like.groups, (of,)), to_table_type(of)
-    return found.typed((table,)) if isinstance(found, GroupByTables) and table is not None else None
+    form, table = group_by(like.groups, (of,)), to_table_type(of)
+    return form.typed((table,)) if isinstance(form, GroupByTables) and table is not None else None
 
 
 @register_in(CHOICES, FinalGroups)

@@ -17,12 +17,12 @@ from flo.columns.windowing import Times, time_kind
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import apply_function, plain_columns, with_key
+from flo.tables.functions import apply_function, passed_by, plain_columns, with_key
 from flo.tables.operator import (
     Cut,
     Grouping,
+    OnTables,
     Placement,
-    ReadsClocks,
     kept,
     register_in,
     to_output_type,
@@ -43,7 +43,7 @@ NO_ROWS = Timed(())
 
 @final
 @dataclass(frozen=True, eq=False)
-class IntervalTables(ReadsClocks[IntervalJoin]):
+class IntervalTables(OnTables[IntervalJoin]):
     """The rows of both sides that the clock of the other has not passed."""
 
     placement = Placement.BY_KEY
@@ -81,8 +81,7 @@ class IntervalTables(ReadsClocks[IntervalJoin]):
         return None if place > 1 or self._coded else plain_columns(self.ons[place], self.inputs[place])
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        into = self.like.into
-        return into.passed(columns) if isinstance(into, Expression) else None
+        return passed_by(self.like.into, columns)
 
     def kept_rows(self, side: int) -> Timed:
         """The rows of a side, which knows which of them have met all of the other."""
@@ -117,20 +116,20 @@ class IntervalTables(ReadsClocks[IntervalJoin]):
                 ours, theirs = ours[close], theirs[close]
             meetings += [(each, other, ours, theirs)] if len(ours) else []
         inputs = self.inputs[:2]
-        found = paired(Joined(self.like, inputs, self.outputs[0]), meetings)  # type: ignore[arg-type]
+        pairs = paired(Joined(self.like, inputs, self.outputs[0]), meetings)  # type: ignore[arg-type]
         after = replace(
             self,
             left=self.left if self.right_over else lefts.extended(one),
             right=self.right if self.left_over else rights.extended(other),
         )
-        return after, (self.emitted(found),)
+        return after, (self.emitted(pairs),)
 
-    def steps_by_clock(self, inputs: Values, *, onwards: bool) -> Iterator[Step]:
+    def steps(self, inputs: Values) -> Iterator[Step]:
         rows: Any = inputs[:2]
         clocks: Any = inputs[2:]
         if any(each.has_content() for each in rows):
-            for step in self.consume_steps(rows, onwards=onwards):
-                yield replace(step, inputs=(*step.inputs, *clocks))
+            step = self.consume_step(rows)
+            yield replace(step, inputs=(*step.inputs, *clocks))
             return
         for side in range(2):
             passed = [*inputs]

@@ -5,7 +5,6 @@ Inside `nest`, every key of every inner stream is a stream of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, final
 
@@ -16,9 +15,8 @@ from flo.columns.expression import Expression
 from flo.columns.indices import Indices, Numbers, take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import Collection
-from flo.core.operator import Delta, Deltas, Operator, Step
+from flo.core.operator import Delta, Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.tables.faults import consume_piecewise_by_key
 from flo.tables.functions import apply_function, called, has_results
 from flo.tables.keyed import (
     KEY,
@@ -113,14 +111,8 @@ class OnKeyed(OnTables[Op]):
     keeps_positions = False
     cut = Cut.BY_STREAM
 
-    whole_keys = False
-    """Whether a row that a function raises on holds up all that has arrived for its key."""
-
-    def piecewise(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
-        return consume_piecewise_by_key(self, values, onwards=onwards)
-
-    def consumes_all(self) -> bool:
-        return True
+    shows_keys = False
+    """Whether an error of a function shows the key of the row, not the row."""
 
     def ended(self, index: int = 0) -> Any:
         of: Any = self.outputs[index]
@@ -128,10 +120,10 @@ class OnKeyed(OnTables[Op]):
         return super().ended(index) if form is None else form.bottom().fix()
 
     def unit(self, of: Any, part: pa.Table) -> str:
-        """The row as an error of a user's function shows it; or the key, if all of its rows are held up."""
-        if self.whole_keys:
+        """The row, or its key, as an error of a user's function shows it."""
+        if self.shows_keys:
             return f"under the key {key_layout(of).to_elements(keys_in(of, part))[0]!r}"
-        return super().unit(of.inner, part)
+        return super().unit(of, part)
 
 
 @form_of(KeyPartitions)
@@ -147,23 +139,15 @@ class KeyPartitionsTables(OnTables[KeyPartitions]):
 
     homes: Latest = kept(Latest(()), Cut.BY_KEY)
 
-    whole_keys = False
-
     @classmethod
     def fits(cls, like: KeyPartitions, inputs: StreamTypes) -> bool:
         return has_results(like.f)
 
-    def piecewise(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
-        return consume_piecewise_by_key(self, values, onwards=onwards)
-
-    def unit(self, of: Collection, part: pa.Table) -> str:
-        return super().unit(expect_keyed(of).inner, part)
-
     def _keys(self, table: pa.Table) -> pa.Table:
         """The keys of rows."""
         rows = (expect_keyed(self.inputs[0]).inner,)
-        found = key_layout(self.outputs[0]).fitted(apply_function(self.like.f, rows, table))
-        return pa.Table.from_arrays(found.columns, schema=key_schema(self.outputs[0]))
+        keys = key_layout(self.outputs[0]).fitted(apply_function(self.like.f, rows, table))
+        return pa.Table.from_arrays(keys.columns, schema=key_schema(self.outputs[0]))
 
     def key_numbers(self, index: int, table: pa.Table) -> Numbers:
         return keys_of(self._keys(table).columns).numbers
@@ -184,13 +168,13 @@ class KeyPartitionsTables(OnTables[KeyPartitions]):
         rows = pa.Table.from_arrays(columns, schema=KeyedColumns(of).schema)
         return replace(self, homes=state.extended(new)), (replace(KeyedColumns(of).bottom(), table=rows),)
 
-    def _expect(self, keys: pa.Table, indices: Indices, found: Any, expected: Any) -> None:
+    def _expect(self, keys: pa.Table, indices: Indices, partitions: Any, expected: Any) -> None:
         """Raises if a key was found in another partition than before."""
-        wrong = np.flatnonzero(found != expected)
+        wrong = np.flatnonzero(partitions != expected)
         if len(wrong):
             of = expect_keyed(self.outputs[0])
             (key,) = key_layout(of).to_elements(keys_in(of, take_rows(keys, indices[wrong[:1]])))
-            raise two_homes(key, int(expected[wrong[0]]), int(found[wrong[0]]))
+            raise two_homes(key, int(expected[wrong[0]]), int(partitions[wrong[0]]))
 
 
 @form_of(MapValues)
@@ -198,7 +182,7 @@ class KeyPartitionsTables(OnTables[KeyPartitions]):
 @dataclass(frozen=True)
 class MapValuesTables(OnKeyed[MapValues]):
     name = "map_values_tables"
-    whole_keys = True
+    shows_keys = True
 
     @classmethod
     def fits(cls, like: MapValues, inputs: StreamTypes) -> bool:
@@ -206,8 +190,8 @@ class MapValuesTables(OnKeyed[MapValues]):
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         (value,), of = values, self.outputs[0]
-        found = layout_of(of.inner).fitted(apply_function(self.like.f, (value.inner,), value.table))  # type: ignore[attr-defined]
-        return self, (keyed_delta(of, like_rows(found, value.table, key_names(value.of)), value.keys),)  # type: ignore[arg-type]
+        results = layout_of(of.inner).fitted(apply_function(self.like.f, (value.inner,), value.table))  # type: ignore[attr-defined]
+        return self, (keyed_delta(of, like_rows(results, value.table, key_names(value.of)), value.keys),)  # type: ignore[arg-type]
 
 
 @form_of(FilterKeys)
@@ -217,7 +201,7 @@ class FilterKeysTables(OnKeyed[FilterKeys]):
     """Calls the condition once for every key of a delta."""
 
     name = "filter_keys_tables"
-    whole_keys = True
+    shows_keys = True
 
     @classmethod
     def fits(cls, like: FilterKeys, inputs: StreamTypes) -> bool:
@@ -253,9 +237,9 @@ class EntriesTables(OnKeyed[Entries]):
         (value,) = values
         table = value.table
         pair = [key_layout(value.of).as_array(keys_in(value.of, table)), layout_of(value.inner).as_array(table)]
-        found = pa.Table.from_arrays(pair, schema=layout_of(self.outputs[0]).schema)
+        entries = pa.Table.from_arrays(pair, schema=layout_of(self.outputs[0]).schema)
         weights = np.ones(table.num_rows, np.int64) if is_ordered(value.inner) else table[WEIGHT].to_numpy()
-        return self, (self.emitted(with_weights(found, weights)),)
+        return self, (self.emitted(with_weights(entries, weights)),)
 
 
 @form_of(KeyedJoin)
@@ -270,7 +254,7 @@ class KeyedJoinTables(OnKeyed[KeyedJoin]):
     """The side that has ended before the other: nothing more of that one is kept."""
 
     name = "join_keyed_tables"
-    whole_keys = True
+    shows_keys = True
 
     @classmethod
     def fits(cls, like: KeyedJoin, inputs: StreamTypes) -> bool:
@@ -283,12 +267,12 @@ class KeyedJoinTables(OnKeyed[KeyedJoin]):
         one, other = (consolidate_runs(_by_key(value)) for value in values)
         joined = Joined(self.like, tuple(value.inner for value in values), of.inner)
         meetings = list(find_meetings(one, other, self.left, self.right))
-        found = paired(joined, meetings, key_names(of))
-        if found is not None and isinstance(of.inner, ZSet):
-            found = net_changes(found)
+        pairs = paired(joined, meetings, key_names(of))
+        if pairs is not None and isinstance(of.inner, ZSet):
+            pairs = net_changes(pairs)
         left = self.left if self.ended_side == 1 else self.left.extended(one)
         right = self.right if self.ended_side == 0 else self.right.extended(other)
-        return replace(self, left=left, right=right), (keyed_delta(of, found),)
+        return replace(self, left=left, right=right), (keyed_delta(of, pairs),)
 
     def side_ended(self, index: int) -> Self:
         return drop_side(self, index)
@@ -329,8 +313,8 @@ def per_key(operator: PerKey, given: Wholes, outputs: Outputs) -> Wholes:
     ids = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
     inner = Whole(of.inner, len(firsts), add_stream_numbers(rows, ids))
     keys = take_rows(whole.table.select(prefix), order[firsts])
-    found = run_whole(operator.graph, (inner,))  # type: ignore[arg-type]
-    return tuple(_back(each, keys, whole.count, of) for each, of in zip(found, outputs, strict=True))
+    results = run_whole(operator.graph, (inner,))  # type: ignore[arg-type]
+    return tuple(_back(each, keys, whole.count, of) for each, of in zip(results, outputs, strict=True))
 
 
 def _back(result: Whole, keys: pa.Table, count: int, of: Collection) -> Whole:

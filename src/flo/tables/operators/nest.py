@@ -25,7 +25,7 @@ from flo.core.operator import Delta, Measure, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Source
 from flo.core.typing import derive
-from flo.tables.faults import expect_row_fault
+from flo.tables.faults import cut, expect_row_fault, raise_on_values
 from flo.tables.functions import beside, runs_on_columns
 from flo.tables.operator import (
     Grouping,
@@ -245,31 +245,12 @@ class NestTables(OnStreams[Nest]):
         return not all(runs_on_columns(f) for operator in operators_in(self.like.graph) for f in functions_in(operator))
 
     def consume_streams(self, value: Streams) -> Step:
-        """Consumes all streams, or those before the first one at fault. On that one the operator on values raises."""
         try:
             return super().consume_streams(value)
         except Exception as error:
             expect_row_fault(self, error)
-            count = self._without_fault(value)
-            rest, sent = value.send(count)
-            if not count:
-                for _ in self.like.advance((value.send(1)[1].value(),)):
-                    pass
-                raise
-            return Step(self.rule, (rest,), self, (self.all_of(sent),))
-
-    def _without_fault(self, value: Streams) -> int:
-        """The number of streams before the first one that the body raises on. There is one."""
-        good, bad = 0, value.count
-        while bad - good > 1:
-            middle = (good + bad) // 2
-            try:
-                self.all_of(value.send(middle)[1])
-            except Exception:
-                bad = middle
-            else:
-                good = middle
-        return good
+            raise_on_values(self.like, value, lambda start, stop: self.all_of(cut(value, start, stop)))
+            raise
 
     def all_of(self, value: Streams) -> Delta:
         like = self.like

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 import pyarrow as pa
@@ -43,20 +43,34 @@ from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, is_ordered, layout_of, of_elements
 from flo.values.canonical import canonical_element
 from flo.values.operators.bags import Sort
+from flo.values.operators.over import Over
+from flo.values.operators.session_columns import SessionColumns
 from flo.values.operators.zset_ranking import Order as ValueOrder
 from flo.values.operators.zset_ranking import Ranking, TopK
 from flo.values.weighted import Set
+
+G = TypeVar("G", bound=TopK | Over | SessionColumns, covariant=True)
+
+
+class InGroups(OnTables[G]):
+    """Keeps the rows of each group in order."""
+
+    placement = Placement.BY_KEY
+    grouping = Grouping.ANY
+    keeps_positions = False
+
+    def key_numbers(self, index: int, table: pa.Table) -> Numbers:
+        return group_numbers(self.like.by, self.inputs[0], table)
+
+    def key_columns(self, index: int) -> tuple[str, ...] | None:
+        return () if self.like.by is None else own_columns(self.like.by)
 
 
 @form_of(TopK)
 @final
 @dataclass(frozen=True)
-class TopKTables(OnTables[TopK]):
+class TopKTables(InGroups[TopK]):
     """The first k rows of each group. It keeps rows by group and in order, and emits how the heads of groups change."""
-
-    placement = Placement.BY_KEY
-    grouping = Grouping.ANY
-    keeps_positions = False
 
     rows: Ranked = kept(Ranked(()), Cut.BY_KEY)
     heads: Trace = kept(Trace(()), Cut.BY_KEY)
@@ -71,12 +85,6 @@ class TopKTables(OnTables[TopK]):
             return False
         layout = layout_of(of)
         return set(layout.names) <= set(ordering_columns(of, like.key)) or shown_alike(layout)
-
-    def key_numbers(self, index: int, table: pa.Table) -> Numbers:
-        return group_numbers(self.like.by, self.inputs[0], table)
-
-    def key_columns(self, index: int) -> tuple[str, ...] | None:
-        return () if self.like.by is None else own_columns(self.like.by)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return columns
@@ -99,9 +107,9 @@ class TopKTables(OnTables[TopK]):
         ]
         changed = run_of(consolidate_table(pa.concat_tables(parts or [delta.table.slice(0, 0)])), delta.columns)
         heads = replace(self.heads, columns=delta.columns).extended(changed)
-        shown = changed.table.select([*layout_of(self.outputs[0]).names, *self.keys])
-        shown = with_weights(shown, numbers_in(changed.table, WEIGHT))
-        return replace(self, rows=kept.extended(delta), heads=heads), (self.emitted(consolidate_table(shown)),)
+        rows = changed.table.select([*layout_of(self.outputs[0]).names, *self.keys])
+        rows = with_weights(rows, numbers_in(changed.table, WEIGHT))
+        return replace(self, rows=kept.extended(delta), heads=heads), (self.emitted(consolidate_table(rows)),)
 
 
 def rank_on_values(
@@ -122,11 +130,11 @@ def rank_on_values(
         return list(zip(elements, weights[indices].tolist(), strict=True))
 
     def units(runs: Iterable[Run]) -> dict[Any, int]:
-        found: Counter[Any] = Counter()
+        counted: Counter[Any] = Counter()
         for run in runs:
             for element, weight in read(run.table, match_keys(one, run)[1], weights_of(run)):
-                found[element] += weight
-        return {element: weight for element, weight in found.items() if weight}
+                counted[element] += weight
+        return {element: weight for element, weight in counted.items() if weight}
 
     top = [] if old is None else read(old.table, np.flatnonzero(old.groups == group), old.times)
     Ranking(PersistentMap(units(rows)), tuple(top)).changed(list(units([delta]).items()), count, order)
@@ -157,8 +165,8 @@ def by_key(table: pa.Table, of: Collection, key: Any) -> tuple[pa.Table, tuple[s
     own = layout_of(of).names
     missing = [name for name in columns if name not in own]
     if missing:
-        found = results(key, of, table.select(list(own))).rename_columns(list(columns))
-        table = beside(table, found.select(missing))
+        keys = results(key, of, table.select(list(own))).rename_columns(list(columns))
+        table = beside(table, keys.select(missing))
     return table, columns
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Indices, take_rows
+from flo.columns.indices import take_rows
 from flo.core.collection import Collection, End
 from flo.core.errors import Origin
 from flo.core.graph import Graph, Node, nodes, parallel, sequence
@@ -22,7 +22,7 @@ from flo.core.nest import Nest
 from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire, identity
-from flo.tables.faults import expect_row_fault
+from flo.tables.faults import cut, expect_row_fault, raise_on_values
 from flo.tables.groups import Groups
 from flo.tables.keyed import (
     ENDED,
@@ -49,8 +49,8 @@ from flo.tables.operators.keyed import OnKeyed, keyed_delta
 from flo.tables.operators.lattices import LVars
 from flo.tables.operators.weights import NOTHING, new_rows, select_rows, totals, weights_in, weights_of
 from flo.tables.state.run import Run, run_of
-from flo.tables.state.trace import Trace, group_equal_rows, with_weights
-from flo.tables.streams import NUMBER, KeyedStreamColumns, KeyedStreams, Streams, keyed_form, numbers
+from flo.tables.state.trace import Trace, with_weights
+from flo.tables.streams import KeyedStreamColumns, KeyedStreams, keyed_form
 from flo.tables.translate import CHOICES, FORMS, convert_streams, rebuild
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lvar import LVar
@@ -131,7 +131,7 @@ class KeysTables(OnKeyed[PerKey]):
 
     def _forward(self, values: tuple[KeyedRows, ...]) -> Iterator[Step]:
         if any(value.has_content() for value in values):
-            yield from self.consume_steps(values, onwards=False)
+            yield self.consume_step(values)
         else:
             ends = tuple(self.ended(index) for index in range(len(values)))
             yield Step(f"{self.rule}-terminated", tuple(value.passed() for value in values), self, ends)
@@ -142,10 +142,10 @@ class OfEveryKey(OnKeyed[Op]):
     """An operator of the body, for all keys: `like` is what runs for each."""
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        found = tuple(keyed_form(keyed_as(inputs, out.collection)) for out in self.like.type(inner(inputs)))
-        assert None not in found, f"`{self.like.name}` gives elements without columns"
+        forms = tuple(keyed_form(keyed_as(inputs, out.collection)) for out in self.like.type(inner(inputs)))
+        assert None not in forms, f"`{self.like.name}` gives elements without columns"
         bounded = (out.bounded for out in self.like.type(inner(inputs)))
-        return tuple(map(StreamType, found, bounded))  # type: ignore[arg-type]
+        return tuple(map(StreamType, forms, bounded))  # type: ignore[arg-type]
 
     def typed(self, inputs: StreamTypes) -> Self:
         return replace(
@@ -206,12 +206,12 @@ class FormOfEveryKey(WithForm[Operator]):
 
     def take_in(self, *values: Any) -> tuple[Operator, Deltas]:
         form = self.form
-        found: Deltas = (None,) * len(self.outputs)
+        deltas: Deltas = (None,) * len(self.outputs)
         if isinstance(values[0], KeyedStreams):
             if values[0].streams.count:
-                found = (form.all_of(replace(values[0].streams, owners=values[0].owners)),)
+                deltas = (form.all_of(replace(values[0].streams, owners=values[0].owners)),)
         elif any(value.table.num_rows for value in values):
-            form, found = self.form.consume(*(value.table for value in values))
+            form, deltas = self.form.consume(*(value.table for value in values))
         after, said = self, values[0].keys
         if len(values) > 1:
             after, said = self._ended_by_all(values)
@@ -219,48 +219,20 @@ class FormOfEveryKey(WithForm[Operator]):
             said = self._ended_by_itself(form, values[0].table, said)
         if type(form).close is not OnTables.close:
             after, form, said, last = after._closed(form, said)
-            found = tuple(map(add_deltas, found, last))
-        outputs = [self._delta(index, delta, said) for index, delta in enumerate(found)]
+            deltas = tuple(map(add_deltas, deltas, last))
+        outputs = [self._delta(index, delta, said) for index, delta in enumerate(deltas)]
         return replace(after, form=form), tuple(outputs)
 
-    def consume_steps(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
-        if isinstance(values[0], KeyedStreams):
-            return self._consume_streams(values[0], onwards=onwards)
-        return super().consume_steps(values, onwards=onwards)
-
-    def _consume_streams(self, value: KeyedStreams, *, onwards: bool) -> Iterator[Step]:
-        """Consumes all streams. If the operator raises, it consumes those of each key before the first at fault, then
-        raises as on values."""
+    def consume_step(self, values: tuple[Any, ...]) -> Step:
+        (value, *_) = values
+        if not isinstance(value, KeyedStreams):
+            return super().consume_step(values)
         try:
-            operator, outputs = self.take_in(value)
+            return Step(self.rule, (value.drained(),), *self.take_in(value))
         except Exception as error:
             expect_row_fault(self, error)
-            faulty = self._at_fault(value)
-            good, held = _parts(value, faulty)
-            if good.has_content():
-                yield Step(self.rule, (held,), self, self.take_in(good)[1])
-                if not onwards:
-                    return
-            for _ in self.like.advance((_chosen(value, faulty[:1]).streams.value(),)):
-                pass
+            raise_on_values(self.like, value.streams, lambda start, stop: self.take_in(cut(value, start, stop)))
             raise
-        else:
-            yield Step(self.rule, (value.drained(),), operator, outputs)
-
-    def _at_fault(self, value: KeyedStreams) -> Indices:
-        """The streams that the operator raises on."""
-        found, waiting = [], [(0, value.streams.count)]
-        while waiting:
-            start, stop = waiting.pop()
-            try:
-                self.take_in(_chosen(value, np.arange(start, stop)))
-            except Exception:
-                middle = (start + stop) // 2
-                if stop - start > 1:
-                    waiting += [(middle, stop), (start, middle)]
-                else:
-                    found.append(start)
-        return np.array(found, np.int64)
 
     def side_ended(self, index: int) -> Self | None:
         form = self.form.side_ended(index)
@@ -328,36 +300,8 @@ def output_of(of: Any, delta: Any, said: pa.Table) -> Delta:
     if delta is not None:
         owners = delta.owners.cast(nothing.owners.schema)  # keys of a state may be null, as far as it knows
         nothing = replace(nothing, streams=replace(delta, owners=None), owners=owners)
-    found = replace(nothing, keys=said)
-    return found if found.has_content() else None
-
-
-def _parts(value: KeyedStreams, faulty: Indices) -> tuple[KeyedStreams, KeyedStreams]:
-    """Splits streams: those before the first at fault of the same key, with all new keys, and the rest."""
-    whose = pa.concat_tables([value.owners, value.keys.select(value.owners.column_names)])
-    order, firsts = group_equal_rows(whose)  # of a key, ends come behind streams
-    marked = np.zeros(len(order), np.int64)
-    marked[faulty] = 1
-    running = np.cumsum(marked[order])
-    before = np.repeat((running - marked[order])[firsts], np.diff(firsts, append=len(order)))
-    held = np.zeros(len(order), bool)
-    held[order] = running > before
-    streams, said = held[: value.streams.count], held[value.streams.count :] & value.keys[ENDED].to_numpy()
-    good, rest = (_chosen(value, np.flatnonzero(which)) for which in (~streams, streams))
-    return replace(good, keys=value.keys.filter(pa.array(~said))), replace(rest, keys=value.keys.filter(pa.array(said)))
-
-
-def _chosen(value: KeyedStreams, indices: Indices) -> KeyedStreams:
-    """Some of the inner streams, in their order."""
-    number = np.full(value.streams.count, -1)
-    number[indices] = np.arange(len(indices))
-    tables = []
-    for table in value.streams.tables:
-        renumbered = number[numbers(table)]
-        rows = np.flatnonzero(renumbered >= 0)
-        tables.append(take_rows(table, rows).set_column(0, NUMBER, pa.array(renumbered[rows])))
-    streams = Streams(value.streams.of, len(indices), tuple(tables))
-    return replace(value, streams=streams, owners=take_rows(value.owners, indices))
+    output = replace(nothing, keys=said)
+    return output if output.has_content() else None
 
 
 def _lvars(of: Keyed[Any, Any], delta: LVars | None, said: pa.Table) -> KeyedValue:
@@ -381,12 +325,12 @@ def per_key(like: PerKey, inputs: StreamTypes) -> Graph | None:
     if len(schemas) > 1 or len({stream.bounded for stream in types}) > 1:
         return None
     tables: Any = tuple(map(to_table_type, inputs))
-    found = for_every_key(like.graph, tables, isinstance(types[0].collection, ZSet))  # type: ignore[arg-type]
-    if found is None:
+    body = for_every_key(like.graph, tables, isinstance(types[0].collection, ZSet))  # type: ignore[arg-type]
+    if body is None:
         return None
-    inside = [node.operator for node in nodes(found[0])]
+    inside = [node.operator for node in nodes(body[0])]
     helps = any(isinstance(each, OfEveryKey) for each in inside) or not any(isinstance(each, PerKey) for each in inside)
-    return sequence(Node(None, KeysTables(like)), found[0]) if helps else None
+    return sequence(Node(None, KeysTables(like)), body[0]) if helps else None
 
 
 @register_in(CHOICES, PerKey)
@@ -402,11 +346,11 @@ def per_key_by_clocks(like: PerKey, inputs: StreamTypes) -> tuple[StreamTypes, G
     if not is_plain or len({str(key_schema(stream.collection)) for stream in types[: len(keyed)]}) > 1:
         return None
     weighted = isinstance(inner_types(like, types)[0].collection, ZSet)
-    found = None if weighted else for_every_key(like.graph, tables, weighted)  # type: ignore[arg-type]
-    if found is None:
+    body = None if weighted else for_every_key(like.graph, tables, weighted)  # type: ignore[arg-type]
+    if body is None:
         return None
     before = parallel(Node(None, KeysTables(like, clocks=clocks)), Node(None, identity(clocks)))
-    return tables, sequence(before, found[0])
+    return tables, sequence(before, body[0])
 
 
 CLOCKED: dict[type[Operator], Callable[[Any, StreamTypes], Operator | None]] = {}

@@ -10,17 +10,16 @@ from typing import Any, final
 import pyarrow as pa
 
 from flo.columns.expression import Expression
-from flo.columns.indices import Numbers, one_chunk
+from flo.columns.indices import one_chunk
 from flo.columns.layout import VALUE
 from flo.columns.windowing import Times, time_kind
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import apply_function
-from flo.tables.operator import Cut, Grouping, Placement, ReadsClocks, kept, register_in, to_table_type, to_value_type
+from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in, to_table_type, to_value_type
 from flo.tables.operators.elementwise import negated
 from flo.tables.state.expiring import Expiring, is_before
-from flo.tables.state.keys import keys_of
 from flo.tables.translate import CHOICES
 from flo.tables.values import layout_of
 from flo.values.operators.retain import Retain
@@ -28,7 +27,7 @@ from flo.values.operators.retain import Retain
 
 @final
 @dataclass(frozen=True)
-class RetainTables(ReadsClocks[Retain]):
+class RetainTables(OnTables[Retain]):
     """The rows that the clock has not passed, and beside them those that it has."""
 
     placement = Placement.BY_KEY
@@ -45,9 +44,6 @@ class RetainTables(ReadsClocks[Retain]):
     name = "retain_tables"
     rule = "retain-rows"
 
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
-        return keys_of([table[name] for name in layout_of(self.inputs[0]).names]).numbers
-
     def key_columns(self, place: int) -> tuple[str, ...] | None:
         return layout_of(self.inputs[0]).names if place == 0 else None
 
@@ -61,12 +57,12 @@ class RetainTables(ReadsClocks[Retain]):
             after = replace(self, waiting=self.waiting.added(rows, times.numbers[~gone]))
         return after, (self.emitted(rows), self.emitted(late, 1))
 
-    def steps_by_clock(self, inputs: Values, *, onwards: bool) -> Iterator[Step]:
+    def steps(self, inputs: Values) -> Iterator[Step]:
         rows: Any = inputs[0]
         clock: Any = inputs[1]
         if rows.has_content():
-            for step in self.consume_steps((rows,), onwards=onwards):
-                yield replace(step, inputs=(*step.inputs, clock))
+            step = self.consume_step((rows,))
+            yield replace(step, inputs=(*step.inputs, clock))
         elif not clock.is_bottom():
             yield Step("retain-clock", (rows, clock.drained()), *self._at(clock.value))
         elif clock.ending() and rows.end is not End.OPEN:

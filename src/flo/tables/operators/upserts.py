@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.changes import REST
-from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
+from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.core.collection import Collection
 from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
-from flo.tables.state.keys import Keys, keys_of
+from flo.tables.state.keys import Keys
 from flo.tables.state.row_order import order_numbers
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.trace import Latest, group_equal_rows, text_of, with_weights
@@ -67,9 +67,6 @@ class OfChanges(OnTables[Upsert]):
         assert shape is not None
         return shape
 
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
-        return keys_of([table[name] for name in self.shape.key]).numbers
-
     def key_columns(self, place: int) -> tuple[str, ...] | None:
         return self.shape.key
 
@@ -113,8 +110,8 @@ class UpsertTables(OfChanges):
         rows = replace(self.rows, columns=arrived.columns)
         latest = rows.joined([arrived])
         _, old = rows.known(latest)
-        found = self.changed(old, latest.table)
-        return replace(self, rows=rows.extended(latest)), (self.emitted(found),)
+        changes = self.changed(old, latest.table)
+        return replace(self, rows=rows.extended(latest)), (self.emitted(changes),)
 
 
 @final
@@ -141,8 +138,8 @@ class OrderedUpsertTables(OfChanges):
             later = np.sort(winners[winners < latest.rows])
             old = old.filter(pa.array(np.isin(places, later)))
             latest = _chosen(latest, later)
-        found = self.changed(old, latest.table)
-        return replace(self, rows=rows.extended(latest)), (self.emitted(found),)
+        changes = self.changed(old, latest.table)
+        return replace(self, rows=rows.extended(latest)), (self.emitted(changes),)
 
     def _last(self, table: pa.Table, groups: Indices) -> Indices:
         """The index of the latest change of each group: by the order column, then a row after a deletion, then by row.
@@ -179,9 +176,9 @@ def expect_once(of: Collection, table: pa.Table) -> None:
         return
     first = firsts[np.flatnonzero(np.diff(firsts, append=len(order)) > 1)[0]]
     (key,) = take_rows(distinct.select(list(shape.key)), order[first : first + 1]).to_pylist()
-    shown = ", ".join(f"{name}={value!r}" for name, value in key.items())
+    text = ", ".join(f"{name}={value!r}" for name, value in key.items())
     error = ElementError(
-        f"two changes of {{input}} with the key {shown[:120]} came in one micro-batch, whose rows have no order",
+        f"two changes of {{input}} with the key {text[:120]} came in one micro-batch, whose rows have no order",
         facts=(("key", ", ".join(shape.key)),),
         instead=(
             (f'flow.table("{shape.name}", …, order_by="at")', "the change with the largest value wins"),

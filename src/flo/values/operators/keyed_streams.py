@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 from flo.core.collection import Collection, Value
 from flo.core.elements import returned_type, type_name
@@ -22,12 +22,12 @@ from flo.values.lvar import LVar, LVarValue
 from flo.values.operators.alike import expect_equal_keys
 from flo.values.operators.joins import Index, Into, KeptJoin
 from flo.values.operators.shapes import (
+    ByPortions,
     ElementKind,
     Portions,
     Unary,
     consume_each,
     evaluate_ahead,
-    run_leaps,
     union_type,
 )
 from flo.values.partitioned import Partitioned, partitioned_as
@@ -92,7 +92,6 @@ class KeyBy(Unary):
     name = "key_by"
     keeps = Bound.NOTHING
     retracts = False
-    rule = "key-by"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_collection(self, inputs[0], Sequence, Bag, Set, ZSet)
@@ -122,7 +121,7 @@ def two_homes(key: Any, one: int, other: int) -> ElementError:
 
 @final
 @dataclass(frozen=True)
-class KeyPartitions(Operator):
+class KeyPartitions(ByPortions):
     """key_partitions(f): (Partitioned<T>, X) ↪ (Keyed<K, S<T>>, X), where each key is in one partition.
 
     The order under a key is that of its partition. `homes` has the partition of each key: one that comes in another
@@ -142,10 +141,7 @@ class KeyPartitions(Operator):
         expect_collection(self, inputs[0], Partitioned)
         return (StreamType(Keyed(returned_type(self.f), expect_keyed(self, inputs[0]).inner), inputs[0].bounded),)
 
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        return self._steps(inputs, every=False)
-
-    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+    def portion_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
         value = inputs[0]
         assert isinstance(value, KeyedValue)
         portions = key_portions(value, every=every)
@@ -156,9 +152,6 @@ class KeyPartitions(Operator):
         if value.ending():
             end = (KeyedValue.terminator(),)
             yield Step("key-partitions-terminated", (value.passed(),), KeyPartitions(self.f), end)
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
 
     def _keyed(self, entries: dict[int, Any]) -> tuple[Operator, Delta]:
         """Return the operator and its output after these rows of some partitions."""
@@ -177,10 +170,8 @@ class KeyPartitions(Operator):
         return after, KeyedValue.of({key: SequenceValue.of(group) for key, group in groups.items()}) if groups else None
 
 
-class KeyedUnary(Operator):
+class KeyedUnary(ByPortions):
     """An operator with one keyed input, defined by what happens to some keys: a step consumes one, `advance` all."""
-
-    rule: ClassVar[str]
 
     @abstractmethod
     def consume(self, entries: dict[Any, Any]) -> Delta:
@@ -190,10 +181,7 @@ class KeyedUnary(Operator):
         """Return the output when the end of the input is passed on."""
         return KeyedValue.terminator()
 
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        return self._steps(inputs, every=False)
-
-    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+    def portion_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
         value = inputs[0]
         assert isinstance(value, KeyedValue)
         portions = key_portions(value, every=every)
@@ -201,9 +189,6 @@ class KeyedUnary(Operator):
             yield Step(self.rule, (rest,), self, (output,))
         if value.ending():
             yield Step(f"{self.rule}-terminated", (value.passed(),), self, (self.finish(),))
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
 
 
 def key_portions(value: KeyedValue, *, every: bool) -> Iterator[tuple[dict[Any, Any], KeyedValue]]:
@@ -229,7 +214,6 @@ class MapValues(KeyedUnary):
     keeps = Bound.NOTHING
     retracts = False
     signature = "(Keyed[K, C[T]], X) -> (Keyed[K, C[U]], X)"
-    rule = "map-values"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         inner: Any = expect_inner(self, inputs[0], Sequence, Bag, Set, ZSet)
@@ -254,7 +238,6 @@ class FilterKeys(KeyedUnary):
     keeps = Bound.NOTHING
     retracts = False
     signature = "(Keyed[K, C], X) -> (Keyed[K, C], X)"
-    rule = "filter-keys"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_keyed(self, inputs[0])
@@ -280,7 +263,6 @@ class Entries(KeyedUnary):
     name = "entries"
     keeps = Bound.NOTHING
     retracts = False
-    rule = "entries"
     waits = "reads each LVar when it can no longer grow"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -297,8 +279,8 @@ class Entries(KeyedUnary):
         assert isinstance(output.collection, ElementCollection)
         return Entries(output.collection, at_end=isinstance(expect_keyed(self, inputs[0]).inner, LVar))
 
-    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
-        return iter(()) if self.at_end and not inputs[0].fixed() else super()._steps(inputs, every=every)
+    def portion_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+        return iter(()) if self.at_end and not inputs[0].fixed() else super().portion_steps(inputs, every=every)
 
     def consume(self, entries: dict[Any, Any]) -> Delta:
         units: list[Any] = []
@@ -336,7 +318,6 @@ class KeyedJoin(KeptJoin):
     keeps = Bound.ROWS
     retracts = False
     signature = "(Keyed[K, C], X), (Keyed[K, D], X) -> (Keyed[K, Bag], X)"
-    rule = "join-keyed"
     shares_flag = True
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

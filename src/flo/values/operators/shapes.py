@@ -86,22 +86,23 @@ ElementKind: TypeAlias = type[ElementValue]
 """The class of a value. (Inside an operator, `type` is its typing rule.)"""
 
 
-def _name_rule(kind: type[Unary] | type[Sides]) -> None:
-    """Give a class of operators the rule that bears its name, unless it names another."""
-    if not hasattr(kind, "rule") and hasattr(kind, "name"):
-        kind.rule = kind.name.replace("_", "-")
+class HasRule(Operator):
+    """An operator with a rule: by default, the one that bears its name."""
+
+    rule: ClassVar[str]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not hasattr(cls, "rule") and hasattr(cls, "name"):
+            cls.rule = cls.name.replace("_", "-")
 
 
-class Unary(Operator):
+class Unary(HasRule):
     """An operator with one input, defined by what happens to some units, oldest first."""
 
     rule: ClassVar[str]
     """The name of the rule on sequences, by default that of the operator. Other collections add their suffix."""
     end_rule: ClassVar[str | None] = None
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        _name_rule(cls)
 
     def rule_for(self, unit: Any) -> str:
         """Return the rule that consumes this unit."""
@@ -180,6 +181,30 @@ def annotate_error(error: Exception, given: str, item: Any = None) -> Exception:
     return error
 
 
+E = TypeVar("E", bound=Exception)
+
+
+def find_faults(
+    attempt: Callable[[int, int], object], count: int, kind: type[E] | tuple[type[E], ...]
+) -> Iterator[tuple[int, E]]:
+    """Yield the rows among `count` that `attempt` raises such an error on, from first to last, each with its error.
+
+    `attempt(start, stop)` takes some rows at once. Where it raises, it gets them again in halves, down to one row, and
+    always in their order. If it keeps what it has taken, a row at fault is one that it raises on after those before it.
+    """
+    waiting = [(0, count)]
+    while waiting:
+        start, stop = waiting.pop()
+        try:
+            attempt(start, stop)
+        except kind as error:
+            if stop - start == 1:
+                yield start, error
+            elif stop > start:
+                half = (start + stop) // 2
+                waiting += [(half, stop), (start, half)]
+
+
 P = TypeVar("P")
 R = TypeVar("R")
 
@@ -201,7 +226,21 @@ def pass_end(sides: Sequence[Any], side: int) -> Values:
     return tuple(value.passed() if place == side else value for place, value in enumerate(sides))
 
 
-class Sides(Operator):
+class ByPortions(HasRule):
+    """An operator that consumes its inputs portion by portion: a step takes one unit or key, `advance` all of them."""
+
+    @abstractmethod
+    def portion_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+        """Yield the steps. With `every`, each consumes all that has arrived of an input."""
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        return self.portion_steps(inputs, every=False)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        return run_leaps(self, inputs, lambda operator, values: operator.portion_steps(values, every=True))
+
+
+class Sides(ByPortions):
     """An operator with two inputs, defined by what happens to some units of one side. It ends when both sides have.
 
     When one side has ended, an operator may drop what it stored of the other, by the rule `…-ended`: elements that
@@ -217,10 +256,6 @@ class Sides(Operator):
     side_rules: ClassVar[tuple[str, str]] = SIDES
     """The suffix of the rule for each side."""
     awaited: ClassVar[int | None] = None
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        _name_rule(cls)
 
     @abstractmethod
     def consume(self, side: int, units: Any, source: Any) -> tuple[Operator, Delta]:
@@ -251,10 +286,7 @@ class Sides(Operator):
         """Return the text that an error of the user's function has about these units."""
         return repr(units[0])
 
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        return self._steps(inputs, every=False)
-
-    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+    def portion_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
         sides: tuple[Any, ...] = inputs
         left, right = sides
         source = type(left)
@@ -283,9 +315,6 @@ class Sides(Operator):
                 ended = self.side_ended(side) if value.ending() else None
                 if ended is not None:
                     yield Step(f"{rule}{SIDES[side]}-ended", pass_end(sides, side), ended, (None,))
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
 
 
 def consume_each(portions: Iterable[P], consume: Callable[[P], R], note: Callable[[P], str]) -> Iterator[tuple[P, R]]:
