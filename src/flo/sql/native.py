@@ -3,7 +3,8 @@ Catalyst.
 
 A segment is a chain of these. It is a function from a row to rows, so it is exact for rows that are retracted. On
 Spark the planner cuts the program at a segment, and Catalyst runs it on the rows of the
-micro-batch. In process it runs through the session that planned the query.
+micro-batch. In process it runs through the session that planned the query, and so does a segment in a body of `nest` or
+`per_key` on Spark: the driver runs the stage of that body.
 """
 
 from __future__ import annotations
@@ -252,11 +253,6 @@ class Segment(Flattening):
         found = _collected(self.chain.over(given, BESIDE))
         places = found[BESIDE].to_numpy()
         return self.output.fitted(found.drop_columns([BESIDE])), places
-
-    def __reduce__(self) -> Any:
-        raise FloError(
-            f"`{self.__name__}` runs in Spark between two stages, so on Spark it cannot be inside `nest` or `per_key`"
-        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Segment) and (other.steps, other.input) == (self.steps, self.input)

@@ -41,6 +41,7 @@ from flo.tables.operator import OnTables, Placement
 from flo.tables.operators.elementwise import FlatMapTables
 from flo.tables.operators.per_key import OfEveryKey
 from flo.tables.values import Columns, layout_of
+from flo.tables.whole import operators_in
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 
@@ -82,6 +83,11 @@ def segment_of(operator: Operator) -> Segment | None:
     """The segment of Catalyst that an operator is, if it is one."""
     f = operator.like.f if isinstance(operator, FlatMapTables) else None
     return f if isinstance(f, Segment) else None
+
+
+def holds_segment(graph: Graph) -> bool:
+    """Whether a body in a graph has a segment, as that of a `nest` may: Catalyst cannot run it between stages."""
+    return any(isinstance(getattr(getattr(each, "like", each), "f", None), Segment) for each in operators_in(graph))
 
 
 def _kinds(stream: Stream, columns: tuple[str, ...]) -> list[Any]:

@@ -35,6 +35,16 @@ class Code:
         return _load(self.data)
 
 
+@dataclass(frozen=True)
+class DriverCode:
+    """An object for a task that the driver runs itself: it need not be pickled."""
+
+    item: Any
+
+    def load(self) -> Any:
+        return self.item
+
+
 @lru_cache(maxsize=64)
 def _load(data: bytes) -> Any:
     code = pickle.loads(data)
