@@ -22,9 +22,8 @@ import pyarrow as pa
 
 from flo.columns.row_types import _type_of_spark
 from flo.core.errors import FloError
-from flo.sql.nodes import UNICODE, Months, Node, column, is_opaque, literal, with_constants
+from flo.sql.nodes import MONTHS, Months, Node, column, is_opaque, literal
 from flo.sql.plan import Named, Order, Relation
-from flo.sql.registry import MONTHS
 
 EXCLUDED = (
     "DecimalAggregates",
@@ -47,25 +46,10 @@ INSTEAD_OF_TYPES = {
     "": ("array(struct(key, value))", "columns have numbers, strings, times, arrays and structs"),
 }
 """What to write instead of a column of a type, by how its name begins."""
-MODES = ("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod", "Cast")
-"""Classes that have an evaluation mode: ANSI, LEGACY or TRY."""
-CHECKED = ("UnaryMinus", "Abs", "Ceil", "Floor", "GetArrayItem", "ElementAt", "MakeDate")
-"""Classes that raise an error or do not."""
-ZONED = (
-    "Hour",
-    "Minute",
-    "Second",
-    "SecondWithFraction",
-    "TruncTimestamp",
-    "TimestampAddInterval",
-    "TimestampAddYMInterval",
-    "SubtractTimestamps",
-    "UnixTimestamp",
-    "ToUnixTimestamp",
-)
-"""Classes that depend on the time zone of the session, as some casts do."""
-
-
+MODES = ("Add", "Subtract", "Multiply", "Divide", "Remainder", "Cast")
+"""Classes that Flo computes in an evaluation mode: ANSI, LEGACY or TRY."""
+CHECKED = ("UnaryMinus", "Abs")
+"""Classes that Flo computes, and that raise an error or do not."""
 VISIBLE, EOF = 0, -1
 """Of ANTLR: the channel of tokens that are not comments or blanks, and the type of the token at the end."""
 
@@ -177,8 +161,6 @@ class ExpressionReader(ABC):
     names: dict[int, Node] = field(default_factory=dict)
     """Columns by their number in Catalyst."""
     taken: dict[str, int] = field(default_factory=dict)
-    unicode: int | None = None
-    """The version of Unicode that upper and lower case follow. None if it is that of Java."""
     zone: str = "UTC"
     """The time zone of the session."""
 
@@ -253,7 +235,7 @@ class ExpressionReader(ABC):
             function, condition = children
             arguments = tuple(_only_where(condition, each, given) for each in function.children)
             children = replace(function, children=arguments), condition
-        return with_constants(Node(name, kind, nullable, children, options, given))
+        return _with_constants(Node(name, kind, nullable, children, options, given))
 
     def _literal(self, given: Any) -> Node:
         kind = _type(given.dataType())
@@ -265,28 +247,23 @@ class ExpressionReader(ABC):
 
     def _options(self, name: str, given: Any) -> list[tuple[str, Any]]:
         match name:
-            case "Round" | "BRound":
+            case "Round":
                 return [("mode", "ANSI" if given.ansiEnabled() else "LEGACY")]
             case "Sum":
                 return [("mode", given.evalContext().evalMode().toString())]
             case "Average":
                 return [("mode", given.evalMode().toString())]
             case _ if name in MODES:
-                zone = _zone(given) if name == "Cast" and given.needsTimeZone() else []
+                zone = [("zone", given.timeZoneId().get())] if name == "Cast" and given.needsTimeZone() else []
                 return [("mode", given.evalMode().toString()), *zone]
             case _ if name in CHECKED:
-                default = given.defaultValueOutOfBound() if name == "ElementAt" else None
-                outside = [] if default is None or default.isEmpty() else [("default", _value(default.get()))]
-                checks = (
-                    given.productArity() > 1 and given.failOnError()
-                )  # Spark 4.1: Ceil and Floor have no such field
-                return [("mode", "ANSI" if checks else "LEGACY"), *outside]
-            case _ if name in ZONED:
-                return _zone(given)
-            case "Upper" | "Lower" | "InitCap":
-                return [("variant", "the letters of Java") if self.unicode is None else (UNICODE, self.unicode)]
-            case "Size":
-                return [("size_of_null", given.legacySizeOfNull())]
+                return [("mode", "ANSI" if given.failOnError() else "LEGACY")]
+            case "ElementAt":
+                default = given.defaultValueOutOfBound()
+                return [
+                    ("checked", given.failOnError()),
+                    ("default", None if default.isEmpty() else default.get().sql()),
+                ]
             case "InSet":
                 return [
                     (
@@ -336,6 +313,22 @@ class ExpressionReader(ABC):
         return [(f"parameter{place}", each) for place, each in enumerate(_parameters(given))]
 
 
+def _with_constants(node: Node) -> Node:
+    """Return the value of an expression of constants as a constant; the expression itself if it fails.
+
+    Spark has made constants of all that do not fail, unless one fails: then it has made none."""
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    given, constant = node.catalyst, bool(node.children) and all(child.name == "Literal" for child in node.children)
+    if not constant or pa.types.is_nested(node.type) or not given.foldable():
+        return node
+    try:
+        return replace(literal(plain_value(given.eval(None), given.dataType()), node.type), catalyst=given)
+    except (PySparkException, Py4JJavaError, UnsupportedQueryError):
+        return node
+
+
 def _only_where(condition: Node, argument: Node, aggregate: Any) -> Node:
     """Return an argument of an aggregate with a filter: it is not computed for the rows that the filter leaves out."""
     if not argument.children:
@@ -383,11 +376,6 @@ def without_addresses(text: str) -> str:
     return _ADDRESSES.sub("", text)
 
 
-def _zone(given: Any) -> list[tuple[str, Any]]:
-    zone = given.timeZoneId()
-    return [("zone", zone.get())] if zone.isDefined() else []
-
-
 def _is_frame(given: Any) -> bool:
     return given.getClass().getSimpleName() in ("SpecifiedWindowFrame", "UnspecifiedFrame$")
 
@@ -414,13 +402,6 @@ def _items(scala_set: Any) -> list[Any]:
     while items.hasNext():
         found.append(items.next())
     return found
-
-
-def unicode_of(spark: Any) -> int | None:
-    """Return the version of Unicode that upper and lower case follow: that of ICU. None if they follow Java."""
-    if spark.conf.get("spark.sql.icu.caseMappings.enabled", "true") != "true":
-        return None
-    return int(spark._jvm.com.ibm.icu.lang.UCharacter.getUnicodeVersion().getMajor())
 
 
 def _value(given: Any) -> Any:

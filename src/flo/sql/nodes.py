@@ -17,12 +17,8 @@ import pyarrow.compute as pc
 from flo.columns.evaluation import ColumnFunction, Rows
 from flo.columns.node_functions import Value, broadcast
 from flo.core.errors import ElementError
-from flo.sql.registry import Data, Function, functions, is_computed
+from flo.sql.registry import Data, Function, functions
 from flo.sql.sql_text import sql_text
-
-UNICODE = "unicode"
-"""The option with the version of Unicode that Spark knows. It is not shown: a query is the same with a newer Spark."""
-
 
 TOTAL = frozenset(
     {
@@ -94,8 +90,8 @@ class Node(ColumnFunction):
         parts = [child.text for child in self.children]
         if self.name == "Literal":
             return f"{self.option('value')!r}"
-        shown = [f"{name}={value!r}" for name, value in self.options if name != UNICODE]
-        return f"{self.name}({', '.join([*parts, *shown])})" + (f": {self.type}" if self.name == "Cast" else "")
+        options = [f"{name}={value!r}" for name, value in self.options]
+        return f"{self.name}({', '.join([*parts, *options])})" + (f": {self.type}" if self.name == "Cast" else "")
 
     @property
     def described(self) -> str:
@@ -114,6 +110,10 @@ class Node(ColumnFunction):
 
 def column(name: str, kind: pa.DataType, nullable: bool) -> Node:
     return Node("AttributeReference", kind, nullable, (), (("column", name),))
+
+
+MONTHS = pa.month_day_nano_interval()
+"""The type of a constant number of months. Columns do not have it."""
 
 
 class Months(NamedTuple):
@@ -152,22 +152,6 @@ def replace_nodes(node: Node, found: dict[Node, Node]) -> Node:
     return node if children == node.children else replace(node, children=children)
 
 
-def with_constants(node: Node) -> Node:
-    """Return the value of an expression of constants as a constant; the expression itself if it fails."""
-    constant = bool(node.children) and all(child.name == "Literal" for child in node.children)
-    if not constant or pa.types.is_nested(node.type) or not is_computed(node):
-        return node
-    try:
-        found = evaluate(node, _ONE_ROW)
-    except ElementError:
-        return node
-    value = found.as_py() if isinstance(found, pa.Scalar) else found[0].as_py()
-    return replace(literal(value, node.type), catalyst=node.catalyst)
-
-
-_ONE_ROW = Rows({}, 1, pa.schema([]))
-
-
 def is_opaque(kind: pa.DataType) -> bool:
     """Return whether only Spark has values of this type."""
     return isinstance(kind, pa.OpaqueType)
@@ -193,8 +177,8 @@ def evaluate(node: Node, rows: Rows) -> Data:
     try:
         operands = [evaluate(child, rows) for child in node.children]
     except ElementError:
-        if node.name in _BRANCHES:
-            return evaluate(_BRANCHES[node.name](node), rows)
+        if node.name == "In":
+            return evaluate(_in_branches(node), rows)
         if not function.strict:
             raise
         return _up_to_null(node, function, rows)
@@ -205,7 +189,8 @@ def _compute(node: Node, function: Function, operands: list[Data]) -> Data:
     """Return the results of a function. It gets at least one array."""
     assert function.compute is not None
     if all(isinstance(each, pa.Scalar) for each in operands):
-        return function.compute(node, [pa.repeat(each, 1) for each in operands])[0]
+        first, *others = operands
+        return function.compute(node, [pa.repeat(first, 1), *others])[0]
     return function.compute(node, operands)
 
 
@@ -305,12 +290,3 @@ def _in_branches(node: Node) -> Node:
     found = reduce(lambda rest, one: Node("Or", pa.bool_(), True, (one, rest)), reversed(equal))
     unknown = Node("IsNull", pa.bool_(), False, (value,))
     return Node("If", pa.bool_(), True, (unknown, literal(None, pa.bool_()), found))
-
-
-def _nanvl_branches(node: Node) -> Node:
-    first, second = node.children
-    return Node("If", node.type, node.nullable, (Node("IsNaN", pa.bool_(), False, (first,)), second, first))
-
-
-_BRANCHES: dict[str, Callable[[Node], Node]] = {"In": _in_branches, "NaNvl": _nanvl_branches}
-"""Functions that do not evaluate all operands for each row, as expressions that say which."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flo.sql import plan
-from flo.sql.catalyst import ExpressionReader, UnsupportedQueryError, items_of, plain_value, unicode_of
+from flo.sql.catalyst import ExpressionReader, UnsupportedQueryError, items_of, plain_value
 from flo.sql.nodes import Node, column
 from flo.sql.plan import Named, Relation
 from flo.sql.rejections import REWRITES, SESSIONS, expect_maintainable, reject
@@ -32,7 +32,7 @@ def read_frame(frame: Any, inputs: Mapping[int, str]) -> Relation:
     execution = frame._jdf.queryExecution()
     expect_maintainable(execution.analyzed())
     zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
-    reader = _Reader(dict(inputs), unicode=unicode_of(frame.sparkSession), zone=zone)
+    reader = _Reader(dict(inputs), zone=zone)
     return reader.relation(execution.optimizedPlan())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +16,7 @@ from flo.api.window_functions import WindowSpec
 from flo.sql import plan
 from flo.sql.aggregates import Aggregates, Computed, counted, packed, sum_type, unpacked
 from flo.sql.catalyst import UnsupportedQueryError
-from flo.sql.nodes import ZERO, Months, Node, cast, literal
-from flo.sql.registry import MONTHS, has_fixed_offset
+from flo.sql.nodes import MONTHS, ZERO, Months, Node, cast, literal
 from flo.values.operators.over_functions import Bound
 
 RANKS = {
@@ -137,20 +137,13 @@ class _Windows(Computed):
         return {mode: (bounds[0], bounds[1])}
 
     def _bound(self, offset: Any) -> Bound:
-        """Return a bound as a column, computed as Spark does it."""
-        by, down = self.order[0].by, self.order[0].descending
-        zone: tuple[tuple[str, Any], ...] = (("zone", self.zone),)
-        if isinstance(offset, Months):
-            name = "DateAddYMInterval" if pa.types.is_date(by.type) else "TimestampAddYMInterval"
-            step = literal(Months(-offset.months) if down else offset, MONTHS)
-        elif pa.types.is_date(by.type):
-            days = offset.days if isinstance(offset, datetime.timedelta) else offset
-            name, step, zone = "DateAdd", literal(-days if down else days, pa.int32()), ()
-        elif isinstance(offset, datetime.timedelta):
-            name, step = "TimestampAddInterval", literal(-offset if down else offset, pa.duration("us"))
-        else:
-            name, step, zone = "Add", literal(-offset if down else offset, by.type), (("mode", "ANSI"),)
-        bound = replace(self.order[0], by=Node(name, by.type, by.nullable, (by, step), zone))
+        """Return a bound as a column."""
+        (order,) = self.order
+        if pa.types.is_date(order.by.type) and isinstance(offset, datetime.timedelta):
+            offset = offset.days
+        if order.descending:
+            offset = Months(-offset.months) if isinstance(offset, Months) else -offset
+        bound = replace(order, by=_sum(order.by, offset, self.zone))
         if bound not in self.bounds:
             self.bounds.append(bound)
         return Bound(1 + self.bounds.index(bound))
@@ -197,17 +190,44 @@ class _Windows(Computed):
         return self._column(AggregateSpec(kind, names, where, **self._frame(frame)), result, nullable=nullable)
 
 
+def _sum(by: Node, offset: Any, zone: str) -> Node:
+    """Return the key of an order plus the offset of a bound, as Spark computes it."""
+    of_dates = pa.types.is_date(by.type)
+    if not isinstance(offset, (Months, datetime.timedelta)):
+        if of_dates:
+            return Node("DateAdd", by.type, by.nullable, (by, literal(offset, pa.int32())))
+        return Node("Add", by.type, by.nullable, (by, literal(offset, by.type)), (("mode", "ANSI"),))
+    from pyspark import SparkContext
+
+    jvm: Any = SparkContext._jvm
+    expressions, times = jvm.org.apache.spark.sql.catalyst.expressions, jvm.java.time
+    if isinstance(offset, Months):
+        kind, span, word = MONTHS, times.Period.ofMonths(offset.months), "YMInterval"
+    else:
+        micros = offset // datetime.timedelta(microseconds=1)
+        kind, span, word = pa.duration("us"), times.Duration.of(micros, times.temporal.ChronoUnit.MICROS), "Interval"
+    constant = getattr(getattr(expressions, "Literal$"), "MODULE$").apply(span)
+    name, zones = (f"DateAdd{word}", ()) if of_dates else (f"TimestampAdd{word}", (jvm.scala.Some(zone),))
+    step = replace(literal(offset, kind), catalyst=constant)
+    catalyst = getattr(expressions, name)(constant, constant, *zones)  # its operands are replaced by those of the node
+    return Node(name, by.type, by.nullable, (by, step), (("zone", zone),), catalyst)
+
+
 def _varies(kind: pa.DataType, offsets: list[Any], zone: str) -> bool:
     """Return whether a bound is at different distances from different rows: months and the zone's days differ in
     length, and floats of 32 bits are rounded."""
     day = datetime.timedelta(days=1)
-    zoned = pa.types.is_timestamp(kind) and kind.tz is not None and not has_fixed_offset(zone)
+    zoned = pa.types.is_timestamp(kind) and kind.tz is not None and not _FIXED.fullmatch(zone)
     return any(
         (pa.types.is_float32(kind) and isinstance(each, float))
         or isinstance(each, Months)
         or (zoned and isinstance(each, datetime.timedelta) and abs(each) >= day)
         for each in offsets
     )
+
+
+_FIXED = re.compile(r"UTC|GMT|Z|[+-](0\d|1[0-8]):[0-5]\d")
+"""Time zones all of whose days have 24 hours."""
 
 
 def _or_default(there: Node, found: Node, default: Node) -> Node:

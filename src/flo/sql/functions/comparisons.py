@@ -100,12 +100,6 @@ def _extreme(*, largest: bool) -> Compute:
     return compute
 
 
-def _nan_replaced(node: Node, operands: list[Data]) -> Data:
-    """nanvl: the second value where the first is NaN."""
-    first, second = operands
-    return pc.if_else(pc.is_nan(first), second, first)
-
-
 def normal_floats(node: Node, operands: list[Data]) -> Data:
     """Floats with one zero and one NaN."""
     (data,) = operands
@@ -151,7 +145,6 @@ declare("Not", "NOT {}", _each([Family.BOOLEAN]), _unary(pc.invert))
 declare("IsNull", "{} IS NULL", _each(ANY), _unary(pc.is_null), strict=False)
 declare("IsNotNull", "{} IS NOT NULL", _each(ANY), _unary(pc.is_valid), strict=False)
 declare("IsNaN", "isnan({})", _each([Family.FLOAT]), _unary(lambda data: pc.fill_null(pc.is_nan(data), False)))
-declare("NaNvl", "nanvl({}, {})", twice(Family.FLOAT), _nan_replaced, strict=False)
 declare(
     "Greatest", "greatest({}, {})", [of(each, many(each)) for each in ORDERED], _extreme(largest=True), strict=False
 )

@@ -11,6 +11,7 @@ powers of ten in steps of nine digits here, and other quotients are checked.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.sql.nodes import Node, SqlError
-from flo.sql.registry import Data
+from flo.sql.registry import ANSI, LEGACY, Data, Family, Signature, constant, declare, of
 
 WIDEST, DIGITS = 76, 38
 """The digits of 256 bits, and those that Spark has."""
@@ -60,33 +61,19 @@ def fit(data: pa.Array, node: Node, kind: pa.DataType | None = None, *, always: 
 
 
 def rounded(data: pa.Array, places: int, mode: str = "half_up") -> pa.Array:
-    """Return decimals with fewer places: half_up, half_even, ceil, floor or trunc."""
+    """Return decimals with fewer places: half_up or trunc."""
     return rescaled(drop_digits(unscaled(data), data.type.scale - places, mode), WIDEST, places)
 
 
 def drop_digits(data: pa.Array, count: int, mode: str) -> pa.Array:
-    """Return whole numbers without their last digits: 1250 without two is 13."""
+    """Return whole numbers without their last digits, half_up or trunc: 1250 without two is 13 or 12."""
     if count <= 0:
         return data
     if mode == "half_up":
         negative = pc.less(data, _whole(0))
         half = pc.if_else(negative, _whole(-5 * 10 ** (count - 1)), _whole(5 * 10 ** (count - 1)))
         return _truncated(pc.add(rescaled(data, WIDEST - 1, 0), half), count)
-    whole = _truncated(data, count)
-    if mode == "trunc":
-        return whole
-    rest = pc.subtract(rescaled(data, WIDEST - 1, 0), rescaled(_times(whole, count, WIDEST - 1), WIDEST - 1, 0))
-    match mode:
-        case "ceil":
-            more = pc.if_else(pc.greater(rest, _whole(0)), _whole(1), _whole(0))
-        case "floor":
-            more = pc.if_else(pc.less(rest, _whole(0)), _whole(-1), _whole(0))
-        case _:
-            away = pc.if_else(pc.less(data, _whole(0)), _whole(-1), _whole(1))
-            half = _whole(5 * 10 ** (count - 1))
-            up = pc.or_(pc.greater(pc.abs(rest), half), pc.and_(pc.equal(pc.abs(rest), half), _is_odd(whole)))
-            more = pc.if_else(up, away, _whole(0))
-    return rescaled(pc.add(rescaled(whole, WIDEST - 1, 0), more), WIDEST, 0)
+    return _truncated(data, count)
 
 
 def _whole(number: int) -> pa.Scalar:
@@ -99,10 +86,6 @@ def _truncated(data: pa.Array, count: int) -> pa.Array:
         data = pc.cast(rescaled(data, WIDEST, step), pa.decimal256(WIDEST, 0), safe=False)
         count -= step
     return data
-
-
-def _is_odd(data: pa.Array) -> pa.Array:
-    return pa.array((_words(data)[:, 0] & 1).astype(bool))
 
 
 def _words(data: pa.Array) -> Any:
@@ -147,15 +130,6 @@ def of_integers(values: list[int | None], kind: pa.DataType) -> pa.Array:
     there = pa.array([value is not None for value in values], pa.bool_())
     found = pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(raw)])
     return pc.if_else(there, found, pa.scalar(None, kind))
-
-
-def of_large_integers(values: list[int | None]) -> pa.Array:
-    """Return Python integers as whole decimals; the largest that there is for those that are larger."""
-    most = 10 ** (WIDEST - 1)
-    raw = b"".join(max(min(value or 0, most), -most).to_bytes(32, "little", signed=True) for value in values)
-    kind = pa.decimal256(WIDEST, 0)
-    there = pa.array([value is not None for value in values], pa.bool_())
-    return pc.if_else(there, pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(raw)]), pa.scalar(None, kind))
 
 
 def size_of(*operands: Data) -> int:
@@ -267,3 +241,22 @@ def _quotient(left: int, right: int, shift: int, scale: int) -> int:
     power = shift + DIGITS - scale
     above, below = (left * 10**power, right) if power >= 0 else (left, right * 10**-power)
     return to_scale(half_up(above, below), DIGITS, scale)
+
+
+@dataclass(frozen=True)
+class Places(Signature):
+    """A decimal, and a constant number of places after the point."""
+
+    def accepts(self, node: Node) -> bool:
+        return super().accepts(node) and (node.children[1].option("value") or 0) >= 0
+
+
+def _round(node: Node, operands: list[Data]) -> Data:
+    data, places = operands[0], operands[1].as_py()
+    if places is None:
+        return pa.nulls(len(data), node.type)
+    return fit(rounded(data, places) if places < data.type.scale else widen(data), node, always=True)
+
+
+_ROUNDED = [Places(of(Family.DECIMAL, constant(Family.INTEGER)).operands)]
+declare("Round", "round({}, {})", _ROUNDED, _round, modes=(ANSI, LEGACY))
