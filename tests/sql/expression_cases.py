@@ -57,11 +57,16 @@ MORE = {
     ),
     "And": ("a_i32 != 0 AND b_i32 % a_i32 = 1", "NOT (a_bool AND b_bool)"),
     "Or": ("a_i32 = 0 OR b_i32 % a_i32 = 1",),
+    "ElementAt": ("element_at(a_ar, -1)", "element_at(a_ar, 1)"),
+    "GetArrayItem": ("a_ar[0]", "get(a_ar, b_few)"),
     "EqualTo": ("a_i32 = 0", "a_d18 = b_d5", "a_i32 + (b_i32 % 0) = 1"),
     "DateAdd": ("a_date + 1", "date_add(a_date, b_few)"),
 }
 """More expressions of a class."""
 ONLY = {
+    "GetArrayItem": ("a_ar[b_few]", "a_ar[b_i32]"),
+    # not b_i32: Spark takes -2147483648 for a place in the array, and reads other memory, which can end the JVM
+    "ElementAt": ("element_at(a_ar, b_few)", "element_at(a_ar, b_i16)"),
     "PreciseTimestampConversion": (
         "window(coalesce(a_ts, timestamp'2024-01-01 00:00:00'), '90 minutes').start",
         "window(coalesce(a_ntz, timestamp_ntz'2024-01-01 00:00:00'), '1 hour').end",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +20,8 @@ from flo.core.errors import ElementError
 from flo.sql.registry import Data, Function, functions
 from flo.sql.sql_text import sql_text
 
+Java: TypeAlias = Any
+"""An object of the JVM. py4j gives it no type."""
 TOTAL = frozenset(
     {
         *("AttributeReference", "Literal", "And", "Or", "Not", "If", "CaseWhen", "Coalesce", "In", "InSet"),
@@ -50,7 +52,7 @@ class Node(ColumnFunction):
     nullable: bool
     children: tuple[Node, ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
-    catalyst: Any = field(default=None, compare=False)
+    catalyst: Java = field(default=None, compare=False)
     """The expression in Catalyst itself, in the process that planned the query. None for an expression of Flo."""
 
     def __getstate__(self) -> dict[str, Any]:
@@ -144,11 +146,11 @@ def one_row(value: str, count: str, kind: pa.DataType) -> Node:
     return Node("OneRow", kind, True, (column(value, kind, True), column(count, pa.int64(), True)))
 
 
-def replace_nodes(node: Node, found: dict[Node, Node]) -> Node:
-    """Return the expression with some of its parts replaced."""
-    if node in found:
-        return found[node]
-    children = tuple(replace_nodes(child, found) for child in node.children)
+def replace_nodes(node: Node, others: dict[Node, Node]) -> Node:
+    """Return the expression with some of its parts replaced by others."""
+    if node in others:
+        return others[node]
+    children = tuple(replace_nodes(child, others) for child in node.children)
     return node if children == node.children else replace(node, children=children)
 
 
@@ -274,12 +276,12 @@ def _first_present(node: Node, rows: Rows) -> Data:
         except ElementError:
             pass
     first, *others = node.children
-    found = as_array(evaluate(first, rows), rows.count)
+    values = as_array(evaluate(first, rows), rows.count)
     if not others:
-        return found
+        return values
     rest = Node(node.name, node.type, node.nullable, tuple(others))
     return _by_mask(
-        pc.is_valid(found), rows, lambda some: evaluate(first, some), lambda some: evaluate(rest, some), node.type
+        pc.is_valid(values), rows, lambda some: evaluate(first, some), lambda some: evaluate(rest, some), node.type
     )
 
 
@@ -287,6 +289,6 @@ def _in_branches(node: Node) -> Node:
     """Return IN as a chain of OR: a value is compared with one item after the other, until they are equal."""
     value, *items = node.children
     equal = [Node("EqualTo", pa.bool_(), True, (value, item)) for item in items]
-    found = reduce(lambda rest, one: Node("Or", pa.bool_(), True, (one, rest)), reversed(equal))
+    is_item = reduce(lambda rest, one: Node("Or", pa.bool_(), True, (one, rest)), reversed(equal))
     unknown = Node("IsNull", pa.bool_(), False, (value,))
-    return Node("If", pa.bool_(), True, (unknown, literal(None, pa.bool_()), found))
+    return Node("If", pa.bool_(), True, (unknown, literal(None, pa.bool_()), is_item))

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from flo.api.aggregates import AggregateSpec
-from flo.api.joins import RIGHT, join_rows
 from flo.api.ordering import asc, desc
 from flo.api.window_functions import WindowSpec
 from flo.sql import plan
 from flo.sql.aggregates import Aggregates, Computed, counted, packed, sum_type, unpacked
 from flo.sql.catalyst import UnsupportedQueryError
-from flo.sql.nodes import MONTHS, ZERO, Months, Node, cast, literal
+from flo.sql.nodes import MONTHS, ZERO, Java, Months, Node, cast, literal
+from flo.sql.row_streams import RowStream, joined
 from flo.values.operators.over_functions import Bound
+
+if TYPE_CHECKING:
+    from flo.sql.compiler import Compiler
 
 RANKS = {
     "RowNumber": "row_number",
@@ -28,30 +32,30 @@ RANKS = {
 }
 
 
-def add_windows(compiler: Any, stream: Any, relation: plan.Window) -> Any:
+def add_windows(compiler: Compiler, stream: RowStream, relation: plan.Window) -> RowStream:
     """Return the rows with the results of window functions."""
     windows = _Windows(relation)
     results = {each.column.column: windows.result(each.given) for each in relation.given}
     parts = {f"==part{place}": each for place, each in enumerate(relation.partition)}
     keys, order = order_keys((*relation.order, *windows.bounds))
-    found = compiler.extended(stream, {**windows.arguments, **parts, **keys})
+    rows = compiler.extended(stream, {**windows.arguments, **parts, **keys})
     if windows.specs:
-        found = found.over(partition_by=list(parts) or None, order_by=order).with_columns(**windows.specs)
+        rows = rows.over(partition_by=list(parts) or None, order_by=order).with_columns(**windows.specs)
     if windows.whole.specs:
-        found = _with_partitions(compiler, found, stream, parts, windows.whole)
-    return compiler.project(found, {**relation.below.by_name, **results})
+        rows = _with_partitions(compiler, rows, stream, parts, windows.whole)
+    return compiler.project(rows, {**relation.below.by_name, **results})
 
 
-def _with_partitions(compiler: Any, rows: Any, stream: Any, parts: dict[str, Node], whole: Aggregates) -> Any:
+def _with_partitions(
+    compiler: Compiler, rows: RowStream, stream: RowStream, parts: dict[str, Node], whole: Aggregates
+) -> RowStream:
     """Return the rows with aggregates of their whole partitions."""
     keys = {f"{name}_key": each for name, each in parts.items()}
     given = compiler.project(stream, {**keys, **whole.arguments})
     if keys:
-        found = given.group_by(*keys).agg(**whole.specs)
-        return join_rows(rows, found, list(parts), list(keys), "inner", None, RIGHT, True)
-    found = compiler.extended(given.agg(**whole.specs), {"==part_key": ZERO})
-    rows = compiler.extended(rows, {"==part": ZERO})
-    return join_rows(rows, found, "==part", "==part_key", "inner", None, RIGHT, False)
+        return joined(rows, given.group_by(*keys).agg(**whole.specs), parts, keys, "inner", nulls_equal=True)
+    part, key = {"==part": ZERO}, {"==part_key": ZERO}
+    return joined(compiler.extended(rows, part), compiler.extended(given.agg(**whole.specs), key), part, key, "inner")
 
 
 def order_keys(order: tuple[plan.Order, ...]) -> tuple[dict[str, Node], list[Any] | None]:
@@ -158,8 +162,8 @@ class _Windows(Computed):
         if function.option("ignore_nulls") and not steps:
             return of
         if function.option("ignore_nulls"):
-            found = self._neighbour_without_nulls(function, steps, backwards)
-            return found if _is_null(default) else _or_default(found, found, default)
+            value = self._neighbour_without_nulls(function, steps, backwards)
+            return value if _is_null(default) else _or_default(value, value, default)
         if default.name == "Literal":
             spec = WindowSpec(kind, self._argument(of), (steps, _constant(default)))
             return self._column(spec, function.type)
@@ -179,7 +183,7 @@ class _Windows(Computed):
     def _framed(
         self,
         kind: str,
-        arguments: Any,
+        arguments: Iterable[Node],
         where: str | None,
         frame: tuple[str, Any, Any],
         result: pa.DataType,
@@ -199,7 +203,7 @@ def _sum(by: Node, offset: Any, zone: str) -> Node:
         return Node("Add", by.type, by.nullable, (by, literal(offset, by.type)), (("mode", "ANSI"),))
     from pyspark import SparkContext
 
-    jvm: Any = SparkContext._jvm
+    jvm: Java = SparkContext._jvm
     expressions, times = jvm.org.apache.spark.sql.catalyst.expressions, jvm.java.time
     if isinstance(offset, Months):
         kind, span, word = MONTHS, times.Period.ofMonths(offset.months), "YMInterval"
@@ -230,10 +234,10 @@ _FIXED = re.compile(r"UTC|GMT|Z|[+-](0\d|1[0-8]):[0-5]\d")
 """Time zones all of whose days have 24 hours."""
 
 
-def _or_default(there: Node, found: Node, default: Node) -> Node:
-    """Return what was found, or a default value where nothing was there."""
+def _or_default(there: Node, value: Node, default: Node) -> Node:
+    """Return a value, or a default one where there is no row that has it."""
     missing = Node("IsNull", pa.bool_(), False, (there,))
-    return Node("If", found.type, True, (missing, default, found))
+    return Node("If", value.type, True, (missing, default, value))
 
 
 def _is_null(given: Node) -> bool:
