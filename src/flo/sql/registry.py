@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
@@ -211,6 +211,5 @@ def _is_declared(node: Node) -> bool:
 
 def types_text(node: Node) -> str:
     """Return the types of a node's operands and its result, and its mode, as text."""
-    given: list[Any] = [child.type for child in node.children]
     mode = node.option("mode")
-    return f"({', '.join(map(str, given))}) -> {node.type}" + (f", {mode}" if mode else "")
+    return f"({', '.join(str(child.type) for child in node.children)}) -> {node.type}" + (f", {mode}" if mode else "")

@@ -65,7 +65,7 @@ def order_keys(order: tuple[plan.Order, ...]) -> tuple[dict[str, Node], list[Any
     return keys, [(desc if each.descending else asc)(name, nulls_last=each.nulls_last) for name, each in named] or None
 
 
-class _Windows(Computed):
+class _Windows(Computed[AggregateSpec | WindowSpec]):
     """The window functions of one node."""
 
     replaces, word = "WindowExpression", "window"

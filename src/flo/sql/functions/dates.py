@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,7 +11,7 @@ from flo.sql.registry import Compute, Data, Family, declare, of
 DATE, INTEGER = Family.DATE, Family.INTEGER
 
 
-def _part(name: str, **options: Any) -> Compute:
+def _part(name: str, **options: int) -> Compute:
     function = getattr(pc, name)
     return lambda node, operands: pc.cast(function(operands[0], **options), node.type)
 

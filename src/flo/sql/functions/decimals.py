@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -34,18 +34,18 @@ def widen(data: Data) -> Data:
     return pc.cast(data, pa.decimal256(data.type.precision, data.type.scale))
 
 
-def out_of_range(value: Any, kind: pa.DataType) -> SqlError:
+def out_of_range(value: object, kind: pa.DataType) -> SqlError:
     return SqlError(
         "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION",
         f"{value} cannot be represented as Decimal({kind.precision}, {kind.scale})",
     )
 
 
-def fit(data: pa.Array, node: Node, kind: pa.DataType | None = None, *, always: bool = False) -> pa.Array:
+def fit(data: pa.Array, node: Node, *, always: bool = False) -> pa.Array:
     """Return decimals rounded half up to a type; those that do not fit raise in ANSI mode, and are null otherwise.
 
     Some functions of Spark raise `always`, with another condition."""
-    kind = kind or node.type
+    kind = node.type
     if data.type.scale > kind.scale:
         data = rounded(data, kind.scale)
     try:
@@ -88,7 +88,7 @@ def _truncated(data: pa.Array, count: int) -> pa.Array:
     return data
 
 
-def _words(data: pa.Array) -> Any:
+def _words(data: pa.Array) -> npt.NDArray[np.uint64]:
     """Return the words of 64 bits of decimals, the lowest first."""
     words = np.frombuffer(data.buffers()[1], "<u8").reshape(-1, data.type.bit_width // 64)
     return words[data.offset : data.offset + len(data)]
@@ -109,8 +109,8 @@ def rescaled(data: pa.Array, precision: int, scale: int) -> pa.Array:
 
 def most_digits(data: pa.Array) -> int:
     """Return how many digits the largest of these whole numbers has."""
-    found = pc.min_max(data)
-    return max(len(str(abs(int(each.as_py() or 0)))) for each in (found["min"], found["max"]))
+    ends = pc.min_max(data)
+    return max(len(str(abs(int(each.as_py() or 0)))) for each in (ends["min"], ends["max"]))
 
 
 def integers(data: Data, count: int) -> list[int | None]:
@@ -118,18 +118,18 @@ def integers(data: Data, count: int) -> list[int | None]:
     if isinstance(data, pa.Scalar):
         return integers(pa.repeat(data, 1), 1) * count
     words = _words(data)
-    found = words[:, -1].astype("<i8").astype(object)
+    values = words[:, -1].astype("<i8").astype(object)
     for place in range(words.shape[1] - 2, -1, -1):
-        found = (found << 64) + words[:, place].astype(object)
-    return [value if there else None for value, there in zip(found, data.is_valid().to_pylist(), strict=True)]
+        values = (values << 64) + words[:, place].astype(object)
+    return [value if there else None for value, there in zip(values, data.is_valid().to_pylist(), strict=True)]
 
 
 def of_integers(values: list[int | None], kind: pa.DataType) -> pa.Array:
     """Return unscaled integers as decimals that hold them."""
     raw = b"".join((value or 0).to_bytes(16, "little", signed=True) for value in values)
     there = pa.array([value is not None for value in values], pa.bool_())
-    found = pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(raw)])
-    return pc.if_else(there, found, pa.scalar(None, kind))
+    data = pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(raw)])
+    return pc.if_else(there, data, pa.scalar(None, kind))
 
 
 def size_of(*operands: Data) -> int:
@@ -153,8 +153,7 @@ def to_digits(value: int, scale: int) -> tuple[int, int]:
     more = len(str(abs(value))) - DIGITS
     if more <= 0:
         return value, scale
-    found = half_up(value, 10**more)
-    return to_digits(found, scale - more)
+    return to_digits(half_up(value, 10**more), scale - more)
 
 
 def by_row(node: Node, operands: list[Data], function: Callable[..., int | None]) -> Data:
@@ -162,15 +161,15 @@ def by_row(node: Node, operands: list[Data], function: Callable[..., int | None]
     count = size_of(*operands)
     columns = [integers(each, count) for each in operands]
     kind, limit = node.type, 10**node.type.precision
-    found: list[int | None] = []
+    results: list[int | None] = []
     for row in zip(*columns, strict=True):
         value = None if None in row else function(*row)
         if value is not None and abs(value) >= limit:
             if node.ansi:
                 raise out_of_range(f"{value}e-{kind.scale}", kind)
             value = None
-        found.append(value)
-    return of_integers(found, kind)
+        results.append(value)
+    return of_integers(results, kind)
 
 
 # Arithmetic
@@ -190,9 +189,9 @@ def multiply(node: Node, left: Data, right: Data) -> Data:
     if one.precision + other.precision + 1 <= DIGITS:
         return fit(pc.multiply(left, right), node)
     if one.precision + other.precision + 1 <= WIDEST:
-        found = pc.multiply(widen(left), widen(right))
-        if most_digits(unscaled(found)) <= DIGITS:
-            return fit(found, node)
+        product = pc.multiply(widen(left), widen(right))
+        if most_digits(unscaled(product)) <= DIGITS:
+            return fit(product, node)
     scale, wanted = one.scale + other.scale, node.type.scale
     return by_row(node, [left, right], lambda a, b: to_scale(*to_digits(a * b, scale), wanted))
 
@@ -212,16 +211,15 @@ def divide(node: Node, left: Data, right: Data) -> Data:
     above = _times(above, max(shift, 0), max(one, 3))
     below = _times(below, max(-shift, 0), other)
     # the places that Arrow adds follow from the precisions and scales: `other` + 1 in all
-    found = pc.divide(rescaled(above, max(one, 3), 3), rescaled(below, other, other))
-    found = rescaled(found, WIDEST, 0)
-    if other > 9 and not _is_quotient(found, _times(above, other + 1, one + other + 1), below, other):
+    quotient = rescaled(pc.divide(rescaled(above, max(one, 3), 3), rescaled(below, other, other)), WIDEST, 0)
+    if other > 9 and not _is_quotient(quotient, _times(above, other + 1, one + other + 1), below, other):
         return by_row(node, [left, right], lambda a, b: _quotient(a, b, shift, scale))
-    return fit(rescaled(drop_digits(found, other + 1, "half_up"), WIDEST, scale), node)
+    return fit(rescaled(drop_digits(quotient, other + 1, "half_up"), WIDEST, scale), node)
 
 
-def _is_quotient(found: pa.Array, above: pa.Array, below: pa.Array, digits: int) -> bool:
+def _is_quotient(data: pa.Array, above: pa.Array, below: pa.Array, digits: int) -> bool:
     """Return whether all of these are the quotients of whole numbers, without the rest."""
-    product = pc.multiply(rescaled(found, WIDEST - digits - 1, 0), rescaled(below, digits, 0))
+    product = pc.multiply(rescaled(data, WIDEST - digits - 1, 0), rescaled(below, digits, 0))
     rest = pc.subtract(rescaled(above, WIDEST - 1, 0), rescaled(product, WIDEST - 1, 0))
     small = pc.less(pc.abs(rest), pc.abs(below))
     same_side = pc.or_(pc.equal(rest, _whole(0)), pc.equal(pc.less(rest, _whole(0)), pc.less(above, _whole(0))))
