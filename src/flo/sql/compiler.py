@@ -21,7 +21,7 @@ from flo.sql import plan
 from flo.sql.aggregates import Aggregates
 from flo.sql.catalyst import UnsupportedQueryError, expect_columns
 from flo.sql.joins import join_relations
-from flo.sql.native import Generated, Kept, Projected, Segment, Step, can_run_natively
+from flo.sql.native import BRANCHES, Generated, Kept, Projected, Segment, Step, can_run_natively
 from flo.sql.nodes import ZERO, Node, column, literal, one_row, replace_nodes
 from flo.sql.plan import Relation
 from flo.sql.registry import is_computed, not_computed, types_text
@@ -357,9 +357,9 @@ def _parts_of_flo(node: Node) -> Iterator[Node]:
         return
     if is_computed(node):
         yield node
-    elif node.catalyst is not None:
+    elif node.catalyst is not None or node.name in BRANCHES:
         for child in node.children:
-            if child.catalyst is None and not child.is_column:
+            if child.catalyst is None and child.name not in BRANCHES and not can_run_natively(child):
                 yield child
             else:
                 yield from _parts_of_flo(child)

@@ -25,7 +25,7 @@ from flo.columns.layout import Layout
 from flo.columns.row_types import row_type_of
 from flo.core.errors import FloError
 from flo.sql.catalyst import expect_columns, items_of, without_addresses
-from flo.sql.nodes import Java, Node, SqlError, column
+from flo.sql.nodes import MONTHS, Java, Node, SqlError, column, is_opaque
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -69,9 +69,24 @@ class Generated:
 Step: TypeAlias = Projected | Kept | Generated
 
 
+BRANCHES = ("And", "Or", "If", "IsNull", "IsNotNull")
+"""Classes that Flo puts around expressions of a query, to say for which rows they are computed. Catalyst has them."""
+PLAIN = (pa.int32(), pa.float64(), pa.bool_(), pa.string())
+"""The types of constants that py4j passes on as they are."""
+
+
 def can_run_natively(node: Node) -> bool:
-    """Return whether an expression consists of columns and expressions of Catalyst."""
-    return node.is_column or (node.catalyst is not None and all(map(can_run_natively, node.children)))
+    """Return whether an expression consists of columns and of what Catalyst has."""
+    if node.is_column:
+        return True
+    known = node.catalyst is not None or node.name in BRANCHES or _is_plain(node)
+    return known and all(map(can_run_natively, node.children))
+
+
+def _is_plain(node: Node) -> bool:
+    """Return whether it is a constant that Catalyst can be given, or a null."""
+    nothing = node.option("value") is None and not (is_opaque(node.type) or node.type == MONTHS)
+    return node.name == "Literal" and (nothing or node.type in PLAIN)
 
 
 class Chain:
@@ -117,10 +132,11 @@ class Chain:
         """Return an expression of Catalyst over these columns."""
         if node.is_column:
             return columns[node.column]
-        assert node.catalyst is not None, node.text
         if not node.children:
-            return node.catalyst
+            return self._catalyst.constant(node) if node.catalyst is None else node.catalyst
         children = [self._expression(child, columns) for child in node.children]
+        if node.catalyst is None:
+            return getattr(self._catalyst.expressions, node.name)(*children)
         given = node.catalyst.withNewChildren(self._catalyst.list(children).toIndexedSeq())
         return self._catalyst.of_each_row(given) if _fails(given) else given
 
@@ -146,10 +162,12 @@ class Catalyst:
     def __init__(self, spark: SparkSession) -> None:
         jvm: Java = spark._jvm
         self.jvm = jvm
+        self.spark = spark
+        self.expressions = jvm.org.apache.spark.sql.catalyst.expressions
         self.logical = jvm.org.apache.spark.sql.catalyst.plans.logical
         self.none = getattr(getattr(jvm.scala, "None$"), "MODULE$")
         self.nil = getattr(getattr(jvm.scala.collection.immutable, "Nil$"), "MODULE$")
-        self._numbers = getattr(getattr(jvm.org.apache.spark.sql.catalyst.expressions, "NamedExpression$"), "MODULE$")
+        self._numbers = getattr(getattr(self.expressions, "NamedExpression$"), "MODULE$")
 
     def list(self, items: list[Java]) -> Java:
         java_list = self.jvm.java.util.ArrayList()
@@ -168,7 +186,7 @@ class Catalyst:
     def items(self, generator: Java, names: tuple[str, ...], outer: bool) -> tuple[Java, ...]:
         """Return new columns for the items of a generator."""
         types = self.jvm.org.apache.spark.sql.types
-        make, nothing = self.jvm.org.apache.spark.sql.catalyst.expressions.AttributeReference, types.Metadata.empty()
+        make, nothing = self.expressions.AttributeReference, types.Metadata.empty()
         fields = zip(names, generator.elementSchema().fields(), strict=True)
         return tuple(
             make(name, each.dataType(), outer or each.nullable(), nothing, self._numbers.newExprId(), self.nil)
@@ -178,13 +196,20 @@ class Catalyst:
     def of_each_row(self, constant: Java) -> Java:
         """Return a constant in a branch that every row takes, though the optimiser does not know: so it is computed
         for rows, and not when the plan is made."""
-        of = self.jvm.org.apache.spark.sql.catalyst.expressions
+        of = self.expressions
         always = of.GreaterThanOrEqual(of.SparkPartitionID(), of.Literal(0, of.SparkPartitionID().dataType()))
         return of.If(always, constant, of.Literal(None, constant.dataType()))
 
+    def constant(self, node: Node) -> Java:
+        """Return a constant of Flo's."""
+        value = node.option("value")
+        if value is not None:
+            return getattr(getattr(self.expressions, "Literal$"), "MODULE$").apply(value)
+        (field,) = spark_schema(pa.schema([("null", node.type)])).fields
+        return self.expressions.Literal(None, self.spark._jsparkSession.parseDataType(field.dataType.json()))
+
     def _alias(self, given: Java, name: str, number: Java) -> Java:
-        make = self.jvm.org.apache.spark.sql.catalyst.expressions.Alias
-        return make(given, name, number, self.nil, self.none, self.nil)
+        return self.expressions.Alias(given, name, number, self.nil, self.none, self.nil)
 
     def frame(self, spark: SparkSession, plan: Java) -> Java:
         dataset = getattr(getattr(self.jvm.org.apache.spark.sql.classic, "Dataset$"), "MODULE$")
@@ -347,5 +372,5 @@ def shown_steps(steps: tuple[Step, ...]) -> str:
 def sql_of(node: Node) -> str:
     """Return an expression as SQL, as the query has it."""
     if node.is_column or node.catalyst is None:
-        return node.text
+        return node.described
     return without_addresses(node.catalyst.sql())

@@ -119,11 +119,9 @@ MONTHS = pa.month_day_nano_interval()
 
 
 class Months(NamedTuple):
-    """A constant number of months, as Arrow takes it. Arrow's own `MonthDayNano` cannot be pickled."""
+    """A constant number of months. Arrow's own `MonthDayNano` cannot be pickled."""
 
     months: int
-    days: int = 0
-    nanoseconds: int = 0
 
     def __str__(self) -> str:
         return f"INTERVAL '{self.months}' MONTH"
