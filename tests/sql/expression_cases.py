@@ -28,95 +28,49 @@ TARGETS = {
     Family.FLOAT: ("DOUBLE", "FLOAT"),
     Family.DECIMAL: ("DECIMAL(20,4)", "DECIMAL(38,18)", "DECIMAL(5,2)", "DECIMAL(38,0)", "DECIMAL(3,3)"),
     Family.STRING: ("STRING",),
-    Family.BINARY: ("BINARY",),
     Family.BOOLEAN: ("BOOLEAN",),
-    Family.DATE: ("DATE",),
-    Family.TIMESTAMP: ("TIMESTAMP",),
-    Family.LOCAL: ("TIMESTAMP_NTZ",),
 }
 """What values are cast to."""
 CONSTANTS = {
-    "TruncDate": ("'year'", "'QUARTER'", "'mm'", "'week'", "'day'", "'nonsense'"),
-    "TruncTimestamp": (
-        *("'year'", "'quarter'", "'MON'", "'week'", "'DD'", "'hour'", "'minute'", "'second'"),
-        *("'millisecond'", "'microsecond'", "'nonsense'"),
-    ),
     Family.INTEGER: ("0", "1", "2", "-1", "-2", "-5", "7", "-30"),
-    Family.MONTHS: ("INTERVAL '1' MONTH", "INTERVAL '-13' MONTH", "INTERVAL '100' YEAR"),
-    Family.STRING: ("'yyyy-MM-dd HH:mm:ss'",),
+    Family.STRING: ("'a'", "''", "'b%'", "'_b_'", "'%😀%'"),
 }
-"""Operands that must be constants, of a class or of a family."""
+"""Operands that must be constants."""
 MORE = {
     "Substring": ("substring(a_s, 2, 3)", "substring(a_s, -2, 2)", "substring(a_s, 0, 1)", "substring(a_s, 3)"),
-    "StringTrim": ("trim('a ' FROM a_s)", "trim('' FROM a_s)"),
-    "StringTrimLeft": ("ltrim('a ', a_s)",),
-    "StringTrimRight": ("rtrim('a ', a_s)",),
-    "StringSplitSQL": ("split_part(a_s, ',', b_few)", "split_part(a_s, b_s, -1)"),
-    "StartsWith": ("startswith(a_s, 'a')", "startswith(a_s, '')"),
-    "EndsWith": ("endswith(a_s, 'c')",),
-    "Contains": ("contains(a_s, 'b')",),
-    "StringReplace": ("replace(a_s, 'b', 'xy')", "replace(a_s, 'abc')", "replace(a_s, '', 'x')"),
-    "ConcatWs": ("concat_ws('-', a_s, b_s)", "concat_ws('', a_s, b_s, c_s)"),
     "Concat": ("a_s || 'x' || b_s",),
     "Like": (
         *("a_s LIKE 'a%c'", "a_s LIKE '%b%d%'", "a_s LIKE '_b_'", r"a_s LIKE 'a!%b!_c\\\\d' ESCAPE '!'"),
         *("a_s LIKE '%\n%'", "a_s LIKE '😀_%'", "a_s LIKE '.*'", "a_s LIKE '%.%a%(%'"),
     ),
     "In": ("a_i32 IN (1, 2, NULL)", "a_f64 IN (0.0D, double('NaN'))", "a_s IN ('a', 'abc')"),
-    "Round": ("round(a_d18)", "round(a_e38, 20)", "round(a_d38, -38)", "round(a_d38, -1)"),
-    "StringLPad": ("lpad(a_s, 5)", "lpad(a_s, 3, '😀')"),
-    "StringLocate": ("locate('b', a_s)", "position('c' IN a_s)"),
+    "Round": ("round(a_d18)", "round(a_e38, 20)"),
     "Multiply": ("a_d5 * 3", "a_d18 * 0.5", "a_f32 * 2"),
     "Add": ("a_i8 + 1Y", "a_i64 + 1", "a_d5 + 1"),
     "Divide": ("a_d38 / 3", "a_d18 / 7.5", "a_i32 / b_i32", "1 / a_d18", "a_d5 / b_d5 / c_d5"),
-    "IntegralDivide": ("a_i64 div 3",),
-    "Remainder": ("a_i64 % 7", "a_d18 % 1.5"),
-    "Coalesce": ("coalesce(a_i32, 5)", "coalesce(a_i64, a_i64 div b_i64)"),
-    "If": ("if(a_i32 = 0, 0, b_i32 div a_i32)", "nullif(a_i32, b_i32)"),
+    "Remainder": ("a_i64 % 7",),
+    "Coalesce": ("coalesce(a_i32, 5)", "coalesce(a_i64, a_i64 % b_i64)"),
+    "If": ("if(a_i32 = 0, 0, b_i32 % a_i32)", "nullif(a_i32, b_i32)"),
     "CaseWhen": (
-        "CASE WHEN a_i32 > 0 THEN b_i32 div a_i32 WHEN a_bool THEN b_i32 ELSE -1 END",
+        "CASE WHEN a_i32 > 0 THEN b_i32 % a_i32 WHEN a_bool THEN b_i32 ELSE -1 END",
         "CASE a_i32 WHEN 1 THEN 'one' WHEN 2 THEN 'two' END",
     ),
     "And": ("a_i32 != 0 AND b_i32 % a_i32 = 1", "NOT (a_bool AND b_bool)"),
     "Or": ("a_i32 = 0 OR b_i32 % a_i32 = 1",),
     "ElementAt": ("element_at(a_ar, -1)", "element_at(a_ar, 1)"),
     "GetArrayItem": ("a_ar[0]", "get(a_ar, b_few)"),
-    "TimestampAddInterval": ("a_ts + INTERVAL '1' DAY", "a_ts - INTERVAL '2:30' HOUR TO MINUTE"),
-    "EqualTo": ("a_i32 = 0", "a_d18 = b_d5", "a_i32 + (b_i32 div 0) = 1"),
+    "EqualTo": ("a_i32 = 0", "a_d18 = b_d5", "a_i32 + (b_i32 % 0) = 1"),
     "DateAdd": ("a_date + 1", "date_add(a_date, b_few)"),
-    "Sha2": ("sha2(a_bin, 256)", "sha2(a_bin, 0)", "sha2(a_bin, 225)"),
-    "UnaryMinus": ("-a_iv",),
 }
 """More expressions of a class."""
 ONLY = {
-    "StringLPad": ("lpad(a_s, b_few, c_s)",),
-    "StringRPad": ("rpad(a_s, b_few, c_s)",),
-    "StringRepeat": ("repeat(a_s, b_few)",),
-    "StringSpace": ("space(a_few)",),
-    "Overlay": ("overlay(a_s, b_s, c_few, b_few)", "overlay(a_s PLACING 'xy' FROM 2)"),
-    "SubstringIndex": ("substring_index(a_s, b_s, c_few)", "substring_index(a_s, ',', b_few)"),
-    "Substring": ("substring(a_s, b_few, c_few)", "substring(a_s, b_i32, c_i32)"),
-    "StringLocate": ("locate(a_s, b_s, c_few)", "locate(a_s, b_s, c_i32)"),
     "GetArrayItem": ("a_ar[b_few]", "a_ar[b_i32]"),
     # not b_i32: Spark takes -2147483648 for a place in the array, and reads other memory, which can end the JVM
     "ElementAt": ("element_at(a_ar, b_few)", "element_at(a_ar, b_i16)"),
-    "MakeDate": (
-        *("make_date(2000 + a_few, b_few + 5, c_few + 25)", "make_date(a_i32, b_i32, c_i32)"),
-        *("make_date(a_i16, b_few, c_few)", "make_date(2023 + a_few, 2, 29)"),
-    ),
-    "AddMonths": ("add_months(a_date, b_few)", "add_months(a_date, b_i16)"),
-    "Like": ("a_s LIKE b_s", "a_s LIKE 'abc%b_'"),
-    "StringTrim": ("trim(a_s)", "trim(b_s FROM a_s)"),
-    "StringTrimLeft": ("ltrim(a_s)", "ltrim(b_s, a_s)"),
-    "StringTrimRight": ("rtrim(a_s)", "rtrim(b_s, a_s)"),
-    "UnixTimestamp": ("unix_timestamp(a_ts)", "unix_timestamp(a_date)"),
-    "ToUnixTimestamp": ("to_unix_timestamp(a_ts)", "to_unix_timestamp(a_date)"),
     "PreciseTimestampConversion": (
         "window(coalesce(a_ts, timestamp'2024-01-01 00:00:00'), '90 minutes').start",
         "window(coalesce(a_ntz, timestamp_ntz'2024-01-01 00:00:00'), '1 hour').end",
     ),
-    "TimestampAddInterval": ("a_ts + b_iv", "a_ntz + b_iv"),
-    "Sha2": ("sha2(a_bin, b_few)",),
 }
 """Expressions of a class, instead of those that its signatures give."""
 IN_SET = {
@@ -173,9 +127,7 @@ def _texts(function: Function, signature: Signature, mode: str) -> Iterator[str]
         yield f"a_{name} IN ({', '.join(values)})"
     elif function.name == "Cast":
         assert signature.result is not None
-        names: tuple[str, ...] = COLUMNS[signature.operands[0].family]
-        names = ("num", "day", "s") if names == ("s",) else names
-        for name, target in product(names, TARGETS[signature.result]):
+        for name, target in product(COLUMNS[signature.operands[0].family], TARGETS[signature.result]):
             yield template.replace("…", target).format(f"a_{name}")
     else:
         for operands in _operands(function, list(signature.operands), template.count("{}")):
@@ -187,7 +139,7 @@ def _operands(function: Function, operands: list[Operand], count: int) -> Iterat
         operands.append(operands[-1])
     operands = operands[:count]
     families = {each.family for each in operands if not each.constant}
-    constants = [CONSTANTS.get(function.name) or CONSTANTS[each.family] for each in operands if each.constant]
+    constants = [CONSTANTS[each.family] for each in operands if each.constant]
     if len(families) == 1:
         names = COLUMNS[families.pop()]
         groups = [(name,) * len(operands) for name in names]

@@ -21,15 +21,13 @@ from flo.sql.plan_reader import read_frame
 from flo.sql.query import planning_session
 from tests.sql.extremes import TYPES
 
-ZONE = "Europe/Berlin"
-
 
 @contextmanager
-def session(spark: Any, mode: str, zone: str = ZONE) -> Iterator[Any]:
-    """Yield a session with a mode and a time zone."""
+def session(spark: Any, mode: str) -> Iterator[Any]:
+    """Yield a session with a mode, in a time zone that has summer time."""
     with planning_session(spark) as copy:
         copy.conf.set("spark.sql.ansi.enabled", "false" if mode == "LEGACY" else "true")
-        copy.conf.set("spark.sql.session.timeZone", zone)
+        copy.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
         yield copy
 
 

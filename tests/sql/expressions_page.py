@@ -16,14 +16,13 @@ operands and their evaluation mode. Each line is compared with Spark on extreme 
 
 - *integer* is TINYINT to BIGINT, *float* is FLOAT and DOUBLE, *decimal* has any precision and scale. Operands of the
   same kind are given once.
-- *ANSI* raises the error that Spark raises, *LEGACY* is `spark.sql.ansi.enabled=false`, *TRY* is `try_cast`, `try_add`
-  and the like. Classes without modes are the same in all of them.
-- Timestamps are in the time zone of the session: a region such as Europe/Berlin, or an offset such as +02:00.
+- *ANSI* raises the error that Spark raises, *LEGACY* is `spark.sql.ansi.enabled=false`, *TRY* is `try_cast`
+  and `try_divide`. Classes without modes are the same in all of them.
 - Strings have the default collation.
 
-These are left to Spark, because their results depend on the version of Java, on the library or on the day: casts of
-floats to strings or decimals and `round` of floats (Java's digits), `sin` and the like (the last bit), regular
-expressions, and casts of strings to timestamps (a string with only a time has the date of the day).
+They are what queries need above joins and groups, as TPC-H and TPC-DS do, and what is one call of Arrow. Catalyst runs
+all others, between two stages: among them regular expressions, logarithms and powers, upper and lower case, functions
+of timestamps in a time zone, and casts from strings. `explain` shows where.
 
 This page is written by `python -m tests.sql.expressions_page`.
 """

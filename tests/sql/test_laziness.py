@@ -46,6 +46,12 @@ IN_BRANCHES = (
     "sum(CASE WHEN i > 100 THEN 1/0 ELSE 0 END) AS x FROM t",
     "i, sum(if(i > 100, 1 DIV 0, i)) OVER (ORDER BY i) AS x FROM t",
     "t.i, u.i AS j FROM t LEFT JOIN t u ON t.i = u.i AND if(t.i > 100, 1 DIV 0 > 0, true)",
+    "t.i, u.i AS j FROM t JOIN t u ON t.i < u.i AND t.a <> u.a AND 6 DIV (t.a - u.a) < 9",
+    "t.i, u.i AS j FROM t LEFT JOIN t u ON t.i < u.i AND t.a > 0 AND 6 DIV t.a < u.i",
+    "i, lag(s, 1, CAST(1 DIV a AS STRING)) OVER (ORDER BY i DESC) AS x FROM t WHERE i < 400",
+    "i, lag(s, 1, CAST(1 DIV a AS STRING)) IGNORE NULLS OVER (ORDER BY i DESC) AS x FROM t WHERE i < 400",
+    "count(nullif(a, 0), 1 DIV a) AS x, corr(nullif(a, 0), 1 DIV a) AS y FROM t",
+    "i, CASE WHEN count(*) > 1 THEN ln(avg(a)) ELSE 1 DIV max(i) END AS x FROM t GROUP BY i",
     "* FROM (SELECT i, a FROM t) PIVOT (sum(1 DIV a) AS s FOR i IN (1 AS one, 4 AS four))",
 )
 FILTERED = (

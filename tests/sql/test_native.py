@@ -117,6 +117,47 @@ def test_a_program_with_segments_runs_on_spark(functions):
     assert rows_of(flow.on(functions).run(sales=sales, shards=3)["found"]) == expected
 
 
+def bodies() -> flo.Flow:
+    """Segments in the bodies of a `nest` and of a `per_key`."""
+    query = "SELECT soundex(name) AS hash, sum(n) AS n FROM some GROUP BY 1"
+    flow = flo.Flow("bodies")
+    sales = flow.input("sales", flo.Sequence[Sale])
+    windows = sales.tumbling(2, time=lambda sale: sale.shop)
+    flow.output("windows", windows.nest(lambda pane: flow.sql(query, some=pane.to_zset())))
+    flow.output("keys", sales.key_by(lambda sale: sale.shop).per_key(lambda one: flow.sql(query, some=one.to_zset())))
+    return flow
+
+
+def test_segments_in_bodies_run_on_spark(functions):
+    """Catalyst cannot run them between stages, so the driver runs their stages."""
+    flow = bodies()
+    expected = flow.run(sales=SALES)
+    sales = functions.createDataFrame([(*row, at) for at, row in enumerate(SALES)], f"{SCHEMA}, at long")
+    found = flow.on(functions).run(sales=sales, shards=3, order={"sales": "at"})
+    assert {name: found[name] for name in expected} == expected
+
+
+@pytest.mark.thorough
+def test_segments_in_bodies_go_on_after_a_restart(functions, tmp_path):
+    source, schema = tmp_path / "sales", f"{SCHEMA}, at long"
+    for end in (3, len(SALES)):
+        rows = [(*row, at) for at, row in enumerate(SALES)][0 if end == 3 else 3 : end]
+        functions.createDataFrame(rows, schema).coalesce(1).write.mode("append").parquet(str(source))
+        frame = functions.readStream.schema(schema).parquet(str(source))
+        query = (
+            bodies()
+            .on(functions)
+            .start({"sales": frame}, checkpoint=str(tmp_path / "checkpoint"), shards=2, order={"sales": "at"})
+        )
+        query.process_all_available()
+        found = {name: query.view(name).value() for name in ("windows", "keys")}
+        query.stop()
+    loop = bodies().loop()
+    loop.push(sales=SALES)
+    loop.run()
+    assert found == loop.result()
+
+
 def test_a_session_that_has_ended_is_named(functions):
     flow = flo.Flow("sales")
     flow.output("found", flow.sql("SELECT soundex(name) AS hash FROM sales", sales=flow.input("sales", flo.ZSet[Sale])))

@@ -216,8 +216,8 @@ def steps_of(segment: Relation) -> tuple[Step, ...]:
         case plan.Filter():
             return (*steps_of(segment.below), Kept(segment.condition))
         case plan.Generate():
-            made = Generated(segment.generator, segment.outer, segment.made)
-            return (*steps_of(segment.below), made, Projected(tuple((e.column, e) for e in segment.columns)))
+            items = Generated(segment.generator, segment.outer, segment.items)
+            return (*steps_of(segment.below), items, Projected(tuple((e.column, e) for e in segment.columns)))
     assert isinstance(segment, plan.Scan)
     pairs = ((new, old) for new, old in segment.pairs if old != WEIGHTS)
     return (Projected(tuple((new.column, column(old, new.type, new.nullable)) for new, old in pairs)),)

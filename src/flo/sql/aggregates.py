@@ -10,15 +10,17 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from functools import reduce
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import pyarrow as pa
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.ordering import asc, desc
+from flo.api.window_functions import WindowSpec
 from flo.sql.catalyst import UnsupportedQueryError
 from flo.sql.nodes import Node, cast, column, literal
 
+Spec = TypeVar("Spec", bound=AggregateSpec | WindowSpec)
 MOMENTS = {
     "StddevSamp": "stddev_samp",
     "StddevPop": "stddev_pop",
@@ -70,7 +72,7 @@ def rejected_aggregate(function: Node, distinct: bool = False) -> UnsupportedQue
     return UnsupportedQueryError(function.name, reason, function.described, REWRITES.get(function.name, OWN))
 
 
-class Computed(ABC):
+class Computed(ABC, Generic[Spec]):
     """The aggregates or the window functions of one node: `specs` by name, and their arguments as columns."""
 
     replaces: ClassVar[str]
@@ -80,8 +82,8 @@ class Computed(ABC):
 
     def __init__(self) -> None:
         self.arguments: dict[str, Node] = {}
-        self.specs: dict[str, Any] = {}
-        self._names: dict[Any, str] = {}
+        self.specs: dict[str, Spec] = {}
+        self._names: dict[Spec, str] = {}
         self._columns: dict[Node, str] = {}
 
     def result(self, given: Node) -> Node:
@@ -102,7 +104,7 @@ class Computed(ABC):
             self.arguments[name] = given
         return self._columns[given]
 
-    def _column(self, spec: Any, result: pa.DataType, *, nullable: bool = True) -> Node:
+    def _column(self, spec: Spec, result: pa.DataType, *, nullable: bool = True) -> Node:
         """Return the column of an aggregate or a window function; equal ones share one."""
         if spec not in self._names:
             name = self._names[spec] = f"=={self.word}{len(self._names)}"
@@ -110,7 +112,7 @@ class Computed(ABC):
         return column(self._names[spec], result, nullable)
 
 
-class Aggregates(Computed):
+class Aggregates(Computed[AggregateSpec]):
     """The aggregates of one node."""
 
     replaces, word = "AggregateExpression", "aggregate"
@@ -181,8 +183,8 @@ class Aggregates(Computed):
         if not value.nullable:
             return self._add(kind, (self._argument(value), self._argument(by)), where, function.type, nullable=True)
         row = packed(value)
-        found = self._add(kind, (self._argument(row), self._argument(by)), where, row.type, nullable=True)
-        return unpacked(found, function.type)
+        best = self._add(kind, (self._argument(row), self._argument(by)), where, row.type, nullable=True)
+        return unpacked(best, function.type)
 
     def _percentile(self, function: Node, where: str | None) -> Node:
         of, at, *frequency = function.children
@@ -203,7 +205,7 @@ class Aggregates(Computed):
             )
         name = self._argument(cast(of, pa.float64()))
         discrete = function.name == "PercentileDisc"
-        found = [
+        values = [
             self._add(
                 "percentile",
                 (name,),
@@ -215,9 +217,9 @@ class Aggregates(Computed):
             for each in (asked if isinstance(asked, tuple) else (asked,))
         ]
         if not isinstance(asked, tuple):
-            return found[0]
-        array = Node("Items", function.type, False, tuple(found))
-        nothing = Node("IsNull", pa.bool_(), False, (found[0],))
+            return values[0]
+        array = Node("Items", function.type, False, tuple(values))
+        nothing = Node("IsNull", pa.bool_(), False, (values[0],))
         return Node("If", function.type, True, (nothing, literal(None, function.type), array))
 
     def _listed(self, function: Node, where: str | None, distinct: bool) -> Node:
@@ -242,20 +244,20 @@ class Aggregates(Computed):
 
     def _moment(self, function: Node, where: str | None) -> Node:
         """Variances, covariances and correlations. Of one pair, those of a sample are null, though it be infinite."""
-        found = self._double(MOMENTS[function.name], where, *function.children)
+        moment = self._double(MOMENTS[function.name], where, *function.children)
         if len(function.children) == 1:
-            found = self._overflowing(found, where, *function.children)
+            moment = self._overflowing(moment, where, *function.children)
         if function.name not in ("StddevSamp", "VarianceSamp", "CovSample", "Corr"):
-            return found
+            return moment
         if function.name == "Corr":  # fails if one does not vary
             x, y = function.children
             variances = [self._double("var_pop", where, each) for each in (_of_pairs(x, y), _of_pairs(y, x))]
             both = _computed("Multiply", *variances)
-            divided = Node("Divide", pa.float64(), True, (found, both), function.options)
-            found = _if_zero(both, divided, found)
+            divided = Node("Divide", pa.float64(), True, (moment, both), function.options)
+            moment = _if_zero(both, divided, moment)
         count = self._add("count", tuple(map(self._argument, counted(function))), where, pa.int64(), nullable=False)
         several = Node("GreaterThan", pa.bool_(), False, (count, literal(1, pa.int64())))
-        return Node("If", pa.float64(), True, (several, found, NO_NUMBER))
+        return Node("If", pa.float64(), True, (several, moment, NO_NUMBER))
 
     def _overflowing(self, variance: Node, where: str | None, of: Node) -> Node:
         """Return a variance or its root; where Spark's own sums of squares are out of range, what Spark makes of them.
@@ -269,10 +271,10 @@ class Aggregates(Computed):
         apart = Node("GreaterThan", pa.bool_(), True, (most, literal(1.6, pa.float64())))  # beyond half of the range
         squares = _computed("Multiply", _computed("Multiply", root, root), count)
         beyond = Node("If", pa.float64(), True, (apart, NAN, INFINITE))
-        found = Node("If", pa.float64(), True, (_is_infinite(squares), beyond, variance))
+        in_range = Node("If", pa.float64(), True, (_is_infinite(squares), beyond, variance))
         if not self.merges:
-            return found
-        return Node("If", pa.float64(), True, (_is_infinite(_computed("Multiply", mean, mean)), NAN, found))
+            return in_range
+        return Node("If", pa.float64(), True, (_is_infinite(_computed("Multiply", mean, mean)), NAN, in_range))
 
     def _regression(self, function: Node, where: str | None) -> Node:
         """regr_slope and the like, from variances and covariances of the rows in which both values are present."""
@@ -309,11 +311,11 @@ class Aggregates(Computed):
     def _pivot(self, function: Node) -> Node:
         """PIVOT: an array with the value of each key. Spark has made one row for each key before."""
         key, value = function.children
-        found = []
+        values = []
         for each in function.option("values"):
             name = self._argument(_is_key(key, each))
-            found.append(self._add("max", (self._argument(value),), name, value.type, nullable=True))
-        return Node("Items", function.type, False, tuple(found))
+            values.append(self._add("max", (self._argument(value),), name, value.type, nullable=True))
+        return Node("Items", function.type, False, tuple(values))
 
     def _count(self, function: Node, where: str | None, distinct: bool) -> Node:
         asked = list(function.children) if distinct else counted(function)

@@ -16,15 +16,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from flo.columns.row_types import _type_of_spark
 from flo.core.errors import FloError
-from flo.sql.nodes import UNICODE, Months, Node, column, is_opaque, literal, with_constants
+from flo.sql.nodes import MONTHS, Java, Months, Node, column, is_opaque, literal
 from flo.sql.plan import Named, Order, Relation
-from flo.sql.registry import MONTHS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 EXCLUDED = (
     "DecimalAggregates",
@@ -47,25 +50,10 @@ INSTEAD_OF_TYPES = {
     "": ("array(struct(key, value))", "columns have numbers, strings, times, arrays and structs"),
 }
 """What to write instead of a column of a type, by how its name begins."""
-MODES = ("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod", "Cast")
-"""Classes that have an evaluation mode: ANSI, LEGACY or TRY."""
-CHECKED = ("UnaryMinus", "Abs", "Ceil", "Floor", "GetArrayItem", "ElementAt", "MakeDate")
-"""Classes that raise an error or do not."""
-ZONED = (
-    "Hour",
-    "Minute",
-    "Second",
-    "SecondWithFraction",
-    "TruncTimestamp",
-    "TimestampAddInterval",
-    "TimestampAddYMInterval",
-    "SubtractTimestamps",
-    "UnixTimestamp",
-    "ToUnixTimestamp",
-)
-"""Classes that depend on the time zone of the session, as some casts do."""
-
-
+MODES = ("Add", "Subtract", "Multiply", "Divide", "Remainder", "Cast")
+"""Classes that Flo computes in an evaluation mode: ANSI, LEGACY or TRY."""
+CHECKED = ("UnaryMinus", "Abs", "GetArrayItem", "ElementAt")
+"""Classes that Flo computes, and that raise an error or do not."""
 VISIBLE, EOF = 0, -1
 """Of ANTLR: the channel of tokens that are not comments or blanks, and the type of the token at the end."""
 
@@ -85,7 +73,7 @@ class UnsupportedQueryError(FloError):
         self.node = node
 
 
-def stand_in(spark: Any, name: str, schema: Any) -> int:
+def stand_in(spark: SparkSession, name: str, schema: StructType) -> int:
     """Register a relation without rows under a name, and return its number."""
     frame = spark.createDataFrame(spark.sparkContext.emptyRDD(), schema)
     frame.createOrReplaceTempView(quoted(name))
@@ -97,24 +85,25 @@ def quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-def number_of(frame: Any) -> int:
+def number_of(frame: DataFrame) -> int:
     """Return the number of a relation without rows, by which its leaves are recognized."""
     (leaf,) = leaves_of(frame._jdf.queryExecution().analyzed())
     return int(leaf.rdd().id())
 
 
-def items_of(scala: Any) -> list[Any]:
+def items_of(scala: Java) -> list[Java]:
     return [scala.apply(place) for place in range(scala.size())]
 
 
-def leaves_of(node: Any) -> list[Any]:
+def leaves_of(node: Java) -> list[Java]:
     below = items_of(node.children())
     return [leaf for each in below for leaf in leaves_of(each)] if below else [node]
 
 
-def tokens_of(spark: Any, text: str) -> Iterator[Any]:
+def tokens_of(spark: SparkSession, text: str) -> Iterator[Java]:
     """Yield the tokens of a text in SQL, without blanks and comments."""
-    antlr, parser = spark._jvm.org.antlr.v4.runtime, spark._jvm.org.apache.spark.sql.catalyst.parser
+    jvm: Java = spark._jvm
+    antlr, parser = jvm.org.antlr.v4.runtime, jvm.org.apache.spark.sql.catalyst.parser
     lexer = parser.SqlBaseLexer(parser.UpperCaseCharStream(antlr.CharStreams.fromString(text)))
     lexer.removeErrorListeners()
     while (token := lexer.nextToken()).getType() != EOF:
@@ -127,11 +116,11 @@ def arrow_type(text: str) -> pa.DataType:
     """Return the Arrow type of a type of Spark, given as JSON."""
     from pyspark.sql.types import YearMonthIntervalType, _parse_datatype_json_string
 
-    found = _parse_datatype_json_string(text)
-    return MONTHS if isinstance(found, YearMonthIntervalType) else _type_of_spark(found)
+    kind = _parse_datatype_json_string(text)
+    return MONTHS if isinstance(kind, YearMonthIntervalType) else _type_of_spark(kind)
 
 
-def _type(jvm_type: Any) -> pa.DataType:
+def _type(jvm_type: Java) -> pa.DataType:
     """Return the Arrow type of a type of Catalyst; an opaque one if only Spark has it."""
     name = jvm_type.catalogString()
     if COLLATED not in name:  # Arrow compares texts by their bytes
@@ -162,11 +151,11 @@ def expect_columns(columns: tuple[Node, ...]) -> None:
 class Parameter:
     """What an expression has besides its operands. It is shown without what differs from one run to the next."""
 
-    shown: str
+    text: str
     exact: str
 
     def __repr__(self) -> str:
-        return self.shown
+        return self.text
 
 
 @dataclass
@@ -177,42 +166,39 @@ class ExpressionReader(ABC):
     names: dict[int, Node] = field(default_factory=dict)
     """Columns by their number in Catalyst."""
     taken: dict[str, int] = field(default_factory=dict)
-    unicode: int | None = None
-    """The version of Unicode that upper and lower case follow. None if it is that of Java."""
     zone: str = "UTC"
     """The time zone of the session."""
 
     @abstractmethod
-    def relation(self, node: Any) -> Relation:
+    def relation(self, node: Java) -> Relation:
         """Return a node of a plan as a relation."""
 
     # Columns
 
-    def _new(self, attribute: Any) -> Node:
+    def _new(self, attribute: Java) -> Node:
         """Return a new column."""
         name = called = attribute.name()
         while called in self.taken:
             self.taken[name] += 1
             called = f"{name}#{self.taken[name]}"
         self.taken[called] = 1
-        found = column(called, _type(attribute.dataType()), attribute.nullable())
-        self.names[attribute.exprId().id()] = found
-        return found
+        new = self.names[attribute.exprId().id()] = column(called, _type(attribute.dataType()), attribute.nullable())
+        return new
 
-    def _known_or_new(self, attribute: Any) -> Node:
+    def _known_or_new(self, attribute: Java) -> Node:
         known = self.names.get(attribute.exprId().id())
         if known is None:
             return self._new(attribute)
         return column(known.column, known.type, attribute.nullable())  # an outer generator makes nulls
 
-    def _named(self, given: Any) -> Named:
+    def _named(self, given: Java) -> Named:
         if given.getClass().getSimpleName() == "Alias":
             expression = self.expression(given.child())
             return Named(self._new(given), expression)
         expression = self.expression(given)
         return Named(expression, expression)
 
-    def _order(self, given: Any) -> Order:
+    def _order(self, given: Java) -> Order:
         return Order(
             self.expression(given.child()),
             given.direction().sql() == "DESC",
@@ -221,7 +207,7 @@ class ExpressionReader(ABC):
 
     # Expressions
 
-    def expression(self, given: Any) -> Node:
+    def expression(self, given: Java) -> Node:
         """Return an expression as a node."""
         name = given.getClass().getSimpleName().removesuffix("$")
         if name == "AttributeReference":
@@ -253,9 +239,9 @@ class ExpressionReader(ABC):
             function, condition = children
             arguments = tuple(_only_where(condition, each, given) for each in function.children)
             children = replace(function, children=arguments), condition
-        return with_constants(Node(name, kind, nullable, children, options, given))
+        return _with_constants(Node(name, kind, nullable, children, options, given))
 
-    def _literal(self, given: Any) -> Node:
+    def _literal(self, given: Java) -> Node:
         kind = _type(given.dataType())
         try:
             return replace(literal(_value(given), kind), catalyst=given)
@@ -263,30 +249,25 @@ class ExpressionReader(ABC):
             value = Parameter(*_texts(given.value()))
             return Node("NativeLiteral", kind, bool(given.nullable()), (), (("value", value),), given)
 
-    def _options(self, name: str, given: Any) -> list[tuple[str, Any]]:
+    def _options(self, name: str, given: Java) -> list[tuple[str, Any]]:
         match name:
-            case "Round" | "BRound":
+            case "Round":
                 return [("mode", "ANSI" if given.ansiEnabled() else "LEGACY")]
             case "Sum":
                 return [("mode", given.evalContext().evalMode().toString())]
             case "Average":
                 return [("mode", given.evalMode().toString())]
             case _ if name in MODES:
-                zone = _zone(given) if name == "Cast" and given.needsTimeZone() else []
+                zone = [("zone", given.timeZoneId().get())] if name == "Cast" and given.needsTimeZone() else []
                 return [("mode", given.evalMode().toString()), *zone]
             case _ if name in CHECKED:
-                default = given.defaultValueOutOfBound() if name == "ElementAt" else None
-                outside = [] if default is None or default.isEmpty() else [("default", _value(default.get()))]
-                checks = (
-                    given.productArity() > 1 and given.failOnError()
-                )  # Spark 4.1: Ceil and Floor have no such field
-                return [("mode", "ANSI" if checks else "LEGACY"), *outside]
-            case _ if name in ZONED:
-                return _zone(given)
-            case "Upper" | "Lower" | "InitCap":
-                return [("variant", "the letters of Java") if self.unicode is None else (UNICODE, self.unicode)]
-            case "Size":
-                return [("size_of_null", given.legacySizeOfNull())]
+                return [("mode", "ANSI" if given.failOnError() else "LEGACY")]
+            case "ElementAt":
+                default = given.defaultValueOutOfBound()
+                return [
+                    ("checked", given.failOnError()),
+                    ("default", None if default.isEmpty() else default.get().sql()),
+                ]
             case "InSet":
                 return [
                     (
@@ -336,7 +317,23 @@ class ExpressionReader(ABC):
         return [(f"parameter{place}", each) for place, each in enumerate(_parameters(given))]
 
 
-def _only_where(condition: Node, argument: Node, aggregate: Any) -> Node:
+def _with_constants(node: Node) -> Node:
+    """Return the value of an expression of constants as a constant; the expression itself if it fails.
+
+    Spark has made constants of all that do not fail, unless one fails: then it has made none."""
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    given, constant = node.catalyst, bool(node.children) and all(child.name == "Literal" for child in node.children)
+    if not constant or pa.types.is_nested(node.type) or not given.foldable():
+        return node
+    try:
+        return replace(literal(plain_value(given.eval(None), given.dataType()), node.type), catalyst=given)
+    except (PySparkException, Py4JJavaError, UnsupportedQueryError):
+        return node
+
+
+def _only_where(condition: Node, argument: Node, aggregate: Java) -> Node:
     """Return an argument of an aggregate with a filter: it is not computed for the rows that the filter leaves out."""
     if not argument.children:
         return argument
@@ -344,13 +341,13 @@ def _only_where(condition: Node, argument: Node, aggregate: Any) -> Node:
         return replace(argument, children=tuple(_only_where(condition, each, aggregate) for each in argument.children))
     from pyspark import SparkContext
 
-    jvm: Any = SparkContext._jvm
+    jvm: Java = SparkContext._jvm
     expressions, given = jvm.org.apache.spark.sql.catalyst.expressions, argument.catalyst
     chosen = expressions.If(aggregate.filter().get(), given, expressions.Literal(None, given.dataType()))
     return Node("If", argument.type, True, (condition, argument, literal(None, argument.type)), (), chosen)
 
 
-def _parameters(given: Any) -> Iterator[Parameter]:
+def _parameters(given: Java) -> Iterator[Parameter]:
     """Yield what an expression has besides its operands."""
     items = given.productIterator()
     while items.hasNext():
@@ -359,7 +356,7 @@ def _parameters(given: Any) -> Iterator[Parameter]:
             yield Parameter(*_texts(item))
 
 
-def _has_expressions(item: Any) -> bool:
+def _has_expressions(item: Java) -> bool:
     """Return whether it is an operand, or several."""
     from py4j.java_gateway import JavaObject, is_instance_of  # type: ignore[import-untyped]
     from pyspark import SparkContext
@@ -372,7 +369,7 @@ def _has_expressions(item: Any) -> bool:
     return bool(is_instance_of(SparkContext._gateway, item, EXPRESSION))
 
 
-def _texts(item: Any) -> tuple[str, str]:
+def _texts(item: Java) -> tuple[str, str]:
     """Return a parameter as text, without and with the addresses of objects."""
     text = _NUMBERS.sub("", item.toString() if hasattr(item, "getClass") else repr(item))
     return without_addresses(text), text
@@ -383,22 +380,17 @@ def without_addresses(text: str) -> str:
     return _ADDRESSES.sub("", text)
 
 
-def _zone(given: Any) -> list[tuple[str, Any]]:
-    zone = given.timeZoneId()
-    return [("zone", zone.get())] if zone.isDefined() else []
-
-
-def _is_frame(given: Any) -> bool:
+def _is_frame(given: Java) -> bool:
     return given.getClass().getSimpleName() in ("SpecifiedWindowFrame", "UnspecifiedFrame$")
 
 
-def _frame(given: Any) -> tuple[str, Any, Any]:
+def _frame(given: Java) -> tuple[str, Any, Any]:
     """Return the frame of a window: rows or range, and its bounds; None is unbounded, 0 the current row."""
     mode = given.frameType().sql().lower()
     return (mode, _bound(given.lower()), _bound(given.upper()))
 
 
-def _bound(given: Any) -> Any:
+def _bound(given: Java) -> Any:
     name = given.getClass().getSimpleName().removesuffix("$")
     if name in ("UnboundedPreceding", "UnboundedFollowing"):
         return None
@@ -409,25 +401,18 @@ def _bound(given: Any) -> Any:
     raise UnsupportedQueryError("WindowFrame", "a bound must be a constant", given.sql())
 
 
-def _items(scala_set: Any) -> list[Any]:
-    found, items = [], scala_set.iterator()
+def _items(scala_set: Java) -> list[Java]:
+    values, items = [], scala_set.iterator()
     while items.hasNext():
-        found.append(items.next())
-    return found
+        values.append(items.next())
+    return values
 
 
-def unicode_of(spark: Any) -> int | None:
-    """Return the version of Unicode that upper and lower case follow: that of ICU. None if they follow Java."""
-    if spark.conf.get("spark.sql.icu.caseMappings.enabled", "true") != "true":
-        return None
-    return int(spark._jvm.com.ibm.icu.lang.UCharacter.getUnicodeVersion().getMajor())
-
-
-def _value(given: Any) -> Any:
+def _value(given: Java) -> Any:
     return plain_value(given.value(), given.dataType())
 
 
-def plain_value(value: Any, jvm_type: Any) -> Any:
+def plain_value(value: Java, jvm_type: Java) -> Any:
     """Return a constant of Catalyst as a Python value."""
     if value is None:
         return None
@@ -459,7 +444,7 @@ def plain_value(value: Any, jvm_type: Any) -> Any:
     )
 
 
-def _key_value(value: Any, jvm_type: Any) -> Any:
+def _key_value(value: Java, jvm_type: Java) -> Any:
     """Return a key of PIVOT as a Python value; one of several columns as a tuple."""
     if value is None or jvm_type.typeName() != "struct":
         return plain_value(value, jvm_type)

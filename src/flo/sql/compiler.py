@@ -7,36 +7,44 @@ computed first, as columns whose names begin with `==`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from flo.api.aggregates import AggregateSpec
-from flo.api.columns import kind_of
-from flo.api.joins import RIGHT, join_rows
+from flo.api.scope import Scope
 from flo.columns.expression import WEIGHTS, Expression
-from flo.columns.layout import Layout
 from flo.columns.row_types import row_type_of
+from flo.core.operator import Operator
 from flo.core.structural import Source
 from flo.sql import plan
 from flo.sql.aggregates import Aggregates
 from flo.sql.catalyst import UnsupportedQueryError, expect_columns
-from flo.sql.joins import join_relations, united
-from flo.sql.native import Generated, Kept, Projected, Segment, Step, can_run_natively
+from flo.sql.joins import join_relations
+from flo.sql.native import BRANCHES, Generated, Kept, Projected, Segment, Step, can_run_natively
 from flo.sql.nodes import ZERO, Node, column, literal, one_row, replace_nodes
 from flo.sql.plan import Relation
 from flo.sql.registry import is_computed, not_computed, types_text
+from flo.sql.row_streams import RowStream, joined, layout_of, own_columns, united
 from flo.sql.windows import add_windows, order_keys
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.zsets import MapWeights
 from flo.values.weighted import ZSet
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 HIDDEN = "=="
 
 
 def compile_query(
-    relation: Relation, inputs: Mapping[str, Any], spark: Any, names: tuple[str, ...] | None = None, *, scope: Any
-) -> Any:
+    relation: Relation,
+    inputs: Mapping[str, RowStream],
+    spark: SparkSession,
+    names: tuple[str, ...] | None = None,
+    *,
+    scope: Scope,
+) -> RowStream:
     """Return the stream of a query's rows over these streams; see `Compiler`."""
     return Compiler(inputs, spark, scope).query(relation, names or tuple(each.column for each in relation.columns))
 
@@ -44,41 +52,41 @@ def compile_query(
 class Compiler:
     """Makes streams of relations, over these streams. `spark` is the session that runs what Flo does not compute."""
 
-    def __init__(self, inputs: Mapping[str, Any], spark: Any, scope: Any) -> None:
+    def __init__(self, inputs: Mapping[str, RowStream], spark: SparkSession, scope: Scope) -> None:
         self.inputs = inputs
         self.spark = spark
         self.scope = scope
-        self._made: dict[Relation, tuple[Any, tuple[Node, ...]]] = {}
+        self._streams: dict[Relation, tuple[RowStream, tuple[Node, ...]]] = {}
         """By relations in their canonical form: their streams, and the columns of these."""
-        self._segments: dict[Any, tuple[Any, Segment]] = {}
+        self._segments: dict[RowStream, tuple[RowStream, Segment]] = {}
         """Streams that a segment makes, with the streams that it reads."""
         self._subqueries = 0
         self._natives = 0
 
-    def query(self, relation: Relation, names: tuple[str, ...]) -> Any:
+    def query(self, relation: Relation, names: tuple[str, ...]) -> RowStream:
         """Return the stream of a query's rows. `names` are those that the user gave the columns."""
         return self.project(self.stream(relation), dict(zip(names, relation.columns, strict=True)))
 
-    def stream(self, relation: Relation) -> Any:
+    def stream(self, relation: Relation) -> RowStream:
         """Return the stream of a relation."""
         return self.shared(relation, getattr(self, f"_{type(relation).__name__.lower()}"))
 
-    def shared(self, relation: Relation, make: Callable[[Any], Any]) -> Any:
+    def shared(self, relation: Relation, make: Callable[[Any], RowStream]) -> RowStream:
         """Return the stream that is made of a relation. Relations that are equal but for the names of their columns
         share one."""
         known = plan.canonical(relation)
-        if known not in self._made:
-            self._made[known] = make(relation), relation.columns
-        found, columns = self._made[known]
-        return self.project(found, {new.column: old for new, old in zip(relation.columns, columns, strict=True)})
+        if known not in self._streams:
+            self._streams[known] = make(relation), relation.columns
+        stream, columns = self._streams[known]
+        return self.project(stream, {new.column: old for new, old in zip(relation.columns, columns, strict=True)})
 
     # Rows
 
-    def project(self, stream: Any, given: Mapping[str, Node]) -> Any:
+    def project(self, stream: RowStream, given: Mapping[str, Node]) -> RowStream:
         """Return the rows with these columns; rows without columns have one that nobody reads."""
         given = given or {f"{HIDDEN}row": ZERO}
         stream, given = self._with_subqueries(stream, dict(given))
-        if tuple(given) == _layout(stream).names and all(
+        if tuple(given) == layout_of(stream).names and all(
             node.is_column and node.column == name for name, node in given.items()
         ):
             return stream
@@ -89,13 +97,13 @@ class Compiler:
             expect_computable(node)
         expect_columns(tuple(given.values()))
         columns = {name: node.column if node.is_column else node for name, node in given.items()}
-        return stream._then_named("sql", Map(Expression(columns, (_layout(stream),))))
+        return _apply(stream, Map(Expression(columns, (layout_of(stream),))))
 
-    def extended(self, stream: Any, more: Mapping[str, Node]) -> Any:
+    def extended(self, stream: RowStream, more: Mapping[str, Node]) -> RowStream:
         """Return the rows with more columns."""
         return self.project(stream, {**own_columns(stream), **more}) if more else stream
 
-    def filtered(self, stream: Any, condition: Node) -> Any:
+    def filtered(self, stream: RowStream, condition: Node) -> RowStream:
         """Return the rows that a condition holds for. What precedes a subquery is asked first: it needs no state."""
         own, before, rest = own_columns(stream), *_split_at_subquery(condition)
         for each in (before, rest):
@@ -103,40 +111,40 @@ class Compiler:
                 stream = self._where(stream, each)
         return self.project(stream, own)
 
-    def _where(self, stream: Any, condition: Node) -> Any:
+    def _where(self, stream: RowStream, condition: Node) -> RowStream:
         name = f"{HIDDEN}where"
         stream, given = self._with_subqueries(stream, {**own_columns(stream), name: condition})
         stream, given = self._with_native(stream, given)
         if self._runs_natively(stream, [given[name]]):
             return self._native(stream, Kept(given[name]))
         expect_computable(given[name])
-        return stream._then_named("sql", Filter(Expression(given[name], (_layout(stream),))))
+        return _apply(stream, Filter(Expression(given[name], (layout_of(stream),))))
 
-    def condition(self, stream: Any, condition: Node) -> tuple[Any, Node]:
+    def condition(self, stream: RowStream, condition: Node) -> tuple[RowStream, Node]:
         """Return the rows with the values of subqueries as columns, and the condition that reads them."""
         stream, given = self._with_subqueries(stream, {"condition": condition})
         return stream, given["condition"]
 
     # What Spark runs
 
-    def _runs_natively(self, stream: Any, given: Iterable[Node]) -> bool:
+    def _runs_natively(self, stream: RowStream, given: Iterable[Node]) -> bool:
         """Return whether Spark runs these expressions: Flo cannot, or Spark has the rows already."""
         nodes = list(given)
         asked = stream in self._segments or not all(map(is_computed, nodes))
         return asked and all(map(can_run_natively, nodes))
 
-    def _native(self, stream: Any, step: Step) -> Any:
+    def _native(self, stream: RowStream, step: Step) -> RowStream:
         """Return the rows after a step in Spark. What follows a segment directly belongs to it."""
         below, segment = self._segments.get(stream, (stream, None))
         if segment is None:
-            segment = Segment(self.spark, _layout(stream), (step,))
+            segment = Segment(self.spark, layout_of(stream), (step,))
         else:
             segment = segment.then(step)
-        found = below._then_named("sql", FlatMap(segment))
-        self._segments[found] = below, segment
-        return found
+        rows = _apply(below, FlatMap(segment))
+        self._segments[rows] = below, segment
+        return rows
 
-    def _with_native(self, stream: Any, given: dict[str, Node]) -> tuple[Any, dict[str, Node]]:
+    def _with_native(self, stream: RowStream, given: dict[str, Node]) -> tuple[RowStream, dict[str, Node]]:
         """Return the rows with more columns, and the expressions that read them, all for one engine.
 
         An expression of Catalyst may have operands that only Flo has, such as an exact sum, and the other way round.
@@ -148,90 +156,88 @@ class Compiler:
         return stream, given
 
     def _with_parts(
-        self, stream: Any, given: dict[str, Node], parts_of: Callable[[Node], Iterable[Node]]
-    ) -> tuple[Any, dict[str, Node]]:
+        self, stream: RowStream, given: dict[str, Node], parts_of: Callable[[Node], Iterable[Node]]
+    ) -> tuple[RowStream, dict[str, Node]]:
         """Return the rows with parts of expressions as columns, and the expressions that read them."""
         parts = list(dict.fromkeys(part for node in given.values() for part in parts_of(node)))
         if not parts:
             return stream, given
         more = {f"{HIDDEN}native{self._natives + place}": node for place, node in enumerate(parts)}
         self._natives += len(more)
-        found = {node: column(name, node.type, node.nullable) for name, node in more.items()}
-        given = {name: replace_nodes(node, found) for name, node in given.items()}
+        columns = {node: column(name, node.type, node.nullable) for name, node in more.items()}
+        given = {name: replace_nodes(node, columns) for name, node in given.items()}
         read = frozenset[str]().union(*(node.reads for node in given.values()))
         own = {name: node for name, node in own_columns(stream).items() if name in read}
         stream = self.project(stream, {**own, **more})
         return stream, given
 
-    def _with_subqueries(self, stream: Any, given: dict[str, Node]) -> tuple[Any, dict[str, Node]]:
+    def _with_subqueries(self, stream: RowStream, given: dict[str, Node]) -> tuple[RowStream, dict[str, Node]]:
         """Return the rows with the value of each scalar subquery as a column, and the expressions that read it."""
         asked = dict.fromkeys(each for node in given.values() for each in plan.subqueries(node))
-        found: dict[Node, Node] = {}
+        columns: dict[Node, Node] = {}
         for node in asked:
             self._subqueries += 1
             name, relation = f"{HIDDEN}subquery{self._subqueries}", node.option("relation")
-            key = f"{name}_key"
-            rows = self.project(self._only_row(relation, name), {name: column(name, node.type, True), key: ZERO})
-            stream = self.extended(stream, {f"{HIDDEN}key": ZERO})
-            stream = join_rows(stream, rows, f"{HIDDEN}key", key, "inner", None, RIGHT, False)
-            found[node] = column(name, node.type, True)
-        return stream, {name: replace_nodes(node, found) for name, node in given.items()}
+            own, key = {f"{HIDDEN}key": ZERO}, {f"{name}_key": ZERO}
+            columns[node] = column(name, node.type, True)
+            row = self.project(self._only_row(relation, name), {name: columns[node], **key})
+            stream = joined(self.extended(stream, own), row, own, key, "inner")
+        return stream, {name: replace_nodes(node, columns) for name, node in given.items()}
 
-    def _only_row(self, relation: Relation, name: str) -> Any:
+    def _only_row(self, relation: Relation, name: str) -> RowStream:
         """Return one row with the value of a scalar subquery: null for no row. Several rows are an error."""
         (given,) = relation.columns
         rows = self.project(self.stream(relation), {name: given})
         if plan.has_one_row(relation):
             return rows
         count = f"{name}_rows"
-        found = rows.agg(**{name: AggregateSpec("max", (name,)), count: AggregateSpec("count", ())})
-        return self.project(found, {name: one_row(name, count, given.type)})
+        row = rows.agg(**{name: AggregateSpec("max", (name,)), count: AggregateSpec("count", ())})
+        return self.project(row, {name: one_row(name, count, given.type)})
 
     # Relations
 
-    def _scan(self, relation: plan.Scan) -> Any:
+    def _scan(self, relation: plan.Scan) -> RowStream:
         stream = self.inputs[relation.name]
         return self.project(stream, {new.column: column(old, new.type, new.nullable) for new, old in relation.pairs})
 
-    def _constant(self, relation: plan.Constant) -> Any:
+    def _constant(self, relation: plan.Constant) -> RowStream:
         """Rows of the query itself, which are there from the start."""
         fields = [pa.field(each.column, each.type, each.nullable) for each in relation.columns]
         rows, values = row_type_of(pa.schema(fields or [pa.field(f"{HIDDEN}row", pa.int32(), False)])), relation.rows
         kind: ZSet[Any] = ZSet(rows)
         given = kind.value([rows(*each) if fields else rows(0) for each in values]).fix()
-        (stream,) = self.scope.apply(Source(kind, given), verb="sql")
-        return stream
+        return self.scope.apply(Source(kind, given), verb="sql")[0]
 
-    def _project(self, relation: plan.Project) -> Any:
+    def _project(self, relation: plan.Project) -> RowStream:
         return self.project(self.stream(relation.below), {each.column.column: each.given for each in relation.given})
 
-    def _filter(self, relation: plan.Filter) -> Any:
+    def _filter(self, relation: plan.Filter) -> RowStream:
         return self.filtered(self.stream(relation.below), relation.condition)
 
-    def _union(self, relation: plan.Union) -> Any:
+    def _union(self, relation: plan.Union) -> RowStream:
         names = [each.column for each in relation.columns]
         parts = [
             self.project(self.stream(part), dict(zip(names, part.columns, strict=True))) for part in relation.parts
         ]
         return united(parts)
 
-    def _expand(self, relation: plan.Expand) -> Any:
+    def _expand(self, relation: plan.Expand) -> RowStream:
         below, names = self.stream(relation.below), [each.column for each in relation.columns]
         return united([self.project(below, dict(zip(names, each, strict=True))) for each in relation.projections])
 
-    def _limit(self, relation: plan.Limit) -> Any:
+    def _limit(self, relation: plan.Limit) -> RowStream:
         below = self.stream(relation.below)
         if relation.count is None and not relation.offset:
             return below
         keys, order = order_keys(relation.order)
         rows = self.extended(below, keys)
         if relation.count is None:
-            found = rows.minus(rows.limit(relation.offset, order_by=order))
+            rows = rows.minus(rows.limit(relation.offset, order_by=order))
         else:
-            found = rows.limit(relation.count, offset=relation.offset, order_by=order)
-        return self.project(found, relation.by_name)
+            rows = rows.limit(relation.count, offset=relation.offset, order_by=order)
+        return self.project(rows, relation.by_name)
 
-    def _aggregate(self, relation: plan.Aggregate) -> Any:
+    def _aggregate(self, relation: plan.Aggregate) -> RowStream:
         groups = {
             each.column if each.is_column else f"{HIDDEN}group{place}": each
             for place, each in enumerate(dict.fromkeys(relation.groups))
@@ -239,60 +245,63 @@ class Compiler:
         aggregates = Aggregates()
         results = {each.column.column: aggregates.result(each.given) for each in relation.given}
         rows = self.project(self.stream(relation.below), {**groups, **aggregates.arguments})
-        found: Any
         if not aggregates.specs and groups:
-            found = rows.distinct()
+            rows = rows.distinct()
         elif not aggregates.specs:  # one row, whatever the rows are; but they are read, and that may fail
-            found = rows.agg(**{f"{HIDDEN}rows": AggregateSpec("count")})
+            rows = rows.agg(**{f"{HIDDEN}rows": AggregateSpec("count")})
         elif groups:
-            found = rows.group_by(*groups).agg(**aggregates.specs)
+            rows = rows.group_by(*groups).agg(**aggregates.specs)
         else:
-            found = rows.agg(**aggregates.specs)
+            rows = rows.agg(**aggregates.specs)
         known = {node: column(name, node.type, node.nullable) for name, node in groups.items()}
-        return self.project(found, {name: replace_nodes(node, known) for name, node in results.items()})
+        return self.project(rows, {name: replace_nodes(node, known) for name, node in results.items()})
 
-    def _generate(self, relation: plan.Generate) -> Any:
+    def _generate(self, relation: plan.Generate) -> RowStream:
         """explode, posexplode and the like: a row for each item; replicaterows: a row several times.
 
         Flo has some generators, and Spark runs the others."""
         below, generator = self.stream(relation.below), relation.generator
         if generator.name == "ReplicateRows":
             count, *columns = generator.children
-            names = [each.column for each in relation.made]
+            names = [each.column for each in relation.items]
             rows = self.project(below, {"==count": count, **dict(zip(names, columns, strict=True))})
             product = Node("Times", pa.int64(), False, (column("==count", pa.int64(), True), WEIGHT))
-            times = Expression(product, (_layout(rows), WEIGHTS))
-            return self.project(rows._then_named("sql", MapWeights(times)), relation.by_name)
+            times = Expression(product, (layout_of(rows), WEIGHTS))
+            return self.project(_apply(rows, MapWeights(times)), relation.by_name)
         written = _written_rows(generator)
         if written is not None:
-            names = [each.column for each in relation.made]
+            names = [each.column for each in relation.items]
             own = {each.column: each for each in relation.columns if each.column not in names}
             parts = [self.project(below, own | dict(zip(names, row, strict=True))) for row in written]
             return self.project(united(parts), relation.by_name)
         if generator.name == "Explode" and pa.types.is_list(generator.children[0].type):
-            (made,) = relation.made
-            rows = self.extended(below, {made.column: generator.children[0]})
-            return self.project(rows.explode(made.column, keep_empty=relation.outer), relation.by_name)
+            (item,) = relation.items
+            rows = self.extended(below, {item.column: generator.children[0]})
+            return self.project(rows.explode(item.column, keep_empty=relation.outer), relation.by_name)
         if generator.name == "Inline" and pa.types.is_list(generator.children[0].type):
             items = generator.children[0]
             rows = self.extended(below, {f"{HIDDEN}item": items})
             item = column(f"{HIDDEN}item", items.type.value_type, True)
             fields = {
-                made.column: Node("GetStructField", made.type, True, (item,), (("ordinal", place),))
-                for place, made in enumerate(relation.made)
+                each.column: Node("GetStructField", each.type, True, (item,), (("ordinal", place),))
+                for place, each in enumerate(relation.items)
             }
-            found = rows.explode(item.column, keep_empty=relation.outer)
-            return self.project(found, {name: fields.get(name, node) for name, node in relation.by_name.items()})
+            rows = rows.explode(item.column, keep_empty=relation.outer)
+            return self.project(rows, {name: fields.get(name, node) for name, node in relation.by_name.items()})
         name = f"{HIDDEN}generator"
         below, given = self._with_native(below, {**own_columns(below), name: generator})
-        found = self._native(below, Generated(given[name], relation.outer, relation.made))
-        return self.project(found, relation.by_name)
+        rows = self._native(below, Generated(given[name], relation.outer, relation.items))
+        return self.project(rows, relation.by_name)
 
-    def _window(self, relation: plan.Window) -> Any:
+    def _window(self, relation: plan.Window) -> RowStream:
         return add_windows(self, self.stream(relation.below), relation)
 
-    def _join(self, relation: plan.Join) -> Any:
+    def _join(self, relation: plan.Join) -> RowStream:
         return join_relations(self, relation)
+
+
+def _apply(stream: RowStream, operator: Operator) -> RowStream:
+    return stream.scope.apply(operator, stream, verb="sql")[0]
 
 
 def _written_rows(generator: Node) -> list[tuple[Node, ...]] | None:
@@ -318,20 +327,6 @@ def _written_rows(generator: Node) -> list[tuple[Node, ...]] | None:
 
 
 WEIGHT = column("weight", pa.int64(), False)
-
-
-def own_columns(stream: Any) -> dict[str, Node]:
-    """Return the columns of a stream's rows."""
-    layout = _layout(stream)
-    return {
-        name: column(name, cell.arrow, cell.nullable) for name, cell in zip(layout.names, layout.cells, strict=True)
-    }
-
-
-def _layout(stream: Any) -> Layout:
-    layout = Layout.of(kind_of(stream))
-    assert layout is not None
-    return layout
 
 
 def _split_at_subquery(condition: Node) -> tuple[Node | None, Node | None]:
@@ -362,9 +357,9 @@ def _parts_of_flo(node: Node) -> Iterator[Node]:
         return
     if is_computed(node):
         yield node
-    elif node.catalyst is not None:
+    elif node.catalyst is not None or node.name in BRANCHES:
         for child in node.children:
-            if child.catalyst is None and not child.is_column:
+            if child.catalyst is None and child.name not in BRANCHES and not can_run_natively(child):
                 yield child
             else:
                 yield from _parts_of_flo(child)

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from flo.sql.catalyst import RULES, items_of
 from flo.sql.native import Catalyst
+from flo.sql.nodes import Java
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 SETTING = "spark.sql.optimizer.excludedRules"
 FOLDING = RULES + "ConstantFolding"
@@ -20,7 +24,7 @@ ROW_BY_ROW = ("Project", "Filter", "SubqueryAlias", "View")
 """Nodes that Spark computes row by row if it has the rows at hand."""
 
 
-def optimised(frame: Any) -> Any:
+def optimised(frame: DataFrame) -> DataFrame:
     """Return a DataFrame whose plan is optimised; constants in it may fail. Raises if they do so for any rows."""
     from pyspark.errors import AnalysisException, PySparkException
     from pyspark.sql import DataFrame
@@ -41,8 +45,8 @@ def optimised(frame: Any) -> Any:
 
 
 @contextmanager
-def _without_folding(spark: Any) -> Iterator[None]:
-    before = spark.conf.get(SETTING)
+def _without_folding(spark: SparkSession) -> Iterator[None]:
+    before = str(spark.conf.get(SETTING))
     spark.conf.set(SETTING, f"{before},{FOLDING}")
     try:
         yield
@@ -50,12 +54,12 @@ def _without_folding(spark: Any) -> Iterator[None]:
         spark.conf.set(SETTING, before)
 
 
-def _without_row_by_row(spark: Any, catalyst: Catalyst, node: Any) -> Any:
+def _without_row_by_row(spark: SparkSession, catalyst: Catalyst, node: Java) -> Java:
     """Return a plan with its projections and filters of inputs replaced by relations without rows."""
     from pyspark.sql.types import _parse_datatype_json_string
 
     if _is_row_by_row(node):
-        schema: Any = _parse_datatype_json_string(node.schema().json())
+        schema: Java = _parse_datatype_json_string(node.schema().json())
         leaf = spark.createDataFrame(spark.sparkContext.emptyRDD(), schema)._jdf.queryExecution().analyzed()
         pairs = zip(items_of(leaf.output()), items_of(node.output()), strict=True)
         return catalyst.logical.Project(catalyst.list([catalyst.alias(each, like) for each, like in pairs]), leaf)
@@ -63,7 +67,7 @@ def _without_row_by_row(spark: Any, catalyst: Catalyst, node: Any) -> Any:
     return node.withNewChildren(catalyst.list(below).toIndexedSeq()) if below else node
 
 
-def _is_row_by_row(node: Any) -> bool:
+def _is_row_by_row(node: Java) -> bool:
     if node.nodeName() == "LogicalRDD":
         return True
     return node.nodeName() in ROW_BY_ROW and _is_row_by_row(node.children().apply(0))

@@ -7,19 +7,26 @@ the other side is null.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
 from flo.api.aggregates import AggregateSpec
-from flo.api.joins import RIGHT, join_rows
 from flo.sql import plan
 from flo.sql.catalyst import UnsupportedQueryError
 from flo.sql.nodes import ZERO, Node, column, literal, one_row
 from flo.sql.registry import is_computed
+from flo.sql.row_streams import RowStream, joined, united
+
+if TYPE_CHECKING:
+    from flo.sql.compiler import Compiler
 
 
-def join_relations(compiler: Any, relation: plan.Join) -> Any:
+KeyPair: TypeAlias = tuple[Node, Node, str]
+"""The keys of both sides that must be equal, and the class of the comparison."""
+
+
+def join_relations(compiler: Compiler, relation: plan.Join) -> RowStream:
     """Return the stream of a join."""
     if relation.how == "existence":
         return _existence(compiler, relation)
@@ -29,11 +36,10 @@ def join_relations(compiler: Any, relation: plan.Join) -> Any:
     left, right = compiler.stream(relation.left), compiler.stream(relation.right)
     if relation.how == "single":
         return _single(compiler, relation, left, right)
-    found = _joined(compiler, relation, left, right, relation.how)
-    return compiler.project(found, relation.by_name)
+    return compiler.project(_joined(compiler, relation, left, right, relation.how), relation.by_name)
 
 
-def _joined(compiler: Any, relation: plan.Join, left: Any, right: Any, how: str) -> Any:
+def _joined(compiler: Compiler, relation: plan.Join, left: RowStream, right: RowStream, how: str) -> RowStream:
     pairs, rest = _split(relation)
     if rest is not None:
         left, rest = compiler.condition(left, rest)
@@ -42,7 +48,9 @@ def _joined(compiler: Any, relation: plan.Join, left: Any, right: Any, how: str)
     return _joined_on(compiler, left, right, how, pairs, rest)
 
 
-def _filtered(compiler: Any, relation: plan.Join, left: Any, right: Any, how: str, condition: Node) -> Any:
+def _filtered(
+    compiler: Compiler, relation: plan.Join, left: RowStream, right: RowStream, how: str, condition: Node
+) -> RowStream:
     """Return the rows of a join whose condition Spark computes: on the pairs with equal keys, as a filter.
 
     Rows without a partner are those that are equal to no row of a pair."""
@@ -60,23 +68,27 @@ def _filtered(compiler: Any, relation: plan.Join, left: Any, right: Any, how: st
     return united(parts)
 
 
-def _by_rows(compiler: Any, rows: Any, matched: Any, own: dict[str, Node], how: str) -> Any:
+def _by_rows(compiler: Compiler, rows: RowStream, matched: RowStream, own: dict[str, Node], how: str) -> RowStream:
     """Return the rows that are part of a pair, or those that are not."""
     keys = {f"==row{place}": node for place, node in enumerate(own.values())} or {"==row": ZERO}
-    found = compiler.project(matched, keys)
-    given = compiler.extended(rows, {f"{name}_left": node for name, node in keys.items()})
-    return join_rows(given, found, [f"{name}_left" for name in keys], list(keys), how, None, RIGHT, True)
+    mine = {f"{name}_left": node for name, node in keys.items()}
+    return joined(compiler.extended(rows, mine), compiler.project(matched, keys), mine, keys, how, nulls_equal=True)
 
 
 def _joined_on(
-    compiler: Any, left: Any, right: Any, how: str, pairs: list[tuple[Node, Node, str]], rest: Node | None
-) -> Any:
+    compiler: Compiler,
+    left: RowStream,
+    right: RowStream,
+    how: str,
+    pairs: list[KeyPair],
+    rest: Node | None,
+) -> RowStream:
     one, other, nulls_equal = _key_columns(pairs)
     left, right = compiler.extended(left, one), compiler.extended(right, other)
-    return join_rows(left, right, list(one), list(other), how, rest, RIGHT, nulls_equal)
+    return joined(left, right, one, other, how, where=rest, nulls_equal=nulls_equal)
 
 
-def _key_columns(pairs: list[tuple[Node, Node, str]]) -> tuple[dict[str, Node], dict[str, Node], bool]:
+def _key_columns(pairs: list[KeyPair]) -> tuple[dict[str, Node], dict[str, Node], bool]:
     """Return the keys of both sides as columns, and whether nulls are equal."""
     names = [f"==key{place}" for place in range(len(pairs))]
     safe = [kind == "EqualNullSafe" for _, _, kind in pairs]
@@ -91,7 +103,7 @@ def _key_columns(pairs: list[tuple[Node, Node, str]]) -> tuple[dict[str, Node], 
     return one, other, any(safe)
 
 
-def _single(compiler: Any, relation: plan.Join, left: Any, right: Any) -> Any:
+def _single(compiler: Compiler, relation: plan.Join, left: RowStream, right: RowStream) -> RowStream:
     """Return the rows of the left with their only partner, or nulls. It is an error to have several."""
     pairs, rest = _split(relation)
     if rest is not None:
@@ -105,9 +117,8 @@ def _single(compiler: Any, relation: plan.Join, left: Any, right: Any) -> Any:
     values = {f"==value{place}": each for place, each in enumerate(relation.right.columns)}
     specs = {name: AggregateSpec("min", (each.column,)) for name, each in values.items()}
     grouped = compiler.extended(right, other).group_by(*other).agg(**{"==count": AggregateSpec("count")}, **specs)
-    found = join_rows(compiler.extended(left, one), grouped, list(one), list(other), "left", None, RIGHT, nulls_equal)
     return compiler.project(
-        found,
+        joined(compiler.extended(left, one), grouped, one, other, "left", nulls_equal=nulls_equal),
         relation.left.by_name | {each.column: one_row(name, "==count", each.type) for name, each in values.items()},
     )
 
@@ -118,14 +129,6 @@ def _side(keys: list[Node], side: int) -> Node:
     for key in keys[1:]:
         null = Node("Or", pa.bool_(), False, (null, Node("IsNull", pa.bool_(), False, (key,))))
     return Node("If", pa.int32(), False, (null, literal(side, pa.int32()), ZERO))
-
-
-def united(parts: list[Any]) -> Any:
-    """Return the rows of several streams."""
-    found = parts[0]
-    for part in parts[1:]:
-        found = found.union(part)
-    return found
 
 
 def conjuncts(condition: Node | None) -> Iterator[Node]:
@@ -139,10 +142,10 @@ def conjuncts(condition: Node | None) -> Iterator[Node]:
         yield condition
 
 
-def _split(relation: plan.Join) -> tuple[list[tuple[Node, Node, str]], Node | None]:
+def _split(relation: plan.Join) -> tuple[list[KeyPair], Node | None]:
     """Return the pairs of keys that must be equal, and the rest of the condition."""
     left, right = frozenset(relation.left.by_name), frozenset(relation.right.by_name)
-    pairs: list[tuple[Node, Node, str]] = []
+    pairs: list[KeyPair] = []
     rest: Node | None = None
     for part in conjuncts(relation.condition):
         keys = _keys(part, left, right)
@@ -176,25 +179,26 @@ def _null_aware_key(relation: plan.Join) -> tuple[Node, Node] | None:
     return _keys(equal, left, right)
 
 
-def _not_in(compiler: Any, relation: plan.Join, key: Node, other: Node) -> Any:
-    left = compiler.extended(compiler.stream(relation.left), {"==key": key, "==all": ZERO})
-    right = compiler.project(compiler.stream(relation.right), {"==other": other, "==every": ZERO})
+def _not_in(compiler: Compiler, relation: plan.Join, key: Node, other: Node) -> RowStream:
+    own, all_ = {"==key": key}, {"==all": ZERO}
+    others, every = {"==other": other}, {"==every": ZERO}
+    left = compiler.extended(compiler.stream(relation.left), {**own, **all_})
+    right = compiler.project(compiler.stream(relation.right), {**others, **every})
     mine, theirs = column("==key", key.type, True), column("==other", other.type, True)
     nulls = compiler.filtered(right, Node("IsNull", pa.bool_(), False, (theirs,)))
     known = compiler.filtered(left, Node("IsNotNull", pa.bool_(), False, (mine,)))
-    found = join_rows(known, right, "==key", "==other", "anti", None, RIGHT, False)
-    found = join_rows(found, nulls, "==all", "==every", "anti", None, RIGHT, False)
+    different = joined(joined(known, right, own, others, "anti"), nulls, all_, every, "anti")
     unknown = compiler.filtered(left, Node("IsNull", pa.bool_(), False, (mine,)))
-    alone = join_rows(unknown, right, "==all", "==every", "anti", None, RIGHT, False)
-    return compiler.project(found.union(alone), relation.by_name)
+    alone = joined(unknown, right, all_, every, "anti")
+    return compiler.project(united([different, alone]), relation.by_name)
 
 
-def _existence(compiler: Any, relation: plan.Join) -> Any:
+def _existence(compiler: Compiler, relation: plan.Join) -> RowStream:
     """Return the rows of the left with a column that says whether there is a partner."""
     left, right = compiler.stream(relation.left), compiler.stream(relation.right)
     own, exists = relation.left.by_name, relation.columns[-1].column
     parts = []
     for how, value in (("semi", True), ("anti", False)):
-        found = _joined(compiler, relation, left, right, how)
-        parts.append(compiler.project(found, {**own, exists: literal(value, pa.bool_())}))
+        rows = _joined(compiler, relation, left, right, how)
+        parts.append(compiler.project(rows, {**own, exists: literal(value, pa.bool_())}))
     return united(parts)

@@ -3,7 +3,8 @@ Catalyst.
 
 A segment is a chain of these. It is a function from a row to rows, so it is exact for rows that are retracted. On
 Spark the planner cuts the program at a segment, and Catalyst runs it on the rows of the
-micro-batch. In process it runs through the session that planned the query.
+micro-batch. In process it runs through the session that planned the query, and so does a segment in a body of `nest` or
+`per_key` on Spark: the driver runs the stage of that body.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +25,11 @@ from flo.columns.layout import Layout
 from flo.columns.row_types import row_type_of
 from flo.core.errors import FloError
 from flo.sql.catalyst import expect_columns, items_of, without_addresses
-from flo.sql.nodes import Node, SqlError, column
+from flo.sql.nodes import MONTHS, Java, Node, SqlError, column, is_opaque
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 BESIDE = "==beside"
 """The column that travels beside those of the rows: a weight, or the index of a row."""
@@ -53,25 +58,41 @@ class Generated:
     generator: Node
     outer: bool
     """Whether a row without items is kept, with nulls."""
-    made: tuple[Node, ...]
+    items: tuple[Node, ...]
+    """The columns with the item."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(each.column for each in self.made)
+        return tuple(each.column for each in self.items)
 
 
 Step: TypeAlias = Projected | Kept | Generated
 
 
+BRANCHES = ("And", "Or", "If", "IsNull", "IsNotNull")
+"""Classes that Flo puts around expressions of a query, to say for which rows they are computed. Catalyst has them."""
+PLAIN = (pa.int32(), pa.float64(), pa.bool_(), pa.string())
+"""The types of constants that py4j passes on as they are."""
+
+
 def can_run_natively(node: Node) -> bool:
-    """Return whether an expression consists of columns and expressions of Catalyst."""
-    return node.is_column or (node.catalyst is not None and all(map(can_run_natively, node.children)))
+    """Return whether an expression consists of columns and of what Catalyst has."""
+    if node.is_column:
+        return True
+    known = node.catalyst is not None or node.name in BRANCHES or _is_plain(node)
+    return known and all(map(can_run_natively, node.children))
+
+
+def _is_plain(node: Node) -> bool:
+    """Return whether it is a constant that Catalyst can be given, or a null."""
+    nothing = node.option("value") is None and not (is_opaque(node.type) or node.type == MONTHS)
+    return node.name == "Literal" and (nothing or node.type in PLAIN)
 
 
 class Chain:
     """Steps as a plan of Catalyst, over any DataFrame with the columns of a schema."""
 
-    def __init__(self, spark: Any, schema: Any, steps: tuple[Step, ...]) -> None:
+    def __init__(self, spark: SparkSession, schema: StructType, steps: tuple[Step, ...]) -> None:
         from pyspark.sql.types import LongType, StructType
 
         self._catalyst = Catalyst(spark)
@@ -80,13 +101,13 @@ class Chain:
         self._inputs = items_of(rows._jdf.queryExecution().analyzed().output())
         *own, self._beside = self._inputs
         columns = {each.name(): each for each in own}
-        self._steps: list[Callable[[Any], Any]] = []
+        self._steps: list[Callable[[Java], Java]] = []
         """What each step makes of a plan."""
         for step in steps:
             columns = self._add(step, columns)
         self.names = tuple(columns)
 
-    def _add(self, step: Step, columns: dict[str, Any]) -> dict[str, Any]:
+    def _add(self, step: Step, columns: dict[str, Java]) -> dict[str, Java]:
         """Add a step, and return the columns after it."""
         catalyst = self._catalyst
         match step:
@@ -95,10 +116,10 @@ class Chain:
                 self._steps.append(lambda plan: catalyst.logical.Filter(condition, plan))
                 return columns
             case Projected():
-                made = {name: catalyst.named(self._expression(node, columns), name) for name, node in step.given}
-                given = catalyst.list([*made.values(), self._beside])
+                new = {name: catalyst.named(self._expression(node, columns), name) for name, node in step.given}
+                given = catalyst.list([*new.values(), self._beside])
                 self._steps.append(lambda plan: catalyst.logical.Project(given, plan))
-                return {name: each.toAttribute() for name, each in made.items()}
+                return {name: each.toAttribute() for name, each in new.items()}
         generator = self._expression(step.generator, columns)
         items = dict(zip(step.names, catalyst.items(generator, step.names, step.outer), strict=True))
         output, nothing = catalyst.list([*items.values()]).toIndexedSeq(), catalyst.nil
@@ -107,18 +128,19 @@ class Chain:
         )
         return {**columns, **items}
 
-    def _expression(self, node: Node, columns: Mapping[str, Any]) -> Any:
+    def _expression(self, node: Node, columns: Mapping[str, Java]) -> Java:
         """Return an expression of Catalyst over these columns."""
         if node.is_column:
             return columns[node.column]
-        assert node.catalyst is not None, node.text
         if not node.children:
-            return node.catalyst
+            return self._catalyst.constant(node) if node.catalyst is None else node.catalyst
         children = [self._expression(child, columns) for child in node.children]
-        found = node.catalyst.withNewChildren(self._catalyst.list(children).toIndexedSeq())
-        return self._catalyst.of_each_row(found) if _fails(found) else found
+        if node.catalyst is None:
+            return getattr(self._catalyst.expressions, node.name)(*children)
+        given = node.catalyst.withNewChildren(self._catalyst.list(children).toIndexedSeq())
+        return self._catalyst.of_each_row(given) if _fails(given) else given
 
-    def over(self, rows: Any, beside: str) -> Any:
+    def over(self, rows: DataFrame, beside: str) -> DataFrame:
         """Return the results for the rows of a DataFrame, and one more of its columns, unchanged."""
         from pyspark.sql import DataFrame
 
@@ -137,50 +159,59 @@ class Chain:
 class Catalyst:
     """What is needed of Catalyst to build plans."""
 
-    def __init__(self, spark: Any) -> None:
-        jvm: Any = spark._jvm
+    def __init__(self, spark: SparkSession) -> None:
+        jvm: Java = spark._jvm
         self.jvm = jvm
+        self.spark = spark
+        self.expressions = jvm.org.apache.spark.sql.catalyst.expressions
         self.logical = jvm.org.apache.spark.sql.catalyst.plans.logical
         self.none = getattr(getattr(jvm.scala, "None$"), "MODULE$")
         self.nil = getattr(getattr(jvm.scala.collection.immutable, "Nil$"), "MODULE$")
-        self._numbers = getattr(getattr(jvm.org.apache.spark.sql.catalyst.expressions, "NamedExpression$"), "MODULE$")
+        self._numbers = getattr(getattr(self.expressions, "NamedExpression$"), "MODULE$")
 
-    def list(self, items: list[Any]) -> Any:
-        found = self.jvm.java.util.ArrayList()
+    def list(self, items: list[Java]) -> Java:
+        java_list = self.jvm.java.util.ArrayList()
         for item in items:
-            found.add(item)
-        return self.jvm.org.apache.spark.api.python.PythonUtils.toSeq(found).toList()
+            java_list.add(item)
+        return self.jvm.org.apache.spark.api.python.PythonUtils.toSeq(java_list).toList()
 
-    def alias(self, given: Any, like: Any) -> Any:
+    def alias(self, given: Java, like: Java) -> Java:
         """Return a column with the name and number of another."""
         return self._alias(given, like.name(), like.exprId())
 
-    def named(self, given: Any, name: str) -> Any:
+    def named(self, given: Java, name: str) -> Java:
         """Return a new column."""
         return self._alias(given, name, self._numbers.newExprId())
 
-    def items(self, generator: Any, names: tuple[str, ...], outer: bool) -> tuple[Any, ...]:
+    def items(self, generator: Java, names: tuple[str, ...], outer: bool) -> tuple[Java, ...]:
         """Return new columns for the items of a generator."""
         types = self.jvm.org.apache.spark.sql.types
-        make, nothing = self.jvm.org.apache.spark.sql.catalyst.expressions.AttributeReference, types.Metadata.empty()
+        make, nothing = self.expressions.AttributeReference, types.Metadata.empty()
         fields = zip(names, generator.elementSchema().fields(), strict=True)
         return tuple(
             make(name, each.dataType(), outer or each.nullable(), nothing, self._numbers.newExprId(), self.nil)
             for name, each in fields
         )
 
-    def of_each_row(self, constant: Any) -> Any:
+    def of_each_row(self, constant: Java) -> Java:
         """Return a constant in a branch that every row takes, though the optimiser does not know: so it is computed
         for rows, and not when the plan is made."""
-        of = self.jvm.org.apache.spark.sql.catalyst.expressions
+        of = self.expressions
         always = of.GreaterThanOrEqual(of.SparkPartitionID(), of.Literal(0, of.SparkPartitionID().dataType()))
         return of.If(always, constant, of.Literal(None, constant.dataType()))
 
-    def _alias(self, given: Any, name: str, number: Any) -> Any:
-        make = self.jvm.org.apache.spark.sql.catalyst.expressions.Alias
-        return make(given, name, number, self.nil, self.none, self.nil)
+    def constant(self, node: Node) -> Java:
+        """Return a constant of Flo's."""
+        value = node.option("value")
+        if value is not None:
+            return getattr(getattr(self.expressions, "Literal$"), "MODULE$").apply(value)
+        (field,) = spark_schema(pa.schema([("null", node.type)])).fields
+        return self.expressions.Literal(None, self.spark._jsparkSession.parseDataType(field.dataType.json()))
 
-    def frame(self, spark: Any, plan: Any) -> Any:
+    def _alias(self, given: Java, name: str, number: Java) -> Java:
+        return self.expressions.Alias(given, name, number, self.nil, self.none, self.nil)
+
+    def frame(self, spark: SparkSession, plan: Java) -> Java:
         dataset = getattr(getattr(self.jvm.org.apache.spark.sql.classic, "Dataset$"), "MODULE$")
         return dataset.ofRows(spark._jsparkSession, plan)
 
@@ -191,7 +222,7 @@ class Segment(Flattening):
     Identified by its text.
     """
 
-    def __init__(self, spark: Any, layout: Layout, steps: tuple[Step, ...]) -> None:
+    def __init__(self, spark: SparkSession, layout: Layout, steps: tuple[Step, ...]) -> None:
         self.spark = spark
         self.input = layout
         self.steps = steps
@@ -238,10 +269,10 @@ class Segment(Flattening):
         asked = list(dict.fromkeys(each for each in elements if each not in self._known))
         if asked:
             table, places = self.flattened(self.input.to_table(asked))
-            found: list[list[Any]] = [[] for _ in asked]
+            results: list[list[Any]] = [[] for _ in asked]
             for place, row in zip(places.tolist(), self.output.to_elements(table), strict=True):
-                found[place].append(row)
-            self._known.update(zip(asked, found, strict=True))
+                results[place].append(row)
+            self._known.update(zip(asked, results, strict=True))
         while len(self._known) > max(REMEMBERED, len(elements)):
             self._known.popitem(last=False)
 
@@ -249,14 +280,8 @@ class Segment(Flattening):
         self._expect_session()
         rows = table.select(self.input.names).append_column(BESIDE, pa.array(np.arange(table.num_rows)))
         given = self.spark.createDataFrame(rows, spark_schema(rows.schema))
-        found = _collected(self.chain.over(given, BESIDE))
-        places = found[BESIDE].to_numpy()
-        return self.output.fitted(found.drop_columns([BESIDE])), places
-
-    def __reduce__(self) -> Any:
-        raise FloError(
-            f"`{self.__name__}` runs in Spark between two stages, so on Spark it cannot be inside `nest` or `per_key`"
-        )
+        results = _collected(self.chain.over(given, BESIDE))
+        return self.output.fitted(results.drop_columns([BESIDE])), results[BESIDE].to_numpy()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Segment) and (other.steps, other.input) == (self.steps, self.input)
@@ -268,7 +293,7 @@ class Segment(Flattening):
         return self.__name__
 
 
-def _collected(frame: Any) -> pa.Table:
+def _collected(frame: DataFrame) -> pa.Table:
     """Return the rows of a DataFrame. An error that Spark raises for a row is one of the query."""
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
@@ -276,24 +301,24 @@ def _collected(frame: Any) -> pa.Table:
     try:
         return frame.toArrow()
     except (PySparkException, Py4JJavaError) as error:
-        found = _CONDITION.search(str(error))
-        if found is None:
+        named = _CONDITION.search(str(error))
+        if named is None:
             raise
-        raise SqlError(found[1], found[2].strip()) from error
+        raise SqlError(named[1], named[2].strip()) from error
 
 
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ([^\n]*)")
 """The name that Spark gives an error, and its message."""
 
 
-def spark_schema(schema: pa.Schema) -> Any:
+def spark_schema(schema: pa.Schema) -> StructType:
     """Return the types of columns in Spark."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(schema, prefer_timestamp_ntz=True)
 
 
-def _fails(given: Any) -> bool:
+def _fails(given: Java) -> bool:
     """Return whether an expression of Catalyst is a constant that fails. All others are literals by now."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
@@ -313,7 +338,7 @@ def _columns_after(layout: Layout, steps: tuple[Step, ...]) -> tuple[Node, ...]:
         if isinstance(step, Projected):
             columns = tuple(column(name, node.type, node.nullable) for name, node in step.given)
         elif isinstance(step, Generated):
-            columns = (*columns, *step.made)
+            columns = (*columns, *step.items)
     return columns
 
 
@@ -335,17 +360,17 @@ def shown_steps(steps: tuple[Step, ...]) -> str:
     parts = []
     for step in steps:
         if isinstance(step, Kept):
-            parts.append(f"where {shown(step.condition)}")
+            parts.append(f"where {sql_of(step.condition)}")
         elif isinstance(step, Generated):
-            parts.append(shown(step.generator))
+            parts.append(sql_of(step.generator))
         else:
-            computed = [shown(node) for _, node in step.given if not node.is_column]
+            computed = [sql_of(node) for _, node in step.given if not node.is_column]
             parts += [", ".join(computed)] if computed else []
     return "; ".join(parts) or "columns as they are"
 
 
-def shown(node: Node) -> str:
+def sql_of(node: Node) -> str:
     """Return an expression as SQL, as the query has it."""
     if node.is_column or node.catalyst is None:
-        return node.text
+        return node.described
     return without_addresses(node.catalyst.sql())

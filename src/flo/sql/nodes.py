@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,13 +17,11 @@ import pyarrow.compute as pc
 from flo.columns.evaluation import ColumnFunction, Rows
 from flo.columns.node_functions import Value, broadcast
 from flo.core.errors import ElementError
-from flo.sql.registry import Data, Function, functions, is_computed
+from flo.sql.registry import Data, Function, functions
 from flo.sql.sql_text import sql_text
 
-UNICODE = "unicode"
-"""The option with the version of Unicode that Spark knows. It is not shown: a query is the same with a newer Spark."""
-
-
+Java: TypeAlias = Any
+"""An object of the JVM. py4j gives it no type."""
 TOTAL = frozenset(
     {
         *("AttributeReference", "Literal", "And", "Or", "Not", "If", "CaseWhen", "Coalesce", "In", "InSet"),
@@ -54,7 +52,7 @@ class Node(ColumnFunction):
     nullable: bool
     children: tuple[Node, ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
-    catalyst: Any = field(default=None, compare=False)
+    catalyst: Java = field(default=None, compare=False)
     """The expression in Catalyst itself, in the process that planned the query. None for an expression of Flo."""
 
     def __getstate__(self) -> dict[str, Any]:
@@ -94,8 +92,8 @@ class Node(ColumnFunction):
         parts = [child.text for child in self.children]
         if self.name == "Literal":
             return f"{self.option('value')!r}"
-        shown = [f"{name}={value!r}" for name, value in self.options if name != UNICODE]
-        return f"{self.name}({', '.join([*parts, *shown])})" + (f": {self.type}" if self.name == "Cast" else "")
+        options = [f"{name}={value!r}" for name, value in self.options]
+        return f"{self.name}({', '.join([*parts, *options])})" + (f": {self.type}" if self.name == "Cast" else "")
 
     @property
     def described(self) -> str:
@@ -116,12 +114,14 @@ def column(name: str, kind: pa.DataType, nullable: bool) -> Node:
     return Node("AttributeReference", kind, nullable, (), (("column", name),))
 
 
+MONTHS = pa.month_day_nano_interval()
+"""The type of a constant number of months. Columns do not have it."""
+
+
 class Months(NamedTuple):
-    """A constant number of months, as Arrow takes it. Arrow's own `MonthDayNano` cannot be pickled."""
+    """A constant number of months. Arrow's own `MonthDayNano` cannot be pickled."""
 
     months: int
-    days: int = 0
-    nanoseconds: int = 0
 
     def __str__(self) -> str:
         return f"INTERVAL '{self.months}' MONTH"
@@ -144,28 +144,12 @@ def one_row(value: str, count: str, kind: pa.DataType) -> Node:
     return Node("OneRow", kind, True, (column(value, kind, True), column(count, pa.int64(), True)))
 
 
-def replace_nodes(node: Node, found: dict[Node, Node]) -> Node:
-    """Return the expression with some of its parts replaced."""
-    if node in found:
-        return found[node]
-    children = tuple(replace_nodes(child, found) for child in node.children)
+def replace_nodes(node: Node, others: dict[Node, Node]) -> Node:
+    """Return the expression with some of its parts replaced by others."""
+    if node in others:
+        return others[node]
+    children = tuple(replace_nodes(child, others) for child in node.children)
     return node if children == node.children else replace(node, children=children)
-
-
-def with_constants(node: Node) -> Node:
-    """Return the value of an expression of constants as a constant; the expression itself if it fails."""
-    constant = bool(node.children) and all(child.name == "Literal" for child in node.children)
-    if not constant or pa.types.is_nested(node.type) or not is_computed(node):
-        return node
-    try:
-        found = evaluate(node, _ONE_ROW)
-    except ElementError:
-        return node
-    value = found.as_py() if isinstance(found, pa.Scalar) else found[0].as_py()
-    return replace(literal(value, node.type), catalyst=node.catalyst)
-
-
-_ONE_ROW = Rows({}, 1, pa.schema([]))
 
 
 def is_opaque(kind: pa.DataType) -> bool:
@@ -193,8 +177,8 @@ def evaluate(node: Node, rows: Rows) -> Data:
     try:
         operands = [evaluate(child, rows) for child in node.children]
     except ElementError:
-        if node.name in _BRANCHES:
-            return evaluate(_BRANCHES[node.name](node), rows)
+        if node.name == "In":
+            return evaluate(_in_branches(node), rows)
         if not function.strict:
             raise
         return _up_to_null(node, function, rows)
@@ -205,7 +189,8 @@ def _compute(node: Node, function: Function, operands: list[Data]) -> Data:
     """Return the results of a function. It gets at least one array."""
     assert function.compute is not None
     if all(isinstance(each, pa.Scalar) for each in operands):
-        return function.compute(node, [pa.repeat(each, 1) for each in operands])[0]
+        first, *others = operands
+        return function.compute(node, [pa.repeat(first, 1), *others])[0]
     return function.compute(node, operands)
 
 
@@ -289,12 +274,12 @@ def _first_present(node: Node, rows: Rows) -> Data:
         except ElementError:
             pass
     first, *others = node.children
-    found = as_array(evaluate(first, rows), rows.count)
+    values = as_array(evaluate(first, rows), rows.count)
     if not others:
-        return found
+        return values
     rest = Node(node.name, node.type, node.nullable, tuple(others))
     return _by_mask(
-        pc.is_valid(found), rows, lambda some: evaluate(first, some), lambda some: evaluate(rest, some), node.type
+        pc.is_valid(values), rows, lambda some: evaluate(first, some), lambda some: evaluate(rest, some), node.type
     )
 
 
@@ -302,15 +287,6 @@ def _in_branches(node: Node) -> Node:
     """Return IN as a chain of OR: a value is compared with one item after the other, until they are equal."""
     value, *items = node.children
     equal = [Node("EqualTo", pa.bool_(), True, (value, item)) for item in items]
-    found = reduce(lambda rest, one: Node("Or", pa.bool_(), True, (one, rest)), reversed(equal))
+    is_item = reduce(lambda rest, one: Node("Or", pa.bool_(), True, (one, rest)), reversed(equal))
     unknown = Node("IsNull", pa.bool_(), False, (value,))
-    return Node("If", pa.bool_(), True, (unknown, literal(None, pa.bool_()), found))
-
-
-def _nanvl_branches(node: Node) -> Node:
-    first, second = node.children
-    return Node("If", node.type, node.nullable, (Node("IsNaN", pa.bool_(), False, (first,)), second, first))
-
-
-_BRANCHES: dict[str, Callable[[Node], Node]] = {"In": _in_branches, "NaNvl": _nanvl_branches}
-"""Functions that do not evaluate all operands for each row, as expressions that say which."""
+    return Node("If", pa.bool_(), True, (unknown, literal(None, pa.bool_()), is_item))

@@ -121,7 +121,8 @@ class Generate(Relation):
     below: Relation
     generator: Node
     outer: bool
-    made: Columns
+    items: Columns
+    """The columns that it adds."""
 
 
 @dataclass(frozen=True)
@@ -140,8 +141,8 @@ def subqueries(node: Node) -> list[Node]:
 
 def scans(relation: Relation) -> set[str]:
     """Return the names of the inputs that a relation reads."""
-    found = {relation.name} if isinstance(relation, Scan) else set()
-    return found.union(*map(scans, relations_in(relation)))
+    own = {relation.name} if isinstance(relation, Scan) else set()
+    return own.union(*map(scans, relations_in(relation)))
 
 
 def _nodes_in(part: object) -> list[Node]:
@@ -187,19 +188,19 @@ def has_one_row(relation: Relation) -> bool:
 
 def nodes_of(relation: Relation) -> list[Node]:
     """Return the expressions of a relation itself."""
-    own = (getattr(relation, each.name) for each in fields(relation) if each.name not in ("columns", "made"))
+    own = (getattr(relation, each.name) for each in fields(relation) if each.name not in ("columns", "items"))
     return [node for part in own for node in _nodes_in(part)]
 
 
 def relations_in(relation: Relation) -> list[Relation]:
     """Return the relations that one is made of, those of its subqueries included."""
-    found: list[Relation] = []
+    below: list[Relation] = []
     for part in vars(relation).values():
         for each in part if isinstance(part, tuple) else (part,):
             if isinstance(each, Relation):
-                found.append(each)
-            found += [query.option("relation") for node in _nodes_in(each) for query in subqueries(node)]
-    return found
+                below.append(each)
+            below += [query.option("relation") for node in _nodes_in(each) for query in subqueries(node)]
+    return below
 
 
 def canonical(relation: Relation) -> Relation:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from flo.sql import plan
-from flo.sql.catalyst import ExpressionReader, UnsupportedQueryError, items_of, plain_value, unicode_of
-from flo.sql.nodes import Node, column
+from flo.sql.catalyst import ExpressionReader, UnsupportedQueryError, items_of, plain_value
+from flo.sql.nodes import Java, Node, column
 from flo.sql.plan import Named, Relation
 from flo.sql.rejections import REWRITES, SESSIONS, expect_maintainable, reject
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 JOINS = {
     "INNER": "inner",
@@ -27,26 +30,24 @@ PASSED = ("Repartition", "RepartitionByExpression", "RebalancePartitions", "Wind
 MOST_CONSTANTS = 10_000
 
 
-def read_frame(frame: Any, inputs: Mapping[int, str]) -> Relation:
+def read_frame(frame: DataFrame, inputs: Mapping[int, str]) -> Relation:
     """Return the optimised plan of a DataFrame. `inputs` has the names of stand-ins by their numbers."""
     execution = frame._jdf.queryExecution()
     expect_maintainable(execution.analyzed())
-    zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
-    reader = _Reader(dict(inputs), unicode=unicode_of(frame.sparkSession), zone=zone)
-    return reader.relation(execution.optimizedPlan())
+    zone = str(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
+    return _Reader(dict(inputs), zone=zone).relation(execution.optimizedPlan())
 
 
 @dataclass
 class _Reader(ExpressionReader):
-    def relation(self, node: Any) -> Relation:
-        found: Relation = self._reader_of(node)(node)
-        return found
+    def relation(self, node: Java) -> Relation:
+        return self._reader_of(node)(node)
 
-    def _reader_of(self, node: Any) -> Callable[[Any], Relation]:
+    def _reader_of(self, node: Java) -> Callable[[Java], Relation]:
         name = node.nodeName()
         if name in PASSED:
             return self._below
-        read: Callable[[Any], Relation] | None = getattr(self, f"_{name.lower()}", None)
+        read: Callable[[Java], Relation] | None = getattr(self, f"_{name.lower()}", None)
         if read is not None:
             return read
         if name in REWRITES:
@@ -60,12 +61,12 @@ class _Reader(ExpressionReader):
             )
         raise UnsupportedQueryError(name, "Flo does not maintain this node", node.simpleString(80))
 
-    def _below(self, node: Any) -> Relation:
+    def _below(self, node: Java) -> Relation:
         return self.relation(node.children().apply(0))
 
     # Relations
 
-    def _logicalrdd(self, node: Any) -> Relation:
+    def _logicalrdd(self, node: Java) -> Relation:
         name = self.inputs.get(node.rdd().id())
         if name is None:
             raise UnsupportedQueryError(
@@ -78,10 +79,10 @@ class _Reader(ExpressionReader):
         columns = tuple(self._new(each) for each in output)
         return plan.Scan(columns, name, tuple(each.name() for each in output))
 
-    def _onerowrelation(self, node: Any) -> Relation:
+    def _onerowrelation(self, node: Java) -> Relation:
         return plan.Constant((), ((),))
 
-    def _localrelation(self, node: Any) -> Relation:
+    def _localrelation(self, node: Java) -> Relation:
         output = items_of(node.output())
         kinds = list(enumerate(each.dataType() for each in output))
         rows = tuple(
@@ -89,7 +90,7 @@ class _Reader(ExpressionReader):
         )
         return plan.Constant(tuple(self._new(each) for each in output), rows)
 
-    def _range(self, node: Any) -> Relation:
+    def _range(self, node: Java) -> Relation:
         numbers = range(node.start(), node.end(), node.step())
         if len(numbers) > MOST_CONSTANTS:
             raise UnsupportedQueryError(
@@ -100,16 +101,16 @@ class _Reader(ExpressionReader):
             )
         return plan.Constant((self._new(node.output().apply(0)),), tuple((each,) for each in numbers))
 
-    def _project(self, node: Any) -> Relation:
+    def _project(self, node: Java) -> Relation:
         below = self._below(node)
         given = tuple(self._named(each) for each in items_of(node.projectList()))
         return plan.Project(tuple(each.column for each in given), below, given)
 
-    def _filter(self, node: Any) -> Relation:
+    def _filter(self, node: Java) -> Relation:
         below = self._below(node)
         return plan.Filter(below.columns, below, self.expression(node.condition()))
 
-    def _join(self, node: Any) -> Relation:
+    def _join(self, node: Java) -> Relation:
         left = self._below(node)
         known = {each.column for each in left.columns}
         own = {number: each for number, each in self.names.items() if each.column in known}
@@ -133,7 +134,7 @@ class _Reader(ExpressionReader):
         )
         return plan.Join(columns, left, right, how, condition)
 
-    def _aggregate(self, node: Any) -> Relation:
+    def _aggregate(self, node: Java) -> Relation:
         keys = items_of(node.groupingExpressions())
         if any(_is_session(each) for each in keys):
             raise reject("session_window")
@@ -142,7 +143,7 @@ class _Reader(ExpressionReader):
         given = tuple(self._named(each) for each in items_of(node.aggregateExpressions()))
         return plan.Aggregate(tuple(each.column for each in given), below, groups, given)
 
-    def _window(self, node: Any) -> Relation:
+    def _window(self, node: Java) -> Relation:
         below = self._below(node)
         given = tuple(self._named(each) for each in items_of(node.windowExpressions()))
         partition = tuple(self.expression(each) for each in items_of(node.partitionSpec()))
@@ -155,23 +156,23 @@ class _Reader(ExpressionReader):
         wide = plan.Window((*rows.columns, *columns[len(below.columns) :]), rows, given, partition, order)
         return plan.Project(columns, wide, tuple(Named(each, each) for each in columns))
 
-    def _union(self, node: Any) -> Relation:
+    def _union(self, node: Java) -> Relation:
         parts = tuple(self.relation(each) for each in items_of(node.children()))
         return plan.Union(tuple(self._new(each) for each in items_of(node.output())), parts)
 
-    def _expand(self, node: Any) -> Relation:
+    def _expand(self, node: Java) -> Relation:
         below = self._below(node)
         projections = tuple(tuple(map(self.expression, items_of(each))) for each in items_of(node.projections()))
         return plan.Expand(tuple(self._known_or_new(each) for each in items_of(node.output())), below, projections)
 
-    def _generate(self, node: Any) -> Relation:
+    def _generate(self, node: Java) -> Relation:
         below = self._below(node)
         generator = self.expression(node.generator())
-        made = tuple(self._new(each) for each in items_of(node.generatorOutput()))
+        items = tuple(self._new(each) for each in items_of(node.generatorOutput()))
         columns = tuple(self._known_or_new(each) for each in items_of(node.output()))
-        return plan.Generate(columns, below, generator, node.outer(), made)
+        return plan.Generate(columns, below, generator, node.outer(), items)
 
-    def _batchevalpython(self, node: Any) -> Relation:
+    def _batchevalpython(self, node: Java) -> Relation:
         """Functions in Python, which Spark runs."""
         below = self._below(node)
         results = zip(items_of(node.resultAttrs()), items_of(node.udfs()), strict=True)
@@ -181,19 +182,19 @@ class _Reader(ExpressionReader):
 
     _arrowevalpython = _batchevalpython
 
-    def _sort(self, node: Any) -> Relation:
+    def _sort(self, node: Java) -> Relation:
         below = self._below(node)
         if not getattr(node, "global")():
             return below  # SORT BY: an order within partitions
         return plan.Limit(below.columns, below, tuple(self._order(each) for each in items_of(node.order())), None)
 
-    def _globallimit(self, node: Any) -> Relation:
+    def _globallimit(self, node: Java) -> Relation:
         return self._limited(node)
 
-    def _locallimit(self, node: Any) -> Relation:
+    def _locallimit(self, node: Java) -> Relation:
         return self._limited(node)
 
-    def _limited(self, node: Any) -> Relation:
+    def _limited(self, node: Java) -> Relation:
         count = int(node.limitExpr().eval(None))
 
         def limit(rows: plan.Limit) -> plan.Limit:
@@ -201,7 +202,7 @@ class _Reader(ExpressionReader):
 
         return _in_order(self._below(node), limit)
 
-    def _offset(self, node: Any) -> Relation:
+    def _offset(self, node: Java) -> Relation:
         count = int(node.offsetExpr().eval(None))
 
         def skip(rows: plan.Limit) -> plan.Limit:
@@ -245,7 +246,7 @@ def _with_order(relation: Relation) -> tuple[Relation, tuple[plan.Order, ...]]:
     return plan.Project(tuple(each.column for each in given), below, given), order
 
 
-def _is_session(key: Any) -> bool:
+def _is_session(key: Java) -> bool:
     return bool(key.getClass().getSimpleName() == "AttributeReference" and key.metadata().contains(SESSIONS))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING
 
 from flo.api.arguments import expect_kind
 from flo.api.columns import row_layout
@@ -18,7 +18,12 @@ from flo.sql.failing_constants import SETTING, optimised
 from flo.sql.plan import scans
 from flo.sql.plan_reader import read_frame
 from flo.sql.rejections import expect_no_special_times
+from flo.sql.row_streams import RowStream
 from flo.values.weighted import ZSet
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
 COMMANDS = ("Command", "ParsedStatement", "CompoundBody")
@@ -38,7 +43,7 @@ class QueryError(FloError):
     line: int | None = None
 
 
-def sql_stream(text: str, streams: Mapping[str, Any]) -> Any:
+def sql_stream(text: str, streams: Mapping[str, RowStream]) -> RowStream:
     """Return the rows of a query over these streams, which it calls by their names."""
     here = Origin.here()
     try:
@@ -57,7 +62,7 @@ def sql_stream(text: str, streams: Mapping[str, Any]) -> Any:
         raise error.located(here) from error.__cause__
 
 
-def _expect_arguments(text: Any, streams: Mapping[str, Any]) -> None:
+def _expect_arguments(text: object, streams: Mapping[str, object]) -> None:
     """Raise unless these are a query and the streams that it reads, and Spark can plan it."""
     if not isinstance(text, str):
         raise TypeMismatch(f"`sql` must get a query as text; got {brief(text)}")
@@ -76,21 +81,21 @@ def _expect_arguments(text: Any, streams: Mapping[str, Any]) -> None:
         ) from None
 
 
-def active_session() -> Any:
+def active_session() -> SparkSession:
     """Return the active session, or a new one."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     hide_own_errors()
-    found = SparkSession.getActiveSession()
-    if found is not None:
-        return found
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
     if SparkContext._active_spark_context is not None:
         return SparkSession.builder.getOrCreate()
     return SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 
 
-def activate(session: Any) -> None:
+def activate(session: SparkSession) -> None:
     """Make a session the active one, in Python and in Java."""
     from pyspark.sql import SparkSession
 
@@ -99,7 +104,7 @@ def activate(session: Any) -> None:
 
 
 @contextmanager
-def planning_session(active: Any = None) -> Iterator[Any]:
+def planning_session(active: SparkSession | None = None) -> Iterator[SparkSession]:
     """Yield a session to plan in: a copy of the active one, whose views and settings can be changed."""
     from pyspark.sql import SparkSession
 
@@ -112,7 +117,7 @@ def planning_session(active: Any = None) -> Iterator[Any]:
         activate(active)
 
 
-def planned(spark: Any, text: str) -> Any:
+def planned(spark: SparkSession, text: str) -> DataFrame:
     """Return the DataFrame of a query. Raises if Spark rejects it."""
     expect_no_special_times(spark, text)
     with _query_errors(text):
@@ -120,7 +125,7 @@ def planned(spark: Any, text: str) -> Any:
         return optimised(spark.sql(text))
 
 
-def planned_frame(frame: Any) -> Any:
+def planned_frame(frame: DataFrame) -> DataFrame:
     """Return a DataFrame whose plan is optimised. Raises if Spark rejects it."""
     with _query_errors(""):
         return optimised(frame)
@@ -145,7 +150,7 @@ def _query_errors(text: str) -> Iterator[None]:
         raise rejected from None
 
 
-def _expect_query(spark: Any, text: str) -> None:
+def _expect_query(spark: SparkSession, text: str) -> None:
     """Raise if a text is a command, which would be executed at once."""
     from py4j.java_gateway import is_instance_of  # type: ignore[import-untyped]
 
@@ -161,7 +166,7 @@ def _expect_query(spark: Any, text: str) -> None:
             )
 
 
-def _schema(name: str, stream: Any) -> Any:
+def _schema(name: str, stream: RowStream) -> StructType:
     """Return the schema of a stream's rows in Spark's types."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -184,7 +189,7 @@ def expect_names(what: str, names: Iterable[str]) -> None:
             raise NameTakenError(f"SQL does not tell the {what} `{name}` from `{other}`: letters have no case in names")
 
 
-def expect_result_names(frame: Any) -> tuple[str, ...]:
+def expect_result_names(frame: DataFrame) -> tuple[str, ...]:
     """Return the names of a result's columns. Raises if two are equal, or one is that of the weights."""
     names = tuple(frame.columns)
     twice = next((place for place, name in enumerate(names) if name in names[:place]), None)

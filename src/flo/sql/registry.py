@@ -7,13 +7,11 @@ Each combination that is declared here is held to Spark by a differential test. 
 from __future__ import annotations
 
 import importlib
-import re
-import zoneinfo
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
@@ -40,7 +38,6 @@ class Family(Enum):
     TIMESTAMP = "timestamp"
     LOCAL = "timestamp_ntz"
     INTERVAL = "day-time interval"
-    MONTHS = "year-month interval"
     STRUCT = "struct"
     ARRAY = "array"
     NULL = "void"
@@ -57,8 +54,6 @@ SIMPLE = (
     Family.INTERVAL,
 )
 """Types of single values that have an order."""
-MONTHS = pa.month_day_nano_interval()
-"""The type of a constant number of months. Columns do not have it."""
 
 
 @cache
@@ -87,7 +82,6 @@ _EXACT = {
     pa.bool_(): Family.BOOLEAN,
     pa.date32(): Family.DATE,
     pa.duration("us"): Family.INTERVAL,
-    MONTHS: Family.MONTHS,
     pa.null(): Family.NULL,
 }
 
@@ -179,9 +173,9 @@ def declare(
     first: tuple[int, ...] = (),
 ) -> None:
     """Declare that a class of Catalyst is computed for these signatures, in these modes where they have no own."""
-    found = tuple(replace(each, modes=each.modes or modes) for each in signatures)
+    accepted = tuple(replace(each, modes=each.modes or modes) for each in signatures)
     assert name not in FUNCTIONS, name
-    FUNCTIONS[name] = Function(name, sql, found, compute, try_sql, strict, first)
+    FUNCTIONS[name] = Function(name, sql, accepted, compute, try_sql, strict, first)
 
 
 def functions() -> dict[str, Function]:
@@ -209,33 +203,13 @@ def not_computed(node: Node) -> Iterator[Node]:
 
 
 def _is_declared(node: Node) -> bool:
-    found = functions().get(node.name)
-    if found is None or family_of(node.type) is None or node.option("variant") is not None:
-        return False  # a variant is a setting of Spark that nothing here follows
-    zone = node.option("zone")
-    return any(each.accepts(node) for each in found.signatures) and (zone is None or is_known_zone(zone))
-
-
-_OFFSET = re.compile(r"[+-](0\d|1[0-8]):[0-5]\d")
-
-
-@cache
-def is_known_zone(zone: str) -> bool:
-    """Return whether a time zone has the same rules in Java: a region of the tz database, or an offset like +02:00.
-
-    Abbreviations such as EST mean something else there."""
-    if "/" not in zone and zone not in ("UTC", "GMT"):
-        return bool(_OFFSET.fullmatch(zone))
-    return zone in zoneinfo.available_timezones()
-
-
-def has_fixed_offset(zone: str) -> bool:
-    """Return whether all days of a time zone have 24 hours."""
-    return zone in ("UTC", "GMT", "Z") or bool(_OFFSET.fullmatch(zone))
+    function = functions().get(node.name)
+    if function is None or family_of(node.type) is None:
+        return False
+    return any(each.accepts(node) for each in function.signatures)
 
 
 def types_text(node: Node) -> str:
     """Return the types of a node's operands and its result, and its mode, as text."""
-    given: list[Any] = [child.type for child in node.children]
     mode = node.option("mode")
-    return f"({', '.join(map(str, given))}) -> {node.type}" + (f", {mode}" if mode else "")
+    return f"({', '.join(str(child.type) for child in node.children)}) -> {node.type}" + (f", {mode}" if mode else "")

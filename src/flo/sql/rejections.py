@@ -12,9 +12,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flo.sql.catalyst import UnsupportedQueryError, items_of, tokens_of
+from flo.sql.nodes import Java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 Rewrite = tuple[str, str]
 PASS_THE_TIME: Rewrite = ("flow.sql(…, clock=clock)", "pass the time as an input, and join with it")
@@ -90,7 +94,7 @@ class _Part:
     above: tuple[_Part, ...]
 
 
-def expect_maintainable(analysed: Any) -> None:
+def expect_maintainable(analysed: Java) -> None:
     """Raise if an analysed plan has a part that an optimised one does not show."""
     for part in _parts(json.loads(analysed.toJSON()), ()):
         _expect_no_clock(part)
@@ -115,14 +119,14 @@ def expect_maintainable(analysed: Any) -> None:
 _WRITTEN = {"First": "first", "Last": "last"}
 
 
-def expect_no_special_times(spark: Any, text: str) -> None:
+def expect_no_special_times(spark: SparkSession, text: str) -> None:
     """Raise if a query has a constant such as `DATE 'today'`, which is read as the time when it is planned."""
     if not _SPECIAL.search(text):
         return  # tokens take their time
     for kind, value in pairwise(token.getText() for token in tokens_of(spark, text)):
-        found = _SPECIAL.match(value)
-        if found and kind.upper() in ("DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"):
-            raise _clock_error("Literal", f"{kind.upper()} '{found[1]}'")
+        special = _SPECIAL.match(value)
+        if special and kind.upper() in ("DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"):
+            raise _clock_error("Literal", f"{kind.upper()} '{special[1]}'")
 
 
 def _expect_no_clock(part: _Part) -> None:
@@ -135,7 +139,7 @@ def _expect_no_clock(part: _Part) -> None:
                 raise _clock_error("Cast", f"CAST('{value}' AS {str(kind).upper()})")
 
 
-def _expect_no_clock_as_text(plan: Any) -> None:
+def _expect_no_clock_as_text(plan: Java) -> None:
     """Raise if the optimiser reads a text as the time when the query is planned, such as `to_date('today')`.
 
     Its own rule is tried: it replaces such texts, computed or not, by constants. `epoch` is always the same."""
@@ -151,7 +155,7 @@ def _expect_no_clock_as_text(plan: Any) -> None:
             raise _clock_error("Cast", f"a text as {kind.upper()}: one of {', '.join(SPECIAL_TIMES)}")
 
 
-def _times(plan: Any) -> Counter[tuple[str, str]]:
+def _times(plan: Java) -> Counter[tuple[str, str]]:
     """Return the constant dates and timestamps of a plan, with their types."""
     literals = [part.fields for part in _parts(json.loads(plan.toJSON()), ()) if part.name == "Literal"]
     return Counter(
@@ -167,7 +171,7 @@ def _clock_error(node: str, expression: str) -> UnsupportedQueryError:
     )
 
 
-def _expect_all_columns(plan: Any) -> None:
+def _expect_all_columns(plan: Java) -> None:
     """Raise if `dropDuplicates` compares some of the columns only."""
     if plan.nodeName() == "Deduplicate":
         keys, columns = items_of(plan.keys()), items_of(plan.children().apply(0).output())

@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch
 from flo.sql.catalyst import items_of, quoted, tokens_of
+from flo.sql.nodes import Java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 END = ";"
 
@@ -33,27 +37,27 @@ class ViewStatement:
     where: Origin
 
 
-def read_statements(spark: Any, file: str) -> list[ViewStatement]:
+def read_statements(spark: SparkSession, file: str) -> list[ViewStatement]:
     """Return the views that the statements of a file create. Raises with the line of a statement that is none."""
     with open(file, encoding="utf-8") as source:
         text = source.read()
-    found: list[ViewStatement] = []
+    views: list[ViewStatement] = []
     for start, end, line in _split(spark, text):
         statement = _read(spark, _blank(text[:start]) + text[start:end], Origin(file, line))
-        first = next((each for each in found if each.name.lower() == statement.name.lower()), None)
+        first = next((each for each in views if each.name.lower() == statement.name.lower()), None)
         if first is not None:
             raise NameTakenError(
                 f"the view `{statement.name}` is created twice",
                 facts=(("first", str(first.where)),),
                 where=statement.where,
             )
-        found.append(statement)
-    if not found:
+        views.append(statement)
+    if not views:
         raise FloError("the file has no statement", instead=(("CREATE VIEW name AS SELECT …;", ""),))
-    return found
+    return views
 
 
-def _split(spark: Any, text: str) -> Iterator[tuple[int, int, int]]:
+def _split(spark: SparkSession, text: str) -> Iterator[tuple[int, int, int]]:
     """Yield where each statement starts and ends, and its line. Comments and texts may have semicolons."""
     start: tuple[int, int] | None = None
     for token in tokens_of(spark, text):
@@ -67,7 +71,7 @@ def _split(spark: Any, text: str) -> Iterator[tuple[int, int, int]]:
         yield (start[0], len(text), start[1])
 
 
-def _read(spark: Any, text: str, where: Origin) -> ViewStatement:
+def _read(spark: SparkSession, text: str, where: Origin) -> ViewStatement:
     plan = _parsed(spark, text, where)
     kind = plan.nodeName()
     types: list[str] = []
@@ -96,14 +100,14 @@ def _read(spark: Any, text: str, where: Origin) -> ViewStatement:
     blank = _blank(text[:start])
     if columns:
         named = ", ".join(map(quoted, columns))
-        shown = ", ".join(
+        selected = ", ".join(
             f"CAST({name} AS {kind}) AS {name}" for name, kind in zip(map(quoted, columns), types, strict=False)
         )
-        return ViewStatement(names[0], f"SELECT {shown or '*'} FROM ({blank}{query}\n) AS `view`({named})", where)
+        return ViewStatement(names[0], f"SELECT {selected or '*'} FROM ({blank}{query}\n) AS `view`({named})", where)
     return ViewStatement(names[0], blank + query, where)
 
 
-def _parsed(spark: Any, text: str, where: Origin) -> Any:
+def _parsed(spark: SparkSession, text: str, where: Origin) -> Java:
     """Return the plan of a statement. Where Spark does not parse a materialized view, it is read as a plain one, which
     may have columns without types, and replace another."""
     from pyspark.errors import ParseException
@@ -119,7 +123,7 @@ def _parsed(spark: Any, text: str, where: Origin) -> Any:
     raise StatementError(f"Spark cannot parse the statement: {first}", where=_line(failed, where))
 
 
-def _plain_view(spark: Any, text: str) -> str | None:
+def _plain_view(spark: SparkSession, text: str) -> str | None:
     """Return the statement of a materialized view as one of a plain view, every word in its place; None if it is
     another statement."""
     tokens = list(islice(tokens_of(spark, text), 5))

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import datetime
+import re
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from flo.api.aggregates import AggregateSpec
-from flo.api.joins import RIGHT, join_rows
 from flo.api.ordering import asc, desc
 from flo.api.window_functions import WindowSpec
 from flo.sql import plan
 from flo.sql.aggregates import Aggregates, Computed, counted, packed, sum_type, unpacked
 from flo.sql.catalyst import UnsupportedQueryError
-from flo.sql.nodes import ZERO, Months, Node, cast, literal
-from flo.sql.registry import MONTHS, has_fixed_offset
+from flo.sql.nodes import MONTHS, ZERO, Java, Months, Node, cast, literal
+from flo.sql.row_streams import RowStream, joined
 from flo.values.operators.over_functions import Bound
+
+if TYPE_CHECKING:
+    from flo.sql.compiler import Compiler
 
 RANKS = {
     "RowNumber": "row_number",
@@ -28,30 +32,30 @@ RANKS = {
 }
 
 
-def add_windows(compiler: Any, stream: Any, relation: plan.Window) -> Any:
+def add_windows(compiler: Compiler, stream: RowStream, relation: plan.Window) -> RowStream:
     """Return the rows with the results of window functions."""
     windows = _Windows(relation)
     results = {each.column.column: windows.result(each.given) for each in relation.given}
     parts = {f"==part{place}": each for place, each in enumerate(relation.partition)}
     keys, order = order_keys((*relation.order, *windows.bounds))
-    found = compiler.extended(stream, {**windows.arguments, **parts, **keys})
+    rows = compiler.extended(stream, {**windows.arguments, **parts, **keys})
     if windows.specs:
-        found = found.over(partition_by=list(parts) or None, order_by=order).with_columns(**windows.specs)
+        rows = rows.over(partition_by=list(parts) or None, order_by=order).with_columns(**windows.specs)
     if windows.whole.specs:
-        found = _with_partitions(compiler, found, stream, parts, windows.whole)
-    return compiler.project(found, {**relation.below.by_name, **results})
+        rows = _with_partitions(compiler, rows, stream, parts, windows.whole)
+    return compiler.project(rows, {**relation.below.by_name, **results})
 
 
-def _with_partitions(compiler: Any, rows: Any, stream: Any, parts: dict[str, Node], whole: Aggregates) -> Any:
+def _with_partitions(
+    compiler: Compiler, rows: RowStream, stream: RowStream, parts: dict[str, Node], whole: Aggregates
+) -> RowStream:
     """Return the rows with aggregates of their whole partitions."""
     keys = {f"{name}_key": each for name, each in parts.items()}
     given = compiler.project(stream, {**keys, **whole.arguments})
     if keys:
-        found = given.group_by(*keys).agg(**whole.specs)
-        return join_rows(rows, found, list(parts), list(keys), "inner", None, RIGHT, True)
-    found = compiler.extended(given.agg(**whole.specs), {"==part_key": ZERO})
-    rows = compiler.extended(rows, {"==part": ZERO})
-    return join_rows(rows, found, "==part", "==part_key", "inner", None, RIGHT, False)
+        return joined(rows, given.group_by(*keys).agg(**whole.specs), parts, keys, "inner", nulls_equal=True)
+    part, key = {"==part": ZERO}, {"==part_key": ZERO}
+    return joined(compiler.extended(rows, part), compiler.extended(given.agg(**whole.specs), key), part, key, "inner")
 
 
 def order_keys(order: tuple[plan.Order, ...]) -> tuple[dict[str, Node], list[Any] | None]:
@@ -61,7 +65,7 @@ def order_keys(order: tuple[plan.Order, ...]) -> tuple[dict[str, Node], list[Any
     return keys, [(desc if each.descending else asc)(name, nulls_last=each.nulls_last) for name, each in named] or None
 
 
-class _Windows(Computed):
+class _Windows(Computed[AggregateSpec | WindowSpec]):
     """The window functions of one node."""
 
     replaces, word = "WindowExpression", "window"
@@ -137,20 +141,13 @@ class _Windows(Computed):
         return {mode: (bounds[0], bounds[1])}
 
     def _bound(self, offset: Any) -> Bound:
-        """Return a bound as a column, computed as Spark does it."""
-        by, down = self.order[0].by, self.order[0].descending
-        zone: tuple[tuple[str, Any], ...] = (("zone", self.zone),)
-        if isinstance(offset, Months):
-            name = "DateAddYMInterval" if pa.types.is_date(by.type) else "TimestampAddYMInterval"
-            step = literal(Months(-offset.months) if down else offset, MONTHS)
-        elif pa.types.is_date(by.type):
-            days = offset.days if isinstance(offset, datetime.timedelta) else offset
-            name, step, zone = "DateAdd", literal(-days if down else days, pa.int32()), ()
-        elif isinstance(offset, datetime.timedelta):
-            name, step = "TimestampAddInterval", literal(-offset if down else offset, pa.duration("us"))
-        else:
-            name, step, zone = "Add", literal(-offset if down else offset, by.type), (("mode", "ANSI"),)
-        bound = replace(self.order[0], by=Node(name, by.type, by.nullable, (by, step), zone))
+        """Return a bound as a column."""
+        (order,) = self.order
+        if pa.types.is_date(order.by.type) and isinstance(offset, datetime.timedelta):
+            offset = offset.days
+        if order.descending:
+            offset = Months(-offset.months) if isinstance(offset, Months) else -offset
+        bound = replace(order, by=_sum(order.by, offset, self.zone))
         if bound not in self.bounds:
             self.bounds.append(bound)
         return Bound(1 + self.bounds.index(bound))
@@ -165,8 +162,8 @@ class _Windows(Computed):
         if function.option("ignore_nulls") and not steps:
             return of
         if function.option("ignore_nulls"):
-            found = self._neighbour_without_nulls(function, steps, backwards)
-            return found if _is_null(default) else _or_default(found, found, default)
+            value = self._neighbour_without_nulls(function, steps, backwards)
+            return value if _is_null(default) else _or_default(value, value, default)
         if default.name == "Literal":
             spec = WindowSpec(kind, self._argument(of), (steps, _constant(default)))
             return self._column(spec, function.type)
@@ -186,7 +183,7 @@ class _Windows(Computed):
     def _framed(
         self,
         kind: str,
-        arguments: Any,
+        arguments: Iterable[Node],
         where: str | None,
         frame: tuple[str, Any, Any],
         result: pa.DataType,
@@ -197,11 +194,34 @@ class _Windows(Computed):
         return self._column(AggregateSpec(kind, names, where, **self._frame(frame)), result, nullable=nullable)
 
 
+def _sum(by: Node, offset: Any, zone: str) -> Node:
+    """Return the key of an order plus the offset of a bound, as Spark computes it."""
+    of_dates = pa.types.is_date(by.type)
+    if not isinstance(offset, (Months, datetime.timedelta)):
+        if of_dates:
+            return Node("DateAdd", by.type, by.nullable, (by, literal(offset, pa.int32())))
+        return Node("Add", by.type, by.nullable, (by, literal(offset, by.type)), (("mode", "ANSI"),))
+    from pyspark import SparkContext
+
+    jvm: Java = SparkContext._jvm
+    expressions, times = jvm.org.apache.spark.sql.catalyst.expressions, jvm.java.time
+    if isinstance(offset, Months):
+        kind, span, word = MONTHS, times.Period.ofMonths(offset.months), "YMInterval"
+    else:
+        micros = offset // datetime.timedelta(microseconds=1)
+        kind, span, word = pa.duration("us"), times.Duration.of(micros, times.temporal.ChronoUnit.MICROS), "Interval"
+    constant = getattr(getattr(expressions, "Literal$"), "MODULE$").apply(span)
+    name, zones = (f"DateAdd{word}", ()) if of_dates else (f"TimestampAdd{word}", (jvm.scala.Some(zone),))
+    step = replace(literal(offset, kind), catalyst=constant)
+    catalyst = getattr(expressions, name)(constant, constant, *zones)  # its operands are replaced by those of the node
+    return Node(name, by.type, by.nullable, (by, step), (("zone", zone),), catalyst)
+
+
 def _varies(kind: pa.DataType, offsets: list[Any], zone: str) -> bool:
     """Return whether a bound is at different distances from different rows: months and the zone's days differ in
     length, and floats of 32 bits are rounded."""
     day = datetime.timedelta(days=1)
-    zoned = pa.types.is_timestamp(kind) and kind.tz is not None and not has_fixed_offset(zone)
+    zoned = pa.types.is_timestamp(kind) and kind.tz is not None and not _FIXED.fullmatch(zone)
     return any(
         (pa.types.is_float32(kind) and isinstance(each, float))
         or isinstance(each, Months)
@@ -210,10 +230,14 @@ def _varies(kind: pa.DataType, offsets: list[Any], zone: str) -> bool:
     )
 
 
-def _or_default(there: Node, found: Node, default: Node) -> Node:
-    """Return what was found, or a default value where nothing was there."""
+_FIXED = re.compile(r"UTC|GMT|Z|[+-](0\d|1[0-8]):[0-5]\d")
+"""Time zones all of whose days have 24 hours."""
+
+
+def _or_default(there: Node, value: Node, default: Node) -> Node:
+    """Return a value, or a default one where there is no row that has it."""
     missing = Node("IsNull", pa.bool_(), False, (there,))
-    return Node("If", found.type, True, (missing, default, found))
+    return Node("If", value.type, True, (missing, default, value))
 
 
 def _is_null(given: Node) -> bool:

@@ -39,6 +39,7 @@ from flo.tables.operator import OnTables, Placement
 from flo.tables.operators.elementwise import FlatMapTables
 from flo.tables.operators.per_key import OfEveryKey
 from flo.tables.values import Columns, layout_of
+from flo.tables.whole import operators_in
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 
@@ -80,6 +81,13 @@ def segment_of(operator: Operator) -> Segment | None:
     """The segment of Catalyst that an operator is, if it is one."""
     f = operator.like.f if isinstance(operator, FlatMapTables) else None
     return f if isinstance(f, Segment) else None
+
+
+def holds_segment(dag: Dag) -> bool:
+    """Whether a body in a program has a segment, as that of a `nest` may: Catalyst cannot run it between stages."""
+    inside = (getattr(vertex.operator, "graph", None) for vertex in dag.vertices)
+    every = [*(v.operator for v in dag.vertices), *(op for g in inside if g is not None for op in operators_in(g))]
+    return any(isinstance(getattr(getattr(each, "like", each), "f", None), Segment) for each in every)
 
 
 def _kinds(stream: Stream, columns: tuple[str, ...]) -> list[Any]:

@@ -27,6 +27,16 @@ class Code:
         return _load(self.data)
 
 
+@dataclass(frozen=True)
+class LoadedCode:
+    """An object for a task that runs in the process that made it: it need not be pickled."""
+
+    item: Any
+
+    def load(self) -> Any:
+        return self.item
+
+
 @lru_cache(maxsize=64)
 def _load(data: bytes) -> Any:
     code = pickle.loads(data)

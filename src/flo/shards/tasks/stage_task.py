@@ -19,7 +19,7 @@ from flo.core.operator import Delta
 from flo.shards.plan.stages import ONE, POSITION, WINDOW, Delivery, Stage
 from flo.shards.tasks import context
 from flo.shards.tasks.blobs import REPORT, Blob, read_blobs, report_blob, size_of, unpack_table, unpickle
-from flo.shards.tasks.context import Code, MicroBatch
+from flo.shards.tasks.context import Code, LoadedCode, MicroBatch
 from flo.shards.tasks.input_task import InnerRows, make_inner_stream
 from flo.shards.tasks.output_files import remove_stale_files
 from flo.shards.tasks.sending import Sender, end_blobs, without_end
@@ -52,14 +52,18 @@ class StageTask:
     A shard that receives nothing is not run.
     """
 
-    code: Code
+    code: Code | LoadedCode
     """The stage, the deliveries from it, and the outputs of the program."""
     batch: MicroBatch
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return self.run_alone(context.task_number(), list(read_blobs(batches)))
+
+    def run_alone(self, task: int, received: list[Blob]) -> Iterator[pa.RecordBatch]:
+        """Runs the shards of a task, and yields the rows that it sends. When they end, the states are there."""
         writes = Writes()
         try:
-            for blob in self.run(context.task_number(), list(read_blobs(batches)), writes):
+            for blob in self.run(task, received, writes):
                 yield blob.batch()
             writes.finish()
         except FloError as error:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, reduce
 from typing import Any
@@ -23,9 +24,10 @@ from flo.core.errors import EngineError, FloError
 from flo.core.stream_type import StreamType
 from flo.shards.checkpoint.retention import Retention
 from flo.shards.micro_batches import MicroBatches, Outcome
-from flo.shards.plan.stages import Native, Plan
-from flo.shards.tasks.blobs import REPORT, SCHEMA, unpickle
-from flo.shards.tasks.context import Code, MicroBatch
+from flo.shards.plan.planning import holds_segment
+from flo.shards.plan.stages import Native, Plan, Stage
+from flo.shards.tasks.blobs import REPORT, SCHEMA, read_blobs, unpickle
+from flo.shards.tasks.context import Code, LoadedCode, MicroBatch
 from flo.shards.tasks.input_task import MALFORMED, InputColumns, InputTask
 from flo.shards.tasks.output_files import Output
 from flo.shards.tasks.small_batch_task import TOO_LARGE, SmallBatchTask
@@ -79,7 +81,7 @@ class SparkMicroBatches(MicroBatches):
         self.narrow = True
         """Whether all input rows are small."""
         pickle_with_spark()
-        self.stages = [Code.of((stage, self.deliveries_from(stage), tuple(outputs))) for stage in plan.stages]
+        self.stages = [self._code_of(stage) for stage in plan.stages]
         self._small_in_a_row = 0
         """How many micro-batches up to now were small."""
         self._small_expected = 1
@@ -92,6 +94,10 @@ class SparkMicroBatches(MicroBatches):
     @cached_property
     def _shard(self) -> Column:
         return col("shard")  # modulo the number of tasks, it is the number of the task
+
+    def _code_of(self, stage: Stage) -> Code | LoadedCode:
+        item = (stage, self.deliveries_from(stage), tuple(self.outputs))
+        return LoadedCode(item) if holds_segment(stage.dag) else Code.of(item)
 
     def add_inputs(self, given: Mapping[str, BoundInput], divert: bool = False) -> dict[str, DataFrame]:
         """The rows of the inputs, all in the same columns."""
@@ -138,7 +144,7 @@ class SparkMicroBatches(MicroBatches):
 
     def run_micro_batch(self, rows: DataFrame, version: int, ended: set[int]) -> Outcome:
         """Runs a micro-batch on the rows of inputs: in one task if it is probably small, as the last ones were."""
-        if self.plan.natives or self._small_in_a_row < self._small_expected or not has_own_thread():
+        if self._asks_catalyst or self._small_in_a_row < self._small_expected or not has_own_thread():
             return self._run_stages(self._with_now(self._read(rows), version), version, ended)
         started = time.monotonic()
         found = self._in_one_task(rows, self.micro_batch(version, ended))
@@ -151,6 +157,11 @@ class SparkMicroBatches(MicroBatches):
         outcome = self._run_stages(self._with_now(self._read(rows), version), version, ended)
         counts = {name: count - before.get(name, 0) for name, count in outcome.taken.items()}
         return replace(outcome, taken=counts, seconds=time.monotonic() - started)
+
+    @cached_property
+    def _asks_catalyst(self) -> bool:
+        """Whether Catalyst runs segments, so that a micro-batch is more than one job."""
+        return bool(self.plan.natives) or any(isinstance(code, LoadedCode) for code in self.stages)
 
     def _in_one_task(self, rows: DataFrame, batch: MicroBatch) -> DataFrame:
         """A small micro-batch in one task. Tasks of their own read the inputs if these have many partitions, or if the
@@ -168,7 +179,8 @@ class SparkMicroBatches(MicroBatches):
 
     def small_batch_task(self, inputs: InputTask | None = None) -> SmallBatchTask:
         """The last task of a micro-batch, if that is small, and the only one if it reads the inputs."""
-        return SmallBatchTask(inputs, tuple(self.stages), FEW_BYTES)
+        stages = tuple(code for code in self.stages if isinstance(code, Code))
+        return SmallBatchTask(inputs, stages, FEW_BYTES)
 
     def _run_stages(self, frame: DataFrame, version: int, ended: set[int]) -> Outcome:
         """Runs a micro-batch in stages, on the blobs of the inputs, with what Catalyst does between them."""
@@ -177,8 +189,12 @@ class SparkMicroBatches(MicroBatches):
             batch = self.micro_batch(version, ended)
             frame = self._add_natives(frame, 0, version)
             for number, code in enumerate(self.stages, 1):
-                task = SparkTask(self.names.stages[number], StageTask(code, batch))
-                frame = self._add_natives(self._add_stage(frame, task), number, version)
+                task = StageTask(code, batch)
+                if isinstance(code, LoadedCode):
+                    frame = self._run_in_driver(frame, task, version)
+                else:
+                    frame = self._add_stage(frame, SparkTask(self.names.stages[number], task))
+                frame = self._add_natives(frame, number, version)
             return self._outcome(frame, version, self._collect_reports(frame, version), started, self.tasks)
         finally:
             while self._held:
@@ -186,6 +202,14 @@ class SparkMicroBatches(MicroBatches):
 
     def _add_stage(self, frame: DataFrame, task: Any) -> DataFrame:
         return frame.repartitionById(self.tasks, self._shard).mapInArrow(task, BLOBS)
+
+    def _run_in_driver(self, frame: DataFrame, task: StageTask, version: int) -> DataFrame:
+        """The blobs after a stage that the driver runs: only there can a body in it ask Catalyst for a segment."""
+        with self._errors(version):
+            received = list(read_blobs(frame.toArrow().to_batches()))
+        shares = [[blob for blob in received if blob.shard % self.tasks == number] for number in range(self.tasks)]
+        sent = [batch for number, share in enumerate(shares) for batch in task.run_alone(number, share)]
+        return frame.sparkSession.createDataFrame(pa.Table.from_batches(sent, SCHEMA), BLOBS)
 
     def _add_natives(self, frame: DataFrame, level: int, version: int) -> DataFrame:
         """The blobs of a level, with the results of Catalyst in place of those that are for it.
@@ -208,18 +232,24 @@ class SparkMicroBatches(MicroBatches):
 
     def _collect_reports(self, frame: DataFrame, version: int) -> list[Any]:
         """The task reports that a frame gives. Raises the error that one of them holds."""
-        context = self.spark.sparkContext
-        self.names.describe(context, version)
-        try:
-            with self.names.site(context, version):
-                reports = [unpickle(row.data) for row in frame.collect()]
-        except Exception as error:
-            translated = python_error(error)
-            raise translated from translated.__cause__
+        with self._errors(version):
+            reports = [unpickle(row.data) for row in frame.collect()]
         for each in reports:
             if isinstance(each, FloError):
                 raise each
         return reports
+
+    @contextmanager
+    def _errors(self, version: int) -> Iterator[None]:
+        """Names the jobs of a micro-batch, and raises the errors of Python in them as what they are."""
+        context = self.spark.sparkContext
+        self.names.describe(context, version)
+        try:
+            with self.names.site(context, version):
+                yield
+        except Exception as error:
+            translated = python_error(error)
+            raise translated from translated.__cause__
 
     def tasks_around(self, native: Native) -> tuple[StructType, UnpackTask, PackTask]:
         """The tasks before and after a segment, and the schema of the rows that it reads."""

@@ -1,31 +1,9 @@
-"""The functions of Spark SQL that are computed on Arrow columns. Importing this declares them in `flo.sql.registry`."""
+"""The functions of Spark SQL that are computed on Arrow columns. Importing this declares them in `flo.sql.registry`.
 
-from flo.sql.functions import (
-    arithmetic,
-    casts,
-    comparisons,
-    dates,
-    nested,
-    patterns,
-    results,
-    rounding,
-    strict_math,
-    strict_powers,
-    texts,
-    timestamps,
-)
+They are those that queries need above joins and groups, as TPC-H and TPC-DS do, and those that are one call of Arrow.
+Catalyst runs all others, in a segment (`flo.sql.native`).
+"""
 
-__all__ = [
-    "arithmetic",
-    "casts",
-    "comparisons",
-    "dates",
-    "nested",
-    "patterns",
-    "results",
-    "rounding",
-    "strict_math",
-    "strict_powers",
-    "texts",
-    "timestamps",
-]
+from flo.sql.functions import arithmetic, casts, comparisons, dates, nested, results, texts
+
+__all__ = ["arithmetic", "casts", "comparisons", "dates", "nested", "results", "texts"]

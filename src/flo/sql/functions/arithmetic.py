@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
-from typing import Any
+from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.sql.functions import decimals
-from flo.sql.functions.decimals import is_decimal, size_of
-from flo.sql.nodes import Node, SqlError, as_array
-from flo.sql.registry import ANSI, LEGACY, MODES, NUMBERS, Compute, Data, Family, declare, of, twice
-
-LEAST = {8: -(2**7), 16: -(2**15), 32: -(2**31), 64: -(2**63)}
-"""The smallest integer of so many bits."""
+from flo.sql.functions.decimals import is_decimal
+from flo.sql.nodes import Node, SqlError
+from flo.sql.registry import ANSI, LEGACY, MODES, NUMBERS, Compute, Data, Family, Signature, declare, of, twice
 
 
 def overflow(kind: pa.DataType) -> SqlError:
@@ -36,47 +31,21 @@ def null_where(bad: Data, data: Data) -> Data:
 # Sums and products
 
 
-def _checked(name: str, of_decimals: Callable[[Node, Data, Data], Data], overflows: Callable[..., Data]) -> Compute:
+def _checked(name: str, of_decimals: Callable[[Node, Data, Data], Data]) -> Compute:
     exact, wrapping = getattr(pc, f"{name}_checked"), getattr(pc, name)
 
     def compute(node: Node, operands: list[Data]) -> Data:
         left, right = operands
         if is_decimal(node.type):
             return of_decimals(node, left, right)
-        if pa.types.is_duration(node.type):
-            return _as_micros(exact, node, operands)
-        if pa.types.is_floating(node.type) or node.option("mode") == LEGACY:
+        if pa.types.is_floating(node.type) or not node.ansi:
             return wrapping(left, right)
         try:
             return exact(left, right)
         except pa.ArrowInvalid:
-            if node.ansi:
-                raise overflow(node.type) from None
-        found = wrapping(left, right)
-        return null_where(overflows(left, right, found), found)
+            raise overflow(node.type) from None
 
     return compute
-
-
-def _added_wrong(left: Data, right: Data, found: Data) -> Data:
-    """The sign of the sum differs from those of both operands."""
-    wrong = pc.bit_wise_and(pc.bit_wise_xor(left, found), pc.bit_wise_xor(right, found))
-    return pc.less(wrong, pa.scalar(0, found.type))
-
-
-def _subtracted_wrong(left: Data, right: Data, found: Data) -> Data:
-    wrong = pc.bit_wise_and(pc.bit_wise_xor(left, right), pc.bit_wise_xor(left, found))
-    return pc.less(wrong, pa.scalar(0, found.type))
-
-
-def _multiplied_wrong(left: Data, right: Data, found: Data) -> Data:
-    """The product divided by a factor is not the other factor."""
-    zero, one = pa.scalar(0, found.type), pa.scalar(-1, found.type)
-    special = pc.or_(pc.equal(right, zero), pc.equal(right, one))
-    divisor = pc.if_else(special, pa.scalar(1, found.type), right)
-    least = pa.scalar(LEAST[found.type.bit_width], found.type)
-    negated = pc.and_(pc.equal(right, one), pc.equal(left, least))
-    return pc.or_(negated, pc.and_(pc.invert(special), pc.not_equal(pc.divide(found, divisor), left)))
 
 
 # Divisions
@@ -98,83 +67,24 @@ def _divide(node: Node, operands: list[Data]) -> Data:
     return decimals.divide(node, left, right) if is_decimal(node.type) else pc.divide(left, right)
 
 
-def _integral_divide(node: Node, operands: list[Data]) -> Data:
-    left, right = operands
-    right = _without_zero(node, left, right)
-    least = pc.and_(pc.equal(left, pa.scalar(LEAST[64], left.type)), pc.equal(right, pa.scalar(-1, right.type)))
-    if is_any(least):
-        if node.ansi:
-            raise overflow(node.type)
-        if node.option("mode") == LEGACY:  # -2**63 / -1 is -2**63
-            right = pc.if_else(pc.fill_null(least, False), pa.scalar(1, right.type), right)
-        else:
-            right = null_where(least, right)
-    return pc.divide(left, right)  # truncates towards zero
-
-
 def _remainder(node: Node, operands: list[Data]) -> Data:
+    """What is left of a division, with the sign of the dividend."""
     left, right = operands
     right = _without_zero(node, left, right, "REMAINDER_BY_ZERO")
-    return _rest(node, left, right)
-
-
-def _rest(node: Node, left: Data, right: Data) -> Data:
-    """Return what is left of a division, with the sign of the dividend."""
-    if is_decimal(left.type):
-        return _decimal_rest(node, left, right, _signed_rest)
-    if pa.types.is_floating(left.type):
-        return by_numpy(np.fmod, left, right)
     minus_one = pc.equal(right, pa.scalar(-1, right.type))
     right = pc.if_else(minus_one, pa.scalar(1, right.type), right)  # -2**63 / -1 has no result
     return pc.subtract(left, pc.multiply(pc.divide(left, right), right))
 
 
-def _pmod(node: Node, operands: list[Data]) -> Data:
-    """The remainder r, or (r + divisor) % divisor if that is negative."""
-    left, right = operands
-    right = _without_zero(node, left, right, "REMAINDER_BY_ZERO")
-    if is_decimal(left.type):
-        return _decimal_rest(node, left, right, _positive_rest)
-    if left.type.bit_width < 32:  # Java computes with 32 bits
-        left, right = (pc.cast(each, pa.int32()) for each in (left, right))
-    rest = _rest(node, left, right)
-    negative = pc.less(rest, pa.scalar(0, rest.type))
-    return pc.cast(pc.if_else(negative, _rest(node, pc.add(rest, right), right), rest), node.type)
+# Signs and bits
 
 
-def _signed_rest(a: int, b: int) -> int:
-    rest = abs(a) % abs(b)
-    return rest if a >= 0 else -rest
+@dataclass(frozen=True)
+class Narrow(Signature):
+    """Decimals that keep their digits: Spark rounds the result to 34."""
 
-
-def _positive_rest(a: int, b: int) -> int:
-    rest = _signed_rest(a, b)
-    return _signed_rest(rest + b, b) if rest < 0 else rest
-
-
-def _decimal_rest(node: Node, left: Data, right: Data, rest: Callable[[int, int], int]) -> Data:
-    """The rest of decimals. Rare: by row."""
-    one, other, wanted = left.type.scale, right.type.scale, node.type.scale
-    scale = max(one, other)
-    return decimals.by_row(
-        node,
-        [left, right],
-        lambda a, b: decimals.to_scale(rest(a * 10 ** (scale - one), b * 10 ** (scale - other)), scale, wanted),
-    )
-
-
-def by_numpy(function: Any, *operands: Data) -> pa.Array:
-    """Return a function of NumPy on columns of floats."""
-    count, kind = size_of(*operands), operands[0].type
-    arrays = [as_array(each, count) for each in operands]
-    there = reduce(pc.and_, (each.is_valid() for each in arrays))
-    numbers = [each.fill_null(1.0).to_numpy(zero_copy_only=False) for each in arrays]
-    with np.errstate(all="ignore"):
-        found = function(*numbers)
-    return pc.if_else(there, pa.array(found, kind), pa.scalar(None, kind))
-
-
-# Signs
+    def accepts(self, node: Node) -> bool:
+        return super().accepts(node) and node.type.precision <= 34
 
 
 def _unary(name: str) -> Compute:
@@ -183,9 +93,7 @@ def _unary(name: str) -> Compute:
     def compute(node: Node, operands: list[Data]) -> Data:
         (data,) = operands
         if is_decimal(data.type):
-            return _decimal_sign(node, data, name)
-        if pa.types.is_duration(data.type):
-            return _as_micros(lambda one: exact(one), node, operands)
+            return pc.cast(wrapping(data), node.type)
         if pa.types.is_floating(data.type):
             return wrapping(data)
         try:
@@ -198,115 +106,30 @@ def _unary(name: str) -> Compute:
     return compute
 
 
-def _decimal_sign(node: Node, data: pa.Array, name: str) -> Data:
-    """The negative or absolute value. Spark rounds the one to 34 digits, half to even. More digits are rare: by row."""
-    if decimals.most_digits(decimals.unscaled(data)) <= 34:
-        return pc.cast(getattr(pc, name)(data), node.type)
-
-    def negated(value: int) -> int:
-        more = len(str(abs(value))) - 34
-        if more <= 0:
-            return -value
-        unit: int = 10**more
-        whole, rest = divmod(abs(value), unit)
-        whole += 2 * rest > unit or (2 * rest == unit and whole % 2)
-        return whole * unit * (-1 if value > 0 else 1)
-
-    values = decimals.integers(data, len(data))
-    change = negated if name == "negate" else lambda value: negated(value) if value < 0 else value
-    found = decimals.of_large_integers([None if each is None else change(each) for each in values])
-    return decimals.fit(decimals.rescaled(found, decimals.WIDEST, node.type.scale), node, always=True)
+def _shift_right(node: Node, operands: list[Data]) -> Data:
+    """The distance counts modulo the number of bits, as in Java."""
+    data, distance = operands
+    bits = data.type.bit_width
+    steps = pc.cast(pc.bit_wise_and(distance, pa.scalar(bits - 1, distance.type)), data.type)
+    first = pc.min_element_wise(steps, pa.scalar(bits - 2, data.type), skip_nulls=False)
+    shifted = pc.shift_right(data, first)  # Arrow does not shift by all bits but the sign
+    return pc.shift_right(shifted, pc.subtract(steps, first))
 
 
-def _as_micros(function: Any, node: Node, operands: list[Data]) -> Data:
-    """Intervals are checked in all modes."""
-    try:
-        return pc.cast(function(*(pc.cast(each, pa.int64()) for each in operands)), node.type)
-    except pa.ArrowInvalid:
-        raise SqlError("INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION", "overflow of an interval") from None
+def _subtract_decimals(node: Node, left: Data, right: Data) -> Data:
+    return decimals.add(node, left, right, subtract=True)
 
 
-def _shift(name: str) -> Compute:
-    """Shifts: the distance counts modulo the number of bits, as in Java."""
-
-    def compute(node: Node, operands: list[Data]) -> Data:
-        data, distance = operands
-        bits = pa.scalar(data.type.bit_width - 1, distance.type)
-        steps = pc.cast(pc.bit_wise_and(distance, bits), data.type)
-        if name == "right_unsigned":
-            unsigned = pa.uint32() if data.type.bit_width == 32 else pa.uint64()
-            found = pc.shift_right(pc.cast(data, unsigned, safe=False), pc.cast(steps, unsigned))
-            return pc.cast(found, data.type, safe=False)
-        shift = pc.shift_left if name == "left" else pc.shift_right
-        first = pc.min_element_wise(steps, pa.scalar(data.type.bit_width - 2, data.type), skip_nulls=False)
-        return shift(shift(data, first), pc.subtract(steps, first))  # Arrow does not shift by all bits but the sign
-
-    return compute
-
-
-def _bits(function: Any) -> Compute:
-    return lambda node, operands: function(*operands)
-
-
-_INTEGERS = of(Family.INTEGER, Family.INTEGER)
-_INTERVALS = of(Family.INTERVAL, Family.INTERVAL, modes=(ANSI, LEGACY))
-declare(
-    "Add",
-    "{} + {}",
-    [*twice(*NUMBERS), _INTERVALS],
-    _checked("add", decimals.add, _added_wrong),
-    modes=MODES,
-    try_sql="try_add({}, {})",
-)
-declare(
-    "Subtract",
-    "{} - {}",
-    [*twice(*NUMBERS), _INTERVALS],
-    _checked("subtract", lambda node, a, b: decimals.add(node, a, b, subtract=True), _subtracted_wrong),
-    modes=MODES,
-    try_sql="try_subtract({}, {})",
-)
-declare(
-    "Multiply",
-    "{} * {}",
-    twice(*NUMBERS),
-    _checked("multiply", decimals.multiply, _multiplied_wrong),
-    modes=MODES,
-    try_sql="try_multiply({}, {})",
-)
-declare(
-    "Divide",
-    "{} / {}",
-    twice(Family.FLOAT, Family.DECIMAL),
-    _divide,
-    modes=MODES,
-    try_sql="try_divide({}, {})",
-    first=(1, 0),
-)
-declare(
-    "IntegralDivide",
-    "{} div {}",
-    twice(Family.INTEGER),
-    _integral_divide,
-    modes=(ANSI, LEGACY),
-    first=(1, 0),
-)
-declare(
-    "Remainder",
-    "{} % {}",
-    twice(*NUMBERS),
-    _remainder,
-    modes=MODES,
-    try_sql="try_mod({}, {})",
-    first=(1, 0),
-)
-declare("Pmod", "pmod({}, {})", twice(*NUMBERS), _pmod, modes=(ANSI, LEGACY), first=(1, 0))
-declare("UnaryMinus", "-{}", [of(each) for each in (*NUMBERS, Family.INTERVAL)], _unary("negate"), modes=(ANSI, LEGACY))
-declare("Abs", "abs({})", [of(each) for each in NUMBERS], _unary("abs"), modes=(ANSI, LEGACY))
-declare("BitwiseAnd", "{} & {}", [_INTEGERS], _bits(pc.bit_wise_and))
-declare("BitwiseOr", "{} | {}", [_INTEGERS], _bits(pc.bit_wise_or))
-declare("BitwiseXor", "{} ^ {}", [_INTEGERS], _bits(pc.bit_wise_xor))
-declare("BitwiseNot", "~{}", [of(Family.INTEGER)], _bits(pc.bit_wise_not))
-declare("ShiftLeft", "shiftleft({}, {})", [_INTEGERS], _shift("left"))
-declare("ShiftRight", "shiftright({}, {})", [_INTEGERS], _shift("right"))
-declare("ShiftRightUnsigned", "shiftrightunsigned({}, {})", [_INTEGERS], _shift("right_unsigned"))
+_INTEGERS = twice(Family.INTEGER)
+_SIGNED = [of(Family.INTEGER), of(Family.FLOAT), Narrow(of(Family.DECIMAL).operands)]
+_DIVIDED = twice(Family.FLOAT, Family.DECIMAL)
+_BOTH = (ANSI, LEGACY)
+declare("Add", "{} + {}", twice(*NUMBERS), _checked("add", decimals.add), modes=_BOTH)
+declare("Subtract", "{} - {}", twice(*NUMBERS), _checked("subtract", _subtract_decimals), modes=_BOTH)
+declare("Multiply", "{} * {}", twice(*NUMBERS), _checked("multiply", decimals.multiply), modes=_BOTH)
+declare("Divide", "{} / {}", _DIVIDED, _divide, modes=MODES, try_sql="try_divide({}, {})", first=(1, 0))
+declare("Remainder", "{} % {}", _INTEGERS, _remainder, modes=_BOTH, first=(1, 0))
+declare("UnaryMinus", "-{}", _SIGNED, _unary("negate"), modes=_BOTH)
+declare("Abs", "abs({})", _SIGNED, _unary("abs"), modes=_BOTH)
+declare("BitwiseAnd", "{} & {}", _INTEGERS, lambda node, operands: pc.bit_wise_and(*operands))
+declare("ShiftRight", "shiftright({}, {})", _INTEGERS, _shift_right)

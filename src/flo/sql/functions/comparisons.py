@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -38,22 +38,22 @@ def _compare(name: str) -> Compute:
 
     def compute(node: Node, operands: list[Data]) -> Data:
         left, right = operands
-        found = function(left, right)
+        numbers = function(left, right)
         if not pa.types.is_floating(left.type):
-            return found
+            return numbers
         one, other = pc.is_nan(left), pc.is_nan(right)
         equal = pc.and_(one, other)
         match name:
             case "equal":
-                return pc.or_(found, equal)
+                return pc.or_(numbers, equal)
             case "less":
-                return pc.or_(found, pc.and_not(other, one))
+                return pc.or_(numbers, pc.and_not(other, one))
             case "greater":
-                return pc.or_(found, pc.and_not(one, other))
+                return pc.or_(numbers, pc.and_not(one, other))
             case "less_equal":
-                return pc.or_(found, other)
+                return pc.or_(numbers, other)
             case _:
-                return pc.or_(found, one)
+                return pc.or_(numbers, one)
 
     return compute
 
@@ -75,15 +75,15 @@ def _in(node: Node, operands: list[Data]) -> Data:
 def _in_set(node: Node, operands: list[Data]) -> Data:
     (data,), values = operands, node.option("values")
     present = [each for each in values if each is not None]
-    found = pc.is_in(data, value_set=pa.array(present, data.type))
+    is_in = pc.is_in(data, value_set=pa.array(present, data.type))
     if pa.types.is_floating(data.type):  # Arrow distinguishes the zeros
         if any(each == 0 for each in present):
-            found = pc.or_(found, pc.fill_null(pc.equal(data, pa.scalar(0.0, data.type)), False))
+            is_in = pc.or_(is_in, pc.fill_null(pc.equal(data, pa.scalar(0.0, data.type)), False))
         if any(math.isnan(each) for each in present):
-            found = pc.or_(found, pc.fill_null(pc.is_nan(data), False))
+            is_in = pc.or_(is_in, pc.fill_null(pc.is_nan(data), False))
     unknown = pa.scalar(None, pa.bool_())
-    found = pc.if_else(pc.is_valid(data), found, unknown)
-    return found if len(present) == len(values) else pc.if_else(found, found, unknown)
+    is_in = pc.if_else(pc.is_valid(data), is_in, unknown)
+    return is_in if len(present) == len(values) else pc.if_else(is_in, is_in, unknown)
 
 
 def _extreme(*, largest: bool) -> Compute:
@@ -100,12 +100,6 @@ def _extreme(*, largest: bool) -> Compute:
     return compute
 
 
-def _nan_replaced(node: Node, operands: list[Data]) -> Data:
-    """nanvl: the second value where the first is NaN."""
-    first, second = operands
-    return pc.if_else(pc.is_nan(first), second, first)
-
-
 def normal_floats(node: Node, operands: list[Data]) -> Data:
     """Floats with one zero and one NaN."""
     (data,) = operands
@@ -113,7 +107,7 @@ def normal_floats(node: Node, operands: list[Data]) -> Data:
     return pc.if_else(pc.is_nan(data), pa.scalar(math.nan, data.type), positive)
 
 
-def _unary(function: Callable[[Any], Data]) -> Compute:
+def _unary(function: Callable[[Data], Data]) -> Compute:
     return lambda node, operands: function(operands[0])
 
 
@@ -151,7 +145,6 @@ declare("Not", "NOT {}", _each([Family.BOOLEAN]), _unary(pc.invert))
 declare("IsNull", "{} IS NULL", _each(ANY), _unary(pc.is_null), strict=False)
 declare("IsNotNull", "{} IS NOT NULL", _each(ANY), _unary(pc.is_valid), strict=False)
 declare("IsNaN", "isnan({})", _each([Family.FLOAT]), _unary(lambda data: pc.fill_null(pc.is_nan(data), False)))
-declare("NaNvl", "nanvl({}, {})", twice(Family.FLOAT), _nan_replaced, strict=False)
 declare(
     "Greatest", "greatest({}, {})", [of(each, many(each)) for each in ORDERED], _extreme(largest=True), strict=False
 )

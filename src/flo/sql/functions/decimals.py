@@ -11,14 +11,15 @@ powers of ten in steps of nine digits here, and other quotients are checked.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.sql.nodes import Node, SqlError
-from flo.sql.registry import Data
+from flo.sql.registry import ANSI, LEGACY, Data, Family, Signature, constant, declare, of
 
 WIDEST, DIGITS = 76, 38
 """The digits of 256 bits, and those that Spark has."""
@@ -33,18 +34,18 @@ def widen(data: Data) -> Data:
     return pc.cast(data, pa.decimal256(data.type.precision, data.type.scale))
 
 
-def out_of_range(value: Any, kind: pa.DataType) -> SqlError:
+def out_of_range(value: object, kind: pa.DataType) -> SqlError:
     return SqlError(
         "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION",
         f"{value} cannot be represented as Decimal({kind.precision}, {kind.scale})",
     )
 
 
-def fit(data: pa.Array, node: Node, kind: pa.DataType | None = None, *, always: bool = False) -> pa.Array:
+def fit(data: pa.Array, node: Node, *, always: bool = False) -> pa.Array:
     """Return decimals rounded half up to a type; those that do not fit raise in ANSI mode, and are null otherwise.
 
     Some functions of Spark raise `always`, with another condition."""
-    kind = kind or node.type
+    kind = node.type
     if data.type.scale > kind.scale:
         data = rounded(data, kind.scale)
     try:
@@ -60,33 +61,19 @@ def fit(data: pa.Array, node: Node, kind: pa.DataType | None = None, *, always: 
 
 
 def rounded(data: pa.Array, places: int, mode: str = "half_up") -> pa.Array:
-    """Return decimals with fewer places: half_up, half_even, ceil, floor or trunc."""
+    """Return decimals with fewer places: half_up or trunc."""
     return rescaled(drop_digits(unscaled(data), data.type.scale - places, mode), WIDEST, places)
 
 
 def drop_digits(data: pa.Array, count: int, mode: str) -> pa.Array:
-    """Return whole numbers without their last digits: 1250 without two is 13."""
+    """Return whole numbers without their last digits, half_up or trunc: 1250 without two is 13 or 12."""
     if count <= 0:
         return data
     if mode == "half_up":
         negative = pc.less(data, _whole(0))
         half = pc.if_else(negative, _whole(-5 * 10 ** (count - 1)), _whole(5 * 10 ** (count - 1)))
         return _truncated(pc.add(rescaled(data, WIDEST - 1, 0), half), count)
-    whole = _truncated(data, count)
-    if mode == "trunc":
-        return whole
-    rest = pc.subtract(rescaled(data, WIDEST - 1, 0), rescaled(_times(whole, count, WIDEST - 1), WIDEST - 1, 0))
-    match mode:
-        case "ceil":
-            more = pc.if_else(pc.greater(rest, _whole(0)), _whole(1), _whole(0))
-        case "floor":
-            more = pc.if_else(pc.less(rest, _whole(0)), _whole(-1), _whole(0))
-        case _:
-            away = pc.if_else(pc.less(data, _whole(0)), _whole(-1), _whole(1))
-            half = _whole(5 * 10 ** (count - 1))
-            up = pc.or_(pc.greater(pc.abs(rest), half), pc.and_(pc.equal(pc.abs(rest), half), _is_odd(whole)))
-            more = pc.if_else(up, away, _whole(0))
-    return rescaled(pc.add(rescaled(whole, WIDEST - 1, 0), more), WIDEST, 0)
+    return _truncated(data, count)
 
 
 def _whole(number: int) -> pa.Scalar:
@@ -101,11 +88,7 @@ def _truncated(data: pa.Array, count: int) -> pa.Array:
     return data
 
 
-def _is_odd(data: pa.Array) -> pa.Array:
-    return pa.array((_words(data)[:, 0] & 1).astype(bool))
-
-
-def _words(data: pa.Array) -> Any:
+def _words(data: pa.Array) -> npt.NDArray[np.uint64]:
     """Return the words of 64 bits of decimals, the lowest first."""
     words = np.frombuffer(data.buffers()[1], "<u8").reshape(-1, data.type.bit_width // 64)
     return words[data.offset : data.offset + len(data)]
@@ -126,8 +109,8 @@ def rescaled(data: pa.Array, precision: int, scale: int) -> pa.Array:
 
 def most_digits(data: pa.Array) -> int:
     """Return how many digits the largest of these whole numbers has."""
-    found = pc.min_max(data)
-    return max(len(str(abs(int(each.as_py() or 0)))) for each in (found["min"], found["max"]))
+    ends = pc.min_max(data)
+    return max(len(str(abs(int(each.as_py() or 0)))) for each in (ends["min"], ends["max"]))
 
 
 def integers(data: Data, count: int) -> list[int | None]:
@@ -135,27 +118,18 @@ def integers(data: Data, count: int) -> list[int | None]:
     if isinstance(data, pa.Scalar):
         return integers(pa.repeat(data, 1), 1) * count
     words = _words(data)
-    found = words[:, -1].astype("<i8").astype(object)
+    values = words[:, -1].astype("<i8").astype(object)
     for place in range(words.shape[1] - 2, -1, -1):
-        found = (found << 64) + words[:, place].astype(object)
-    return [value if there else None for value, there in zip(found, data.is_valid().to_pylist(), strict=True)]
+        values = (values << 64) + words[:, place].astype(object)
+    return [value if there else None for value, there in zip(values, data.is_valid().to_pylist(), strict=True)]
 
 
 def of_integers(values: list[int | None], kind: pa.DataType) -> pa.Array:
     """Return unscaled integers as decimals that hold them."""
     raw = b"".join((value or 0).to_bytes(16, "little", signed=True) for value in values)
     there = pa.array([value is not None for value in values], pa.bool_())
-    found = pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(raw)])
-    return pc.if_else(there, found, pa.scalar(None, kind))
-
-
-def of_large_integers(values: list[int | None]) -> pa.Array:
-    """Return Python integers as whole decimals; the largest that there is for those that are larger."""
-    most = 10 ** (WIDEST - 1)
-    raw = b"".join(max(min(value or 0, most), -most).to_bytes(32, "little", signed=True) for value in values)
-    kind = pa.decimal256(WIDEST, 0)
-    there = pa.array([value is not None for value in values], pa.bool_())
-    return pc.if_else(there, pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(raw)]), pa.scalar(None, kind))
+    data = pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(raw)])
+    return pc.if_else(there, data, pa.scalar(None, kind))
 
 
 def size_of(*operands: Data) -> int:
@@ -179,8 +153,7 @@ def to_digits(value: int, scale: int) -> tuple[int, int]:
     more = len(str(abs(value))) - DIGITS
     if more <= 0:
         return value, scale
-    found = half_up(value, 10**more)
-    return to_digits(found, scale - more)
+    return to_digits(half_up(value, 10**more), scale - more)
 
 
 def by_row(node: Node, operands: list[Data], function: Callable[..., int | None]) -> Data:
@@ -188,15 +161,15 @@ def by_row(node: Node, operands: list[Data], function: Callable[..., int | None]
     count = size_of(*operands)
     columns = [integers(each, count) for each in operands]
     kind, limit = node.type, 10**node.type.precision
-    found: list[int | None] = []
+    results: list[int | None] = []
     for row in zip(*columns, strict=True):
         value = None if None in row else function(*row)
         if value is not None and abs(value) >= limit:
             if node.ansi:
                 raise out_of_range(f"{value}e-{kind.scale}", kind)
             value = None
-        found.append(value)
-    return of_integers(found, kind)
+        results.append(value)
+    return of_integers(results, kind)
 
 
 # Arithmetic
@@ -216,9 +189,9 @@ def multiply(node: Node, left: Data, right: Data) -> Data:
     if one.precision + other.precision + 1 <= DIGITS:
         return fit(pc.multiply(left, right), node)
     if one.precision + other.precision + 1 <= WIDEST:
-        found = pc.multiply(widen(left), widen(right))
-        if most_digits(unscaled(found)) <= DIGITS:
-            return fit(found, node)
+        product = pc.multiply(widen(left), widen(right))
+        if most_digits(unscaled(product)) <= DIGITS:
+            return fit(product, node)
     scale, wanted = one.scale + other.scale, node.type.scale
     return by_row(node, [left, right], lambda a, b: to_scale(*to_digits(a * b, scale), wanted))
 
@@ -238,16 +211,15 @@ def divide(node: Node, left: Data, right: Data) -> Data:
     above = _times(above, max(shift, 0), max(one, 3))
     below = _times(below, max(-shift, 0), other)
     # the places that Arrow adds follow from the precisions and scales: `other` + 1 in all
-    found = pc.divide(rescaled(above, max(one, 3), 3), rescaled(below, other, other))
-    found = rescaled(found, WIDEST, 0)
-    if other > 9 and not _is_quotient(found, _times(above, other + 1, one + other + 1), below, other):
+    quotient = rescaled(pc.divide(rescaled(above, max(one, 3), 3), rescaled(below, other, other)), WIDEST, 0)
+    if other > 9 and not _is_quotient(quotient, _times(above, other + 1, one + other + 1), below, other):
         return by_row(node, [left, right], lambda a, b: _quotient(a, b, shift, scale))
-    return fit(rescaled(drop_digits(found, other + 1, "half_up"), WIDEST, scale), node)
+    return fit(rescaled(drop_digits(quotient, other + 1, "half_up"), WIDEST, scale), node)
 
 
-def _is_quotient(found: pa.Array, above: pa.Array, below: pa.Array, digits: int) -> bool:
+def _is_quotient(data: pa.Array, above: pa.Array, below: pa.Array, digits: int) -> bool:
     """Return whether all of these are the quotients of whole numbers, without the rest."""
-    product = pc.multiply(rescaled(found, WIDEST - digits - 1, 0), rescaled(below, digits, 0))
+    product = pc.multiply(rescaled(data, WIDEST - digits - 1, 0), rescaled(below, digits, 0))
     rest = pc.subtract(rescaled(above, WIDEST - 1, 0), rescaled(product, WIDEST - 1, 0))
     small = pc.less(pc.abs(rest), pc.abs(below))
     same_side = pc.or_(pc.equal(rest, _whole(0)), pc.equal(pc.less(rest, _whole(0)), pc.less(above, _whole(0))))
@@ -267,3 +239,22 @@ def _quotient(left: int, right: int, shift: int, scale: int) -> int:
     power = shift + DIGITS - scale
     above, below = (left * 10**power, right) if power >= 0 else (left, right * 10**-power)
     return to_scale(half_up(above, below), DIGITS, scale)
+
+
+@dataclass(frozen=True)
+class Places(Signature):
+    """A decimal, and a constant number of places after the point."""
+
+    def accepts(self, node: Node) -> bool:
+        return super().accepts(node) and (node.children[1].option("value") or 0) >= 0
+
+
+def _round(node: Node, operands: list[Data]) -> Data:
+    data, places = operands[0], operands[1].as_py()
+    if places is None:
+        return pa.nulls(len(data), node.type)
+    return fit(rounded(data, places) if places < data.type.scale else widen(data), node, always=True)
+
+
+_ROUNDED = [Places(of(Family.DECIMAL, constant(Family.INTEGER)).operands)]
+declare("Round", "round({}, {})", _ROUNDED, _round, modes=(ANSI, LEGACY))

@@ -1,4 +1,7 @@
-"""Structs and arrays: fields, items, sizes."""
+"""Structs and arrays: fields and items.
+
+`element_at` is not left to Spark: at the place -2147483648 it reads other memory, which can end the JVM.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +32,6 @@ def array_of(node: Node, operands: list[Data]) -> Data:
     order = np.arange(count * len(operands)).reshape(len(operands), count).T.reshape(-1)
     ends = np.arange(count + 1, dtype=np.int32) * len(operands)
     return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), items.take(pa.array(order)), type=node.type)
-
-
-def _size(node: Node, operands: list[Data]) -> Data:
-    found = pc.list_value_length(operands[0])
-    return pc.fill_null(found, -1) if node.option("size_of_null") else found
 
 
 def _items(array: pa.Array, places: pa.Array) -> pa.Array:
@@ -78,8 +76,8 @@ def _element_at(node: Node, operands: list[Data]) -> Data:
     zero = pc.and_(pc.and_(there, pc.equal(places, 0)), pc.invert(beyond))
     if pc.any(zero, min_count=0).as_py():
         raise SqlError("INVALID_INDEX_OF_ZERO", "the index 0 is invalid: it must be less or greater than 0")
-    found = pc.if_else(pc.greater(places, 0), pc.subtract(places, 1), pc.add(lengths, places))
-    items = _items(array, pc.if_else(pc.fill_null(beyond, False), pa.scalar(-1, pa.int64()), found))
+    from_zero = pc.if_else(pc.greater(places, 0), pc.subtract(places, 1), pc.add(lengths, places))
+    items = _items(array, pc.if_else(pc.fill_null(beyond, False), pa.scalar(-1, pa.int64()), from_zero))
     default = node.option("default")
     return items if default is None else pc.if_else(beyond, pa.scalar(default, node.type), items)
 
@@ -103,4 +101,3 @@ declare(
 declare("CreateArray", "array({}, {})", [of(each, many(each)) for each in ANY], array_of, strict=False)
 declare("GetArrayItem", "{}[{}]", [of(Family.ARRAY, Family.INTEGER)], _get_item, modes=(ANSI, LEGACY))
 declare("ElementAt", "element_at({}, {})", [of(Family.ARRAY, Family.INTEGER)], _element_at, modes=(ANSI, LEGACY))
-declare("Size", "size({})", [of(Family.ARRAY)], _size, strict=False)
