@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 
 # no test may fail because the machine is slow
-settings.register_profile("whole", deadline=None, max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("whole", deadline=None, max_examples=9, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", settings.get_profile("whole"), max_examples=5)
 settings.register_profile("thorough", settings.get_profile("whole"), max_examples=60)
 settings.load_profile("whole")
