@@ -135,7 +135,8 @@ def spark() -> Iterator[Any]:
     from flo.spark.session import DAEMON, embedded
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
+        here = Path(__file__).parent
+        patch.setenv("PYTHONPATH", os.pathsep.join(map(str, (here.parent, here / "spark" / "startup"))))
         # workers have imported what all tests need before they are forked
         patch.setitem(DAEMON, "spark.python.daemon.module", "tests.spark.daemon")
         session = embedded("flo tests", cores=2)

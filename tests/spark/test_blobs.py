@@ -5,13 +5,15 @@ from __future__ import annotations
 import gc
 import random
 import weakref
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from flo.spark.tasks import context
 from flo.spark.tasks.blobs import ALIGNED, PIECE, REPORT, SCHEMA, Blob, read_blobs, report_blob, unpickle
-from flo.spark.tasks.context import exempt_from_gc
+from flo.spark.tasks.context import LOADED, Code, exempt_from_gc
 
 SIZES = [0, 1, PIECE - 1, PIECE, PIECE + 1, 5 * PIECE + 7]
 
@@ -83,7 +85,7 @@ class _Loop:
         self.itself = self
 
 
-def test_what_settled_and_is_no_longer_used_goes_when_others_settle() -> None:
+def test_what_is_exempt_and_no_longer_used_goes_when_that_is_asked_for() -> None:
     item = _Loop()
     gone = weakref.ref(item)
     try:
@@ -91,8 +93,22 @@ def test_what_settled_and_is_no_longer_used_goes_when_others_settle() -> None:
         assert gc.get_freeze_count() > 0
         del item
         gc.collect()
-        assert gone() is not None  # it is not looked at
         exempt_from_gc()
+        assert gone() is not None  # it is not looked at
+        exempt_from_gc(again=True)
         assert gone() is None
     finally:
         gc.unfreeze()
+
+
+def test_what_is_exempt_is_looked_at_again_once_loaded_code_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(context, "exempt_from_gc", lambda *, again: asked.append(again))
+    monkeypatch.setattr(context, "TaskContext", SimpleNamespace(get=object))
+    context._load.cache_clear()
+    try:
+        for number in range(LOADED + 2):
+            assert Code.of(number).load() == number
+    finally:
+        context._load.cache_clear()
+    assert asked == [False] * LOADED + [True] * 2

@@ -1,4 +1,4 @@
-"""mypy and pyright accept what is right, and refuse what would hang or race, in the editor; and Flo has strict types."""
+"""mypy and pyright accept what is right, and refuse what would hang or race, in the editor; Flo has strict types."""
 
 from __future__ import annotations
 

@@ -19,6 +19,8 @@ from flo.spark.tasks.state import StateVersions
 
 MICRO_BATCH = "flo.microBatch"
 """The property of a job that describes its micro-batch."""
+LOADED = 64
+"""So many pickled objects a process keeps loaded."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,12 @@ class Code:
         return _load(self.data)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=LOADED)
 def _load(data: bytes) -> Any:
     code = pickle.loads(data)
     if TaskContext.get() is not None:
         keep_file_lists()
-        exempt_from_gc()
+        exempt_from_gc(again=_load.cache_info().currsize == LOADED)
     return code
 
 
@@ -79,13 +81,15 @@ class _IfChanged:
         return found.st_mtime_ns, found.st_size
 
 
-def exempt_from_gc() -> None:
+def exempt_from_gc(*, again: bool = False) -> None:
     """Exempts all current objects from garbage collection.
 
     Spark runs a full collection after each task, and the next task waits for it. With few rows that takes as long as
-    the micro-batch itself. The objects that exist now live as long as the process, so scanning them is pointless.
+    the micro-batch itself. The objects that exist now live as long as the process, so scanning them is pointless. What
+    is exempt already is looked at only if that is asked for, `again`: most of it are modules, which stay.
     """
-    gc.unfreeze()
+    if again:
+        gc.unfreeze()
     gc.collect()
     gc.freeze()
 
