@@ -22,6 +22,8 @@ from tests.paper_rules import SMALL_STEPS, TYPING_RULES
 
 # every session of Spark is a short one here: what Java's second compiler and more threads take never comes back
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# and to compile a plan takes longer than to run it on a few rows
+os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--conf spark.sql.codegen.wholeStage=false pyspark-shell")
 
 SPARK_SESSIONS = 2
 
@@ -50,13 +52,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is made here stays to the end: the collector of garbage need not look at it again and again."""
+    """What is made here stays to the end: the collector of garbage need not look at it again and again. Nor need it
+    look as often as it would: tests make much that lives for a moment, in processes that live for minutes."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(100_000, 20, 100)
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
@@ -92,8 +96,10 @@ def _mark(item: pytest.Item) -> None:
 
 
 def _session_of(item: pytest.Item) -> int:
-    """The session that runs this test. A micro-batch waits more than it computes, so two sessions share the cores."""
-    return zlib.crc32(item.nodeid.partition("::")[0].encode()) % SPARK_SESSIONS
+    """The session that runs this test. A micro-batch waits more than it computes, so two sessions share the cores.
+    Families of verbs stay together, as one query runs the samples of all."""
+    file = item.nodeid.partition("::")[0]
+    return zlib.crc32(("tests/engines" if file.startswith("tests/engines/") else file).encode()) % SPARK_SESSIONS
 
 
 def _leave_out(items: list[pytest.Item], run: str, mark: str) -> None:
@@ -123,17 +129,14 @@ def _no_power_cuts() -> Iterator[None]:
         yield
 
 
-FOR_TESTS = "spark.sql.codegen.wholeStage=false"  # to compile a plan takes longer than to run it on a few rows
-
-
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """One Spark session for all tests of a process."""
     from flo.spark.session import DAEMON, embedded
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
-        patch.setenv("PYSPARK_SUBMIT_ARGS", f"--conf {FOR_TESTS} pyspark-shell")
+        here = Path(__file__).parent
+        patch.setenv("PYTHONPATH", os.pathsep.join(map(str, (here.parent, here / "spark" / "startup"))))
         # workers have imported what all tests need before they are forked
         patch.setitem(DAEMON, "spark.python.daemon.module", "tests.spark.daemon")
         session = embedded("flo tests", cores=2)

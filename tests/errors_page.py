@@ -9,7 +9,10 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+
+from tests.parsed_modules import parsed_modules
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "errors.md"
@@ -38,18 +41,16 @@ class Kind:
     """What to write instead, by message."""
 
 
-def modules() -> Iterator[ast.Module]:
-    for file in sorted((ROOT / "src" / "flo").rglob("*.py")):
-        yield ast.parse(file.read_text(encoding="utf-8"))
-
-
+@cache
 def kinds() -> dict[str, Kind]:
     """All classes that are derived from FloError, with those after their bases; by name."""
-    trees, classes = list(modules()), {}
-    for tree in trees:
+    classes, calls = {}, []
+    for tree in parsed_modules().values():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 classes[node.name] = node
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                calls.append((node.func.id, node))
     found = {"FloError": kind_of(classes["FloError"])}
     while more := [
         node
@@ -57,11 +58,10 @@ def kinds() -> dict[str, Kind]:
         if name not in found and any(isinstance(base, ast.Name) and base.id in found for base in node.bases)
     ]:
         found |= {node.name: kind_of(node) for node in more}
-    for tree in trees:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in found:
-                for message in summaries(node.args[:1]):
-                    found[node.func.id].messages.setdefault(message, advice(node))
+    for name, call in calls:
+        if name in found:
+            for message in summaries(call.args[:1]):
+                found[name].messages.setdefault(message, advice(call))
     return found
 
 

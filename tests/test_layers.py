@@ -9,13 +9,13 @@ import ast
 import sys
 from functools import cache
 from graphlib import TopologicalSorter
-from pathlib import Path
 
 import pytest
 
-import flo.core
+from tests.parsed_modules import ROOT, parsed_modules
 
-ROOT = Path(flo.core.__file__).parent.parent
+pytestmark = pytest.mark.xdist_group("parsed modules")
+
 LAYERS = (
     "core",
     "values",
@@ -47,8 +47,16 @@ def name_of(path):
 
 
 def _is_module(name):
+    if not name.startswith("flo."):
+        return False
     path = ROOT.joinpath(*name.split(".")[1:])
-    return name.startswith("flo.") and (path.with_suffix(".py").exists() or path.is_dir())
+    return path.with_suffix(".py").exists() or path.is_dir()
+
+
+def _is_for_checkers(node):
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in {
+        getattr(each, "id", getattr(each, "attr", None)) for each in ast.walk(node.test)
+    }
 
 
 @cache
@@ -58,12 +66,12 @@ def imports(path, inside_functions=True):
 
 def _imports(path, inside_functions):
     """Every module that this one imports, at the top or inside a function; not what only type checkers see."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed_modules().get(path) or ast.parse(path.read_text(encoding="utf-8"))
     package = name_of(path).split(".")[:-1]
     waiting = list(tree.body)
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        if _is_for_checkers(node):
             waiting += node.orelse
             continue
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not inside_functions:

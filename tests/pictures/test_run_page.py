@@ -150,7 +150,7 @@ def server() -> Iterator[PageServer]:
 
 def status(url: str, **headers: str) -> int:
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=20) as answer:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=600) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:
         return error.code
@@ -158,7 +158,7 @@ def status(url: str, **headers: str) -> int:
 
 def test_a_page_is_served_to_this_machine_only(server: PageServer) -> None:
     assert server._server.server_address[0] == "127.0.0.1"
-    with urllib.request.urlopen(f"{server.url}?count=3", timeout=20) as answer:
+    with urllib.request.urlopen(f"{server.url}?count=3", timeout=600) as answer:
         assert answer.read().decode() == "asked {'count': '3'}"
         assert answer.headers["Cache-Control"] == "no-store"
     assert status(f"{server.url}other") == 404

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 
 from pyspark import daemon
@@ -17,4 +18,5 @@ with contextlib.suppress(ImportError):  # a Python that has few packages is one 
 
 if __name__ == "__main__":
     os.fsync = lambda file: None  # as in the process of the tests
+    gc.freeze()
     daemon.manager()  # type: ignore[no-untyped-call]

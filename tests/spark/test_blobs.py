@@ -10,7 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from flo.shards.tasks import context
 from flo.shards.tasks.blobs import ALIGNED, PIECE, REPORT, SCHEMA, Blob, read_blobs, report_blob, unpickle
+from flo.shards.tasks.context import LOADED, Code, enter_task
 from flo.spark.tasks.spark_task import exempt_from_gc
 
 SIZES = [0, 1, PIECE - 1, PIECE, PIECE + 1, 5 * PIECE + 7]
@@ -83,7 +85,7 @@ class _Loop:
         self.itself = self
 
 
-def test_what_settled_and_is_no_longer_used_goes_when_others_settle() -> None:
+def test_what_is_exempt_and_no_longer_used_goes_when_that_is_asked_for() -> None:
     item = _Loop()
     gone = weakref.ref(item)
     try:
@@ -91,8 +93,22 @@ def test_what_settled_and_is_no_longer_used_goes_when_others_settle() -> None:
         assert gc.get_freeze_count() > 0
         del item
         gc.collect()
-        assert gone() is not None  # it is not looked at
         exempt_from_gc()
+        assert gone() is not None  # it is not looked at
+        exempt_from_gc(again=True)
         assert gone() is None
     finally:
         gc.unfreeze()
+
+
+def test_a_task_is_told_when_loaded_code_is_dropped() -> None:
+    asked: list[bool] = []
+    enter_task(0, lambda: None, asked.append)  # type: ignore[arg-type, return-value]
+    context._load.cache_clear()
+    try:
+        for number in range(LOADED + 2):
+            assert Code.of(number).load() == number
+    finally:
+        context._load.cache_clear()
+        enter_task(0, lambda: None)  # type: ignore[arg-type, return-value]
+    assert asked == [False] * LOADED + [True] * 2

@@ -97,7 +97,7 @@ def test_the_page_is_served_until_it_is_interrupted_and_saved(folder, shared, ca
 
     def read_page():
         said = capsys.readouterr().err
-        with urllib.request.urlopen(re.search(r"http://127\.0\.0\.1:\d+/", said)[0], timeout=60) as answer:
+        with urllib.request.urlopen(re.search(r"http://127\.0\.0\.1:\d+/", said)[0], timeout=600) as answer:
             served.append(answer.read().decode())
         signal.raise_signal(signal.SIGINT)
 

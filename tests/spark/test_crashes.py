@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -74,12 +75,18 @@ def test_a_stopped_query_leaves_no_turn_half_done(spark, tmp_path):
 
     def slow(version):
         inside.set()
-        assert go_on.wait(60)
+        assert go_on.wait(600)
         left.append(version)
 
     query = start(spark, tmp_path / "source", tmp_path, slow)
-    assert inside.wait(120)
-    threading.Timer(1, go_on.set).start()
+    assert inside.wait(600)
+
+    def release() -> None:
+        while query.active:  # until `stop` has begun
+            time.sleep(0.01)
+        go_on.set()
+
+    threading.Thread(target=release).start()
     query.stop()
     assert left == [0]
     assert not query.active

@@ -123,7 +123,7 @@ def test_waiting_stopping_and_going_on(spark, tmp_path):
     assert not query.wait(0.1)
     assert query.exception is None
     query.stop()
-    assert query.wait(10)
+    assert query.wait(600)
     assert [each.taken for each in query.progress] == [{"sales": 1}, {"sales": 1}]
     assert query.view("count").value() == {("a", 4): 1}
     files(spark, [GOOD, GOOD, BAD], tmp_path / "sales")

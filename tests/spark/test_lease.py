@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -214,21 +215,28 @@ def test_in_one_session(spark: Any, tmp_path: Path) -> None:
 
     def waits(version: int) -> None:
         inside.set()
-        assert go_on.wait(120)
+        assert go_on.wait(600)
 
     def gives_up(version: int) -> None:
         raise RuntimeError("gave up")
 
     first = start(spark, tmp_path / "source", tmp_path, waits)
     try:
-        assert inside.wait(120)
+        assert inside.wait(600)
         with pytest.raises(flo.CheckpointError, match="is in use by another query") as caught:
             start(spark, tmp_path / "source", tmp_path, lambda version: None)
         assert f"`trial` of {first._lease.holder['user']}, process {os.getpid()}" in str(caught.value)
         assert first.active
+
+        def release() -> None:
+            while first.active:  # until `stop` has begun, or else it may have taken all input before
+                time.sleep(0.01)
+            go_on.set()
+
+        threading.Thread(target=release).start()
+        first.stop()
     finally:
         go_on.set()
-    first.stop()
     second = start(spark, tmp_path / "source", tmp_path, gives_up)
     with pytest.raises(RuntimeError, match="gave up"):
         second.wait()

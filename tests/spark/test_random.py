@@ -67,4 +67,4 @@ def test_the_hash_seed_changes_nothing(tmp_path, hash_seed):
     code += "test_random.agree_drawn(5, Path(sys.argv[1]) / 'drawn')\n"
     code += "program, data = test_programs.CORNERS[2]; test_programs.test_corners(Path(sys.argv[1]), program, data)"
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-    subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, env=environment, check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, env=environment, check=True, timeout=600)

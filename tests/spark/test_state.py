@@ -18,6 +18,7 @@ from flo.shards.checkpoint.rescale import rescale
 from flo.shards.checkpoint.stored_views import StoredViews
 from flo.shards.tasks import stage_task
 from flo.shards.tasks.output_files import PARTS, remove_parts
+from flo.shards.tasks.state import Shard
 from flo.spark.driver.views import View
 from flo.tables.checkpoint.store import Store
 from flo.tables.io.files import WEIGHTS
@@ -385,3 +386,9 @@ def test_the_state_of_a_stream_beside_a_table_on_spark(spark: Any, tmp_path: Pat
     assert main(["state", "show", str(where)]) == 0
     (shown,) = (line.split("│") for line in capsys.readouterr().out.splitlines() if "join_zsets" in line)
     assert shown[5].strip() == str(len(SHOPS))
+
+
+def test_shards_share_what_is_known_of_the_program(tmp_path: Path) -> None:
+    stage = Simulated(sums(), tmp_path).batches.plan.stages[0]
+    one, other = (Shard(str(tmp_path), 2, stage.level, number, stage.dag) for number in range(2))
+    assert one.program is other.program

@@ -127,9 +127,9 @@ def test_a_query_has_a_page_and_its_jobs_have_names(spark: Any, tmp_path: Path) 
     query = fed(spark, program(), {"sales": [list(sales(0, 8)), list(sales(8, 8))]}, tmp_path)
     with query.ui() as server:
         assert server.url.startswith("http://127.0.0.1:")
-        with urllib.request.urlopen(f"{server.url}data?views=0", timeout=60) as answer:
+        with urllib.request.urlopen(f"{server.url}data?views=0", timeout=600) as answer:
             data = json.load(answer)
-        with urllib.request.urlopen(f"{server.url}metrics", timeout=60) as answer:
+        with urllib.request.urlopen(f"{server.url}metrics", timeout=600) as answer:
             assert 'flo_rows_taken_total{flow="shops",input="sales"} 16' in answer.read().decode()
     assert data["state"] == "ended"
     assert [entry["version"] for entry in data["history"]["entries"]] == [0, 1]
@@ -151,8 +151,8 @@ def test_a_query_has_one_page_which_is_closed_when_it_is_stopped(spark: Any, tmp
         query.ui(server.port - 1)
     query.stop()
     with pytest.raises(urllib.error.URLError):
-        urllib.request.urlopen(server.url, timeout=60)
-    with query.ui() as again, urllib.request.urlopen(f"{again.url}metrics", timeout=60) as answer:
+        urllib.request.urlopen(server.url, timeout=600)
+    with query.ui() as again, urllib.request.urlopen(f"{again.url}metrics", timeout=600) as answer:
         assert "flo_rows_taken_total" in answer.read().decode()
     with query.ui() as third:
         assert third is not again

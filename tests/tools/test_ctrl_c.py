@@ -104,7 +104,7 @@ def interrupted(process: subprocess.Popen[str], folder: Path) -> str:
     (folder / "sales" / "2.csv").write_text("shop,price\na,5\n")
     await_version(process, 1)
     os.killpg(process.pid, signal.SIGINT)
-    shown, said = process.communicate(timeout=120)
+    shown, said = process.communicate(timeout=600)
     assert process.returncode == 0, said
     assert "Traceback" not in said
     return shown
@@ -120,7 +120,7 @@ def test_ends_a_command_that_goes_on_for_ever(folder: Path, name: str) -> None:
     assert shown.splitlines()[-1].startswith("└")
     (folder / "sales" / "3.csv").write_text("shop,price\nb,7\n")
     with command(folder, ONCE[name]) as process:
-        shown, said = process.communicate(timeout=120)
+        shown, said = process.communicate(timeout=600)
     assert process.returncode == 0, said
     assert cells(shown) == [["a", "6", "1"], ["b", "9", "1"]]
 
@@ -134,7 +134,7 @@ def test_a_run_that_would_end_by_itself_fails(folder: Path, name: str) -> None:
     with command(folder, ONCE[name], f"parquet:path={folder}/*.parquet,maxFilesPerTrigger=1") as process:
         await_version(process, 0)
         os.killpg(process.pid, signal.SIGINT)
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=600)
     assert process.returncode == 130, said
     assert said.splitlines()[-1] == f"flo {name}: stopped by Ctrl-C"
     assert "Traceback" not in said

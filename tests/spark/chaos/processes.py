@@ -159,7 +159,7 @@ class Cluster:
 def environment() -> dict[str, str]:
     """Python workers find the package of the trials; a JVM that lives for a minute compiles little."""
     return os.environ | {
-        "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}",
+        "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}:{ROOT / 'tests' / 'spark' / 'startup'}",
         "PYSPARK_PYTHON": sys.executable,
         "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }

@@ -12,6 +12,9 @@ from typing import Any
 from flo.shards.tasks import pickling
 from flo.shards.tasks.state import StateVersions
 
+LOADED = 64
+"""So many pickled objects a process keeps loaded."""
+
 
 @dataclass(frozen=True)
 class Code:
@@ -37,10 +40,10 @@ class LoadedCode:
         return self.item
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=LOADED)
 def _load(data: bytes) -> Any:
     code = pickle.loads(data)
-    _current.after_loading()
+    _current.after_loading(_load.cache_info().currsize == LOADED)
     return code
 
 
@@ -74,16 +77,17 @@ class _Current(threading.local):
 
     number: int
     micro_batch: Callable[[], MicroBatch]
-    after_loading: Callable[[], None] = staticmethod(lambda: None)
+    after_loading: Callable[[bool], None] = staticmethod(lambda is_full: None)
 
 
 _current = _Current()
 
 
 def enter_task(
-    number: int, micro_batch: Callable[[], MicroBatch], after_loading: Callable[[], None] = lambda: None
+    number: int, micro_batch: Callable[[], MicroBatch], after_loading: Callable[[bool], None] = lambda is_full: None
 ) -> None:
-    """Say which task this thread runs from now on. `after_loading` is called when it has loaded code."""
+    """Say which task this thread runs from now on. `after_loading` is called when it has loaded code,
+    and told whether other code was forgotten for it."""
     _current.number, _current.micro_batch, _current.after_loading = number, micro_batch, after_loading
 
 

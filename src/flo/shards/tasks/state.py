@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -77,12 +78,18 @@ def shard_path(level: int, shard: int) -> str:
     return f"{level:02}/blank" if shard == BLANK else f"{level:02}/{shard:05}"
 
 
+@lru_cache(maxsize=32)
+def _program_of(dag: Dag) -> Dataflow:
+    """Computed once for all shards, micro-batches and views: for a large program it takes longer than a micro-batch."""
+    return Dataflow(dag)
+
+
 class Shard:
     """Reads and writes the states of one shard of a stage."""
 
     def __init__(self, where: str, shards: int, level: int, shard: int, dag: Dag) -> None:
         self.store = CachedStore(state_folder(where, shards).within(shard_path(level, shard)))
-        self.program = Dataflow(dag)
+        self.program = _program_of(dag)
         """The program of the stage, before any input."""
 
     def load(self, version: int, next_version: int) -> tuple[list[Node], Any, Any]:

@@ -63,9 +63,9 @@ def _micro_batch() -> MicroBatch:
     return batch
 
 
-def _settle_process() -> None:
+def _settle_process(has_forgotten: bool) -> None:
     keep_file_lists()
-    exempt_from_gc()
+    exempt_from_gc(again=has_forgotten)
 
 
 def keep_file_lists() -> None:
@@ -103,12 +103,14 @@ class _IfChanged:
         return status.st_mtime_ns, status.st_size
 
 
-def exempt_from_gc() -> None:
+def exempt_from_gc(*, again: bool = False) -> None:
     """Exempts all current objects from garbage collection.
 
     Spark runs a full collection after each task, and the next task waits for it. With few rows that takes as long as
-    the micro-batch itself. The objects that exist now live as long as the process, so scanning them is pointless.
+    the micro-batch itself. The objects that exist now live as long as the process, so scanning them is pointless. What
+    is exempt already is looked at only if that is asked for, `again`: most of it are modules, which stay.
     """
-    gc.unfreeze()
+    if again:
+        gc.unfreeze()
     gc.collect()
     gc.freeze()

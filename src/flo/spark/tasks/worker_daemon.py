@@ -7,6 +7,7 @@ prints.
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 from pyspark import daemon
@@ -25,4 +26,5 @@ def run_tasks(socket: Any, authenticated: bool) -> int:
 
 if __name__ == "__main__":
     daemon.worker = run_tasks
+    gc.freeze()  # no worker need look at what it shares with the daemon
     daemon.manager()  # type: ignore[no-untyped-call]
