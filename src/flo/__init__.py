@@ -106,7 +106,7 @@ def _progress(name: str, total: int | None) -> object:
 
 
 def _on_tables(flow: Flow, place: Here) -> object:
-    from flo.tables.here import OnHere  # loads Arrow, which programs on values do not need
+    from flo.local.here import OnHere  # loads Arrow, which programs on values do not need
 
     return OnHere(flow, place)
 

@@ -29,9 +29,9 @@ from flo.shards.tasks.input_task import PARTITION, InputColumns, InputTask
 from flo.shards.tasks.output_files import VIEW
 from flo.shards.tasks.stage_task import StageTask
 from flo.shards.tasks.state import BLANK, Shard
+from flo.shards.views import View
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.shared_columns import INPUT, share_columns
-from flo.spark.driver.views import View
 from flo.spark.on_spark import OnSpark
 from flo.sql.native import BESIDE
 from flo.tables.io.files import WEIGHTS
@@ -107,7 +107,7 @@ class Simulated:
     ) -> None:
         """`retracting` says why inputs can retract rows, for those that can."""
         on, where = OnSpark(flow, NO_SPARK), str(folder)
-        outputs = on._planned_outputs(dict.fromkeys(on._output_types, how))
+        outputs = on._program.plan_outputs(dict.fromkeys(on._output_types, how))
         outline = flow._outline(retracting or {})
         ours = describe_program(flow.name, on._plan, list(on._inputs), outputs, shards or on._parallelism(), outline)
         self.batches = SparkMicroBatches(NO_SPARK, on._plan, outputs, where, resolve_shards(where, ours, shards))

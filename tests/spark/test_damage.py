@@ -17,7 +17,7 @@ from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.rescale import rescale
 from flo.shards.checkpoint.spark_logs import expect_sound_logs, find_log_problems
 from flo.shards.tasks import output_files, stage_task
-from flo.spark.driver.views import View
+from flo.shards.views import View
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import NEWEST as FORMAT
 from flo.tables.checkpoint.store import write_sealed

@@ -13,7 +13,7 @@ from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.retention import Retention
 from flo.shards.tasks.output_files import COUNT
-from flo.spark.driver.views import View
+from flo.shards.views import View
 from flo.tables.checkpoint import folders
 from flo.tables.checkpoint.folders import Local
 from flo.tables.state import merging

@@ -19,7 +19,7 @@ from flo.shards.checkpoint.stored_views import StoredViews
 from flo.shards.tasks import stage_task
 from flo.shards.tasks.output_files import PARTS, remove_parts
 from flo.shards.tasks.state import Shard
-from flo.spark.driver.views import View
+from flo.shards.views import View
 from flo.tables.checkpoint.store import Store
 from flo.tables.io.files import WEIGHTS
 from flo.tables.state import merging

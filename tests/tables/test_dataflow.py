@@ -10,8 +10,8 @@ import pytest
 import flo
 from flo.core.event_loop import EventLoop, RandomSchedule
 from flo.core.semantics import attempt_node
+from flo.local.here import OnHere, TableLoop
 from flo.program.tree import to_graph
-from flo.tables.here import OnHere, TableLoop
 from tests.engines.engine import comparable
 from tests.quick import times
 from tests.relational.harness import random_deltas

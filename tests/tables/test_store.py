@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import flo
+from flo.local.here import TableLoop
 from flo.tables.checkpoint import folders
-from flo.tables.here import TableLoop
 
 
 class Order(NamedTuple):

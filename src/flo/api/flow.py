@@ -44,9 +44,9 @@ from flo.verify.programs.operators import Program
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from flo.local.here import OnHere
     from flo.pictures.svg import Picture
     from flo.spark.on_spark import OnSpark
-    from flo.tables.here import OnHere
 
 C = TypeVar("C", bound=Collection)
 T = TypeVar("T")

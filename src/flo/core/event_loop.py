@@ -119,6 +119,9 @@ class Loop(ABC, Generic[Snap]):
     def roll_back(self, to: Snap) -> None:
         """Go back to a state."""
 
+    def settle(self) -> None:
+        """Say that nothing will go back to a state before the current one."""
+
     @contextmanager
     def atomic(self, start: Snap | None = None) -> Iterator[None]:
         """Roll back to `start` if the block raises; by default to the state before the block."""

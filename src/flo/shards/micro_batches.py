@@ -81,14 +81,14 @@ class MicroBatches:
         self.checkpoint = checkpoint
         """The id of the checkpoint; empty for a batch job, which keeps none."""
         self.retention = retention or Retention()
-        self._oldest = min(committed_versions(folder), default=0)
+        self._oldest = min(committed_versions(folder), default=0) if folder else 0
         """The oldest version that readers may read."""
         self.run = uuid.uuid4().hex
         """Identifies this start of the query."""
         self.now: int | None = None
         """The number of the input that gets the time of the outside world, if there is one."""
-        self._last: tuple[int, dict[int, StateVersions]] = (-1, {})
-        """The version that was run last, committed or not, and its state versions."""
+        self._recent: dict[int, dict[int, StateVersions]] = {}
+        """The state versions of the version that was run last, committed or not; without a folder, of all versions."""
 
     def deliveries(self, streams: Iterable[int]) -> tuple[Delivery, ...]:
         return tuple(each for stream in streams for each in self.plan.deliveries_of(stream))
@@ -128,10 +128,11 @@ class MicroBatches:
 
     def state_versions(self, version: int) -> dict[int, StateVersions]:
         """The state versions of a version, by level: from memory, or from its commit."""
-        last, versions = self._last
         if version < 0:
             return {}
-        return versions if last == version else read_state_versions(self.folder, version, self.shards)
+        if version in self._recent:
+            return self._recent[version]
+        return read_state_versions(self.folder, version, self.shards)
 
     def _oldest_for(self, version: int) -> int:
         """The oldest version that readers may read during a micro-batch; the same if it runs again after its commit."""
@@ -159,11 +160,15 @@ class MicroBatches:
             for name, paths in each.get("files", {}).items():
                 changed.setdefault(name, []).extend(paths)
             ended.update(each.get("ended", {}))
-        self._last = (version, versions)
+        self._recent = {version: versions} if self.folder else {**self._recent, version: versions}
         written = sum(each.get("written", 0) for each in reports)
         changed = {name: sorted(paths) for name, paths in changed.items()}
         stages = dict(stage_rows), stage_seconds
         return Outcome(version, rows, ended, written, dict(taken), seconds, diverted, changed, *stages)
+
+    def forget_before(self, version: int) -> None:
+        """Forget the state versions before one, which nothing goes back to."""
+        self._recent = {each: versions for each, versions in self._recent.items() if each >= version}
 
     def commit_micro_batch(
         self, outcome: Outcome, epoch: int = 0, given: Mapping[str, tuple[int, str]] | None = None

@@ -29,34 +29,31 @@ from flo.core.errors import (
 from flo.core.stream_type import StreamType
 from flo.pictures.notebook import html_text
 from flo.program.identity import supplied
-from flo.program.retractions import Cause, find_retractions
+from flo.program.retractions import Cause
 from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.program_changes import describe_program, resolve_shards, update_description
 from flo.shards.checkpoint.retention import Retention
 from flo.shards.checkpoint.spark_logs import SPARK, expect_sound_logs, has_committed
 from flo.shards.plan.explain import Block, explain_plan, plan_blocks
-from flo.shards.plan.planning import plan_stages, segment_of
+from flo.shards.plan.planning import segment_of
 from flo.shards.plan.stages import MOST_SHARDS, Entry
+from flo.shards.program import ShardedProgram
 from flo.shards.sinks.giving import Giving
 from flo.shards.sinks.output_changes import DIVERTED, OutputChanges
-from flo.shards.sinks.sink_choice import expect_columns, expect_weights, sink_of
-from flo.shards.sinks.sinks import Sink
 from flo.shards.tasks.input_task import row_collection
-from flo.shards.tasks.output_files import PARTS, VIEW, Output
+from flo.shards.tasks.output_files import PARTS, VIEW
 from flo.shards.tasks.state import READABLE
 from flo.spark.driver.inputs import BoundInput, NativePrefix, Order, bind_input, describe_source, has_weights
 from flo.spark.driver.job_names import hold_description
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.query import Query
 from flo.spark.driver.shipping import resolve_annotations, ship
-from flo.spark.driver.sinks import SparkSink
 from flo.spark.driver.spark_changes import SparkChanges
-from flo.spark.driver.upserts import Upsert
 from flo.spark.driver.views import View
 from flo.spark.driver.watch import Watched
 from flo.spark.session import export_s3_settings, hold_on_executors, hold_settings, task_settings
-from flo.tables.io.diverted import SCHEMA, OnError
+from flo.tables.io.diverted import OnError
 from flo.tables.io.files import WEIGHTS
 from flo.tables.lowering import lower_flow
 from flo.tables.operator import to_table_type, to_value_type
@@ -84,8 +81,9 @@ class OnSpark:
         for vertex in dag.vertices:
             for function in supplied(vertex.operator):
                 resolve_annotations(function)
-        self._plan = plan_stages(dag)
-        self._output_types = dict(zip((*flow._outputs, *flow._late()), dag.output_types, strict=True))
+        self._program = ShardedProgram(flow, dag)
+        self._plan = self._program.plan
+        self._output_types = self._program.output_types
 
     def __repr__(self) -> str:
         return f"<Flow {self._flow.name!r}, on Spark: start(…), run(…), explain()>"
@@ -123,18 +121,13 @@ class OnSpark:
             _expect_trigger(trigger or {})
             retention = Retention.of(keep)
             divert = expect_one_of("on_error", on_error, OnError) == "divert"
-            sinks = self._sinks(outputs or {}, divert)
+            sinks = self._program.choose_sinks(outputs or {}, self._given, divert)
             folder = str(checkpoint) if "://" in str(checkpoint) else str(Path(checkpoint).absolute())
             if Path(folder).is_file():
                 raise CheckpointError(f"the checkpoint must be a folder; {folder!r} is a file")
             export_s3_settings(self._spark, folder)
-            planned_outputs = self._planned_outputs(
-                {name: sink.how for name, sink in sinks.items()},
-                {name: sink.staging_path() for name, sink in sinks.items()},
-            )
-            for output in planned_outputs:
-                expect_columns(output)
-            self._expect_weights(frames, sinks)
+            causes = self._retracting(frames)
+            planned_outputs = self._program.outputs_for(sinks, causes)
             streaming = [name for name, frame in frames.items() if frame.isStreaming]
             if not streaming:
                 raise BoundednessError(
@@ -142,7 +135,7 @@ class OnSpark:
                     instead=(("flow.on(spark).run(…)", "if all inputs are bounded"),),
                 )
             names, parallelism = list(self._inputs), shards or self._parallelism()
-            outline = self._flow._outline({name: cause.why for name, cause in self._retracting(frames).items()})
+            outline = self._flow._outline({name: cause.why for name, cause in causes.items()})
             ours = describe_program(self._flow.name, self._plan, names, planned_outputs, parallelism, outline)
             read = zip(frames.items(), self._entries, strict=True)
             ours["inputs"] += [
@@ -150,7 +143,7 @@ class OnSpark:
             ]
             ours["inputs"] += [f"{name}: {how}" for name, how in self._described.items()]
             bound = self._bind_inputs(frames, order or {}, divert)
-            sinks |= self._bound_sinks(sinks, planned_outputs)
+            sinks |= self._program.bind_sinks(self._spark, sinks, planned_outputs)
             lease = Lease.take(folder, self._flow.name)
             count = resolve_shards(folder, ours, shards)
             offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{SPARK}"
@@ -196,7 +189,7 @@ class OnSpark:
             frames = self._check_frames(inputs)
             _expect_shards(shards)
             kinds = {n: PARTS if isinstance(t.collection, Columns) else VIEW for n, t in self._output_types.items()}
-            outputs = self._planned_outputs(kinds)
+            outputs = self._program.plan_outputs(kinds)
             count = shards or self._parallelism()
             batches = SparkMicroBatches(self._spark, self._plan, outputs, folder, count, name=self._flow.name)
             batches.now = self._now
@@ -284,25 +277,6 @@ class OnSpark:
         """Where the rows of DataFrames enter."""
         return [self._plan.entries[place] for place, name in enumerate(self._inputs) if name in self._given]
 
-    def _sinks(self, outputs: Mapping[str, Any], divert: bool) -> dict[str, Sink]:
-        """The sinks of all outputs, with those for the rows that inputs divert, or that a table cannot hold."""
-        sinks = {name: sink_of(name, outputs.get(name)) for name in self._output_types}
-        upserts = [name for name, sink in sinks.items() if isinstance(sink, Upsert)]
-        diverted = [f"{name}{DIVERTED}" for name in dict.fromkeys([*self._given, *upserts])] if divert else []
-        for name in outputs:
-            expect_known(name, dict.fromkeys([*sinks, *diverted]), "output")
-        return sinks | {name: sink_of(name, outputs.get(name)) for name in diverted}
-
-    def _expect_weights(self, frames: Mapping[str, DataFrame], sinks: Mapping[str, Sink]) -> None:
-        """Raises if an output with retractions has a sink that does not keep weights."""
-        if all(sinks[name].keeps_weight for name in self._output_types):
-            return
-        causes = self._retracting(frames)
-        given = [causes.get(name) for name in self._inputs]
-        for name, cause in zip(self._output_types, find_retractions(self._flow._dag(), given), strict=True):
-            if cause is not None:
-                expect_weights(name, sinks[name], cause)
-
     def _retracting(self, frames: Mapping[str, DataFrame]) -> dict[str, Cause]:
         """The inputs whose DataFrames can retract rows, and why."""
         why = f"its DataFrame has a column `{WEIGHTS}`, and a negative weight retracts a row"
@@ -311,32 +285,6 @@ class OnSpark:
             for (name, frame), entry in zip(frames.items(), self._entries, strict=True)
             if has_weights(frame, row_collection(entry.type.collection))
         }
-
-    def _bound_sinks(self, sinks: Mapping[str, Sink], outputs: list[Output]) -> dict[str, Sink]:
-        """The sinks of outputs with rows, which know the rows and their key. Raises if one cannot take them."""
-        streams = self._flow._outputs | self._flow._late()
-        names: dict[str, str] = {}
-        for name, sink in sinks.items():
-            path = sink.staging_path()
-            if path is not None and names.setdefault(path, name) != name:
-                raise TypeMismatch(
-                    f"the outputs `{names[path]}` and `{name}` have one sink, {sink.label}: each would replace the "
-                    "versions of the other",
-                    instead=(("another path", "for one of them"),),
-                )
-            if isinstance(sink, Upsert) and name not in streams:
-                raise TypeMismatch(f"the rows of `{name}` have no key, which {sink.label} needs")
-            if isinstance(sink, SparkSink) and name not in streams:
-                sink.expect_columns(name, SCHEMA.names)
-        return {
-            each.name: sinks[each.name].bound(self._spark, each, streams[each.name].key)
-            for each in outputs
-            if each.how == PARTS
-        }
-
-    def _planned_outputs(self, how: Mapping[str, str], to: Mapping[str, str | None] | None = None) -> list[Output]:
-        streams = zip(self._output_types.items(), self._plan.outputs, strict=True)
-        return [Output(name, stream, kind, how[name], (to or {}).get(name)) for (name, kind), stream in streams]
 
     def _bind_inputs(
         self, frames: Mapping[str, DataFrame], order: Mapping[str, Order], divert: bool

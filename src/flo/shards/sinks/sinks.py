@@ -8,7 +8,7 @@ for an output that retracts rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -60,6 +60,9 @@ class Sink:
 
         `session` is Spark's; None in process."""
         return self
+
+    def expect_columns(self, output: str, columns: Sequence[str]) -> None:
+        """Raises if it cannot take an output with these columns."""
 
     def held(self, checkpoint: str, output: str) -> Held | None:
         """What it holds of an output of a checkpoint; None if nothing. By default it does not know."""

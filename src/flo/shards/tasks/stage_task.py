@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -21,7 +21,7 @@ from flo.shards.tasks import context
 from flo.shards.tasks.blobs import REPORT, Blob, read_blobs, report_blob, size_of, unpack_table, unpickle
 from flo.shards.tasks.context import Code, LoadedCode, MicroBatch
 from flo.shards.tasks.input_task import InnerRows, make_inner_stream
-from flo.shards.tasks.output_files import remove_stale_files
+from flo.shards.tasks.output_files import Output, remove_stale_files
 from flo.shards.tasks.sending import Sender, end_blobs, without_end
 from flo.shards.tasks.shard_record import ShardRecord
 from flo.shards.tasks.state import BLANK, Shard, StateVersions
@@ -40,7 +40,8 @@ from flo.values.weighted import ZSet
 REMEMBERED = 32
 """For how many micro-batches a process caches a shard that other processes work on. Spark gives a task to any idle
 process, and one that had the shard before reads only what is new."""
-_shards: dict[tuple[str, int, int], tuple[str, Shard, int, Any]] = {}
+Cached: TypeAlias = tuple[str, Shard, int, tuple[list[Node], ShardRecord]]
+_shards: dict[tuple[str, int, int], Cached] = {}
 """The shards that this process has cached, by (checkpoint, level, shard): the start of the query they belong to, the
 shard, its version, and its state. A version is cached when its files are there."""
 
@@ -162,9 +163,9 @@ class StageTask:
     ) -> Iterator[Blob]:
         """Runs the event loop of one shard: reads its state, pushes what it received, saves, and sends the results."""
         deliveries, outputs = onwards
-        shard, nodes, record = self._read_state(stage, number)
-        loop = shard.program.started(nodes)
-        deltas = tuple(self._delta(each, sent, record) for each in stage.inputs)
+        program, nodes, record = self._read_state(stage, number)
+        loop = program.started(nodes)
+        deltas = tuple(read_delivery(each, sent, record) for each in stage.inputs)
         report.taken_rows += sum(delta.size() for delta in deltas if delta is not None)
         loop.push(deltas)
         self._push_ends(stage, number, ended, loop, record)
@@ -185,13 +186,27 @@ class StageTask:
                     report.add(output.name, number, finished, rows, file)
         if number == 0:
             report.ended_deliveries = sorted(record.ended)
-        if number in report.shards:
-            views, more = record.parts(here), record.more(here)
-            saved = shard.save(self.batch.version, loop.nodes, views, more, self.batch.oldest, writes)
-            report.written += saved.bytes
-        cached = (self.batch.run, shard, self.batch.version, (loop.nodes, record))
-        writes.afterwards(partial(_shards.__setitem__, self._key(stage, number), cached))
+        self._keep_state(stage, number, loop, record, here, report, writes)
         yield from sender.blobs()
+
+    def _keep_state(
+        self,
+        stage: Stage,
+        number: int,
+        loop: Dataflow,
+        record: ShardRecord,
+        outputs: list[Output],
+        report: TaskReport,
+        writes: Writes,
+    ) -> None:
+        """Writes the state of a shard after the micro-batch, and caches it. `outputs` are those of the stage."""
+        batch, (_, shard, _, _) = self.batch, self._cached(stage, number)
+        if number in report.shards:
+            views, more = record.parts(outputs), record.more(outputs)
+            saved = shard.save(batch.version, loop.nodes, views, more, batch.oldest, writes)
+            report.written += saved.bytes
+        cached = (batch.run, shard, batch.version, (loop.nodes, record))
+        writes.afterwards(partial(_shards.__setitem__, self._key(stage, number), cached))
 
     def _evict_old_shards(self) -> None:
         """Drops cached shards that are of no more use: of earlier starts, of finished jobs, or long unused here."""
@@ -206,59 +221,31 @@ class StageTask:
     def _key(self, stage: Stage, number: int) -> tuple[str, int, int]:
         return self.batch.folder, stage.level, number
 
-    def _read_state(self, stage: Stage, number: int) -> tuple[Shard, list[Node] | None, ShardRecord]:
-        """The state of a shard before this micro-batch: from the cache if it is current, or else from its files.
-
-        In the first micro-batch there is none."""
-        batch, key = self.batch, self._key(stage, number)
-        cached = _shards.get(key)
+    def _cached(self, stage: Stage, number: int) -> Cached:
+        """A shard as this process has cached it for this start of the query; without a state if it has not."""
+        batch = self.batch
+        cached = _shards.get(self._key(stage, number))
         if cached is None or cached[0] != batch.run:
             shard = Shard(batch.folder, batch.shards, stage.level, number, stage.dag)
-            cached = (batch.run, shard, -1, (shard.program.nodes, ShardRecord()))
-        _, shard, version, (nodes, record) = cached
+            return batch.run, shard, -1, (shard.program.nodes, ShardRecord())
+        return cached
+
+    def _read_state(self, stage: Stage, number: int) -> tuple[Dataflow, list[Node] | None, ShardRecord]:
+        """The program of a shard, its state before this micro-batch, and its record: from the cache if they are
+        current, or else from files. In the first micro-batch there is no state."""
+        batch, key = self.batch, self._key(stage, number)
+        _, shard, version, (nodes, record) = self._cached(stage, number)
         if batch.is_first:
-            return shard, None, ShardRecord()
+            return shard.program, None, ShardRecord()
         versions = batch.state_versions[stage.level]
         if number != BLANK and number not in versions.shards:
             _, blank, record = self._read_state(stage, BLANK)
-            return shard, shard.program.states.adopt(blank or []), record
+            return shard.program, shard.program.states.adopt(blank or []), record
         if version != versions.version(number):
             nodes, views, more = shard.load(versions.version(number), batch.version)
             record = ShardRecord.read(views, more)
             _shards[key] = (batch.run, shard, versions.version(number), (nodes, record))
-        return shard, nodes, record.copy()
-
-    def _delta(self, delivery: Delivery, received: list[Blob], record: ShardRecord) -> Delta:
-        """The data of a delivery as one delta, in an order that does not depend on which task was first."""
-        mine = [blob for blob in received if blob.delivery == delivery.number and blob.data is not None]
-        mine.sort(key=lambda blob: (blob.origin, blob.part))
-        if not mine:
-            return None
-        of = delivery.type.collection
-        if isinstance(of, (Columns, KeyedColumns)):
-            tables = [unpack_table(blob.data) for blob in mine]
-            keys = [table for table in tables if ENDED in table.column_names]
-            rows = [table for table in tables if ENDED not in table.column_names]
-            table = pa.concat_tables(rows) if rows else of.bottom().table
-            if POSITION in table.column_names:
-                if isinstance(of.base, Partitioned):
-                    table = record.sort_partitions(delivery, table, PARTITION, POSITION)
-                else:
-                    table = record.sort_by_position(delivery, table, POSITION)
-                if delivery.how != WINDOW:
-                    table = table.drop_columns([POSITION])
-            elif isinstance(of, Columns) and is_ordered(of.base) and shape_of(of.base.element) is not None:
-                expect_once(of.base, table)
-            if isinstance(of, Columns):
-                return Rows(of.base, table)
-            return KeyedRows(of.base, table, pa.concat_tables([of.bottom().keys, *keys]))
-        values = [unpickle(blob.data) for blob in mine]
-        if isinstance(values[0], InnerRows):
-            return make_inner_stream(of, values, lambda table: record.sort_by_position(delivery, table, POSITION))  # type: ignore[arg-type]
-        value: Value = of.bottom()
-        for each in values:
-            value = value.concat(each)
-        return value.in_positions() if isinstance(value, Streams) else value
+        return shard.program, nodes, record.copy()
 
     def _push_ends(self, stage: Stage, number: int, ended: set[int], loop: Dataflow, record: ShardRecord) -> None:
         for index, delivery in enumerate(stage.inputs):
@@ -309,6 +296,39 @@ class TaskReport:
         changes = {"rows": self.rows, "files": self.files, "ended": self.ended_outputs}
         figures = {"written": self.written, "received": self.received, "taken_rows": self.taken_rows}
         return {**state, **changes, **figures, "version": self.version, "seconds": time.monotonic() - self.started}
+
+
+def read_delivery(delivery: Delivery, received: list[Blob], record: ShardRecord) -> Delta:
+    """The data of a delivery as one delta, in an order that does not depend on which task was first."""
+    mine = [blob for blob in received if blob.delivery == delivery.number and blob.data is not None]
+    mine.sort(key=lambda blob: (blob.origin, blob.part))
+    if not mine:
+        return None
+    of = delivery.type.collection
+    if isinstance(of, (Columns, KeyedColumns)):
+        tables = [unpack_table(blob.data) for blob in mine]
+        keys = [table for table in tables if ENDED in table.column_names]
+        rows = [table for table in tables if ENDED not in table.column_names]
+        table = pa.concat_tables(rows) if rows else of.bottom().table
+        if POSITION in table.column_names:
+            if isinstance(of.base, Partitioned):
+                table = record.sort_partitions(delivery, table, PARTITION, POSITION)
+            else:
+                table = record.sort_by_position(delivery, table, POSITION)
+            if delivery.how != WINDOW:
+                table = table.drop_columns([POSITION])
+        elif isinstance(of, Columns) and is_ordered(of.base) and shape_of(of.base.element) is not None:
+            expect_once(of.base, table)
+        if isinstance(of, Columns):
+            return Rows(of.base, table)
+        return KeyedRows(of.base, table, pa.concat_tables([of.bottom().keys, *keys]))
+    values = [unpickle(blob.data) for blob in mine]
+    if isinstance(values[0], InnerRows):
+        return make_inner_stream(of, values, lambda table: record.sort_by_position(delivery, table, POSITION))  # type: ignore[arg-type]
+    value: Value = of.bottom()
+    for each in values:
+        value = value.concat(each)
+    return value.in_positions() if isinstance(value, Streams) else value
 
 
 def consolidate(value: Value) -> Value:

@@ -79,7 +79,7 @@ def shard_path(level: int, shard: int) -> str:
 
 
 @lru_cache(maxsize=32)
-def _program_of(dag: Dag) -> Dataflow:
+def program_of(dag: Dag) -> Dataflow:
     """Computed once for all shards, micro-batches and views: for a large program it takes longer than a micro-batch."""
     return Dataflow(dag)
 
@@ -89,7 +89,7 @@ class Shard:
 
     def __init__(self, where: str, shards: int, level: int, shard: int, dag: Dag) -> None:
         self.store = CachedStore(state_folder(where, shards).within(shard_path(level, shard)))
-        self.program = _program_of(dag)
+        self.program = program_of(dag)
         """The program of the stage, before any input."""
 
     def load(self, version: int, next_version: int) -> tuple[list[Node], Any, Any]:

@@ -19,9 +19,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import col
 from pyspark.sql.types import StructType
 
-from flo.core.collection import Collection
 from flo.core.errors import EngineError, FloError
-from flo.core.stream_type import StreamType
 from flo.shards.checkpoint.retention import Retention
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.plan.planning import holds_segment
@@ -29,6 +27,7 @@ from flo.shards.plan.stages import Native, Plan, Stage
 from flo.shards.tasks.blobs import REPORT, SCHEMA, read_blobs, unpickle
 from flo.shards.tasks.context import Code, LoadedCode, MicroBatch
 from flo.shards.tasks.input_task import MALFORMED, InputColumns, InputTask
+from flo.shards.tasks.native_task import PackTask, UnpackTask, elements_of
 from flo.shards.tasks.output_files import Output
 from flo.shards.tasks.small_batch_task import TOO_LARGE, SmallBatchTask
 from flo.shards.tasks.stage_task import StageTask
@@ -40,10 +39,8 @@ from flo.spark.driver.python_errors import python_error
 from flo.spark.driver.shared_columns import in_shared_columns, share_columns
 from flo.spark.map_rows import map_rows
 from flo.spark.session import is_narrow
-from flo.spark.tasks.native_task import PackTask, UnpackTask
 from flo.spark.tasks.spark_task import BLOBS, MICRO_BATCH, SparkTask, describe_micro_batch, pickle_with_spark
 from flo.sql.native import BESIDE, spark_schema
-from flo.tables.values import Columns
 
 FEW_BYTES = 1 << 23
 """A micro-batch is small if neither its inputs have more bytes than this, in the columns that they share, nor any of
@@ -255,7 +252,7 @@ class SparkMicroBatches(MicroBatches):
         """The tasks before and after a segment, and the schema of the rows that it reads."""
         fields = [*native.segment.input.schema, pa.field(BESIDE, pa.int64(), False)]
         schema = spark_schema(pa.schema(fields))
-        code = Code.of((native.output, _elements(native.type), self.deliveries([native.output])))
+        code = Code.of((native.output, elements_of(native.type), self.deliveries([native.output])))
         return schema, UnpackTask(arrow_schema(schema)), PackTask(code, self.shards)
 
     def _outcome(self, frame: DataFrame, version: int, reports: list[Any], started: float, tasks: int) -> Outcome:
@@ -297,9 +294,3 @@ def most_tasks(spark: SparkSession) -> int:
     context = spark.sparkContext
     now = max(1, context.defaultParallelism)
     return now if str(context.master).startswith("local") else max(now, ON_CLUSTER)
-
-
-def _elements(stream: StreamType) -> Collection:
-    """The collection of a stream of rows."""
-    assert isinstance(stream.collection, Columns)
-    return stream.collection.base

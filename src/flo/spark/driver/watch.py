@@ -26,7 +26,7 @@ from flo.shards.checkpoint.state_sizes import StateSizes
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.plan.explain import Block
 from flo.shards.tasks.output_files import VIEW
-from flo.spark.driver.views import View
+from flo.shards.views import View
 
 SHARE = 0.005
 """The share of the time that looking may take."""

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 import flo.tables.operators  # noqa: F401  # registers the operators that a pickled program names
+from flo.core.collection import Collection
 from flo.core.errors import FloError
+from flo.core.stream_type import StreamType
 from flo.shards.tasks import context
-from flo.shards.tasks.blobs import WEIGHTS, read_blobs, report_blob, unpack_table
-from flo.shards.tasks.context import Code
+from flo.shards.tasks.blobs import WEIGHTS, Blob, read_blobs, report_blob, unpack_table
+from flo.shards.tasks.context import Code, LoadedCode
 from flo.shards.tasks.input_task import combine_batches
 from flo.shards.tasks.sending import Sender
 from flo.shards.tasks.stage_task import consolidate
-from flo.tables.values import WEIGHT, Rows, layout_of
+from flo.tables.values import WEIGHT, Columns, Rows, layout_of
 
 
 @dataclass(frozen=True)
@@ -36,20 +38,28 @@ class UnpackTask:
 class PackTask:
     """Takes the results of Catalyst, the weight in the last column, and sends them to their shards."""
 
-    code: Code
+    code: Code | LoadedCode
     """The number of the stream, the collection of its elements, and its deliveries."""
     shards: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return (blob.batch() for blob in self.run(context.task_number(), combine_batches(batches)))
+
+    def run(self, origin: int, tables: Iterable[pa.Table]) -> Iterator[Blob]:
+        """Yields the blobs for the shards, or the report of an error."""
         stream, of, deliveries = self.code.load()
-        origin, layout = context.task_number(), layout_of(of)
-        sender = Sender(deliveries, self.shards, origin)
+        layout, sender = layout_of(of), Sender(deliveries, self.shards, origin)
         try:
-            for table in combine_batches(batches):
+            for table in tables:
                 *_, weights = table.columns
                 rows = layout.fitted(table).append_column(WEIGHTS, weights)
                 sender.add(sender.address(stream, consolidate(Rows(of, rows))))
-            for blob in sender.blobs():
-                yield blob.batch()
+            yield from sender.blobs()
         except FloError as error:
-            yield report_blob(0, origin, error).batch()
+            yield report_blob(0, origin, error)
+
+
+def elements_of(stream: StreamType) -> Collection:
+    """The collection of a stream of rows."""
+    assert isinstance(stream.collection, Columns)
+    return stream.collection.base

@@ -1,0 +1,254 @@
+"""Who runs the tasks of a program on this machine: this process, or worker processes that it forks.
+
+Task t runs the shards s with s % tasks == t, always in the same worker, which keeps their states. A worker inherits the
+program from the process that forks it, so nothing but data and numbers is sent.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from multiprocessing.connection import Connection
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from flo.core.collection import Value
+from flo.core.errors import FloError
+from flo.local.exchange import Exchange, SentBlob
+from flo.local.held_states import HeldStageTask, HeldStates
+from flo.shards.micro_batches import MicroBatches
+from flo.shards.plan.stages import Entry
+from flo.shards.tasks.blobs import Blob, report_blob
+from flo.shards.tasks.context import LoadedCode, MicroBatch
+from flo.shards.tasks.input_task import run_entry
+from flo.shards.tasks.sending import Sender
+from flo.shards.tasks.stage_task import StageTask
+from flo.tables.checkpoint.folders import Writes
+from flo.tables.keyed import KeyedRows
+from flo.tables.values import Rows
+
+FEW_ROWS = 1 << 12
+"""Fewer rows of an input are not split: to send them takes longer than to process them."""
+MOST_WORKERS = 256
+
+
+class WorkerLost(FloError):
+    """A worker process has ended."""
+
+
+class Tasks:
+    """The tasks of a program: what one process does with the rows of inputs, and with what shards receive."""
+
+    def __init__(self, batches: MicroBatches, *, in_memory: bool) -> None:
+        self.batches = batches
+        self.held = HeldStates() if in_memory else None
+        self.stages = [
+            LoadedCode((stage, batches.deliveries_from(stage), tuple(batches.outputs))) for stage in batches.plan.stages
+        ]
+
+    def enter(self, number: int, value: Value, origin: int) -> list[Blob]:
+        """Run the operators before the first shuffle on the rows of an input."""
+        entry: Entry = self.batches.plan.entries[number]
+        sender = Sender(self.batches.deliveries(entry.outputs), self.batches.shards, origin)
+        try:
+            sender.add(run_entry(sender, entry, value))
+        except FloError as error:
+            return [report_blob(0, origin, error)]
+        return list(sender.blobs())
+
+    def run_stage(self, place: int, batch: MicroBatch, task: int, received: list[Blob]) -> list[Blob]:
+        """Run the shards of a task. The states are stored when this returns."""
+        code, writes = self.stages[place], Writes()
+        work = StageTask(code, batch) if self.held is None else HeldStageTask(code, batch, self.held)
+        try:
+            blobs = list(work.run(task, received, writes))
+            writes.finish()
+            return blobs
+        finally:
+            writes.close()
+
+
+class Executor(Protocol):
+    """Runs tasks, and gives their blobs."""
+
+    def enter(self, values: dict[int, Value]) -> list[Blob]:
+        """What the inputs with new rows send."""
+
+    def run_stage(self, place: int, batch: MicroBatch, shares: list[list[Blob]]) -> list[Blob]:
+        """What the tasks of a stage send, given what each receives."""
+
+    def finish(self) -> None:
+        """The micro-batch is done: what it has sent is not needed any more."""
+
+    def stop(self) -> None:
+        """End all processes."""
+
+
+@dataclass
+class InProcess:
+    """Runs all tasks in this process, one after the other."""
+
+    tasks: Tasks
+
+    def enter(self, values: dict[int, Value]) -> list[Blob]:
+        return [blob for number, value in values.items() for blob in self.tasks.enter(number, value, 0)]
+
+    def run_stage(self, place: int, batch: MicroBatch, shares: list[list[Blob]]) -> list[Blob]:
+        every = (self.tasks.run_stage(place, batch, task, share) for task, share in enumerate(shares))
+        return [blob for blobs in every for blob in blobs]
+
+    def finish(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+class Workers:
+    """Runs the tasks of each number in a process of its own."""
+
+    def __init__(self, tasks: Tasks, count: int) -> None:
+        if not hasattr(os, "fork"):
+            raise FloError("`workers` needs processes that can be forked, which this system does not have")
+        self.tasks, self.count = tasks, count
+        self.exchange = Exchange()
+        self.numbers = 0
+        self.workers = [Worker(number, tasks, self.exchange) for number in range(count)]
+
+    def enter(self, values: dict[int, Value]) -> list[Blob]:
+        asked: list[tuple[int, tuple[Any, ...]]] = []
+        for number, value in values.items():
+            parts = list(split_rows(value, self.count)) if isinstance(value, (Rows, KeyedRows)) else []
+            if len(parts) < 2:
+                asked.append((number % self.count, ("enter", number, value, number % self.count)))
+            else:
+                asked += [(task, ("enter", number, part, task)) for task, part in enumerate(parts)]
+        return self._ask(asked)
+
+    def run_stage(self, place: int, batch: MicroBatch, shares: list[list[Blob]]) -> list[Blob]:
+        self.numbers += 1
+        asked = []
+        for task, share in enumerate(shares):
+            sent = [_sent(blob) for blob in share]
+            own = [blob for blob, each in zip(share, sent, strict=True) if each is None]
+            written = iter(self.exchange.write(f"d-{self.numbers}-{task}", own)) if own else iter(())
+            asked.append((task, ("stage", place, batch, task, [each or next(written) for each in sent])))
+        return self._ask(asked)
+
+    def _ask(self, asked: list[tuple[int, tuple[Any, ...]]]) -> list[Blob]:
+        """Ask workers, all at once, and wait for their answers."""
+        for number, question in asked:
+            self.workers[number].send(question)
+        answers = [self.workers[number].receive() for number, _ in asked]
+        return [SentAway.of(each) for answer in answers for each in answer]
+
+    def finish(self) -> None:
+        self.exchange.clear()
+
+    def stop(self) -> None:
+        for worker in self.workers:
+            worker.stop()
+        self.exchange.remove()
+
+
+@dataclass(frozen=True)
+class SentAway(Blob):
+    """A blob whose data is in a file of the exchange. Whoever needs the data reads it there."""
+
+    sent: SentBlob | None = None
+
+    @classmethod
+    def of(cls, sent: SentBlob) -> Blob:
+        blob = sent.blob
+        return cls(blob.shard, blob.delivery, blob.origin, blob.part, blob.ended, sent=sent)
+
+
+def _sent(blob: Blob) -> SentBlob | None:
+    return blob.sent if isinstance(blob, SentAway) else None
+
+
+def split_rows(value: Rows | KeyedRows, count: int) -> Iterator[Rows | KeyedRows]:
+    """The rows in so many parts, or in one if they are few."""
+    rows = value.table.num_rows
+    parts = min(count, max(1, rows // FEW_ROWS))
+    bounds = [rows * part // parts for part in range(parts + 1)]
+    for low, high in pairwise(bounds):
+        yield replace(value, table=value.table.slice(low, high - low))
+
+
+class Worker:
+    """A process that runs the tasks of one number."""
+
+    def __init__(self, number: int, tasks: Tasks, exchange: Exchange) -> None:
+        context = multiprocessing.get_context("fork")
+        self.number = number
+        self.connection, other = context.Pipe()
+        own = self.connection
+        self.process = context.Process(
+            target=_serve, args=(number, tasks, exchange, other, own), name=f"flo worker {number}", daemon=True
+        )
+        self.process.start()
+        other.close()
+
+    def send(self, question: tuple[Any, ...]) -> None:
+        try:
+            self.connection.send(question)
+        except (BrokenPipeError, ConnectionResetError):
+            raise self._lost() from None
+
+    def receive(self) -> list[SentBlob]:
+        try:
+            answer = self.connection.recv()
+        except (EOFError, ConnectionResetError):
+            raise self._lost() from None
+        if isinstance(answer, BaseException):
+            raise answer
+        sent: list[SentBlob] = answer
+        return sent
+
+    def _lost(self) -> WorkerLost:
+        self.process.join(5)
+        code = self.process.exitcode
+        why = f"signal {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
+        return WorkerLost(
+            f"worker {self.number} has ended: {why}",
+            facts=(("often", "the system has ended it because memory was short"),),
+            instead=(("push again", "after the program was started again; with a checkpoint nothing is lost"),),
+        )
+
+    def stop(self) -> None:
+        self.connection.close()
+        self.process.join(1)
+        if self.process.is_alive():
+            self.process.terminate()
+
+
+def _serve(number: int, tasks: Tasks, exchange: Exchange, connection: Connection, parents: Connection) -> None:
+    """The work of a process: answers until the other end is closed."""
+    parents.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
+    pa.set_cpu_count(1)
+    answered = 0
+    act: dict[str, Callable[..., list[Blob]]] = {
+        "enter": tasks.enter,
+        "stage": lambda place, batch, task, sent: tasks.run_stage(place, batch, task, exchange.read(sent)),
+    }
+    while True:
+        try:
+            kind, *details = connection.recv()
+        except (EOFError, OSError):
+            os._exit(0)
+        try:
+            blobs = act[kind](*details)
+            answered += 1
+            connection.send(exchange.write(f"{number}-{answered}", blobs))
+        except BaseException as error:
+            try:
+                connection.send(error)
+            except Exception:
+                connection.send(FloError(f"worker {number} raised {type(error).__name__}: {error}"))
+            sys.exc_info()

@@ -1,0 +1,188 @@
+"""A running program on tables as shards in worker processes: each `run` is a micro-batch.
+
+    push ──> operators before the first shuffle ──> stage 1 in all workers ──> … ──> outputs
+
+The stages and the shuffles between them are those that Spark would run. States are in the memory of the workers, by
+version; a loop that goes back asks for an older version.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from flo.core.collection import Value
+from flo.core.errors import FloError
+from flo.core.event_loop import Loop
+from flo.core.operator import Deltas, Values
+from flo.core.program_outline import Outline
+from flo.local.executors import Executor, SentAway, Tasks, Workers
+from flo.program.dag import Dag
+from flo.shards.micro_batches import MicroBatches
+from flo.shards.plan.planning import plan_stages
+from flo.shards.plan.stages import ONE, POSITION, Delivery, Plan
+from flo.shards.tasks.blobs import REPORT, Blob, unpack_table, unpickle
+from flo.shards.tasks.context import LoadedCode
+from flo.shards.tasks.native_task import PackTask, elements_of
+from flo.shards.tasks.shard_record import ShardRecord
+from flo.shards.tasks.stage_task import read_delivery
+from flo.sql.native import BESIDE
+from flo.tables.keyed import KeyedRows
+from flo.tables.values import WEIGHT, Rows, is_ordered
+
+
+@dataclass(frozen=True)
+class ShardedMoment:
+    """The state of a loop between two micro-batches."""
+
+    version: int
+    waiting: dict[int, Value]
+    counts: dict[int, int]
+    finished: frozenset[int]
+    outputs: Values
+    ended: frozenset[int]
+
+
+class ShardedLoop(Loop[ShardedMoment]):
+    """The event loop of a program whose shards are in worker processes."""
+
+    def __init__(
+        self,
+        dag: Dag,
+        workers: int,
+        ends: tuple[str, ...] | None = None,
+        outline: Callable[[], Outline] = tuple,
+    ) -> None:
+        super().__init__(dag.input_types, dag.output_types, ends, outline)
+        plan = plan_stages(dag)
+        self.results = [_result(plan, number, stream) for number, stream in enumerate(plan.outputs)]
+        plan.deliveries += self.results
+        self.batches = MicroBatches(plan, [], "", workers, workers)
+        self.version = 0
+        """The micro-batch that is next."""
+        self._waiting: dict[int, Value] = {}
+        """By input, what was pushed since the last micro-batch."""
+        self._counts: dict[int, int] = {}
+        """By ordered input, the number of rows so far."""
+        self._finished: frozenset[int] = frozenset()
+        """The outputs that have ended."""
+        self._oldest = 0
+        """The oldest version that something may go back to."""
+        tasks = Tasks(self.batches, in_memory=True)
+        self.executor: Executor = Workers(tasks, workers)
+        weakref.finalize(self, self.executor.stop)
+
+    def push(self, deltas: Deltas) -> None:
+        """I ++ Δ."""
+        for number, delta in enumerate(deltas):
+            if delta is None:
+                continue
+            if delta.fixed():
+                self.ended |= {number}
+            before = self._waiting.get(number)
+            self._waiting[number] = delta if before is None else before.concat(delta)
+
+    def run(self) -> None:
+        """Run a micro-batch, if something was pushed or nothing has run yet."""
+        if self.version and not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, {}
+        batch = self.batches.micro_batch(self.version, set(self.ended))
+        batch = replace(batch, oldest=self._oldest)
+        moving = self.executor.enter({number: self._placed(number, value) for number, value in waiting.items()})
+        moving += self.batches.literal_blobs() if self.version == 0 else []
+        moving = self._run_natives(0, moving)
+        for place, stage in enumerate(self.batches.plan.stages):
+            here = {each.number for each in stage.inputs}
+            shares: list[list[Blob]] = [[] for _ in range(self.batches.tasks)]
+            for blob in moving:
+                if blob.delivery in here:
+                    shares[blob.shard % self.batches.tasks].append(blob)
+            later = [blob for blob in moving if blob.delivery not in here]
+            self._raise_errors(later)
+            moving = self._run_natives(place + 1, later + self.executor.run_stage(place, batch, shares))
+        reports = self._raise_errors(moving)
+        self.batches.summarize(self.version, reports, 0.0)
+        self._take_results(moving)
+        self.version += 1
+        self.executor.finish()
+
+    def _placed(self, number: int, value: Value) -> Value:
+        """The value with the positions of its rows, if they are ordered."""
+        is_log = isinstance(value, KeyedRows)
+        if not is_log and not (isinstance(value, Rows) and is_ordered(value.of)):
+            return value
+        assert isinstance(value, (Rows, KeyedRows))
+        start, rows = self._counts.get(number, 0), value.table.num_rows
+        self._counts = {**self._counts, number: start + rows}
+        positions = pa.array(np.arange(start, start + rows))
+        return replace(value, table=value.table.append_column(POSITION, positions))
+
+    def _run_natives(self, level: int, moving: list[Blob]) -> list[Blob]:
+        """The blobs of a level, with the results of segments in place of those that are for them.
+
+        A segment asks the session of Spark that planned the query, which only this process has."""
+        for native in self.batches.plan.natives_after(level):
+            mine = [blob for blob in moving if blob.delivery == native.delivery.number]
+            moving = [blob for blob in moving if blob.delivery != native.delivery.number]
+            tables = [unpack_table(blob.data) for blob in self._read(mine) if blob.data is not None]
+            if not tables:
+                continue
+            given = pa.concat_tables(tables)
+            rows, places = native.segment.flattened(given.select(list(native.segment.input.names)))
+            weights = given[WEIGHT].combine_chunks().take(pa.array(places, pa.int64()))
+            code = LoadedCode((native.output, elements_of(native.type), self.batches.deliveries([native.output])))
+            moving += PackTask(code, self.batches.shards).run(0, [rows.append_column(BESIDE, weights)])
+        return moving
+
+    def _raise_errors(self, blobs: list[Blob]) -> list[Any]:
+        """The reports among blobs. Raises the error that one of them holds."""
+        reports = [unpickle(blob.data) for blob in self._read(each for each in blobs if each.delivery == REPORT)]
+        for each in reports:
+            if isinstance(each, FloError):
+                raise each
+        return reports
+
+    def _read(self, blobs: Any) -> list[Blob]:
+        """Blobs with their data."""
+        assert isinstance(self.executor, Workers)
+        every = list(blobs)
+        sent = [blob.sent for blob in every if isinstance(blob, SentAway) and blob.sent is not None]
+        return [*(blob for blob in every if not isinstance(blob, SentAway)), *self.executor.exchange.read(sent)]
+
+    def _take_results(self, moving: list[Blob]) -> None:
+        outputs = list(self.outputs)
+        for place, delivery in enumerate(self.results):
+            mine = [blob for blob in moving if blob.delivery == delivery.number]
+            delta = read_delivery(delivery, self._read(blob for blob in mine if not blob.ended), ShardRecord())
+            if delta is not None:
+                outputs[place] = outputs[place].concat(delta)
+            senders = {blob.origin for blob in mine if blob.ended}
+            if place not in self._finished and len(senders) == (1 if delivery.alone else self.batches.tasks):
+                self._finished |= {place}
+                outputs[place] = outputs[place].concat(delivery.type.collection.bottom().fix())
+        self.outputs = tuple(outputs)
+
+    def settle(self) -> None:
+        self._oldest = self.version - 1
+        self.batches.forget_before(self._oldest)
+
+    def snapshot(self) -> ShardedMoment:
+        return ShardedMoment(self.version, dict(self._waiting), self._counts, self._finished, self.outputs, self.ended)
+
+    def roll_back(self, to: ShardedMoment) -> None:
+        self.version, self._waiting, self._counts = to.version, dict(to.waiting), to.counts
+        self._finished, self.outputs, self.ended = to.finished, to.outputs, to.ended
+
+
+def _result(plan: Plan, number: int, stream: int) -> Delivery:
+    """The delivery of an output of the program to the process that runs it."""
+    stage = next(each for each in plan.stages if stream in each.outputs)
+    kind = stage.types[stage.outputs.index(stream)]
+    level = plan.stages[-1].level + 1
+    return Delivery(len(plan.deliveries) + number, stream, kind, level, ONE, alone=stream in plan.alone)

@@ -1,0 +1,85 @@
+"""A flow as a program of shards: its plan, and the sinks of its outputs. Every engine of shards begins here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from flo.api.running import expect_known
+from flo.core.errors import TypeMismatch
+from flo.program.dag import Dag
+from flo.program.retractions import Cause, find_retractions
+from flo.shards.plan.planning import plan_stages
+from flo.shards.sinks.output_changes import DIVERTED
+from flo.shards.sinks.sink_choice import expect_columns, expect_weights, sink_of
+from flo.shards.sinks.sinks import Sink
+from flo.shards.sinks.upserts import Upsert
+from flo.shards.tasks.output_files import PARTS, Output
+from flo.tables.io.diverted import SCHEMA
+
+if TYPE_CHECKING:
+    from flo.api.flow import Flow
+
+
+class ShardedProgram:
+    """A flow that is cut into stages."""
+
+    def __init__(self, flow: Flow, dag: Dag) -> None:
+        self.flow = flow
+        self.plan = plan_stages(dag)
+        self.streams = flow._outputs | flow._late()
+        self.output_types = dict(zip(self.streams, dag.output_types, strict=True))
+
+    def plan_outputs(self, how: Mapping[str, str], to: Mapping[str, str | None] | None = None) -> list[Output]:
+        """The outputs, each with how it is kept and where tasks write it."""
+        streams = zip(self.output_types.items(), self.plan.outputs, strict=True)
+        return [Output(name, stream, kind, how[name], (to or {}).get(name)) for (name, kind), stream in streams]
+
+    def choose_sinks(self, given: Mapping[str, Any], inputs: Iterable[str], divert: bool) -> dict[str, Sink]:
+        """The sinks of all outputs, with those for the rows that inputs divert, or that a table cannot hold."""
+        sinks = {name: sink_of(name, given.get(name)) for name in self.output_types}
+        upserts = [name for name, sink in sinks.items() if isinstance(sink, Upsert)]
+        diverted = [f"{name}{DIVERTED}" for name in dict.fromkeys([*inputs, *upserts])] if divert else []
+        for name in given:
+            expect_known(name, dict.fromkeys([*sinks, *diverted]), "output")
+        return sinks | {name: sink_of(name, given.get(name)) for name in diverted}
+
+    def outputs_for(self, sinks: Mapping[str, Sink], causes: Mapping[str, Cause]) -> list[Output]:
+        """The outputs as their sinks take them. Raises if one has no columns, or retractions that its sink would lose.
+
+        `causes` says of inputs why they can retract rows."""
+        outputs = self.plan_outputs(
+            {name: sink.how for name, sink in sinks.items()},
+            {name: sink.staging_path() for name, sink in sinks.items()},
+        )
+        for output in outputs:
+            expect_columns(output)
+        if not all(sinks[name].keeps_weight for name in self.output_types):
+            given = [causes.get(stream.name) for stream in self.flow._scope.inputs]
+            for name, cause in zip(self.output_types, find_retractions(self.flow._dag(), given), strict=True):
+                if cause is not None:
+                    expect_weights(name, sinks[name], cause)
+        return outputs
+
+    def bind_sinks(self, session: Any, sinks: Mapping[str, Sink], outputs: list[Output]) -> dict[str, Sink]:
+        """The sinks of outputs with rows, which know the rows and their key. Raises if one cannot take them.
+
+        `session` is Spark's; None in process."""
+        names: dict[str, str] = {}
+        for name, sink in sinks.items():
+            path = sink.staging_path()
+            if path is not None and names.setdefault(path, name) != name:
+                raise TypeMismatch(
+                    f"the outputs `{names[path]}` and `{name}` have one sink, {sink.label}: each would replace the "
+                    "versions of the other",
+                    instead=(("another path", "for one of them"),),
+                )
+            if isinstance(sink, Upsert) and name not in self.streams:
+                raise TypeMismatch(f"the rows of `{name}` have no key, which {sink.label} needs")
+            if name not in self.streams:
+                sink.expect_columns(name, SCHEMA.names)
+        return {
+            each.name: sinks[each.name].bound(session, each, self.streams[each.name].key)
+            for each in outputs
+            if each.how == PARTS
+        }
