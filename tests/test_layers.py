@@ -1,4 +1,5 @@
-"""The layers: core ← values ← verify ← columns ← program ← api ← pictures ← sql ← tables ← shards ← spark ← tools.
+"""The layers: core ← values ← verify ← columns ← program ← api ← pictures ← sql ← tables ← shards ← local ← spark ←
+tools.
 
 Each imports only those to its left.
 """
@@ -27,6 +28,7 @@ LAYERS = (
     "sql",
     "tables",
     "shards",
+    "local",
     "spark",
     "tools",
 )
@@ -117,7 +119,7 @@ def test_what_is_imported_from_outside():
         allowed = set(sys.stdlib_module_names) | {"flo"}
         if not is_in(path, "core"):  # core needs nothing but the standard library
             allowed |= ALLOWED_OUTSIDE | EXTRAS
-        if is_in(path, "columns", "program", "sql", "tables", "shards", "spark"):
+        if is_in(path, "columns", "program", "sql", "tables", "shards", "local", "spark"):
             allowed |= FOR_TABLES
         if is_in(path, "sql", "spark"):
             allowed |= FOR_SPARK

@@ -105,15 +105,21 @@ def _progress(name: str, total: int | None) -> object:
     return RunProgress(name, total)
 
 
-def _on_tables(flow: Flow, place: Here) -> object:
+def _on_tables(flow: Flow, place: Here, workers: int | None = None) -> object:
     from flo.local.here import OnHere  # loads Arrow, which programs on values do not need
 
-    return OnHere(flow, place)
+    return OnHere(flow, place, workers)
 
 
-def _on_spark(flow: Flow, session: Any) -> object:
+def _on_spark(flow: Flow, session: Any, workers: int | None = None) -> object:
     from flo.spark.on_spark import OnSpark  # needs pyspark
 
+    if workers is not None:
+        raise TypeMismatch(
+            "`workers` are processes of this machine; Spark has its own",
+            instead=(("flow.on(flo.here, workers=2)", "runs on this machine"), ("shards=…", "of `start`, on Spark")),
+            where=Origin.here(),
+        )
     return OnSpark(flow, session)
 
 

@@ -50,11 +50,11 @@ if TYPE_CHECKING:
 
 C = TypeVar("C", bound=Collection)
 T = TypeVar("T")
-_engines: list[tuple[Callable[[Any], bool], Callable[[Any, Any], Any]]] = []
+_engines: list[tuple[Callable[[Any], bool], Callable[[Any, Any, int | None], Any]]] = []
 _sql: list[Callable[[str, Mapping[str, Any]], Any]] = []
 
 
-def register_engine(is_place: Callable[[Any], bool], run_on: Callable[[Flow, Any], Any]) -> None:
+def register_engine(is_place: Callable[[Any], bool], run_on: Callable[[Flow, Any, int | None], Any]) -> None:
     """Register an engine: `is_place` decides whether it can run on a place, and `run_on` runs a flow there."""
     _engines.append((is_place, run_on))
 
@@ -295,11 +295,14 @@ class Flow(Displayed):
         return loop.result()
 
     @overload
-    def on(self, place: Here) -> OnHere: ...
+    def on(self, place: Here, *, workers: int | None = None) -> OnHere: ...
     @overload
     def on(self, place: SparkSession) -> OnSpark: ...
-    def on(self, place: Any) -> Any:
-        """Run the same program on tables: in this process with `flo.here`, or on Spark with a session."""
+    def on(self, place: Any, *, workers: int | None = None) -> Any:
+        """Run the same program on tables: in this process with `flo.here`, or on Spark with a session.
+
+        With `workers`, it runs as shards in so many processes of this machine.
+        """
         run_on = next((run_on for is_place, run_on in _engines if is_place(place)), None)
         if run_on is None:
             raise TypeMismatch(
@@ -308,7 +311,7 @@ class Flow(Displayed):
                 instead=(("flow.on(flo.here)", "on tables, in this process"), ("flow.on(spark)", "on Spark")),
                 where=Origin.here(),
             )
-        return run_on(self, place)
+        return run_on(self, place, workers)
 
     def explore(
         self,

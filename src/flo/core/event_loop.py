@@ -119,6 +119,10 @@ class Loop(ABC, Generic[Snap]):
     def roll_back(self, to: Snap) -> None:
         """Go back to a state."""
 
+    def state_size(self) -> tuple[int, int]:
+        """Return the number of rows and bytes that the operators keep, as far as it is known."""
+        return 0, 0
+
     def settle(self) -> None:
         """Say that nothing will go back to a state before the current one."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -31,6 +30,7 @@ from flo.shards.tasks.sending import Sender
 from flo.shards.tasks.stage_task import StageTask
 from flo.tables.checkpoint.folders import Writes
 from flo.tables.keyed import KeyedRows
+from flo.tables.plan import state_size
 from flo.tables.values import Rows
 
 FEW_ROWS = 1 << 12
@@ -65,6 +65,8 @@ class Tasks:
     def run_stage(self, place: int, batch: MicroBatch, task: int, received: list[Blob]) -> list[Blob]:
         """Run the shards of a task. The states are stored when this returns."""
         code, writes = self.stages[place], Writes()
+        if place == 0 and self.held is not None:
+            self.held.prepare(batch)
         work = StageTask(code, batch) if self.held is None else HeldStageTask(code, batch, self.held)
         try:
             blobs = list(work.run(task, received, writes))
@@ -72,6 +74,12 @@ class Tasks:
             return blobs
         finally:
             writes.close()
+
+    def state_size(self) -> tuple[int, int]:
+        """The rows and bytes of the states that are held in memory."""
+        newest = [states[max(states)] for states in (self.held.states.values() if self.held is not None else ())]
+        sizes = [state_size(nodes) for nodes, _ in newest]
+        return sum(rows for rows, _ in sizes), sum(size for _, size in sizes)
 
 
 class Executor(Protocol):
@@ -85,6 +93,9 @@ class Executor(Protocol):
 
     def finish(self) -> None:
         """The micro-batch is done: what it has sent is not needed any more."""
+
+    def state_size(self) -> tuple[int, int]:
+        """The rows and bytes of all states in memory."""
 
     def stop(self) -> None:
         """End all processes."""
@@ -104,6 +115,9 @@ class InProcess:
         return [blob for blobs in every for blob in blobs]
 
     def finish(self) -> None: ...
+
+    def state_size(self) -> tuple[int, int]:
+        return self.tasks.state_size()
 
     def stop(self) -> None: ...
 
@@ -141,10 +155,20 @@ class Workers:
 
     def _ask(self, asked: list[tuple[int, tuple[Any, ...]]]) -> list[Blob]:
         """Ask workers, all at once, and wait for their answers."""
+        return [SentAway.of(each) for answer in self._answers(asked) for each in answer]
+
+    def _answers(self, asked: list[tuple[int, tuple[Any, ...]]]) -> list[Any]:
         for number, question in asked:
             self.workers[number].send(question)
         answers = [self.workers[number].receive() for number, _ in asked]
-        return [SentAway.of(each) for answer in answers for each in answer]
+        for each in answers:
+            if isinstance(each, BaseException):
+                raise each
+        return answers
+
+    def state_size(self) -> tuple[int, int]:
+        sizes = self._answers([(worker.number, ("size",)) for worker in self.workers])
+        return sum(rows for rows, _ in sizes), sum(size for _, size in sizes)
 
     def finish(self) -> None:
         self.exchange.clear()
@@ -200,15 +224,12 @@ class Worker:
         except (BrokenPipeError, ConnectionResetError):
             raise self._lost() from None
 
-    def receive(self) -> list[SentBlob]:
+    def receive(self) -> Any:
+        """The answer to the last question: what it asks for, or an error."""
         try:
-            answer = self.connection.recv()
+            return self.connection.recv()
         except (EOFError, ConnectionResetError):
             raise self._lost() from None
-        if isinstance(answer, BaseException):
-            raise answer
-        sent: list[SentBlob] = answer
-        return sent
 
     def _lost(self) -> WorkerLost:
         self.process.join(5)
@@ -233,9 +254,14 @@ def _serve(number: int, tasks: Tasks, exchange: Exchange, connection: Connection
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
     pa.set_cpu_count(1)
     answered = 0
-    act: dict[str, Callable[..., list[Blob]]] = {
-        "enter": tasks.enter,
-        "stage": lambda place, batch, task, sent: tasks.run_stage(place, batch, task, exchange.read(sent)),
+
+    def send_blobs(blobs: list[Blob]) -> list[SentBlob]:
+        return exchange.write(f"{number}-{answered}", blobs)
+
+    act: dict[str, Callable[..., Any]] = {
+        "enter": lambda *given: send_blobs(tasks.enter(*given)),
+        "stage": lambda place, batch, task, sent: send_blobs(tasks.run_stage(place, batch, task, exchange.read(sent))),
+        "size": tasks.state_size,
     }
     while True:
         try:
@@ -243,12 +269,10 @@ def _serve(number: int, tasks: Tasks, exchange: Exchange, connection: Connection
         except (EOFError, OSError):
             os._exit(0)
         try:
-            blobs = act[kind](*details)
             answered += 1
-            connection.send(exchange.write(f"{number}-{answered}", blobs))
+            connection.send(act[kind](*details))
         except BaseException as error:
             try:
                 connection.send(error)
             except Exception:
                 connection.send(FloError(f"worker {number} raised {type(error).__name__}: {error}"))
-            sys.exc_info()

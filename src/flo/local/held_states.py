@@ -14,6 +14,7 @@ from typing import Any
 
 from flo.core.graph import Node
 from flo.shards.plan.stages import Stage
+from flo.shards.tasks.context import MicroBatch
 from flo.shards.tasks.output_files import Output
 from flo.shards.tasks.shard_record import ShardRecord
 from flo.shards.tasks.stage_task import StageTask, TaskReport
@@ -29,18 +30,13 @@ class HeldStates:
     states: dict[tuple[int, int], dict[int, tuple[list[Node], ShardRecord]]] = field(default_factory=dict)
     """By level and shard, the states by version."""
 
-    def forget(self, oldest: int) -> None:
-        """Drop what nobody goes back to: all but the newest state before `oldest`, and those from there on."""
+    def prepare(self, batch: MicroBatch) -> None:
+        """Drop what nobody needs: versions that were gone back from, and those before the newest that is not after the
+        oldest that something may go back to."""
         for states in self.states.values():
-            before = [version for version in states if version < oldest]
-            for version in sorted(before)[:-1]:
+            before = sorted(version for version in states if version <= batch.oldest)[:-1]
+            for version in [*before, *(each for each in states if each >= batch.version)]:
                 del states[version]
-
-    def forget_after(self, version: int) -> None:
-        """Drop the states of versions that were gone back from."""
-        for states in self.states.values():
-            for later in [each for each in states if each > version]:
-                del states[later]
 
 
 @dataclass(frozen=True)
@@ -50,8 +46,7 @@ class HeldStageTask(StageTask):
     held: HeldStates
 
     def _evict_old_shards(self) -> None:
-        self.held.forget_after(self.batch.version - 1)
-        self.held.forget(self.batch.oldest)
+        """Nothing: states are dropped before the first stage of a micro-batch."""
 
     def _read_state(self, stage: Stage, number: int) -> tuple[Dataflow, list[Node] | None, ShardRecord]:
         program = program_of(stage.dag)

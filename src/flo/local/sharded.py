@@ -168,6 +168,10 @@ class ShardedLoop(Loop[ShardedMoment]):
                 outputs[place] = outputs[place].concat(delivery.type.collection.bottom().fix())
         self.outputs = tuple(outputs)
 
+    def state_size(self) -> tuple[int, int]:
+        """The number of rows and bytes that the workers keep."""
+        return self.executor.state_size()
+
     def settle(self) -> None:
         self._oldest = self.version - 1
         self.batches.forget_before(self._oldest)

@@ -27,6 +27,7 @@ from flo.core.program_outline import Outline
 from flo.core.semantics import attempt_node
 from flo.program.dag import Dag
 from flo.tables.checkpoint.states import ProgramStates
+from flo.tables.plan import state_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,10 @@ class Dataflow(Loop[Moment]):
                         self._send(stream, delta)
         if fault is not None:
             raise fault
+
+    def state_size(self) -> tuple[int, int]:
+        """The number of rows and bytes that the operators keep."""
+        return state_size(self.nodes)
 
     def snapshot(self) -> Moment:
         return Moment(tuple(self.nodes), frozenset(self._marked), self.outputs, self.ended)

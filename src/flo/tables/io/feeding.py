@@ -25,7 +25,7 @@ from flo.columns.changes import given_schema
 from flo.columns.dicts import row_of
 from flo.core.collection import Value
 from flo.core.errors import ElementError, FloError, brief
-from flo.tables.dataflow import Dataflow, Moment
+from flo.core.event_loop import Loop
 from flo.tables.io.diverted import Diverted, DivertedRows, OnError
 from flo.tables.io.files import (
     WEIGHTS,
@@ -63,14 +63,14 @@ def _errors_of(name: str) -> Iterator[None]:
 class Feeder:
     """Pushes data to the inputs of an event loop, and runs it."""
 
-    def __init__(self, loop: Dataflow, inputs: Mapping[str, int], on_error: OnError) -> None:
+    def __init__(self, loop: Loop[Any], inputs: Mapping[str, int], on_error: OnError) -> None:
         self.loop = loop
         self.inputs = inputs
         self.on_error = on_error
         self.grown: Mapping[str, Any] = {}
         """The inputs that got more partitions."""
         self.diverted = DivertedRows()
-        self._before: Moment | None = None
+        self._before: Any = None
         """The state before the rows of the current input, if rows are diverted."""
         self._together: list[tuple[str, Any, RowAt]] | None = None
         """Values that wait for those of other inputs."""

@@ -1,0 +1,175 @@
+"""Shards in worker processes give what one process gives, and a worker that dies is reported."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import pytest
+
+import flo
+from flo.local.executors import FEW_ROWS, WorkerLost, Workers
+from flo.local.here import OnHere
+from flo.local.sharded import ShardedLoop
+from flo.local.table_loop import TableLoop
+from tests.engines.engine import comparable
+from tests.quick import times
+from tests.relational.harness import random_deltas
+from tests.relational.random_programs import SOURCES, draw_program
+from tests.spark.simulated import as_plain
+
+
+@dataclass(frozen=True)
+class Sale:
+    shop: str
+    price: int
+    at: int
+
+
+def sale(number: int) -> Sale:
+    return Sale("abcdefg"[number % 7], number % 13, number)
+
+
+@contextmanager
+def in_workers(flow: flo.Flow, workers: int = 2, **options: Any) -> Iterator[TableLoop]:
+    loop = flow.on(flo.here, workers=workers).loop(**options)
+    yield loop
+    executor(loop).stop()
+
+
+def executor(loop: Any) -> Workers:
+    assert isinstance(loop._loop, ShardedLoop)
+    assert isinstance(loop._loop.executor, Workers)
+    return loop._loop.executor
+
+
+def outcome(program: OnHere, loop: TableLoop) -> dict[str, Any]:
+    types = dict(zip(program._flow._outputs, program._dag.output_types, strict=False))
+    result = loop.result()
+    return {name: (comparable(as_plain(types[name], table)), result.fixed(name)) for name, table in result.items()}
+
+
+@pytest.mark.parametrize("seed", range(times(20)))
+def test_random_programs(seed: int) -> None:
+    flow = draw_program(seed)[0]
+    program = flow.on(flo.here)
+    one = program.loop(negative="allow")
+    with in_workers(flow, 2 + seed % 2, negative="allow") as several:
+        for delta in random_deltas(SOURCES, seed, 3, 3):
+            one.push(**delta)
+            several.push(**delta)
+            assert outcome(program, several) == outcome(program, one)
+        for name in SOURCES:
+            one.end(name)
+            several.end(name)
+            assert outcome(program, several) == outcome(program, one)
+
+
+def windows() -> flo.Flow:
+    flow = flo.Flow("windows")
+    sales = flow.input("sales", flo.Sequence[Sale])
+    sums = sales.tumbling(10, time=lambda each: each.at).nest(lambda window: window.map(lambda each: each.price).sum())
+    flow.output("sums", sums)
+    flow.output("shops", sales.to_bag().to_zset().group_by("shop").agg(n=flo.count()))
+    flow.output("newest", sales.map(lambda each: each.at))
+    return flow
+
+
+def test_a_sequence_keeps_its_order_when_its_rows_are_split() -> None:
+    rows = [sale(number) for number in range(3 * FEW_ROWS)]
+    one = windows().on(flo.here).loop()
+    with in_workers(windows()) as several:
+        for start in range(0, len(rows), 2 * FEW_ROWS):
+            part = rows[start : start + 2 * FEW_ROWS]
+            one.push(sales=part)
+            several.push(sales=part)
+        assert several.result()["newest"] == one.result()["newest"]
+        program = windows().on(flo.here)
+        assert outcome(program, several) == outcome(program, one)
+
+
+def inverse(each: Sale) -> float:
+    return 1 / each.price
+
+
+def failing() -> flo.Flow:
+    flow = flo.Flow("failing")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    flow.output("inverse", sales.map(inverse))
+    flow.output("shops", sales.group_by("shop").agg(n=flo.count()))
+    return flow
+
+
+def test_a_push_that_raises_changes_nothing() -> None:
+    program = failing().on(flo.here)
+    with in_workers(failing()) as loop:
+        loop.push(sales=[Sale("a", 2, 0), Sale("b", 4, 0)])
+        before = outcome(program, loop)
+        with pytest.raises(flo.FunctionError, match="ZeroDivisionError"):
+            loop.push(sales=[Sale("a", 5, 1), Sale("c", 0, 2)])
+        assert outcome(program, loop) == before
+        loop.push(sales=[Sale("a", 8, 3)])
+        counts = {row["shop"]: row["n"] for row in loop.result()["shops"].to_pylist()}
+        assert counts == {"a": 2, "b": 1}
+
+
+def test_rows_that_raise_are_diverted() -> None:
+    rows = [Sale("a", number % 3, number) for number in range(9)]
+    with in_workers(failing(), on_error="divert") as loop:
+        loop.push(sales=rows)
+        assert loop.diverted["sales"].num_rows == 3
+        assert [row["n"] for row in loop.result()["shops"].to_pylist()] == [6]
+
+
+def test_a_worker_that_was_killed_is_reported() -> None:
+    with in_workers(failing()) as loop:
+        loop.push(sales=[sale(5)])
+        victim = executor(loop).workers[1].process
+        assert victim.pid is not None
+        os.kill(victim.pid, signal.SIGKILL)
+        victim.join()
+        with pytest.raises(WorkerLost, match="worker 1 has ended: signal SIGKILL"):
+            loop.push(sales=[sale(6)])
+
+
+def test_files_are_gone_after_a_push_and_at_the_end() -> None:
+    with in_workers(failing()) as loop:
+        loop.push(sales=[sale(number) for number in range(1, 5)])
+        folder = executor(loop).exchange.path
+        assert os.listdir(folder) == []
+    assert not os.path.exists(folder)
+
+
+def test_state_is_counted_in_workers() -> None:
+    flow = flo.Flow("shops")
+    flow.output("n", flow.input("sales", flo.ZSet[Sale]).group_by("shop").agg(n=flo.count()))
+    with in_workers(flow) as loop:
+        loop.push(sales=[sale(number) for number in range(14)])
+        assert loop.state[0] == 7
+
+
+@pytest.mark.parametrize("workers", [0, -1, 1.5, True, "two", 10**6])
+def test_the_number_of_workers_is_checked(workers: Any) -> None:
+    with pytest.raises(flo.TypeMismatch, match="`workers` must be an integer"):
+        failing().on(flo.here, workers=workers)
+
+
+def test_what_needs_the_state_in_this_process_says_so(tmp_path: Any) -> None:
+    with in_workers(failing()) as loop, pytest.raises(flo.FloError, match="workers have it"):
+        loop.checkpoint(tmp_path)
+
+
+def test_run_in_workers() -> None:
+    flow = flo.Flow("bounded")
+    sales = flow.input("sales", flo.Bag[Sale], bounded=True)
+    flow.output("sum", sales.map(lambda each: each.price).sum())
+    flow.output("large", sales.filter(nw.col("price") > 5))
+    rows = [sale(number) for number in range(100)]
+    one, several = flow.on(flo.here).run(sales=rows), flow.on(flo.here, workers=2).run(sales=rows)
+    assert several["sum"] == one["sum"]
+    assert several["large"].num_rows == one["large"].num_rows
