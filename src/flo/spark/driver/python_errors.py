@@ -77,8 +77,8 @@ def python_error(error: Exception) -> Exception:
 
 
 def segment_error(error: Exception) -> Exception | None:
-    """The error of a query that Catalyst raised for a row of a segment, with Spark's as its cause; None if it is another
-    error. One of Java's own has no class in PySpark."""
+    """The error that Catalyst raised for a row of a segment, as one of the query, with Spark's as its cause. None if it
+    is another error. One of Java's own has no class in PySpark."""
     if not isinstance(error, _OF_ROWS) and (_TRACEBACK in str(error) or _OVERFLOW not in str(error)):
         return None
     of_row = row_error(str(error))
