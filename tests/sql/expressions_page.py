@@ -19,6 +19,7 @@ operands and their evaluation mode. Each line is compared with Spark on extreme 
 - *ANSI* raises the error that Spark raises, *LEGACY* is `spark.sql.ansi.enabled=false`, *TRY* is `try_cast`
   and `try_divide`. Classes without modes are the same in all of them.
 - Strings have the default collation.
+- `round` is listed for places after the point, and `abs` and `-` of decimals for up to 34 digits.
 
 They are what queries need above joins and groups, as TPC-H and TPC-DS do, and what is one call of Arrow. Catalyst runs
 all others, between two stages: among them regular expressions, logarithms and powers, upper and lower case, functions

@@ -14,6 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import flo
+from flo.sql.nodes import SqlError
 from tests.sql.compared import compare
 from tests.sql.oracle import make_flow
 
@@ -105,6 +107,28 @@ def test_above_a_group(spark: Any, name: str) -> None:
 @pytest.mark.parametrize("name", PLACES)
 def test_in_other_places(spark: Any, name: str) -> None:
     as_in_batch_spark(spark, f"SELECT {PLACES[name]}")
+
+
+@pytest.mark.every(test=3)
+@pytest.mark.parametrize("engine", ["values", "tables", "Spark"])
+@pytest.mark.parametrize(
+    ("expression", "condition"),
+    [
+        ("CAST(max(s) AS INT)", "CAST_INVALID_INPUT"),
+        ("CAST(max(day) AS TIMESTAMP) + INTERVAL '106751990' DAY", "ARITHMETIC_OVERFLOW"),  # Java's own error
+    ],
+)
+def test_errors_are_those_of_the_query(spark: Any, engine: str, expression: str, condition: str) -> None:
+    flow, rows = make_flow(f"SELECT i, {expression} AS v FROM t GROUP BY i", {"t": SCHEMA}), flo.rows(SCHEMA)
+    given = [rows(*row) for *row, _ in DELTAS[0]]
+    run = {
+        "values": lambda: flow.run(t=given),
+        "tables": lambda: flow.on(flo.here).run(t=given),
+        "Spark": lambda: flow.on(spark).run(t=spark.createDataFrame(given), shards=1),
+    }[engine]
+    with pytest.raises(SqlError) as caught:
+        run()
+    assert caught.value.condition == condition
 
 
 def _split(text: str) -> list[str]:

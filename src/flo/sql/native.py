@@ -301,12 +301,23 @@ def _collected(frame: DataFrame) -> pa.Table:
     try:
         return frame.toArrow()
     except (PySparkException, Py4JJavaError) as error:
-        named = _CONDITION.search(str(error))
-        if named is None:
+        of_row = row_error(str(error))
+        if of_row is None:
             raise
-        raise SqlError(named[1], named[2].strip()) from error
+        raise of_row from error
 
 
+def row_error(text: str) -> SqlError | None:
+    """Return the error of a query that a message of Spark names; None if it names none."""
+    named = _CONDITION.search(text)
+    if named is not None:
+        return SqlError(named[1], named[2].strip())
+    overflow = _OVERFLOW.search(text)
+    return None if overflow is None else SqlError("ARITHMETIC_OVERFLOW", overflow[1])
+
+
+_OVERFLOW = re.compile(r"((?:integer|long) overflow)\s*$", re.MULTILINE)
+"""The message of Java's own error, which has no name in Spark."""
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ([^\n]*)")
 """The name that Spark gives an error, and its message."""
 

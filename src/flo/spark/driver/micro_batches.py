@@ -35,7 +35,7 @@ from flo.spark.arrow_types import arrow_schema
 from flo.spark.driver.inputs import BoundInput, counter_name
 from flo.spark.driver.job_names import JobNames
 from flo.spark.driver.lasting_tasks import column_of_task, count_partitions, map_in_one_task
-from flo.spark.driver.python_errors import python_error
+from flo.spark.driver.python_errors import python_error, segment_error
 from flo.spark.driver.shared_columns import in_shared_columns, share_columns
 from flo.spark.map_rows import map_rows
 from flo.spark.session import is_narrow
@@ -245,7 +245,7 @@ class SparkMicroBatches(MicroBatches):
             with self.names.site(context, version):
                 yield
         except Exception as error:
-            translated = python_error(error)
+            translated = (segment_error(error) if self.plan.natives else None) or python_error(error)
             raise translated from translated.__cause__
 
     def tasks_around(self, native: Native) -> tuple[StructType, UnpackTask, PackTask]:

@@ -6,11 +6,28 @@ import re
 from traceback import extract_tb
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
+from pyspark.errors import (
+    ArithmeticException,
+    ArrayIndexOutOfBoundsException,
+    DateTimeException,
+    NumberFormatException,
+    PySparkException,
+    SparkRuntimeException,
+)
 
 from flo.core.errors import ElementError, EngineError, FloError
+from flo.sql.native import row_error
 from flo.tables.io.diverted import INSTEAD
 
+_OF_ROWS = (
+    ArithmeticException,
+    ArrayIndexOutOfBoundsException,
+    DateTimeException,
+    NumberFormatException,
+    SparkRuntimeException,
+)
+"""Errors that an expression of Spark raises for a row."""
+_OVERFLOW = "java.lang.ArithmeticException: "
 _TRACEBACK = "Traceback (most recent call last):"
 _JAVA = re.compile(r"\s*(at [\w.$/]+\(|\.\.\. \d+ more|Caused by: |Driver stacktrace:)")
 _INTERRUPTED = re.compile(r"java\.(?:lang|io|nio\.channels)\.(?:Interrupted|InterruptedIO|ClosedByInterrupt)Exception")
@@ -57,6 +74,17 @@ def python_error(error: Exception) -> Exception:
     if isinstance(error, Py4JError):
         return _task_error(error) or _java_error(error)
     return error
+
+
+def segment_error(error: Exception) -> Exception | None:
+    """The error that Catalyst raised for a row of a segment, as one of the query, with Spark's as its cause. None if it
+    is another error. One of Java's own has no class in PySpark."""
+    if not isinstance(error, _OF_ROWS) and (_TRACEBACK in str(error) or _OVERFLOW not in str(error)):
+        return None
+    of_row = row_error(str(error))
+    if of_row is not None:
+        of_row.__cause__ = error
+    return of_row
 
 
 def is_java_lost(error: BaseException) -> bool:
