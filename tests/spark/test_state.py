@@ -19,6 +19,7 @@ from flo.spark.checkpoint.stored_views import StoredViews
 from flo.spark.driver.views import View
 from flo.spark.tasks import stage_task
 from flo.spark.tasks.output_files import PARTS, remove_parts
+from flo.spark.tasks.state import Shard
 from flo.tables.checkpoint.store import Store
 from flo.tables.io.files import WEIGHTS
 from flo.tables.state import merging
@@ -386,3 +387,14 @@ def test_the_state_of_a_stream_beside_a_table_on_spark(spark: Any, tmp_path: Pat
     assert main(["state", "show", str(where)]) == 0
     (shown,) = (line.split("│") for line in capsys.readouterr().out.splitlines() if "join_zsets" in line)
     assert shown[5].strip() == str(len(SHOPS))
+
+
+def test_shards_share_what_is_known_of_the_program_and_not_the_names_of_their_states(tmp_path: Path) -> None:
+    stage = Simulated(sums(), tmp_path).batches.plan.stages[0]
+    types = tuple(each.type for each in stage.inputs)
+    one, other = (Shard(str(tmp_path), 2, stage.level, number, stage.graph, types) for number in range(2))
+    assert one.program is other.program
+    before = dict(other.lowering.names)
+    one.lowering(lambda row: row)
+    assert len(one.lowering.names) == len(before) + 1
+    assert other.lowering.names == one.names == before

@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ import pyarrow as pa
 from flo.core.checkpoint import decode, encode
 from flo.core.collection import Collection
 from flo.core.data import remember_classes
-from flo.core.graph import Graph, names, with_origins
+from flo.core.graph import Graph, with_origins
 from flo.core.stream_type import StreamType
 from flo.core.term import Lowering
 from flo.core.typing import program
@@ -81,6 +82,38 @@ def shard_path(level: int, shard: int) -> str:
     return f"{level:02}/blank" if shard == BLANK else f"{level:02}/{shard:05}"
 
 
+@dataclass(frozen=True)
+class StageProgram:
+    """What all shards of a stage know of its program."""
+
+    loop: Dataflow
+    lowering: Lowering
+    known: list[Collection]
+
+
+class _Identical:
+    """A graph with its input types, equal to itself only: to compare two graphs takes long."""
+
+    def __init__(self, graph: Graph, types: tuple[StreamType, ...]) -> None:
+        self.graph, self.types = graph, types
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identical) and self.graph is other.graph and self.types == other.types
+
+    def __hash__(self) -> int:
+        return id(self.graph)
+
+
+@lru_cache(maxsize=32)
+def _stage_program(of: _Identical) -> StageProgram:
+    """Computed once for all shards, micro-batches and views: for a large graph it takes longer than a micro-batch."""
+    lowering = Lowering()
+    lowering(of.graph)
+    known = collections_in(program(of.graph, of.types))
+    remember_classes((known, list(lowering.names.values())))
+    return StageProgram(Dataflow(of.graph, of.types), lowering, known)
+
+
 class Shard:
     """Reads and writes the states of one shard of a stage."""
 
@@ -89,16 +122,13 @@ class Shard:
     ) -> None:
         self.store = CachedStore(state_folder(where, shards).within(shard_path(level, shard)))
         self.graph = graph
-        self._loop = Dataflow(graph, types)
-        self.lowering = Lowering()
-        self.lowering(graph)
-        self.names: Mapping[str, Any] = names(graph)
-        self.known: list[Collection] = collections_in(program(graph, types))
-        remember_classes((self.known, list(self.names.values())))
+        self.program = _stage_program(_Identical(graph, types))
+        self.names, self.known = self.program.lowering.names, self.program.known
+        self.lowering = self.program.lowering.copied()  # a state may have functions of its own
 
     def start_loop(self, graph: Graph) -> Dataflow:
         """The event loop of the program, at a state of its graph."""
-        return self._loop.started(graph)
+        return self.program.loop.started(graph)
 
     def load(self, version: int, next_version: int) -> tuple[Graph, Any, Any]:
         """Reads a version to continue from it. Removes stray files, and versions that failed micro-batches wrote."""
