@@ -132,7 +132,7 @@ def plain(results: Any) -> dict[str, Counter[Any]]:
     return {name: groups_in(results[name]) for name in ("tumble", "hop", "session")}
 
 
-@pytest.mark.parametrize("seed", range(200 if is_thorough() else 6))
+@pytest.mark.parametrize("seed", range(200 if is_thorough() else 4))
 def test_groups_are_those_of_the_rows_that_were_not_late(seed: int, tmp_path: Path) -> None:
     """However the log is cut, on values, on tables, and in tasks with other shards from the middle on."""
     rng = random.Random(seed)

@@ -13,7 +13,7 @@ from tests.relational.shuffled_programs import add_up, cut_changes, draw_changes
 
 pytestmark = pytest.mark.every(check=5)
 
-FEW, MANY = 16, 1000
+FEW, MANY = 12, 1000
 
 
 def same(seed: int) -> None:
