@@ -106,7 +106,7 @@ class _Identical:
 
 @lru_cache(maxsize=32)
 def _stage_program(of: _Identical) -> StageProgram:
-    """Computed once for all shards, micro-batches and views: for a large graph it takes longer than a micro-batch."""
+    """Computed once for all shards, micro-batches and views: it types and lowers the whole graph."""
     lowering = Lowering()
     lowering(of.graph)
     known = collections_in(program(of.graph, of.types))
