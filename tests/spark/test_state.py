@@ -389,6 +389,7 @@ def test_the_state_of_a_stream_beside_a_table_on_spark(spark: Any, tmp_path: Pat
     assert shown[5].strip() == str(len(SHOPS))
 
 
+@pytest.mark.every(check=1, test=1)
 def test_shards_share_what_is_known_of_the_program_and_not_the_names_of_their_states(tmp_path: Path) -> None:
     stage = Simulated(sums(), tmp_path).batches.plan.stages[0]
     types = tuple(each.type for each in stage.inputs)
