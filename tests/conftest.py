@@ -60,7 +60,7 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.enable()
         gc.freeze()
-        gc.set_threshold(100_000, 20, 100)
+        gc.set_threshold(20_000, 10, 10)
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
