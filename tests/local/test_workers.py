@@ -15,7 +15,7 @@ import pytest
 import flo
 from flo.local.executors import FEW_ROWS, WorkerLost, Workers
 from flo.local.here import OnHere
-from flo.local.sharded import ShardedLoop
+from flo.local.sharded import WorkersLoop
 from flo.local.table_loop import TableLoop
 from tests.engines.engine import comparable
 from tests.quick import times
@@ -43,7 +43,7 @@ def in_workers(flow: flo.Flow, workers: int = 2, **options: Any) -> Iterator[Tab
 
 
 def executor(loop: Any) -> Workers:
-    assert isinstance(loop._loop, ShardedLoop)
+    assert isinstance(loop._loop, WorkersLoop)
     assert isinstance(loop._loop.executor, Workers)
     return loop._loop.executor
 

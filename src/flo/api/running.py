@@ -87,39 +87,18 @@ def expect_known(name: str, names: Mapping[str, Any], what: str) -> str:
 L = TypeVar("L", bound=Loop[Any])
 
 
-class NamedLoop(Generic[L]):
-    """A running flow whose inputs and outputs have names: push and pull, in any order and any number of times.
+class NamedInputs(Generic[L]):
+    """A running flow whose inputs have names. Every method is all or nothing."""
 
-    Every method is all or nothing.
-    """
-
-    def __init__(
-        self,
-        loop: L,
-        inputs: Mapping[str, Any],
-        outputs: Mapping[str, Any],
-        late: Mapping[str, Any],
-        negative: Negative = "raise",
-    ) -> None:
+    def __init__(self, loop: L, inputs: Mapping[str, Any]) -> None:
         self._loop = loop
         self._inputs = {name: place for place, name in enumerate(inputs)}
-        self._outputs = {name: place for place, name in enumerate(outputs)}
-        self._late = {name: place for place, name in enumerate(late, len(outputs))}
         self._grown: dict[str, Partitioned[Any]] = {}
         """The inputs that got more partitions."""
         self.reads_time = False
         """Whether the flow has the input `now`, which gets the time of each push that does not give it."""
-        self.negative: Negative = expect_one_of("negative", negative, Negative)
-        """Whether `result` raises if a z-set has negative weights."""
-        self._pulled: set[str] = set()
-        """The outputs that were pulled: what is left of them are changes."""
         self._lock = RLock()
         self._busy = False
-
-    def __repr__(self) -> str:
-        ended = self._loop.ended
-        inputs = (f"{name}{' (ended)' if place in ended else ''}" for name, place in self._inputs.items())
-        return f"<{type(self).__name__} from {', '.join(inputs)} to {', '.join(self._outputs)}>"
 
     def push(self, name: str | None = None, data: Any = None, /, **inputs: Any) -> None:
         """Push new data to an input: `push("orders", [1, 2])` or `push(orders=[1, 2])`.
@@ -181,6 +160,31 @@ class NamedLoop(Generic[L]):
                 yield
             finally:
                 self._busy = False
+
+
+class NamedLoop(NamedInputs[L]):
+    """A running flow whose inputs and outputs have names: push and pull, in any order and any number of times."""
+
+    def __init__(
+        self,
+        loop: L,
+        inputs: Mapping[str, Any],
+        outputs: Mapping[str, Any],
+        late: Mapping[str, Any],
+        negative: Negative = "raise",
+    ) -> None:
+        super().__init__(loop, inputs)
+        self._outputs = {name: place for place, name in enumerate(outputs)}
+        self._late = {name: place for place, name in enumerate(late, len(outputs))}
+        self.negative: Negative = expect_one_of("negative", negative, Negative)
+        """Whether `result` raises if a z-set has negative weights."""
+        self._pulled: set[str] = set()
+        """The outputs that were pulled: what is left of them are changes."""
+
+    def __repr__(self) -> str:
+        ended = self._loop.ended
+        inputs = (f"{name}{' (ended)' if place in ended else ''}" for name, place in self._inputs.items())
+        return f"<{type(self).__name__} from {', '.join(inputs)} to {', '.join(self._outputs)}>"
 
     def pull(self, name: str, at_most: int | None = None) -> Any:
         """Return the new elements of an output since the last pull, as plain Python data: `at_most` of them, or all.

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flo.api.explain import explain_partitions, explain_state
 from flo.api.flow import Here
 from flo.api.running import Negative, expect_known, expect_one_of
-from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, brief
+from flo.core.errors import CheckpointError, FloError, Origin, TypeMismatch, UnknownNameError, brief
 from flo.core.stream_type import StreamType
+from flo.local.durable import DurableLoop
 from flo.local.executors import MOST_WORKERS
-from flo.local.sharded import ShardedLoop
+from flo.local.query import LocalQuery
+from flo.local.sharded import WorkersLoop
 from flo.local.table_loop import TableLoop, TableResult
+from flo.program.retractions import Cause, can_cancel
+from flo.shards.checkpoint.lease import Lease
+from flo.shards.checkpoint.program_changes import describe_program, resolve_shards, update_description
+from flo.shards.checkpoint.retention import Retention
+from flo.shards.micro_batches import MicroBatches
+from flo.shards.program import ShardedProgram, as_table, finish_as_table
+from flo.shards.sinks.giving import Giving
+from flo.shards.tasks.state import READABLE
 from flo.tables.dataflow import Dataflow
 from flo.tables.io.diverted import OnError
 from flo.tables.keyed import KeyedColumns
@@ -40,11 +52,11 @@ class OnHere:
         """The event loop, to push and pull by hand. `negative` applies to `result`; what is pulled may retract rows."""
         return TableLoop(self, self._start(), expect_one_of("on_error", on_error, OnError), negative)
 
-    def _start(self) -> Dataflow | ShardedLoop:
+    def _start(self) -> Dataflow | WorkersLoop:
         """The program before any input: in this process, or in workers."""
         if self._workers == 1:
             return Dataflow(self._dag)
-        return ShardedLoop(self._dag, self._workers)
+        return WorkersLoop(self._dag, self._workers)
 
     def run(self, /, *, on_error: OnError = "raise", negative: Negative = "raise", **inputs: Any) -> TableResult:
         """Runs on this data: tables, frames, files, folders, iterators of them, or plain Python.
@@ -69,9 +81,65 @@ class OnHere:
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
 
+    def start(
+        self,
+        outputs: Mapping[str, Any] | None = None,
+        *,
+        checkpoint: str | Path,
+        shards: int | None = None,
+        on_error: OnError = "raise",
+        keep: int | str = READABLE,
+    ) -> LocalQuery:
+        """Starts a query on a checkpoint. Each push is a micro-batch: its changes go to the sinks, and it is committed.
+
+        - `outputs`: a sink for each output: a folder of changes, a database, a function. An output without one is a
+          view.
+        - `checkpoint`: a folder. Only one query at a time may run on it. Spark can go on with it, and the other way
+          round.
+        - `shards`: how many; by default one for each worker. A checkpoint keeps its number.
+        - `on_error="divert"`: diverts rows that do not fit, or on which a function raises.
+        - `keep`: how many committed versions readers can read, such as 10, or for how long, such as `"1 day"`.
+        """
+        here, lease = Origin.here(), None
+        try:
+            divert = expect_one_of("on_error", on_error, OnError) == "divert"
+            folder = str(Path(checkpoint).absolute())
+            if Path(folder).is_file():
+                raise CheckpointError(f"the checkpoint must be a folder; {folder!r} is a file")
+            program = ShardedProgram(self._flow, lower_flow(self._flow, as_table, finish_as_table))
+            sinks = program.choose_sinks(outputs or {}, self._inputs, divert)
+            pushed = "a push may retract rows"
+            causes = {n: Cause(n, why=pushed) for n, s in self._inputs.items() if can_cancel(s.type.collection)}
+            planned = program.outputs_for(sinks, causes)
+            ours = describe_program(
+                self._flow.name,
+                program.plan,
+                list(self._inputs),
+                planned,
+                shards or self._workers,
+                self._flow._outline(),
+            )
+            sinks |= program.bind_sinks(None, sinks, planned)
+            lease = Lease.take(folder, self._flow.name)
+            count = resolve_shards(folder, ours, shards)
+            batches = MicroBatches(program.plan, planned, folder, count, self._workers, ours["id"], Retention.of(keep))
+            giving = Giving(batches, sinks, divert)
+            giving.resume(ours["new_sinks"], ours["replaced"], runs_again=False)  # last: some sinks make tables
+            update_description(folder, ours)
+            loop = DurableLoop(program.dag, batches, giving, lease, batches.tasks)
+            query = LocalQuery(self._flow.name, loop, self._inputs, sinks, on_error)
+            query.reads_time = self._flow._scope.now is not None
+            return query
+        except BaseException as error:
+            if lease is not None:
+                lease.release()
+            if isinstance(error, FloError):
+                raise error.located(here) from error.__cause__
+            raise
+
     def __repr__(self) -> str:
         where = "in this process" if self._workers == 1 else f"in {self._workers} processes"
-        return f"<Flow {self._flow.name!r}, {where}: run(…), loop(…), explain()>"
+        return f"<Flow {self._flow.name!r}, {where}: run(…), loop(…), start(…), explain()>"
 
     def _repr_html_(self) -> str:
         from flo.pictures.notebook import html_text  # nothing else here draws

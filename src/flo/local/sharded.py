@@ -8,8 +8,8 @@ version; a loop that goes back asks for an older version.
 
 from __future__ import annotations
 
+import time
 import weakref
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,10 +20,9 @@ from flo.core.collection import Value
 from flo.core.errors import FloError
 from flo.core.event_loop import Loop
 from flo.core.operator import Deltas, Values
-from flo.core.program_outline import Outline
 from flo.local.executors import Executor, SentAway, Tasks, Workers
 from flo.program.dag import Dag
-from flo.shards.micro_batches import MicroBatches
+from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.plan.planning import plan_stages
 from flo.shards.plan.stages import ONE, POSITION, Delivery, Plan
 from flo.shards.tasks.blobs import REPORT, Blob, unpack_table, unpickle
@@ -51,18 +50,9 @@ class ShardedMoment:
 class ShardedLoop(Loop[ShardedMoment]):
     """The event loop of a program whose shards are in worker processes."""
 
-    def __init__(
-        self,
-        dag: Dag,
-        workers: int,
-        ends: tuple[str, ...] | None = None,
-        outline: Callable[[], Outline] = tuple,
-    ) -> None:
-        super().__init__(dag.input_types, dag.output_types, ends, outline)
-        plan = plan_stages(dag)
-        self.results = [_result(plan, number, stream) for number, stream in enumerate(plan.outputs)]
-        plan.deliveries += self.results
-        self.batches = MicroBatches(plan, [], "", workers, workers)
+    def __init__(self, dag: Dag, batches: MicroBatches) -> None:
+        super().__init__(dag.input_types, dag.output_types)
+        self.batches = batches
         self.version = 0
         """The micro-batch that is next."""
         self._waiting: dict[int, Value] = {}
@@ -73,9 +63,11 @@ class ShardedLoop(Loop[ShardedMoment]):
         """The outputs that have ended."""
         self._oldest = 0
         """The oldest version that something may go back to."""
-        tasks = Tasks(self.batches, in_memory=True)
-        self.executor: Executor = Workers(tasks, workers)
-        weakref.finalize(self, self.executor.stop)
+        self.executor = self.start_executor()
+
+    def start_executor(self) -> Executor:
+        """Start what runs the tasks."""
+        raise NotImplementedError(type(self).__name__)
 
     def push(self, deltas: Deltas) -> None:
         """I ++ Δ."""
@@ -87,10 +79,9 @@ class ShardedLoop(Loop[ShardedMoment]):
             before = self._waiting.get(number)
             self._waiting[number] = delta if before is None else before.concat(delta)
 
-    def run(self) -> None:
-        """Run a micro-batch, if something was pushed or nothing has run yet."""
-        if self.version and not self._waiting:
-            return
+    def run_micro_batch(self) -> tuple[Outcome, list[Blob]]:
+        """Run a micro-batch on what was pushed; return its outcome, and the blobs that no stage has received."""
+        started = time.monotonic()
         waiting, self._waiting = self._waiting, {}
         batch = self.batches.micro_batch(self.version, set(self.ended))
         batch = replace(batch, oldest=self._oldest)
@@ -106,11 +97,9 @@ class ShardedLoop(Loop[ShardedMoment]):
             later = [blob for blob in moving if blob.delivery not in here]
             self._raise_errors(later)
             moving = self._run_natives(place + 1, later + self.executor.run_stage(place, batch, shares))
-        reports = self._raise_errors(moving)
-        self.batches.summarize(self.version, reports, 0.0)
-        self._take_results(moving)
+        outcome = self.batches.summarize(self.version, self._raise_errors(moving), time.monotonic() - started)
         self.version += 1
-        self.executor.finish()
+        return outcome, moving
 
     def _placed(self, number: int, value: Value) -> Value:
         """The value with the positions of its rows, if they are ordered."""
@@ -150,10 +139,45 @@ class ShardedLoop(Loop[ShardedMoment]):
 
     def _read(self, blobs: Any) -> list[Blob]:
         """Blobs with their data."""
-        assert isinstance(self.executor, Workers)
+        if not isinstance(self.executor, Workers):
+            return list(blobs)
         every = list(blobs)
         sent = [blob.sent for blob in every if isinstance(blob, SentAway) and blob.sent is not None]
         return [*(blob for blob in every if not isinstance(blob, SentAway)), *self.executor.exchange.read(sent)]
+
+    def snapshot(self) -> ShardedMoment:
+        return ShardedMoment(self.version, dict(self._waiting), self._counts, self._finished, self.outputs, self.ended)
+
+    def roll_back(self, to: ShardedMoment) -> None:
+        self.version, self._waiting, self._counts = to.version, dict(to.waiting), to.counts
+        self._finished, self.outputs, self.ended = to.finished, to.outputs, to.ended
+
+    def state_size(self) -> tuple[int, int]:
+        """The number of rows and bytes that the workers keep."""
+        return self.executor.state_size()
+
+
+class WorkersLoop(ShardedLoop):
+    """The event loop of a program whose states are in the memory of workers. Its outputs come back here."""
+
+    def __init__(self, dag: Dag, workers: int) -> None:
+        plan = plan_stages(dag)
+        self.results = [_result(plan, number, stream) for number, stream in enumerate(plan.outputs)]
+        plan.deliveries += self.results
+        super().__init__(dag, MicroBatches(plan, [], "", workers, workers))
+
+    def start_executor(self) -> Executor:
+        workers = Workers(Tasks(self.batches, in_memory=True), self.batches.tasks)
+        weakref.finalize(self, workers.stop)
+        return workers
+
+    def run(self) -> None:
+        """Run a micro-batch, if something was pushed or nothing has run yet."""
+        if self.version and not self._waiting:
+            return
+        _, moving = self.run_micro_batch()
+        self._take_results(moving)
+        self.executor.finish()
 
     def _take_results(self, moving: list[Blob]) -> None:
         outputs = list(self.outputs)
@@ -168,20 +192,9 @@ class ShardedLoop(Loop[ShardedMoment]):
                 outputs[place] = outputs[place].concat(delivery.type.collection.bottom().fix())
         self.outputs = tuple(outputs)
 
-    def state_size(self) -> tuple[int, int]:
-        """The number of rows and bytes that the workers keep."""
-        return self.executor.state_size()
-
     def settle(self) -> None:
         self._oldest = self.version - 1
         self.batches.forget_before(self._oldest)
-
-    def snapshot(self) -> ShardedMoment:
-        return ShardedMoment(self.version, dict(self._waiting), self._counts, self._finished, self.outputs, self.ended)
-
-    def roll_back(self, to: ShardedMoment) -> None:
-        self.version, self._waiting, self._counts = to.version, dict(to.waiting), to.counts
-        self._finished, self.outputs, self.ended = to.finished, to.outputs, to.ended
 
 
 def _result(plan: Plan, number: int, stream: int) -> Delivery:

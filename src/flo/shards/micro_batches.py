@@ -88,7 +88,7 @@ class MicroBatches:
         self.now: int | None = None
         """The number of the input that gets the time of the outside world, if there is one."""
         self._recent: dict[int, dict[int, StateVersions]] = {}
-        """The state versions of the version that was run last, committed or not; without a folder, of all versions."""
+        """The state versions of the last versions, committed or not."""
 
     def deliveries(self, streams: Iterable[int]) -> tuple[Delivery, ...]:
         return tuple(each for stream in streams for each in self.plan.deliveries_of(stream))
@@ -160,7 +160,7 @@ class MicroBatches:
             for name, paths in each.get("files", {}).items():
                 changed.setdefault(name, []).extend(paths)
             ended.update(each.get("ended", {}))
-        self._recent = {version: versions} if self.folder else {**self._recent, version: versions}
+        self._recent = {**self._recent, version: versions}
         written = sum(each.get("written", 0) for each in reports)
         changed = {name: sorted(paths) for name, paths in changed.items()}
         stages = dict(stage_rows), stage_seconds
@@ -171,11 +171,16 @@ class MicroBatches:
         self._recent = {each: versions for each, versions in self._recent.items() if each >= version}
 
     def commit_micro_batch(
-        self, outcome: Outcome, epoch: int = 0, given: Mapping[str, tuple[int, str]] | None = None
+        self,
+        outcome: Outcome,
+        epoch: int = 0,
+        given: Mapping[str, tuple[int, str]] | None = None,
+        more: Mapping[str, Any] | None = None,
     ) -> None:
-        """Commits a micro-batch: from now on readers see its version."""
+        """Commits a micro-batch: from now on readers see its version. `more` is what an engine notes with it."""
         versions = self.state_versions(outcome.version)
-        commit_version(self.folder, outcome.version, self.shards, versions, epoch, given)
+        commit_version(self.folder, outcome.version, self.shards, versions, epoch, given, more)
+        self.forget_before(outcome.version)
         if self.now is not None:
             forget_moment(self.folder, outcome.version - 2)
         self._oldest = self.retention.apply(self.folder, outcome.version) or self._oldest

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flo.api.running import expect_known
 from flo.core.errors import TypeMismatch
+from flo.core.stream_type import StreamType
 from flo.program.dag import Dag
 from flo.program.retractions import Cause, find_retractions
 from flo.shards.plan.planning import plan_stages
@@ -16,16 +17,27 @@ from flo.shards.sinks.sinks import Sink
 from flo.shards.sinks.upserts import Upsert
 from flo.shards.tasks.output_files import PARTS, Output
 from flo.tables.io.diverted import SCHEMA
+from flo.tables.operator import to_table_type, to_value_type
 
 if TYPE_CHECKING:
     from flo.api.flow import Flow
+
+
+def as_table(stream: StreamType) -> StreamType:
+    """The type of an input of a program of shards."""
+    return to_table_type(stream) or stream
+
+
+def finish_as_table(stream: StreamType) -> StreamType:
+    """The type of an output of a program of shards, which gives this."""
+    return as_table(to_value_type(stream))
 
 
 class ShardedProgram:
     """A flow that is cut into stages."""
 
     def __init__(self, flow: Flow, dag: Dag) -> None:
-        self.flow = flow
+        self.flow, self.dag = flow, dag
         self.plan = plan_stages(dag)
         self.streams = flow._outputs | flow._late()
         self.output_types = dict(zip(self.streams, dag.output_types, strict=True))

@@ -26,7 +26,6 @@ from flo.core.errors import (
     UnknownNameError,
     brief,
 )
-from flo.core.stream_type import StreamType
 from flo.pictures.notebook import html_text
 from flo.program.identity import supplied
 from flo.program.retractions import Cause
@@ -38,7 +37,7 @@ from flo.shards.checkpoint.spark_logs import SPARK, expect_sound_logs, has_commi
 from flo.shards.plan.explain import Block, explain_plan, plan_blocks
 from flo.shards.plan.planning import segment_of
 from flo.shards.plan.stages import MOST_SHARDS, Entry
-from flo.shards.program import ShardedProgram
+from flo.shards.program import ShardedProgram, as_table, finish_as_table
 from flo.shards.sinks.giving import Giving
 from flo.shards.sinks.output_changes import DIVERTED, OutputChanges
 from flo.shards.tasks.input_task import row_collection
@@ -56,7 +55,6 @@ from flo.spark.session import export_s3_settings, hold_on_executors, hold_settin
 from flo.tables.io.diverted import OnError
 from flo.tables.io.files import WEIGHTS
 from flo.tables.lowering import lower_flow
-from flo.tables.operator import to_table_type, to_value_type
 from flo.tables.values import Columns
 
 if TYPE_CHECKING:
@@ -77,7 +75,7 @@ class OnSpark:
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
         self._given = [stream.name for stream in flow._scope.inputs if stream is not flow._scope.now]
         """The inputs that get DataFrames. The time of the outside world does not."""
-        dag = lower_flow(flow, _as_table, lambda stream: _as_table(to_value_type(stream)))
+        dag = lower_flow(flow, as_table, finish_as_table)
         for vertex in dag.vertices:
             for function in supplied(vertex.operator):
                 resolve_annotations(function)
@@ -302,11 +300,6 @@ class OnSpark:
     @cached_property
     def _natives(self) -> list[NativePrefix]:
         return [NativePrefix.of(entry) for entry in self._entries]
-
-
-def _as_table(stream: StreamType) -> StreamType:
-    """The type of an input or output on tables."""
-    return to_table_type(stream) or stream
 
 
 def is_connect(item: Any) -> bool:

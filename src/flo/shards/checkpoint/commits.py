@@ -35,12 +35,15 @@ def commit_version(
     versions: Mapping[int, StateVersions],
     epoch: int = 0,
     given: Mapping[str, tuple[int, str]] | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> None:
     """Makes a version visible to readers. Raises if a query with a later epoch has committed it.
 
-    `given` has, for each output, the last version whose changes its sink was given, and their digest.
+    `given` has, for each output, the last version whose changes its sink was given, and their digest; `more` is what an
+    engine notes with the commit.
     """
     files, content = folder(where), {"version": version, "epoch": epoch, STATE_VERSIONS: _as_json(shards, versions)}
+    content |= more or {}
     if given is not None:
         content[GIVEN] = given
     try:

@@ -1,0 +1,101 @@
+"""A running program whose state is in files: each `run` is a micro-batch, given to the sinks and committed.
+
+    push ──> stages, on the states of version 6 ──> states of version 7 ──> sinks ──> commit of version 7
+
+The checkpoint is the one that Spark writes: the same plan, states by the same ids, the same commits. So a program that
+was begun here goes on there, and the other way round.
+
+Invariant: `version` is the next version to run, and those from `committed + 1` on are run and not committed. A push
+that raises goes back to `committed`, whose states are in files.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from dataclasses import dataclass, field
+
+from flo.local.executors import Executor, InProcess, Tasks, WorkerLost, Workers
+from flo.local.sharded import ShardedLoop, ShardedMoment
+from flo.program.dag import Dag
+from flo.shards.checkpoint.commits import committed_versions, read_commit
+from flo.shards.checkpoint.lease import Lease
+from flo.shards.micro_batches import MicroBatches, Outcome
+from flo.shards.sinks.giving import Giving
+from flo.shards.tasks.output_files import write_diverted
+from flo.tables.io.diverted import DivertedRows
+
+COUNTS, ENDED = "rows", "ended"
+"""In a commit: by input, how many rows of an ordered input were pushed so far; and the inputs that have ended."""
+
+
+@dataclass
+class Pending:
+    """A micro-batch that was run and is not committed."""
+
+    outcome: Outcome
+    moment: ShardedMoment = field(repr=False)
+    """The state after it."""
+
+
+class DurableLoop(ShardedLoop):
+    """The event loop of a program with a checkpoint."""
+
+    def __init__(self, dag: Dag, batches: MicroBatches, giving: Giving, lease: Lease, workers: int) -> None:
+        self.giving, self.lease, self.workers = giving, lease, workers
+        self.progress: deque[Outcome] = deque(maxlen=100)
+        """The outcomes of the last micro-batches."""
+        super().__init__(dag, batches)
+        self._pending: list[Pending] = []
+        self.version = max(committed_versions(batches.folder), default=-1) + 1
+        if self.version:
+            last = read_commit(batches.folder, self.version - 1)
+            self._counts = {int(number): count for number, count in last.get(COUNTS, {}).items()}
+            self.ended = frozenset(last.get(ENDED, ()))
+
+    def start_executor(self) -> Executor:
+        tasks = Tasks(self.batches, in_memory=False)
+        if self.workers == 1:
+            return InProcess(tasks)
+        workers = Workers(tasks, self.workers)
+        weakref.finalize(self, workers.stop)
+        return workers
+
+    def run(self) -> None:
+        """Run a micro-batch. If a worker dies, new ones run it again, on states from files."""
+        if self.version and not self._waiting:
+            return
+        before = self.snapshot()
+        try:
+            outcome, _ = self.run_micro_batch()
+        except WorkerLost:
+            self.executor.stop()
+            self.executor = self.start_executor()
+            self.roll_back(before)
+            outcome, _ = self.run_micro_batch()
+        self.executor.finish()
+        self._pending.append(Pending(outcome, self.snapshot()))
+
+    def commit(self, diverted: DivertedRows) -> None:
+        """Give the changes of what was run to the sinks, and commit it. The rows that inputs have diverted go along."""
+        folder = self.batches.folder
+        if self._pending:
+            files = self._pending[-1].outcome.diverted_files
+            for name, rows in diverted.rows.items():
+                if rows:
+                    files.setdefault(name, []).append((write_diverted(folder, name, rows), len(rows)))
+        while self._pending:
+            each = self._pending[0]
+            self.lease.expect_held()
+            given = self.giving.give(each.outcome)
+            self.lease.expect_held()
+            counts = {str(number): count for number, count in each.moment.counts.items()}
+            more = {COUNTS: counts, ENDED: sorted(each.moment.ended)}
+            self.batches.commit_micro_batch(each.outcome, self.lease.epoch, self.giving.given, more)
+            self.giving.commit(given, each.outcome.version)
+            self.progress.append(each.outcome)
+            self._pending.pop(0)
+
+    def roll_back(self, to: ShardedMoment) -> None:
+        super().roll_back(to)
+        self._pending = [each for each in self._pending if each.outcome.version < to.version]
