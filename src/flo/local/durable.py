@@ -20,13 +20,14 @@ from flo.local.sharded import ShardedLoop, ShardedMoment
 from flo.program.dag import Dag
 from flo.shards.checkpoint.commits import committed_versions, read_commit
 from flo.shards.checkpoint.lease import Lease
+from flo.shards.checkpoint.spark_logs import BATCH, PUSHED
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.sinks.giving import Giving
 from flo.shards.tasks.output_files import write_diverted
 from flo.tables.io.diverted import DivertedRows
 
-COUNTS, ENDED = "rows", "ended"
-"""In a commit: by input, how many rows of an ordered input were pushed so far; and the inputs that have ended."""
+ENDED = "ended"
+"""In a commit: the inputs that have ended."""
 
 
 @dataclass
@@ -47,11 +48,14 @@ class DurableLoop(ShardedLoop):
         """The outcomes of the last micro-batches."""
         super().__init__(dag, batches)
         self._pending: list[Pending] = []
+        self._batch: int | None = None
+        """The last micro-batch of Spark that the checkpoint includes."""
         self.version = max(committed_versions(batches.folder), default=-1) + 1
         if self.version:
             last = read_commit(batches.folder, self.version - 1)
-            self._counts = {int(number): count for number, count in last.get(COUNTS, {}).items()}
+            self._counts = {int(number): count for number, count in last.get(PUSHED, {}).items()}
             self.ended = frozenset(last.get(ENDED, ()))
+            self._batch = last.get(BATCH)
 
     def start_executor(self) -> Executor:
         tasks = Tasks(self.batches, in_memory=False)
@@ -90,7 +94,7 @@ class DurableLoop(ShardedLoop):
             given = self.giving.give(each.outcome)
             self.lease.expect_held()
             counts = {str(number): count for number, count in each.moment.counts.items()}
-            more = {COUNTS: counts, ENDED: sorted(each.moment.ended)}
+            more = {PUSHED: counts, ENDED: sorted(each.moment.ended), BATCH: self._batch}
             self.batches.commit_micro_batch(each.outcome, self.lease.epoch, self.giving.given, more)
             self.giving.commit(given, each.outcome.version)
             self.progress.append(each.outcome)

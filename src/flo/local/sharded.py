@@ -84,7 +84,7 @@ class ShardedLoop(Loop[ShardedMoment]):
         started = time.monotonic()
         waiting, self._waiting = self._waiting, {}
         batch = self.batches.micro_batch(self.version, set(self.ended))
-        batch = replace(batch, oldest=self._oldest)
+        batch = replace(batch, source="push", oldest=max(batch.oldest, self._oldest))
         moving = self.executor.enter({number: self._placed(number, value) for number, value in waiting.items()})
         moving += self.batches.literal_blobs() if self.version == 0 else []
         moving = self._run_natives(0, moving)

@@ -33,7 +33,7 @@ from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.program_changes import describe_program, resolve_shards, update_description
 from flo.shards.checkpoint.retention import Retention
-from flo.shards.checkpoint.spark_logs import SPARK, expect_sound_logs, has_committed
+from flo.shards.checkpoint.spark_logs import SPARK, ResumedBatches, expect_sound_logs, has_committed
 from flo.shards.plan.explain import Block, explain_plan, plan_blocks
 from flo.shards.plan.planning import segment_of
 from flo.shards.plan.stages import MOST_SHARDS, Entry
@@ -136,16 +136,18 @@ class OnSpark:
             outline = self._flow._outline({name: cause.why for name, cause in causes.items()})
             ours = describe_program(self._flow.name, self._plan, names, planned_outputs, parallelism, outline)
             read = zip(frames.items(), self._entries, strict=True)
-            ours["inputs"] += [
+            ours["sources"] = [
                 describe_source(name, frame, entry, (order or {}).get(name)) for (name, frame), entry in read
             ]
-            ours["inputs"] += [f"{name}: {how}" for name, how in self._described.items()]
+            ours["sources"] += [f"{name}: {how}" for name, how in self._described.items()]
             bound = self._bind_inputs(frames, order or {}, divert)
             sinks |= self._program.bind_sinks(self._spark, sinks, planned_outputs)
             lease = Lease.take(folder, self._flow.name)
             count = resolve_shards(folder, ours, shards)
             offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{SPARK}"
-            expect_sound_logs(offsets, max(committed_versions(folder), default=None))
+            newest = max(committed_versions(folder), default=-1)
+            resumed = ResumedBatches.after(folder, newest)
+            expect_sound_logs(offsets, resumed.last)
             batches = SparkMicroBatches(
                 self._spark, self._plan, planned_outputs, folder, count, ours["id"], retention, self._flow.name
             )
@@ -153,14 +155,16 @@ class OnSpark:
             rows = batches.add_inputs(bound, divert)
             giving = Giving(batches, sinks, divert)
             giving.within = partial(SparkChanges.within, self._spark)
-            runs_again = not has_committed(offsets, max(committed_versions(folder), default=-1))
+            runs_again = resumed.is_newest and not has_committed(offsets, -1 if resumed.last is None else resumed.last)
             giving.resume(ours["new_sinks"], ours["replaced"], runs_again)  # last: some sinks make tables
             update_description(folder, ours)
             static = [rows[name] for name in frames if name not in streaming]
             ended = {place for place, name in enumerate(self._inputs) if name in frames and name not in streaming}
             streams = [rows[name] for name in streaming]
             watched = Watched(self._flow.name, self._blocks(count), list(frames), self._late_outputs())
-            return Query(watched, batches, streams, static, ended, sinks, giving, dict(trigger or {}), lease, offsets)
+            return Query(
+                watched, batches, streams, static, ended, sinks, giving, dict(trigger or {}), lease, offsets, resumed
+            )
         except BaseException as error:
             if lease is not None:
                 lease.release()
@@ -196,7 +200,7 @@ class OnSpark:
             rows = list(batches.add_inputs(bound, divert).values())
             settings = hold_settings(self._spark, task_settings(batches.narrow))
             with settings, hold_description(self._spark.sparkContext):
-                outcome = batches.run_first_micro_batch(rows, set(range(len(self._inputs))))
+                outcome = batches.run_first_micro_batch(rows, 0, set(range(len(self._inputs))))
             batches.commit_micro_batch(outcome)  # so that views can be read
             diverted = {
                 f"{name}{DIVERTED}": hold_on_executors(

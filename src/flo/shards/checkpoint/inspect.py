@@ -12,7 +12,7 @@ from flo.core.term import Call, Term
 from flo.shards.checkpoint.commits import committed_versions, read_state_versions, verified_versions
 from flo.shards.checkpoint.lease import epochs, read_lease
 from flo.shards.checkpoint.program_changes import DESCRIPTION, read_description
-from flo.shards.checkpoint.spark_logs import SPARK, find_log_problems
+from flo.shards.checkpoint.spark_logs import SPARK, ResumedBatches, find_log_problems
 from flo.shards.tasks.output_files import inputs_with_diverted_rows, read_diverted
 from flo.shards.tasks.state import StateVersions, shard_path, state_folder
 from flo.tables.checkpoint.states import VertexState
@@ -107,7 +107,8 @@ class Checkpoint:
             yield from _try(lambda epoch=epoch: read_lease(self.where, epoch))
         for name in inputs_with_diverted_rows(self.where):
             yield from _try(lambda name=name: read_diverted(self.where, name, newest or 0))
-        for problem in find_log_problems(f"{self.where}/{SPARK}", newest):
+        last = None if newest is None else ResumedBatches.after(self.where, newest).last
+        for problem in find_log_problems(f"{self.where}/{SPARK}", last):
             yield _line(problem)
 
     def _problems_at(self, stage: Any, store: Store, number: int) -> Iterator[str]:

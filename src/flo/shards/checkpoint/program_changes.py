@@ -10,7 +10,7 @@ from typing import Any
 from flo.core.checkpoint import Program, expect_same_program
 from flo.core.errors import CheckpointError
 from flo.core.operator import Bound, Operator
-from flo.core.program_outline import ANEW, Outline, from_plain, to_plain
+from flo.core.program_outline import ANEW, Outline, expect_same_lines, from_plain, to_plain
 from flo.program.bounds import find_bounds
 from flo.shards.checkpoint.commits import committed_versions, verified_versions
 from flo.shards.checkpoint.given_changes import GIVEN
@@ -29,6 +29,7 @@ FIELDS = {
     "flow": str,
     "outline": list,
     "inputs": list,
+    "sources": list,
     "outputs": dict,
     "shards": int,
     "stages": list,
@@ -62,6 +63,7 @@ def describe_program(
         "inputs": [
             line for name, entry in zip(inputs, plan.entries, strict=False) for line in _describe_input(name, entry)
         ],
+        "sources": [],
         "outputs": {output.name: output.how for output in outputs},
         "shards": shards,
         "stages": [_describe_stage(plan, stage, outputs) for stage in plan.stages],
@@ -165,6 +167,10 @@ def _expect_same_program(before: Description, ours: Description) -> None:
     """Raises with the difference if our program cannot resume from the state of the one before."""
     state = "the checkpoint"
     expect_same_program(_program(before), _program(ours), state)
+    if before["sources"] and ours["sources"]:  # those of DataFrames; what is pushed has none
+        theirs, own = ([f"input {line}" for line in each["sources"]] for each in (before, ours))
+        expect_same_lines(theirs, own, state)
+    ours["sources"] = ours["sources"] or before["sources"]
     for name, how in ours["outputs"].items():
         if how == VIEW and before["outputs"][name] != VIEW:
             raise CheckpointError(

@@ -9,8 +9,10 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from flo.core.errors import CheckpointError
+from flo.shards.checkpoint.commits import read_commit
 from flo.tables.checkpoint.folders import Folder, folder
 from flo.tables.checkpoint.store import damaged_file_error, missing_file_error, unreadable_file_error
 
@@ -18,6 +20,39 @@ SPARK = "spark"
 METADATA, OFFSETS, COMMITS, SOURCES = "metadata", "offsets", "commits", "sources"
 COMPACT = ".compact"
 """Suffix of an entry of a source log that replaces all earlier ones."""
+
+
+BATCH, PUSHED = "batch", "rows"
+"""In a commit: the last micro-batch of Spark that it includes; and, if it is of a push, how many rows were pushed."""
+
+
+@dataclass(frozen=True)
+class ResumedBatches:
+    """How Spark's numbers of micro-batches follow on the versions of a checkpoint.
+
+    They are the same if only Spark has run the program. After pushes in process, versions are ahead:
+
+        version      0  1  2      3      4  5
+        by           Spark 0–2    push   Spark 3, 4        first = 1: the version of batch b is b + 1
+    """
+
+    first: int = 0
+    """What is added to the number of a micro-batch."""
+    last: int | None = None
+    """The last micro-batch that the checkpoint includes."""
+    is_newest: bool = True
+    """Whether it is the newest version, which Spark may run again. If not, Spark must not add it again."""
+
+    @classmethod
+    def after(cls, where: str, newest: int) -> ResumedBatches:
+        """What follows on the newest version of a checkpoint; -1 if there is none."""
+        if newest < 0:
+            return cls()
+        commit = read_commit(where, newest)
+        last, pushed = commit.get(BATCH), PUSHED in commit
+        if pushed:
+            return cls(newest - (-1 if last is None else last), last, False)
+        return cls(0, newest) if last is None else cls(newest - last, last)
 
 
 def expect_sound_logs(where: str, newest: int | None) -> None:

@@ -65,6 +65,8 @@ class MicroBatch:
     """The state versions that it starts from, by level of the stage."""
     oldest: int = 0
     """The oldest version that readers may read."""
+    source: str = "spark"
+    """Who numbers the rows of ordered inputs. The numbers of another source begin anew."""
 
     @property
     def is_first(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -44,11 +44,14 @@ class ShardRecord:
     one, that of each partition."""
     counts: dict[str, int] = field(default_factory=dict)
     """For each sequence, the number of rows so far."""
+    source: str = ""
+    """Who has given the positions in `reached`."""
 
     @classmethod
     def read(cls, parts: tuple[tuple[str, Any], ...], more: Any) -> ShardRecord:
         reached = {int(number): last for number, last in more["reached"].items()}
-        return cls(dict(parts), set(more["ended"]), set(more["done"]), reached, dict(more["counts"]))
+        ended, done, counts = set(more["ended"]), set(more["done"]), dict(more["counts"])
+        return cls(dict(parts), ended, done, reached, counts, more["source"])
 
     def parts(self, outputs: Iterable[Output]) -> tuple[tuple[str, Any], ...]:
         """The views to save. An output that is no longer a view is dropped."""
@@ -67,12 +70,25 @@ class ShardRecord:
             "done": sorted(self.done),
             "reached": {str(number): last for number, last in self.reached.items()},  # keys of JSON are strings
             "counts": self.counts,
+            "source": self.source,
             "views": views,
         }
 
     def copy(self) -> ShardRecord:
         """A copy to change, so that a task that fails leaves the original as it was."""
-        return ShardRecord(dict(self.views), set(self.ended), set(self.done), dict(self.reached), dict(self.counts))
+        return replace(
+            self,
+            views=dict(self.views),
+            ended=set(self.ended),
+            done=set(self.done),
+            reached=dict(self.reached),
+            counts=dict(self.counts),
+        )
+
+    def read_from(self, source: str) -> None:
+        """Says who numbers the rows of ordered inputs from now on. Another source begins anew."""
+        if self.source != source:
+            self.source, self.reached = source, {}
 
     def note_end(self, stream: int, value: Value) -> bool:
         """Records the end of an output stream if `value` carries it; returns whether the stream has ended."""

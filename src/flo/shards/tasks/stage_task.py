@@ -164,6 +164,7 @@ class StageTask:
         """Runs the event loop of one shard: reads its state, pushes what it received, saves, and sends the results."""
         deliveries, outputs = onwards
         program, nodes, record = self._read_state(stage, number)
+        record.read_from(self.batch.source)
         loop = program.started(nodes)
         deltas = tuple(read_delivery(each, sent, record) for each in stage.inputs)
         report.taken_rows += sum(delta.size() for delta in deltas if delta is not None)

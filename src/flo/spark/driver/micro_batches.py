@@ -130,14 +130,14 @@ class SparkMicroBatches(MicroBatches):
         table = pa.Table.from_batches([blob.batch() for blob in blobs], SCHEMA)
         return frame.union(frame.sparkSession.createDataFrame(table, BLOBS))
 
-    def run_first_micro_batch(self, frames: list[DataFrame], ended: set[int]) -> Outcome:
-        """Runs the first micro-batch, with the rows of batch inputs and the literals of the program."""
+    def run_first_micro_batch(self, frames: list[DataFrame], version: int, ended: set[int]) -> Outcome:
+        """Runs the first micro-batch, with the rows of batch inputs and, at version 0, the literals of the program."""
         parts = [self._read(reduce(DataFrame.union, frames))] if frames else []
-        if self.plan.literals or not frames:
+        if (self.plan.literals and version == 0) or not frames:
             spark = frames[0].sparkSession if frames else self.spark
             given = pa.Table.from_batches([blob.batch() for blob in self.literal_blobs()], SCHEMA)
             parts.append(spark.createDataFrame(given, BLOBS))
-        return self._run_stages(self._with_now(reduce(DataFrame.union, parts), 0), 0, ended)
+        return self._run_stages(self._with_now(reduce(DataFrame.union, parts), version), version, ended)
 
     def run_micro_batch(self, rows: DataFrame, version: int, ended: set[int]) -> Outcome:
         """Runs a micro-batch on the rows of inputs: in one task if it is probably small, as the last ones were."""

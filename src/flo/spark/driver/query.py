@@ -22,7 +22,7 @@ from flo.pictures.run_page import save_run
 from flo.pictures.serving import PageServer
 from flo.shards.checkpoint.commits import committed_versions, expect_next_version
 from flo.shards.checkpoint.lease import Lease
-from flo.shards.checkpoint.spark_logs import find_log_problems
+from flo.shards.checkpoint.spark_logs import BATCH, ResumedBatches, find_log_problems
 from flo.shards.micro_batches import Outcome
 from flo.shards.sinks.giving import Giving
 from flo.shards.sinks.output_changes import DIVERTED
@@ -54,17 +54,19 @@ class Query:
         trigger: dict[str, Any],
         lease: Lease,
         offsets: str,
+        resumed: ResumedBatches,
     ) -> None:
         self.name = name = watched.name
         self.progress: deque[Outcome] = deque(maxlen=100)
         """The outcomes of the last micro-batches."""
         self._batches, self._static, self._ended, self._sinks = batches, static, ended, sinks
-        self._giving, self._lease, self._offsets = giving, lease, offsets
+        self._giving, self._lease, self._offsets, self._resumed = giving, lease, offsets, resumed
         self._failure: Exception | None = None
         self._over, self._ending = threading.Event(), threading.Lock()
         self._lost: Exception | None = None
         """Why it is not known how the query ended, such as the end of Java."""
         self._watch = Watch(watched, batches, self._state, self._spark_reports)
+        self._watch.first = resumed.first
         self._has_first = bool(static or batches.plan.literals)
         """Whether the first micro-batch has rows besides those of the streams."""
         writer = reduce(DataFrame.union, streaming).writeStream.foreachBatch(self._run_micro_batch)
@@ -106,20 +108,24 @@ class Query:
             self.stop()
             raise
 
-    def _run_micro_batch(self, batch: DataFrame, version: int) -> None:
+    def _run_micro_batch(self, batch: DataFrame, number: int) -> None:
         """Runs a micro-batch, gives its changes to the sinks, and commits it."""
+        resumed, version = self._resumed, number + self._resumed.first
+        if resumed.last is not None and number <= resumed.last and not resumed.is_newest:
+            return  # it is in a version before the last push
         try:
             batches = self._batches
             expect_next_version(batches.folder, version)
-            if version == 0 and self._has_first:
-                outcome = batches.run_first_micro_batch([batch, *self._static], self._ended)
+            if number == 0 and (self._static or (version == 0 and self._has_first)):
+                outcome = batches.run_first_micro_batch([batch, *self._static], version, self._ended)
             else:
                 outcome = batches.run_micro_batch(batch, version, self._ended)
             self._lease.expect_held()
             self._giving.within = partial(SparkChanges.within, batch.sparkSession)
             given = self._giving.give(outcome)
             self._lease.expect_held()
-            batches.commit_micro_batch(outcome, self._lease.epoch, self._giving.given)
+            more = {BATCH: number, "ended": sorted(self._ended)}
+            batches.commit_micro_batch(outcome, self._lease.epoch, self._giving.given, more)
             self._giving.commit(given, version)
             self.progress.append(outcome)
             self._watch.note(outcome)

@@ -60,6 +60,8 @@ class Watch:
         """`state` says whether the query is running, ended or failed, and the error. `reports` are so many of Spark's
         last reports."""
         self.watched, self._batches, self._state, self._reports = watched, batches, state, reports
+        self.first = 0
+        """What is added to Spark's number of a micro-batch: its version."""
         self.started = time.time()
         self.history = History()
         self._sizes = StateSizes(batches.folder, batches.shards)
@@ -154,7 +156,8 @@ class Watch:
             self.history.complete(last, stage_bytes=self._sizes.at(self._batches.state_versions(last)))
         first = self.history.entries[0].version
         since = last - max(self._reported, first - 1)
-        for version, lag, waiting in map(read_progress, self._reports(since + BETWEEN)):
+        for number, lag, waiting in map(read_progress, self._reports(since + BETWEEN)):
+            version = number + self.first
             if lag is not None:
                 self._reported = max(self._reported, version)
                 self.history.complete(version, lag=lag, waiting=waiting)
