@@ -22,7 +22,7 @@ operands and their evaluation mode. Each line is compared with Spark on extreme 
 - `round` is listed for places after the point, and `abs` and `-` of decimals for up to 34 digits.
 
 They are what queries need above joins and groups, as TPC-H and TPC-DS do, and what is one call of Arrow. Catalyst runs
-all others, between two stages: among them regular expressions, logarithms and powers, upper and lower case, functions
+all others, between two stages: among them regular expressions, logarithms and powers, functions
 of timestamps in a time zone, and casts from strings. `explain` shows where.
 
 This page is written by `python -m tests.sql.expressions_page`.

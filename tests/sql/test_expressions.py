@@ -13,8 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from flo.sql.catalyst import UnsupportedQueryError
+from flo.sql.catalyst import UnsupportedQueryError, unicode_of
 from flo.sql.compiler import expect_computable
+from flo.sql.functions.letters import lower, upper
 from flo.sql.nodes import Node, column, evaluate, literal
 from flo.sql.registry import MODES, functions, is_computed
 from tests.sql import expressions_page
@@ -100,6 +101,18 @@ def test_a_sample_of_expressions(spark, mode):
 def test_all_expressions(spark, mode, part):
     cases = [case for case in all_cases() if case.mode == mode][part::4]
     assert not compare(spark, cases, mode, extreme_table())
+
+
+@pytest.mark.thorough
+def test_the_case_of_every_character(spark):
+    """Letters that a new version of Unicode adds are the ones that differ first."""
+    unicode = unicode_of(spark)
+    signs = [chr(number) for number in range(0x20000) if not 0xD800 <= number < 0xE000]
+    spark.createDataFrame(pa.table({"sign": signs})).createOrReplaceTempView("signs")
+    wanted = spark.sql("SELECT sign, upper(sign), lower(sign) FROM signs").toArrow().to_pydict().values()
+    assert not [
+        sign for sign, *cases in zip(*wanted, strict=True) if cases != [upper(sign, unicode), lower(sign, unicode)]
+    ]
 
 
 @pytest.mark.thorough

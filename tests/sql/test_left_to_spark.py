@@ -43,7 +43,7 @@ DELTAS = [
     ],
 ]
 VALUES = {
-    "letters": "upper(max(s)), lower(max(s)), initcap(max(s)), nanvl(max(x), 1D)",
+    "letters": "initcap(max(s)), soundex(max(s)), nanvl(max(x), 1D)",
     "parts of strings": """lpad(max(s), 12, '_'), replace(max(s), 'a', min(s)), instr(max(s), 'b'),
         concat_ws('-', max(s), i),
         split_part(max(s), ',', 2), substring_index(max(s), ',', 2), trim('a ' FROM max(s)), max(s) LIKE min(s),
@@ -64,18 +64,18 @@ VALUES = {
 }
 """Expressions above a group."""
 PLACES = {
-    "at an input": "i, upper(s) AS v FROM t WHERE hour(at) >= 0",
-    "the condition of an outer join": "t.i, u.i AS j FROM t LEFT JOIN t u ON t.i <= u.i AND upper(t.s) <> lower(u.s)",
-    "a key of a join": "t.i, u.s FROM t JOIN t u ON upper(t.s) = upper(u.s)",
-    "a semi join": "i FROM t WHERE EXISTS (SELECT 1 FROM t u WHERE u.i > t.i AND upper(u.s) > lower(t.s))",
-    "NOT IN": "i FROM t WHERE upper(s) NOT IN (SELECT upper(s) FROM t WHERE s IS NOT NULL AND i > 2)",
+    "at an input": "i, initcap(s) AS v FROM t WHERE hour(at) >= 0",
+    "the condition of an outer join": "t.i, u.i AS j FROM t LEFT JOIN t u ON t.i <= u.i AND initcap(t.s) <> u.s",
+    "a key of a join": "t.i, u.s FROM t JOIN t u ON initcap(t.s) = initcap(u.s)",
+    "a semi join": "i FROM t WHERE EXISTS (SELECT 1 FROM t u WHERE u.i > t.i AND initcap(u.s) > soundex(t.s))",
+    "NOT IN": "i FROM t WHERE initcap(s) NOT IN (SELECT initcap(s) FROM t WHERE s IS NOT NULL AND i > 2)",
     "a key of a group": "date_trunc('month', at) AS m, count(*) AS n FROM t GROUP BY 1",
     "an aggregate with a filter": "sum(CAST(s AS INT)) FILTER (WHERE s RLIKE '^ *[0-9]+ *$') AS n FROM t",
     "HAVING": "i FROM t GROUP BY i HAVING pow(max(x), 2) > 1",
-    "a window": "i, sum(length(lower(s))) OVER (PARTITION BY upper(left(s, 1)) ORDER BY pow(x, 2), i) AS n FROM t",
+    "a window": "i, sum(length(soundex(s))) OVER (PARTITION BY initcap(left(s, 1)) ORDER BY pow(x, 2), i) AS n FROM t",
     "a scalar subquery": "i, ln(i + (SELECT max(i) FROM t)) AS n FROM t",
     "a branch": "i, CASE WHEN x > 0 THEN ln(x) ELSE CAST(s AS INT) END AS n FROM t WHERE s LIKE '%2%'",
-    "a limit": "i FROM t ORDER BY lower(s) DESC NULLS LAST, i LIMIT 2",
+    "a limit": "i FROM t ORDER BY soundex(s) DESC NULLS LAST, i LIMIT 2",
     "a constant that fails": "i, CASE WHEN i > 100 THEN CAST('x' AS INT) ELSE CAST('7' AS INT) END AS n FROM t",
     "an error": "i, CAST(max(s) AS INT) AS n FROM t WHERE i > 1 GROUP BY i",
 }

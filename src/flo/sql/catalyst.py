@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from flo.columns.row_types import _type_of_spark
 from flo.core.errors import FloError
-from flo.sql.nodes import MONTHS, Java, Months, Node, column, is_opaque, literal
+from flo.sql.nodes import MONTHS, UNICODE, Java, Months, Node, column, is_opaque, literal
 from flo.sql.plan import Named, Order, Relation
 
 if TYPE_CHECKING:
@@ -166,6 +166,8 @@ class ExpressionReader(ABC):
     names: dict[int, Node] = field(default_factory=dict)
     """Columns by their number in Catalyst."""
     taken: dict[str, int] = field(default_factory=dict)
+    unicode: int | None = None
+    """The version of Unicode that upper and lower case follow. None if it is that of Java."""
     zone: str = "UTC"
     """The time zone of the session."""
 
@@ -268,6 +270,8 @@ class ExpressionReader(ABC):
                     ("checked", given.failOnError()),
                     ("default", None if default.isEmpty() else default.get().sql()),
                 ]
+            case "Upper" | "Lower":
+                return [("variant", "the letters of Java") if self.unicode is None else (UNICODE, self.unicode)]
             case "InSet":
                 return [
                     (
@@ -406,6 +410,14 @@ def _items(scala_set: Java) -> list[Java]:
     while items.hasNext():
         values.append(items.next())
     return values
+
+
+def unicode_of(spark: SparkSession) -> int | None:
+    """Return the version of Unicode that upper and lower case follow: that of ICU. None if they follow Java."""
+    if spark.conf.get("spark.sql.icu.caseMappings.enabled", "true") != "true":
+        return None
+    jvm: Java = spark._jvm
+    return int(jvm.com.ibm.icu.lang.UCharacter.getUnicodeVersion().getMajor())
 
 
 def _value(given: Java) -> Any:

@@ -20,6 +20,8 @@ from flo.core.errors import ElementError
 from flo.sql.registry import Data, Function, functions
 from flo.sql.sql_text import sql_text
 
+UNICODE = "unicode"
+"""The option with the version of Unicode that Spark knows. It is not shown: a query is the same with a newer Spark."""
 Java: TypeAlias = Any
 """An object of the JVM. py4j gives it no type."""
 TOTAL = frozenset(
@@ -92,7 +94,7 @@ class Node(ColumnFunction):
         parts = [child.text for child in self.children]
         if self.name == "Literal":
             return f"{self.option('value')!r}"
-        options = [f"{name}={value!r}" for name, value in self.options]
+        options = [f"{name}={value!r}" for name, value in self.options if name != UNICODE]
         return f"{self.name}({', '.join([*parts, *options])})" + (f": {self.type}" if self.name == "Cast" else "")
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flo.sql import plan
-from flo.sql.catalyst import ExpressionReader, UnsupportedQueryError, items_of, plain_value
+from flo.sql.catalyst import ExpressionReader, UnsupportedQueryError, items_of, plain_value, unicode_of
 from flo.sql.nodes import Java, Node, column
 from flo.sql.plan import Named, Relation
 from flo.sql.rejections import REWRITES, SESSIONS, expect_maintainable, reject
@@ -35,7 +35,7 @@ def read_frame(frame: DataFrame, inputs: Mapping[int, str]) -> Relation:
     execution = frame._jdf.queryExecution()
     expect_maintainable(execution.analyzed())
     zone = str(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
-    return _Reader(dict(inputs), zone=zone).relation(execution.optimizedPlan())
+    return _Reader(dict(inputs), unicode=unicode_of(frame.sparkSession), zone=zone).relation(execution.optimizedPlan())
 
 
 @dataclass

@@ -204,8 +204,8 @@ def not_computed(node: Node) -> Iterator[Node]:
 
 def _is_declared(node: Node) -> bool:
     function = functions().get(node.name)
-    if function is None or family_of(node.type) is None:
-        return False
+    if function is None or family_of(node.type) is None or node.option("variant") is not None:
+        return False  # a variant is a setting of Spark that nothing here follows
     return any(each.accepts(node) for each in function.signatures)
 
 
