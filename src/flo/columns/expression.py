@@ -32,7 +32,6 @@ from flo.columns.evaluation import (
 )
 from flo.columns.layout import VALUE, Layout
 from flo.columns.node_functions import RENAMES, Value, broadcast
-from flo.columns.one_row import column_at, computed_by_python, reader
 from flo.columns.readable import readable
 from flo.columns.row_types import python_type, row_type
 from flo.core.errors import ElementError, EngineError, FloError, LawError, TypeMismatch, is_users
@@ -71,8 +70,6 @@ Columns: TypeAlias = Column | tuple[Column, ...] | Mapping[str, Column]
 """Anything that can be used as a function of rows."""
 RIGHT = "_right"
 MISSING: Any = object()
-FEW = 32
-"""The number of rows below which Python is faster than a table, where it computes the same."""
 REMEMBERED = 4096
 """The number of results of single calls that are cached: small steps and law checks repeat calls."""
 
@@ -309,10 +306,6 @@ class Expression:
         key = id(elements[0]) if self.takes == 1 else tuple(map(id, elements))
         memory = self._memory
         result = memory.results.get(key, MISSING)
-        if result is MISSING and self._direct is not None:
-            result = self._direct(elements)
-            if result is not MISSING:
-                return result
         if result is MISSING:
             (result,) = self._of_elements(*([element] for element in elements))
             if len(memory.results) >= REMEMBERED:
@@ -326,7 +319,7 @@ class Expression:
 
         Rows on which it fails are left out: calling it on them raises.
         """
-        if self._getter is not None or (len(arguments[0]) < FEW and self._direct is not None):
+        if self._getter is not None:
             return
         memory = _Memory()
 
@@ -372,41 +365,13 @@ class Expression:
         make = self.layout.make
         return lambda *elements: make(*[get(elements[which]) for which, get in taken])
 
-    @cached_property
-    def _direct(self) -> Callable[[tuple[Any, ...]], Any] | None:
-        """Computes the result without a table, or MISSING; None if Python cannot."""
-        if any(map(_may_be_missing, self.inputs)):
-            return None
-        columns: dict[str, Any] = {}
-        readers: list[Any] = []
-        for which, (called, layout, reads) in enumerate(zip(self.arguments, self.inputs, self.reads, strict=True)):
-            for name, cell in zip(layout.names, layout.cells, strict=True):
-                if name in reads and called[name] in self._needs:
-                    columns[called[name]] = column_at(len(readers), cell)
-                    readers.append(reader(which, _getter_of(layout, name), cell))
-        parts = [] if None in readers else [computed_by_python(each, columns) for _, each in self.columns]
-        computed = [part.compute for part in parts if part is not None]
-        wanted = [cell.kind for cell in self.layout.cells]
-        if len(computed) < len(parts) or wanted != [part.kind for part in parts if part is not None]:
-            return None
-        make = self.layout.make
-
-        def compute(elements: tuple[Any, ...]) -> Any:
-            try:
-                values = [read(elements) for read in readers]
-                return instant_element(make(*[part(values) for part in computed]))
-            except Exception:  # Arrow gives the result, or the error
-                return MISSING
-
-        return compute
-
     def __getstate__(self) -> dict[str, Any]:
         """Exclude cached results. Include the row type, because a task would make another one."""
-        return {**self.__dict__, "_memory": _Memory(), "_getter": None, "_direct": None} | {"layout": self.layout}
+        return {**self.__dict__, "_memory": _Memory(), "_getter": None} | {"layout": self.layout}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        del self.__dict__["_getter"], self.__dict__["_direct"]  # computed again on demand
+        del self.__dict__["_getter"]  # computed again on demand
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Expression):
