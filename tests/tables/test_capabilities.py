@@ -36,7 +36,8 @@ def test_what_is_declared_fits_together(kind: type[OnTables[Operator]]) -> None:
     if kind.placement is Placement.ANYWHERE:
         assert parts == [], "rows that may be anywhere have no state that others could need"
     if kind.placement is Placement.BY_KEY and kind.cut is not Cut.BY_STREAM:
-        assert kind.key_numbers is not OnTables.key_numbers, "it must say which key its rows have"
+        says = (kind.key_numbers, kind.key_columns) != (OnTables.key_numbers, OnTables.key_columns)
+        assert says, "it must say which key its rows have"
     if kind.keeps_positions:
         assert kind.placement is Placement.ANYWHERE
 

@@ -20,7 +20,7 @@ from flo.values.sequence import Sequence
 from flo.values.weighted import Set, ZSet
 from tests.quick import tried
 from tests.tables.harness import agree, forms, on_tables
-from tests.tables.test_elementwise import outcome
+from tests.tables.test_elementwise import said_of
 
 pytestmark = pytest.mark.slow
 
@@ -113,6 +113,6 @@ def test_weights_below_zero_at_the_end_are_refused_with_the_same_words():
 
     types = (StreamType(Data(Row), True),)
     data = ({Row(1, "a"): -1, Row(2, None): 3},)
-    found = outcome(ZSetToBag(), types, data, tables=False)
-    assert "negative weights" in found[1]
-    assert outcome(ZSetToBag(), types, data, tables=True)[1] == found[1]
+    said = said_of(ZSetToBag(), types, data, tables=False)
+    assert "negative weights" in said
+    assert said_of(ZSetToBag(), types, data, tables=True) == said

@@ -105,6 +105,10 @@ class Widened:
         """The columns of the row that are passed on."""
         return tuple(name for name in self.inputs.names if name not in self.more)
 
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        """Return these columns of the row as columns of the result; None if one of them is replaced."""
+        return columns if set(columns) <= set(self.kept) else None
+
     def __call__(self, row: Any, results: tuple[Any, ...]) -> Any:
         values = [*(column[0] for column in self.inputs.split([row])), *results]
         return self.returns(*(values[place] for place in self._places))

@@ -19,6 +19,7 @@ from flo.tables.faults import consume_rows, rows_in, show_row
 from flo.tables.functions import runs_on_columns
 from flo.tables.groups import ONE
 from flo.tables.keyed import KeyedColumns, has_key_columns
+from flo.tables.state.keys import keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.trace import net_changes
 from flo.tables.streams import StreamColumns, has_columns
@@ -272,8 +273,10 @@ class OnTables(Operator, Generic[Op]):
         return replace(self, **own)
 
     def key_numbers(self, index: int, table: pa.Table) -> Numbers:
-        """The numbers of the keys of rows on an input, where the placement is by key."""
-        raise NotImplementedError(self.name)
+        """The numbers of the keys of rows on an input, where the placement is by key: those of its key columns."""
+        columns = self.key_columns(index)
+        assert columns, f"`{self.name}` computes keys, and says how"
+        return keys_of([table[name] for name in columns]).numbers
 
     def key_columns(self, index: int) -> tuple[str, ...] | None:
         """The columns of an input that are the key, where it is made of nothing else."""

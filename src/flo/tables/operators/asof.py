@@ -20,7 +20,7 @@ from flo.columns.indices import Indices, Numbers, expand_ranges, one_chunk, take
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import ALL, KEY, apply_function, key_layout, plain_columns, with_key
+from flo.tables.functions import ALL, KEY, apply_function, key_layout, passed_by, plain_columns, with_key
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
 from flo.tables.operators.elementwise import like_rows
 from flo.tables.operators.joins import Joined, must_be_coded
@@ -81,8 +81,7 @@ class AsOfTables(OnTables[AsOfJoin]):
         return () if self.bys[place] is None else plain_columns(self.bys[place], self.inputs[place])
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        into = self.like.into
-        return into.passed(columns) if into is not None and hasattr(into, "passed") else None
+        return passed_by(self.like.into, columns)
 
     def _with_key(self, place: int, table: pa.Table) -> tuple[pa.Table, tuple[str, ...]]:
         if self.bys[place] is None:

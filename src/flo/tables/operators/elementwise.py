@@ -12,11 +12,10 @@ import pyarrow.compute as pc
 from flo.columns.exploding import Flattening
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
-from flo.columns.projection import Projection
 from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.tables.functions import apply_function, called, elements_of, written
+from flo.tables.functions import apply_function, called, elements_of, passed_by, written
 from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import multiply_weights
 from flo.tables.state.trace import consolidate_table, with_weights
@@ -84,8 +83,7 @@ class MapTables(Stateless[Map]):
         return self, (self.emitted(like_rows(layout_of(self.outputs[0]).fitted(found), table, self.keys)),)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        f = self.like.f
-        return f.passed(columns) if isinstance(f, (Expression, Projection)) else None
+        return passed_by(self.like.f, columns)
 
 
 @form_of(Filter)
@@ -139,7 +137,7 @@ class FlatMapTables(Stateless[FlatMap]):
         return self, (self.emitted(like_rows(found, rows, self.keys)),)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        return self.like.f.passed(columns) if isinstance(self.like.f, Flattening) else None
+        return passed_by(self.like.f, columns)
 
 
 @form_of(Negate)

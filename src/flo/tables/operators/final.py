@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.expression import Expression
-from flo.columns.indices import Numbers, one_chunk, take_rows
+from flo.columns.indices import one_chunk, take_rows
 from flo.columns.layout import VALUE
 from flo.columns.windowing import Times, time_kind
 from flo.core.operator import Delta, Deltas, Operator, Step, Values
@@ -27,7 +27,6 @@ from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, regist
 from flo.tables.operators.clocked_windows import clocked_steps
 from flo.tables.operators.group_by import GroupByTables, group_by
 from flo.tables.state.expiring import LAST, TIME, Expiring, is_before
-from flo.tables.state.keys import keys_of
 from flo.tables.state.run import run_of
 from flo.tables.state.totals import Totals, normalize, run_of_sums
 from flo.tables.state.trace import add_checked, consolidate_table, with_weights
@@ -72,9 +71,6 @@ class Ending(OnTables[FinalGroups]):
 
     def key_columns(self, place: int) -> tuple[str, ...] | None:
         return self.group if place == 0 else None
-
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
-        return keys_of([table[name] for name in self.group]).numbers
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return columns if set(columns) <= set(self.group) else None

@@ -17,7 +17,7 @@ from flo.columns.windowing import Times, time_kind
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import apply_function, plain_columns, with_key
+from flo.tables.functions import apply_function, passed_by, plain_columns, with_key
 from flo.tables.operator import (
     Cut,
     Grouping,
@@ -81,8 +81,7 @@ class IntervalTables(OnTables[IntervalJoin]):
         return None if place > 1 or self._coded else plain_columns(self.ons[place], self.inputs[place])
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        into = self.like.into
-        return into.passed(columns) if isinstance(into, Expression) else None
+        return passed_by(self.like.into, columns)
 
     def kept_rows(self, side: int) -> Timed:
         """The rows of a side, which knows which of them have met all of the other."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 import pyarrow as pa
@@ -43,20 +43,34 @@ from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, is_ordered, layout_of, of_elements
 from flo.values.canonical import canonical_element
 from flo.values.operators.bags import Sort
+from flo.values.operators.over import Over
+from flo.values.operators.session_columns import SessionColumns
 from flo.values.operators.zset_ranking import Order as ValueOrder
 from flo.values.operators.zset_ranking import Ranking, TopK
 from flo.values.weighted import Set
+
+G = TypeVar("G", bound=TopK | Over | SessionColumns, covariant=True)
+
+
+class InGroups(OnTables[G]):
+    """Keeps the rows of each group in order."""
+
+    placement = Placement.BY_KEY
+    grouping = Grouping.ANY
+    keeps_positions = False
+
+    def key_numbers(self, index: int, table: pa.Table) -> Numbers:
+        return group_numbers(self.like.by, self.inputs[0], table)
+
+    def key_columns(self, index: int) -> tuple[str, ...] | None:
+        return () if self.like.by is None else own_columns(self.like.by)
 
 
 @form_of(TopK)
 @final
 @dataclass(frozen=True)
-class TopKTables(OnTables[TopK]):
+class TopKTables(InGroups[TopK]):
     """The first k rows of each group. It keeps rows by group and in order, and emits how the heads of groups change."""
-
-    placement = Placement.BY_KEY
-    grouping = Grouping.ANY
-    keeps_positions = False
 
     rows: Ranked = kept(Ranked(()), Cut.BY_KEY)
     heads: Trace = kept(Trace(()), Cut.BY_KEY)
@@ -71,12 +85,6 @@ class TopKTables(OnTables[TopK]):
             return False
         layout = layout_of(of)
         return set(layout.names) <= set(ordering_columns(of, like.key)) or shown_alike(layout)
-
-    def key_numbers(self, index: int, table: pa.Table) -> Numbers:
-        return group_numbers(self.like.by, self.inputs[0], table)
-
-    def key_columns(self, index: int) -> tuple[str, ...] | None:
-        return () if self.like.by is None else own_columns(self.like.by)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return columns

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import cell_of
-from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
+from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.columns.projection import Widened
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
@@ -19,15 +19,14 @@ from flo.core.stream_type import StreamTypes
 from flo.tables.functions import (
     beside,
     group_keys,
-    group_numbers,
-    own_columns,
+    passed_by,
     plain_columns,
     result_layout,
     results,
     runs_on_columns,
 )
-from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
-from flo.tables.operators.ordering import by_key, ordering_columns
+from flo.tables.operator import Cut, kept, register_in
+from flo.tables.operators.ordering import InGroups, by_key, ordering_columns
 from flo.tables.state import frames
 from flo.tables.state.frames import Before, Read, Units
 from flo.tables.state.keys import Keys, find_equal, keys_of
@@ -79,13 +78,9 @@ class Changed(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class OverTables(OnTables[Over]):
+class OverTables(InGroups[Over]):
     """Rows with the results of window functions. Of a partition that changed, the rows whose results changed are
     retracted and inserted."""
-
-    placement = Placement.BY_KEY
-    grouping = Grouping.ANY
-    keeps_positions = False
 
     rows: Ranked = kept(Ranked(()), Cut.BY_KEY)
     """The present rows, with positive weights."""
@@ -101,15 +96,8 @@ class OverTables(OnTables[Over]):
         called = (like.by, like.key, *(f for function in like.functions for f in function.functions))
         return not all(map(runs_on_columns, called))
 
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
-        return group_numbers(self.like.by, self.inputs[0], table)
-
-    def key_columns(self, place: int) -> tuple[str, ...] | None:
-        return () if self.like.by is None else own_columns(self.like.by)
-
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        into = self.like.into
-        return columns if isinstance(into, Widened) and set(columns) <= set(into.kept) else None
+        return passed_by(self.like.into, columns)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         delta, order = self._sorted(table.combine_chunks())

@@ -10,7 +10,7 @@ from typing import Any, final
 import pyarrow as pa
 
 from flo.columns.expression import Expression
-from flo.columns.indices import Numbers, one_chunk
+from flo.columns.indices import one_chunk
 from flo.columns.layout import VALUE
 from flo.columns.windowing import Times, time_kind
 from flo.core.collection import End
@@ -20,7 +20,6 @@ from flo.tables.functions import apply_function
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in, to_table_type, to_value_type
 from flo.tables.operators.elementwise import negated
 from flo.tables.state.expiring import Expiring, is_before
-from flo.tables.state.keys import keys_of
 from flo.tables.translate import CHOICES
 from flo.tables.values import layout_of
 from flo.values.operators.retain import Retain
@@ -44,9 +43,6 @@ class RetainTables(OnTables[Retain]):
 
     name = "retain_tables"
     rule = "retain-rows"
-
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
-        return keys_of([table[name] for name in layout_of(self.inputs[0]).names]).numbers
 
     def key_columns(self, place: int) -> tuple[str, ...] | None:
         return layout_of(self.inputs[0]).names if place == 0 else None

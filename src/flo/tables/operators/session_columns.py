@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, Numbers, expand_ranges, one_chunk, take_rows
+from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
 from flo.columns.projection import Widened
 from flo.columns.windowing import session_bounds, time_kind
 from flo.core.operator import Deltas, Operator
@@ -21,15 +21,15 @@ from flo.tables.functions import (
     KEY,
     beside,
     group_keys,
-    group_numbers,
-    own_columns,
+    passed_by,
     plain_columns,
     result_layout,
     results,
     runs_on_columns,
 )
-from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
+from flo.tables.operator import Cut, kept, register_in
 from flo.tables.operators.elementwise import like_rows
+from flo.tables.operators.ordering import InGroups
 from flo.tables.state.chains import Elements, Spacing, Stored, find_elements
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.order import Order
@@ -48,12 +48,9 @@ NO_ROWS = Ranked(())
 
 @final
 @dataclass(frozen=True)
-class SessionTables(OnTables[SessionColumns]):
+class SessionTables(InGroups[SessionColumns]):
     """Rows with the bounds of their sessions."""
 
-    placement = Placement.BY_KEY
-    grouping = Grouping.ANY
-    keeps_positions = False
     cancels = True
 
     rows: Ranked = kept(NO_ROWS, Cut.BY_KEY)
@@ -67,15 +64,8 @@ class SessionTables(OnTables[SessionColumns]):
     def by_row(self) -> bool:
         return not all(map(runs_on_columns, (self.like.by, self.like.time)))
 
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
-        return group_numbers(self.like.by, self.inputs[0], table)
-
-    def key_columns(self, place: int) -> tuple[str, ...] | None:
-        return () if self.like.by is None else own_columns(self.like.by)
-
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        into = self.like.into
-        return columns if isinstance(into, Widened) and set(columns) <= set(into.kept) else None
+        return passed_by(self.like.into, columns)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         delta, alone, spacing = self._arrived(table.combine_chunks())

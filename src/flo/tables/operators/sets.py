@@ -8,7 +8,6 @@ from typing import Self, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Numbers
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
@@ -17,7 +16,7 @@ from flo.tables.operator import Cut, Grouping, Op, Placement, kept, register_in
 from flo.tables.operators.elementwise import CountedTables, Stateless, like_rows
 from flo.tables.operators.pairs import InTurn
 from flo.tables.operators.weights import NOTHING, drop_side, new_rows, select_rows, totals, weights_in, weights_of
-from flo.tables.state.keys import are_comparable, keys_of
+from flo.tables.state.keys import are_comparable
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, add_checked, consolidate_table, with_weights
 from flo.tables.translate import FORMS, form_of
@@ -34,9 +33,6 @@ class Remembering(Stateless[Op]):
 
     placement = Placement.BY_KEY
     keeps_positions = False
-
-    def key_numbers(self, index: int, table: pa.Table) -> Numbers:
-        return keys_of([table[name] for name in self.names(index)]).numbers
 
     def key_columns(self, index: int) -> tuple[str, ...] | None:
         return self.names(index)

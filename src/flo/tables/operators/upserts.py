@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.changes import REST
-from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
+from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.core.collection import Collection
 from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
-from flo.tables.state.keys import Keys, keys_of
+from flo.tables.state.keys import Keys
 from flo.tables.state.row_order import order_numbers
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.trace import Latest, group_equal_rows, text_of, with_weights
@@ -66,9 +66,6 @@ class OfChanges(OnTables[Upsert]):
         shape = shape_of(of_elements(self.inputs[0]).element)
         assert shape is not None
         return shape
-
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
-        return keys_of([table[name] for name in self.shape.key]).numbers
 
     def key_columns(self, place: int) -> tuple[str, ...] | None:
         return self.shape.key
