@@ -24,14 +24,14 @@ from flo.values.lvar import LVar, LVarValue
 from flo.values.operators.clocks import ClockOf, expect_partitions, rows_of
 from flo.values.operators.keyed_streams import key_note, key_portions
 from flo.values.operators.lvars import as_lvar, expect_lvar
-from flo.values.operators.shapes import consume_each, expect_declared, run_leaps
+from flo.values.operators.shapes import ByPortions, consume_each, expect_declared
 from flo.values.partitioned import Partitioned
 from flo.values.weighted import Bag, BagValue
 
 
 @final
 @dataclass(frozen=True)
-class ActiveClock(Operator):
+class ActiveClock(ByPortions):
     """active_clock(time, lateness, idle_after, because, …): (Partitioned<T>, X), (LVar<Max>, Y)
     ↪ (LVar<Max>, X), (Bag<T>, X), (Bag<T>, X): the clock, the elements on time, and those behind it.
 
@@ -87,13 +87,7 @@ class ActiveClock(Operator):
         named = getattr(self.time, "__name__", "time")
         return f"{named}{lateness}, idle after {self.idle_after} because {self.because}"
 
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        return self._steps(inputs, every=False)
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
-
-    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+    def portion_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
         rows, now = inputs[0], as_lvar(inputs, 1)
         assert isinstance(rows, KeyedValue)
         portions = list(key_portions(rows, every=every))

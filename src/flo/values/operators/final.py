@@ -23,7 +23,7 @@ from flo.values.operators.clocks import clocked_steps
 from flo.values.operators.group_by import GroupBy
 from flo.values.operators.lvars import expect_lvar
 from flo.values.operators.retain import Waiting, keep_rows, release_rows, to_number
-from flo.values.operators.shapes import evaluate_ahead, expect_declared, run_leaps
+from flo.values.operators.shapes import ByPortions, evaluate_ahead, expect_declared
 from flo.values.operators.zsets import expect_zset
 from flo.values.ordered import Ordered
 from flo.values.weighted import Bag, BagValue, ZSetValue
@@ -31,7 +31,7 @@ from flo.values.weighted import Bag, BagValue, ZSetValue
 
 @final
 @dataclass(frozen=True)
-class FinalGroups(Operator):
+class FinalGroups(ByPortions):
     """final(groups, end, flush, …): (ZSet<R>, X), (LVar<Max>, Y) ↪ (Bag<row>, Z); Z is B if both are.
 
     `groups` has the columns of a group and its aggregates, and `end` is a function of these columns. `waiting` has the
@@ -67,11 +67,8 @@ class FinalGroups(Operator):
         """The groups and the aggregates, by name, for `explain`."""
         return self.groups.described
 
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        return clocked_steps(self, inputs, every=False)
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        return run_leaps(self, inputs, lambda operator, values: clocked_steps(operator, values, every=True))
+    def portion_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+        return clocked_steps(self, inputs, every=every)
 
     def take_units(self, units: list[Any], source: Value) -> tuple[Operator, Deltas]:
         """Return the operator after these rows."""

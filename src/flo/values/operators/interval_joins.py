@@ -25,7 +25,7 @@ from flo.values.operators.alike import element_of, expect_equal_keys
 from flo.values.operators.joins import Into, Key, combine_ahead, combine_pairs, key_type, pair
 from flo.values.operators.lvars import as_lvar, expect_lvar
 from flo.values.operators.retain import to_number
-from flo.values.operators.shapes import SIDES, consume_each, evaluate_ahead, expect_declared, run_leaps
+from flo.values.operators.shapes import SIDES, ByPortions, consume_each, evaluate_ahead, expect_declared
 from flo.values.ordered import Ordered
 from flo.values.weighted import Bag, BagValue
 
@@ -40,7 +40,7 @@ def span_of(duration: Any) -> Any:
 
 @final
 @dataclass(frozen=True)
-class IntervalJoin(Operator):
+class IntervalJoin(ByPortions):
     """join_interval(low, high, time, other_time, on, other_on, into, …):
     (Bag<T>, X), (Bag<U>, Y), (LVar<Max>, X), (LVar<Max>, Y) ↪ (Bag<R>, Z), where Z is B if X and Y are.
 
@@ -83,13 +83,7 @@ class IntervalJoin(Operator):
         element = tuple[left, right] if self.into is None else returned_type(self.into)  # type: ignore[valid-type]
         return (StreamType(Bag(element), all(given.bounded for given in inputs)),)
 
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        return self._steps(inputs, every=False)
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
-
-    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+    def portion_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
         portions: list[tuple[int, list[Any], Any]] = []
         for side in range(2):
             rows: Any = inputs[side]

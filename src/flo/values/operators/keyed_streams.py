@@ -22,12 +22,12 @@ from flo.values.lvar import LVar, LVarValue
 from flo.values.operators.alike import expect_equal_keys
 from flo.values.operators.joins import Index, Into, KeptJoin
 from flo.values.operators.shapes import (
+    ByPortions,
     ElementKind,
     Portions,
     Unary,
     consume_each,
     evaluate_ahead,
-    run_leaps,
     union_type,
 )
 from flo.values.partitioned import Partitioned, partitioned_as
@@ -122,7 +122,7 @@ def two_homes(key: Any, one: int, other: int) -> ElementError:
 
 @final
 @dataclass(frozen=True)
-class KeyPartitions(Operator):
+class KeyPartitions(ByPortions):
     """key_partitions(f): (Partitioned<T>, X) ↪ (Keyed<K, S<T>>, X), where each key is in one partition.
 
     The order under a key is that of its partition. `homes` has the partition of each key: one that comes in another
@@ -142,10 +142,7 @@ class KeyPartitions(Operator):
         expect_collection(self, inputs[0], Partitioned)
         return (StreamType(Keyed(returned_type(self.f), expect_keyed(self, inputs[0]).inner), inputs[0].bounded),)
 
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        return self._steps(inputs, every=False)
-
-    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+    def portion_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
         value = inputs[0]
         assert isinstance(value, KeyedValue)
         portions = key_portions(value, every=every)
@@ -156,9 +153,6 @@ class KeyPartitions(Operator):
         if value.ending():
             end = (KeyedValue.terminator(),)
             yield Step("key-partitions-terminated", (value.passed(),), KeyPartitions(self.f), end)
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
 
     def _keyed(self, entries: dict[int, Any]) -> tuple[Operator, Delta]:
         """Return the operator and its output after these rows of some partitions."""
@@ -177,7 +171,7 @@ class KeyPartitions(Operator):
         return after, KeyedValue.of({key: SequenceValue.of(group) for key, group in groups.items()}) if groups else None
 
 
-class KeyedUnary(Operator):
+class KeyedUnary(ByPortions):
     """An operator with one keyed input, defined by what happens to some keys: a step consumes one, `advance` all."""
 
     rule: ClassVar[str]
@@ -190,10 +184,7 @@ class KeyedUnary(Operator):
         """Return the output when the end of the input is passed on."""
         return KeyedValue.terminator()
 
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        return self._steps(inputs, every=False)
-
-    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+    def portion_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
         value = inputs[0]
         assert isinstance(value, KeyedValue)
         portions = key_portions(value, every=every)
@@ -201,9 +192,6 @@ class KeyedUnary(Operator):
             yield Step(self.rule, (rest,), self, (output,))
         if value.ending():
             yield Step(f"{self.rule}-terminated", (value.passed(),), self, (self.finish(),))
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
 
 
 def key_portions(value: KeyedValue, *, every: bool) -> Iterator[tuple[dict[Any, Any], KeyedValue]]:
@@ -297,8 +285,8 @@ class Entries(KeyedUnary):
         assert isinstance(output.collection, ElementCollection)
         return Entries(output.collection, at_end=isinstance(expect_keyed(self, inputs[0]).inner, LVar))
 
-    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
-        return iter(()) if self.at_end and not inputs[0].fixed() else super()._steps(inputs, every=every)
+    def portion_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+        return iter(()) if self.at_end and not inputs[0].fixed() else super().portion_steps(inputs, every=every)
 
     def consume(self, entries: dict[Any, Any]) -> Delta:
         units: list[Any] = []

@@ -21,7 +21,7 @@ from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.event_time import is_positive_duration, offset_of, origin_of
 from flo.values.lattice_orders import Max
 from flo.values.operators.lvars import as_lvar, expect_lvar
-from flo.values.operators.shapes import all_ending, consume_each, evaluate_ahead, expect_declared, run_leaps
+from flo.values.operators.shapes import ByPortions, all_ending, consume_each, evaluate_ahead, expect_declared
 from flo.values.operators.zsets import expect_zset, make_delta
 from flo.values.ordered import Ordered
 from flo.values.weighted import ZSetValue
@@ -63,7 +63,7 @@ def release_rows(
 
 @final
 @dataclass(frozen=True)
-class Retain(Operator):
+class Retain(ByPortions):
     """retain(time, keep, mark, …): (ZSet<T>, X), (LVar<Max>, Y) ↪ (ZSet<T>, Z), (ZSet<T>, Z); Z is B if both are.
 
     `mark` is how far the clock has come, less `keep`. `waiting` has the rows that it has not passed, by their times.
@@ -92,13 +92,7 @@ class Retain(Operator):
         rows = StreamType(inputs[0].collection, all(given.bounded for given in inputs))
         return rows, rows
 
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        return self._steps(inputs, every=False)
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
-
-    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+    def portion_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
         rows, clock = inputs[0], as_lvar(inputs, 1)
         assert isinstance(rows, ZSetValue)
         portions = [([unit], rest) for unit, rest in rows.units()]

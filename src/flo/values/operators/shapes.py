@@ -223,7 +223,21 @@ def pass_end(sides: Sequence[Any], side: int) -> Values:
     return tuple(value.passed() if place == side else value for place, value in enumerate(sides))
 
 
-class Sides(Operator):
+class ByPortions(Operator):
+    """An operator that consumes its inputs portion by portion: a step takes one unit or key, `advance` all of them."""
+
+    @abstractmethod
+    def portion_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+        """Yield the steps. With `every`, each consumes all that has arrived of an input."""
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        return self.portion_steps(inputs, every=False)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        return run_leaps(self, inputs, lambda operator, values: operator.portion_steps(values, every=True))
+
+
+class Sides(ByPortions):
     """An operator with two inputs, defined by what happens to some units of one side. It ends when both sides have.
 
     When one side has ended, an operator may drop what it stored of the other, by the rule `…-ended`: elements that
@@ -273,10 +287,7 @@ class Sides(Operator):
         """Return the text that an error of the user's function has about these units."""
         return repr(units[0])
 
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        return self._steps(inputs, every=False)
-
-    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+    def portion_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
         sides: tuple[Any, ...] = inputs
         left, right = sides
         source = type(left)
@@ -305,9 +316,6 @@ class Sides(Operator):
                 ended = self.side_ended(side) if value.ending() else None
                 if ended is not None:
                     yield Step(f"{rule}{SIDES[side]}-ended", pass_end(sides, side), ended, (None,))
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
 
 
 def consume_each(portions: Iterable[P], consume: Callable[[P], R], note: Callable[[P], str]) -> Iterator[tuple[P, R]]:
