@@ -29,7 +29,7 @@ from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, 
 from flo.values.weighted import Bag, Set, ZSet
 from tests.quick import tried
 from tests.tables.harness import agree, forms, on_tables
-from tests.tables.test_elementwise import outcome
+from tests.tables.test_elementwise import said_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.every(test=2)]
 
@@ -238,12 +238,12 @@ def touchy_key(row: Row) -> int:
 
 
 @pytest.mark.parametrize("operator", [Join(key, key, touchy), Join(touchy_key, key), SemiJoin(key, touchy_key)])
-def test_a_function_that_raises_holds_up_single_rows_and_says_the_same(operator):
+def test_a_function_that_raises_says_the_same_as_on_values(operator):
     left = {Row(0, "a"): 1, Row(1, "b"): 1, Row(2, "c"): 1}
     right = {Row(0, "d"): 1, Row(1, "e"): 2, Row(2, None): 1, Row(2, "f"): 1}
-    found = outcome(operator, TYPES, (left, right), tables=True)
-    assert found == outcome(operator, TYPES, (left, right), tables=False)
-    assert "ZeroDivisionError" in found[1]
+    said = said_of(operator, TYPES, (left, right), tables=True)
+    assert said == said_of(operator, TYPES, (left, right), tables=False)
+    assert "ZeroDivisionError" in said
 
 
 def test_rows_that_cancel_are_not_given_to_a_function():
