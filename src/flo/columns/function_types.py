@@ -1,7 +1,8 @@
 """The return type of a function without annotations, derived from its source and its argument types.
 
-Nothing is called and no values are used: every part of the expression gets a type, including both branches of every
-condition. If the type of a part is not certain, the type of the result is unclear.
+This is for lambdas, which cannot be annotated, and for functions that only return an expression; others say what they
+return. Nothing is called and no values are used: every part of the expression gets a type, including both branches of
+every condition. If the type of a part is not certain, the type of the result is unclear.
 """
 
 from __future__ import annotations
@@ -168,8 +169,6 @@ class _Body:
         source = source_of(function.__code__)
         if source is None:
             raise Unclear("its source is not available")
-        if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-            raise Unclear("it is a generator")
         if any(isinstance(node, ast.NamedExpr) for node in ast.walk(source)):
             raise Unclear("it uses `:=`")
         self.function = function
@@ -178,7 +177,6 @@ class _Body:
         self.names: dict[str, Any] = {}
         self.narrowed: dict[str, Any] = {}
         """Types of expressions that a condition narrows, by their text."""
-        self.returned: list[Any] = []
 
     def result(self, arguments: tuple[Any, ...]) -> Any:
         try:
@@ -189,54 +187,20 @@ class _Body:
             if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
                 raise Unclear(f"its parameter `{name}` is variadic or keyword-only")
             self.names[name] = bound.arguments.get(name, Known(parameter.default))
-        if isinstance(self.source, ast.Lambda):
-            return self.kind(self.source.body)
-        if self.block(self.source.body):
-            self.returned.append(NoneType)
-        return union_of(*self.returned)
+        return self.kind(self.returned)
 
-    def block(self, statements: list[ast.stmt]) -> bool:
-        """Follow the statements; return whether the end of the block is reached."""
-        for statement in statements:
-            match statement:
-                case ast.Return(value):
-                    self.returned.append(NoneType if value is None else self.kind(value))
-                    return False
-                case ast.Raise():
-                    return False
-                case ast.Expr(ast.Constant()) | ast.Pass() | ast.Assert():
-                    pass
-                case ast.Assign([target], value):
-                    self.assign(target, self.kind(value))
-                case ast.AnnAssign(ast.Name() as target, _, ast.expr() as value):
-                    self.assign(target, self.kind(value))
-                case ast.AugAssign(ast.Name() as target, sign, value):
-                    self.assign(target, self.operated(sign, self.kind(ast.Name(target.id)), value))
-                case ast.If(test, body, orelse):
-                    if not self.branches(test, body, orelse):
-                        return False
-                case _:
-                    what = type(statement).__name__.lower()
-                    raise Unclear(f"line {statement.lineno} has a `{what}` statement, which is not supported")
-        return True
-
-    def branches(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> bool:
-        before, known, after = self.names, self.narrowed, []
-        for holds, part in ((True, body), (False, orelse)):
-            self.names, self.narrowed = dict(before), {**known, **self.facts(test, holds)}
-            if self.block(part):
-                after.append((self.names, self.narrowed))
-        if not after:
-            return False
-        names = set.intersection(*(set(each) for each, _ in after))
-        self.names = {name: self._same([each[name] for each, _ in after]) for name in names}
-        first, *others = (each for _, each in after)
-        self.narrowed = {text: kind for text, kind in first.items() if all(each.get(text) == kind for each in others)}
-        return True
-
-    def _same(self, kinds: list[Any]) -> Any:
-        first, *others = kinds
-        return first if all(each is first for each in others) else union_of(*map(self.as_kind, kinds))
+    @property
+    def returned(self) -> ast.expr:
+        """The expression that the function returns."""
+        match self.source:
+            case (
+                ast.Lambda(_, body)
+                | ast.FunctionDef(
+                    body=[ast.Return(ast.expr() as body)] | [ast.Expr(ast.Constant()), ast.Return(ast.expr() as body)]
+                )
+            ):
+                return body
+        raise Unclear("it has statements")
 
     def assign(self, target: ast.expr, kind: Any) -> None:
         match target:

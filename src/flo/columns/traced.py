@@ -106,16 +106,7 @@ class _Translation(_Body):
 
     def columns(self) -> Any:
         """Return the results as columns: one, a tuple, or a dict for rows."""
-        match self.source:
-            case ast.Lambda(_, body):
-                pass
-            case ast.FunctionDef(body=[ast.Return(ast.expr() as body)]):
-                pass
-            case ast.FunctionDef(body=[ast.Expr(ast.Constant()), ast.Return(ast.expr() as body)]):
-                pass
-            case _:
-                raise Unclear("it has statements")
-        match body:
+        match self.returned:
             case ast.Tuple(parts):
                 return tuple(map(self.column, parts))
             case ast.Call(made, given, named) if self._is_row(made):
@@ -124,7 +115,7 @@ class _Translation(_Body):
                 if list(by_name) != fields:
                     raise Unclear("a field has a default")
                 return {name: self.column(each) for name, each in by_name.items()}
-        return self.column(body)
+        return self.column(self.returned)
 
     def _thing(self, node: ast.expr) -> Any:
         try:
