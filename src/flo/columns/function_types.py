@@ -162,6 +162,19 @@ def _method(kind: Any, name: str) -> Any:
     return METHODS[kind, name]
 
 
+def returned_expression(source: ast.Lambda | ast.FunctionDef) -> ast.expr:
+    """Return the expression that a function returns; raises Unclear if it does anything else."""
+    match source:
+        case (
+            ast.Lambda(_, body)
+            | ast.FunctionDef(
+                body=[ast.Return(ast.expr() as body)] | [ast.Expr(ast.Constant()), ast.Return(ast.expr() as body)]
+            )
+        ):
+            return body
+    raise Unclear("it has statements")
+
+
 class _Body:
     """The body of one function, with the types of its variables."""
 
@@ -187,20 +200,7 @@ class _Body:
             if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
                 raise Unclear(f"its parameter `{name}` is variadic or keyword-only")
             self.names[name] = bound.arguments.get(name, Known(parameter.default))
-        return self.kind(self.returned)
-
-    @property
-    def returned(self) -> ast.expr:
-        """The expression that the function returns."""
-        match self.source:
-            case (
-                ast.Lambda(_, body)
-                | ast.FunctionDef(
-                    body=[ast.Return(ast.expr() as body)] | [ast.Expr(ast.Constant()), ast.Return(ast.expr() as body)]
-                )
-            ):
-                return body
-        raise Unclear("it has statements")
+        return self.kind(returned_expression(self.source))
 
     def assign(self, target: ast.expr, kind: Any) -> None:
         match target:

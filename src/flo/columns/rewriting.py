@@ -7,13 +7,14 @@ give null where an operand is null, and Python raises.
 from __future__ import annotations
 
 import ast
+import copy
 from types import FunctionType
 from typing import Any
 
 import narwhals as nw
 
 from flo.columns.expression import Expression
-from flo.columns.function_types import Declared
+from flo.columns.function_types import Declared, returned_expression
 from flo.columns.known_types import Unclear
 from flo.columns.layout import VALUE, Layout
 from flo.columns.traced import expect_traced
@@ -54,10 +55,10 @@ def suggest_columns(function: Any, element: Any) -> str | None:
     """Return columns that compute the same as the function, as the user would write them; None if there are none."""
     layout, plain = Layout.of(element), plain_function(function)
     source = source_of(plain.__code__) if isinstance(plain, FunctionType) else None
-    body = _returned(source) if source is not None else None
-    if layout is None or source is None or body is None or len(source.args.args) != 1:
+    if layout is None or source is None or len(source.args.args) != 1:
         return None
     try:
+        body = copy.deepcopy(returned_expression(source))
         text = ast.unparse(ast.fix_missing_locations(_ToColumns(source.args.args[0].arg, layout).visit(body)))
         text = text.replace("'", '"')
         if "nw." not in text:
@@ -70,20 +71,6 @@ def suggest_columns(function: Any, element: Any) -> str | None:
 
 def plain_function(function: Any) -> Any:
     return function.__wrapped__ if isinstance(function, Declared) else function
-
-
-def _returned(source: ast.Lambda | ast.FunctionDef) -> ast.expr | None:
-    """Return a copy of the only expression that the function computes."""
-    match source:
-        case ast.Lambda(body=body):
-            found = body
-        case ast.FunctionDef(body=[ast.Return(ast.expr() as body)]):
-            found = body
-        case ast.FunctionDef(body=[ast.Expr(ast.Constant()), ast.Return(ast.expr() as body)]):
-            found = body
-        case _:
-            return None
-    return ast.parse(ast.unparse(found), mode="eval").body
 
 
 class _ToColumns(ast.NodeTransformer):

@@ -20,7 +20,7 @@ import narwhals as nw
 
 from flo.columns.cell import fields_of
 from flo.columns.expression import Expression
-from flo.columns.function_types import Declared, Known, _Body
+from flo.columns.function_types import Declared, Known, _Body, returned_expression
 from flo.columns.known_types import Unclear
 from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type, type_name
@@ -106,7 +106,8 @@ class _Translation(_Body):
 
     def columns(self) -> Any:
         """Return the results as columns: one, a tuple, or a dict for rows."""
-        match self.returned:
+        body = returned_expression(self.source)
+        match body:
             case ast.Tuple(parts):
                 return tuple(map(self.column, parts))
             case ast.Call(made, given, named) if self._is_row(made):
@@ -115,7 +116,7 @@ class _Translation(_Body):
                 if list(by_name) != fields:
                     raise Unclear("a field has a default")
                 return {name: self.column(each) for name, each in by_name.items()}
-        return self.column(self.returned)
+        return self.column(body)
 
     def _thing(self, node: ast.expr) -> Any:
         try:
