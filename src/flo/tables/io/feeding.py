@@ -11,7 +11,6 @@ such rows together, none of them is at fault by itself, and the error is raised.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -207,7 +206,7 @@ class Feeder:
             sent = to_rows(of, value) if isinstance(collection, Columns) else value
         except FloError as error:
             if isinstance(error, ElementError) and self.on_error == "divert" and error.position is not None:
-                return self._feed_one_by_one(name, of, items)
+                return self._feed_fitting(name, of, items)
             error.input_name = f"`{name}`"
             raise
         self._feed(name, sent, _row_of(of, value))
@@ -265,24 +264,21 @@ class Feeder:
             made.append(item)
         return made
 
-    def _feed_one_by_one(self, name: str, of: ElementCollection[Any], items: Any) -> int:
-        """Checks each element by itself, and diverts those that do not fit."""
-        collection = self.loop.input_types[self.inputs[name]].collection
-        good: Any = Counter() if isinstance(items, Mapping) else []
-        for index, item in enumerate(items):
-            one: Any = {item: items[item]} if isinstance(items, Mapping) else [item]
-            try:
-                value = of.value(one)
-                if isinstance(collection, Columns):
-                    to_rows(of, value)
-            except ElementError as error:
-                error.input_name = f"`{name}`"
-                reason = str(error).split("\n")[0]
-                self.diverted.add(name, Diverted(item, reason, None, index + 1))
-                continue
-            good.update(one) if isinstance(items, Mapping) else good.append(item)
-        value = of.value(dict(good) if isinstance(items, Mapping) else good)
-        self._feed(name, to_rows(of, value) if isinstance(collection, Columns) else value, _row_of(of, value))
+    def _feed_fitting(self, name: str, of: ElementCollection[Any], items: Any) -> int:
+        """Diverts the elements that do not fit, and feeds the others."""
+        is_columns = isinstance(self.loop.input_types[self.inputs[name]].collection, Columns)
+        listed = list(items)
+
+        def value_of(some: list[Any]) -> tuple[Any, Any]:
+            value = of.value({item: items[item] for item in some} if isinstance(items, Mapping) else some)
+            return value, to_rows(of, value) if is_columns else value
+
+        misfits = dict(find_faults(lambda start, stop: value_of(listed[start:stop]), len(listed), ElementError))
+        for index, error in misfits.items():
+            error.input_name = f"`{name}`"
+            self.diverted.add(name, Diverted(listed[index], str(error).split("\n")[0], None, index + 1))
+        value, sent = value_of([item for index, item in enumerate(listed) if index not in misfits])
+        self._feed(name, sent, _row_of(of, value))
         return len(items)
 
     def _push(self, name: str, value: Value) -> None:
