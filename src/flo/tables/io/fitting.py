@@ -25,6 +25,7 @@ from flo.tables.state.trace import consolidate_table
 from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, plain_zeros
 from flo.values.changes import DELETED, TableShape, shape_of
 from flo.values.element_value import ElementCollection
+from flo.values.operators.shapes import find_faults
 from flo.values.weighted import Bag, Set, ZSet
 
 FAILED = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, ValueError, OverflowError)
@@ -141,11 +142,11 @@ def _convert_column(table: pa.Table, name: str, cell: Cell, text: bool) -> tuple
         raise Unfit(f"the column `{name}` is {array.type}; expected {cell.arrow}")
     if text and not is_text(cell.arrow) and not pa.types.is_binary(cell.arrow):
         array = pc.if_else(pc.equal(array, ""), pa.scalar(None, array.type), array)
-    reasons = {
-        index: f"`{name}` is {brief(array[index].as_py())}; expected {cell.arrow}"
-        for index in _find_failing(array, cell, text, 0)
-    }
     given = array
+    failing = find_faults(
+        lambda start, stop: _convert(given.slice(start, stop - start), cell, text), len(given), FAILED
+    )
+    reasons = {index: f"`{name}` is {brief(given[index].as_py())}; expected {cell.arrow}" for index, _ in failing}
     if reasons:
         mask = np.zeros(len(array), bool)
         mask[list(reasons)] = True
@@ -160,19 +161,6 @@ def _convert_column(table: pa.Table, name: str, cell: Cell, text: bool) -> tuple
             shown = brief(given[int(index)].as_py())
             reasons.setdefault(int(index), f"`{name}` is {shown}; expected one of {', '.join(map(repr, cell.among))}")
     return found, reasons
-
-
-def _find_failing(array: pa.Array, cell: Cell, text: bool, start: int) -> Iterator[int]:
-    """The indices of values that cannot be converted, found by halving: cheap if there are few."""
-    try:
-        _convert(array, cell, text)
-    except FAILED:
-        if len(array) == 1:
-            yield start
-        else:
-            half = len(array) // 2
-            yield from _find_failing(array.slice(0, half), cell, text, start)
-            yield from _find_failing(array.slice(half), cell, text, start + half)
 
 
 def _convert(array: pa.Array, cell: Cell, text: bool) -> pa.Array:

@@ -183,7 +183,9 @@ def annotate_error(error: Exception, given: str, item: Any = None) -> Exception:
 E = TypeVar("E", bound=Exception)
 
 
-def find_faults(attempt: Callable[[int, int], object], count: int, kind: type[E]) -> Iterator[tuple[int, E]]:
+def find_faults(
+    attempt: Callable[[int, int], object], count: int, kind: type[E] | tuple[type[E], ...]
+) -> Iterator[tuple[int, E]]:
     """Yield the rows among `count` that `attempt` raises such an error on, from first to last, each with its error.
 
     `attempt(start, stop)` takes some rows at once. Where it raises, it gets them again in halves, down to one row, and
