@@ -102,18 +102,18 @@ def _avg(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bo
     return Found(on_values.AverageOf(mean_places(plain)), or_none(mean_type(plain), kinds[0].nullable))
 
 
-def _moments(made: moments.Moments, *, sample: bool) -> Make:
+def _moments(aggregator: moments.Moments, *, sample: bool) -> Make:
     def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
         _expect_numbers(kinds)
-        return Found(made, or_none(float, sample or _any_null(kinds)))
+        return Found(aggregator, or_none(float, sample or _any_null(kinds)))
 
     return make
 
 
-def _bool(made: on_values.Aggregator) -> Make:
+def _bool(aggregator: on_values.Aggregator) -> Make:
     def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
         _expect("bools", kinds, bool)
-        return Found(made, or_none(bool, kinds[0].nullable))
+        return Found(aggregator, or_none(bool, kinds[0].nullable))
 
     return make
 
@@ -127,11 +127,11 @@ def _bitwise(how: str) -> Make:
 
 
 def _extreme(by: tuple[int, ...], descending: tuple[bool, ...]) -> Make:
-    made = on_values.FirstOf(by, descending)
+    aggregator = on_values.FirstOf(by, descending)
 
     def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
         _expect_order((kinds[by[0]],))
-        return Found(made, or_none(kinds[0].plain, _any_null(kinds)))
+        return Found(aggregator, or_none(kinds[0].plain, _any_null(kinds)))
 
     return make
 

@@ -301,13 +301,13 @@ def _with_float(compare: Binary, whole: Data, number: Data) -> Data:
         raise TypeError(f"{WIDE} cannot be compared with floats; use cast(nw.Float64) first")
     whole, number = widened(whole), pc.cast(number, pa.float64())
     nearest = to_float(whole, pa.float64())
-    found = compare(nearest, number)
+    compared = compare(nearest, number)
     inexact = pc.fill_null(pc.greater_equal(pc.abs(nearest), float(EXACT)), False)
     if not pc.any(inexact, min_count=0).as_py():
-        return found
+        return compared
     close = pc.fill_null(pc.and_(inexact, pc.equal(nearest, number)), False)
     exact = pc.cast(pc.if_else(close, number, 0.0), WIDE)
-    return pc.if_else(close, compare(pc.cast(whole, WIDE), exact), found)
+    return pc.if_else(close, compare(pc.cast(whole, WIDE), exact), compared)
 
 
 def cast(data: Data, kind: pa.DataType) -> Data:

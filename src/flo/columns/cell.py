@@ -196,20 +196,20 @@ def _struct(kind: Any, names: list[str], kinds: list[Any], columns: Any, make: A
         there = [row for row in rows if row is not None]
         parts = [[row[name] for row in there] for name in names]
         parts = [c.read(v) if c.read else v for c, v in zip(known, parts, strict=True)]
-        made = iter([make(*values) for values in zip(*parts, strict=True)])
-        return [None if row is None else next(made) for row in rows]
+        elements = iter([make(*values) for values in zip(*parts, strict=True)])
+        return [None if row is None else next(elements) for row in rows]
 
     return Cell(kind, arrow, False, write, read, hashable=all(cell.hashable for cell in known))
 
 
-def _list(kind: Any, inner: Cell | None, made: Callable[[list[Any]], Any]) -> Cell | None:
+def _list(kind: Any, inner: Cell | None, constructor: Callable[[list[Any]], Any]) -> Cell | None:
     if inner is None:
         return None
     field = pa.field("item", inner.arrow, inner.nullable)
     write = None if inner.write is None else _some(inner.write)
     convert = inner.read or (lambda values: values)
-    read = _some(lambda values: made(convert(values))) if inner.read or made is tuple else None
-    return Cell(kind, pa.list_(field), False, write, read, hashable=inner.hashable and made is tuple)
+    read = _some(lambda values: constructor(convert(values))) if inner.read or constructor is tuple else None
+    return Cell(kind, pa.list_(field), False, write, read, hashable=inner.hashable and constructor is tuple)
 
 
 def _some(convert: Callable[[Any], Any]) -> Callable[[list[Any]], list[Any]]:
@@ -243,8 +243,8 @@ def _annotated(kind: Any, *notes: Any) -> Cell | None:
 
 def _decimals(digits: Digits) -> pa.DataType:
     """Return the narrowest Arrow decimal with this many digits."""
-    made = pa.decimal128 if digits.precision <= 38 else pa.decimal256
-    return made(digits.precision, digits.scale)
+    arrow_type = pa.decimal128 if digits.precision <= 38 else pa.decimal256
+    return arrow_type(digits.precision, digits.scale)
 
 
 def _moments(zone: str | None) -> Write:

@@ -57,8 +57,8 @@ def changes_of(name: str, row: Any, key: Any, order_by: Any) -> Collection:
             f"`order_by` of `table` must be a column that changes; `{order_by}` is in the key",
             facts=(("key", brief(key)),),
         )
-    made = change_type(name, row, columns, order_by)
-    return (Sequence if order_by is None else Bag)(made)
+    changes = change_type(name, row, columns, order_by)
+    return (Sequence if order_by is None else Bag)(changes)
 
 
 @lru_cache(maxsize=256)
@@ -79,16 +79,18 @@ def change_type(name: str, row: Any, key: tuple[str, ...], order: str | None) ->
         name, row, tuple(fields), key, order, tuple(kinds.values()), layout.split, layout.make,
         rest if others else _present, partial(row_of, row),
     )  # fmt: skip
-    made: Any = type(
+    changes: Any = type(
         f"change of {getattr(row, '__name__', 'row')}", (base,), {"__slots__": (), "_shape": shape, "__repr__": _shown}
     )
-    made.__module__ = __name__
-    made.__qualname__ = f"Change_{_digest(getattr(base, NAME), getattr(row, NAME, row.__qualname__), name, key, order)}"
-    setattr(made, NAME, made.__qualname__)
-    class_name(made)  # registers it, because no module contains it: the name identifies it in a state
+    changes.__module__ = __name__
+    changes.__qualname__ = (
+        f"Change_{_digest(getattr(base, NAME), getattr(row, NAME, row.__qualname__), name, key, order)}"
+    )
+    setattr(changes, NAME, changes.__qualname__)
+    class_name(changes)  # registers it, because no module contains it: the name identifies it in a state
     earlier = _digest(base._earlier_name, class_name(row), name, key, order)
-    remember_class(made, f"{__name__}:Change_{earlier}")  # its name in states of earlier releases
-    return made
+    remember_class(changes, f"{__name__}:Change_{earlier}")  # its name in states of earlier releases
+    return changes
 
 
 def _digest(*parts: Any) -> str:

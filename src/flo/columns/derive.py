@@ -53,8 +53,8 @@ def derive_types(graph: Graph, inputs: StreamTypes, faults: Faults) -> tuple[Gra
     match graph:
         case Sequential(left, right):
             first, between, some = derive_types(left, inputs, faults)
-            second, outputs, found = derive_types(right, between, some)
-            return Sequential(first, second), outputs, found
+            second, outputs, later = derive_types(right, between, some)
+            return Sequential(first, second), outputs, later
         case Parallel(left, right):
             count = left.arity[0]
             first, outputs, some = derive_types(left, inputs[:count], faults[:count])
@@ -115,8 +115,8 @@ def _tracing(operator: Any, inputs: StreamTypes) -> Any:
             names = {"on": elements[0], "other_on": elements[1]}
         case _:
             return operator
-    found = {name: trace_function(getattr(operator, name, None), element) for name, element in names.items()}
-    return replace(operator, **{name: each for name, each in found.items() if each is not None})
+    traced = {name: trace_function(getattr(operator, name, None), element) for name, element in names.items()}
+    return replace(operator, **{name: each for name, each in traced.items() if each is not None})
 
 
 def _with(operator: Any, origin: Origin | None, **types: Callable[[], Any]) -> tuple[Any, Fault | None]:
@@ -147,13 +147,13 @@ def _folded(initial: Any, f: Any, element: Any) -> Any:
     """Return the type of a fold's results: a fixed point, because results are passed in again."""
     state = constant_type(initial)
     for _ in range(4):
-        found = result_type(f, (state, element))
-        if union_of(state, found) == state:
+        result = result_type(f, (state, element))
+        if union_of(state, result) == state:
             break
-        state = union_of(state, found)
+        state = union_of(state, result)
     else:
         raise Unclear("its results have more and more types")
-    return found if accepts(found, constant_type(initial)) else state
+    return result if accepts(result, constant_type(initial)) else state
 
 
 def _sides(operator: Any, inputs: StreamTypes) -> tuple[Any, Any]:

@@ -174,10 +174,10 @@ def evaluate(expression: nw.Expr | ColumnFunction, rows: Rows) -> Value:
     """Return the result of an expression with one column."""
     if isinstance(expression, ColumnFunction):
         return expression.evaluate(rows)
-    found = _results(expression, rows)
-    if len(found) != 1:
-        raise TypeError(f"the expression must return one column; it returns {len(found)}")
-    return found[0]
+    results = _results(expression, rows)
+    if len(results) != 1:
+        raise TypeError(f"the expression must return one column; it returns {len(results)}")
+    return results[0]
 
 
 def _results(given: Any, rows: Rows) -> list[Value]:
@@ -186,19 +186,19 @@ def _results(given: Any, rows: Rows) -> list[Value]:
         return [_literal(given, None, rows)]
     first, *more = nodes_of(given)
     if first.kind.name in COLUMNS:
-        found = [rows.column(name) for name in _named(first, rows.schema)]
-        for each in found:
+        results = [rows.column(name) for name in _named(first, rows.schema)]
+        for each in results:
             rows.note("col", [each], {"name": each.name})
     elif first.name == "lit":
-        found = [_literal(first.kwargs["value"], first.kwargs["dtype"], rows)]
+        results = [_literal(first.kwargs["value"], first.kwargs["dtype"], rows)]
     elif first.name == "when_then":
-        found = [_chosen(first, rows)]
+        results = [_chosen(first, rows)]
     else:
-        found = [_applied(first, rows, [value for each in arguments_of(first) for value in _results(each, rows)])]
+        results = [_applied(first, rows, [value for each in arguments_of(first) for value in _results(each, rows)])]
     for node in more:
         arguments = [_one(each, rows) for each in arguments_of(node)]
-        found = [_applied(node, rows, [value, *arguments]) for value in found]
-    return found
+        results = [_applied(node, rows, [value, *arguments]) for value in results]
+    return results
 
 
 def _one(given: Any, rows: Rows) -> Value:
@@ -207,9 +207,9 @@ def _one(given: Any, rows: Rows) -> Value:
 
 def _literal(value: Any, dtype: Any, rows: Rows) -> Value:
     data = arithmetic.literal(value) if dtype is None else _constant(value, arrow_type(dtype))
-    found = Value(data, value is None, "literal")
-    rows.note("lit", [found], {"value": value, "dtype": dtype})
-    return found
+    literal = Value(data, value is None, "literal")
+    rows.note("lit", [literal], {"value": value, "dtype": dtype})
+    return literal
 
 
 def _constant(value: Any, kind: pa.DataType) -> pa.Scalar:
@@ -251,8 +251,8 @@ def _by_narwhals(node: Any, rows: Rows, operands: list[Value]) -> Data:
     alone = copy.copy(node)
     alone.exprs = tuple(given)
     expression = nw.Expr(alone) if function else nw.Expr(*nodes_of(nw.col("0")), alone)
-    found = nw.from_native(pa.table(columns), eager_only=True).select(expression).to_native()
-    return one_chunk(found.column(0))
+    table = nw.from_native(pa.table(columns), eager_only=True).select(expression).to_native()
+    return one_chunk(table.column(0))
 
 
 def _places(node: Any, *, function: bool) -> Iterator[tuple[int, Any]]:

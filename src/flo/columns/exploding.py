@@ -75,8 +75,8 @@ class Exploding(Flattening):
     def __call__(self, element: Any) -> list[Any]:
         values = dict(zip(self.input.names, (column[0] for column in self.input.split([element])), strict=True))
         items = list(values[self.column] or ()) or ([None] if self.keep_empty else [])
-        made = (self.row(*(values | {self.column: item}).values()) for item in items)
-        return [instant_element(row) for row in made]
+        rows = (self.row(*(values | {self.column: item}).values()) for item in items)
+        return [instant_element(row) for row in rows]
 
     def flattened(self, table: pa.Table) -> tuple[pa.Table, Indices]:
         lists = one_chunk(table[self.column])

@@ -85,8 +85,8 @@ def nullable_layout(layout: Layout) -> Layout:
 
     def split(rows: list[Any]) -> list[list[Any]]:
         there = layout.split([row for row in rows if row is not None]) if any(row is not None for row in rows) else ()
-        found = iter(list(zip(*there, strict=True)))
-        whole = [missing if row is None else next(found) for row in rows]
+        present = iter(list(zip(*there, strict=True)))
+        whole = [missing if row is None else next(present) for row in rows]
         return [list(column) for column in zip(*whole, strict=True)]
 
     return replace(layout, element=_or_none(layout.element), cells=cells, split=split)
@@ -123,8 +123,8 @@ class Expression:
         if called is not None:
             self.__dict__["arguments"] = called
         self.text = expression_text(given)
-        shown = readable(given)
-        self.__name__ = shown if len(shown) <= 80 else f"{shown[:79]}…"
+        text = readable(given)
+        self.__name__ = text if len(text) <= 80 else f"{text[:79]}…"
         self.takes = len(inputs)
         self._expect_of_each_row()
         self.returns = self.kind  # read by `returned_type`
@@ -154,8 +154,8 @@ class Expression:
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         """Return these columns of the first row as columns of the result; None if one of them is not passed through."""
-        found = [self.copies(column) for column in columns]
-        return tuple(names[0] for names in found) if all(found) else None
+        copies = [self.copies(column) for column in columns]
+        return tuple(names[0] for names in copies) if all(copies) else None
 
     @cached_property
     def arguments(self) -> tuple[dict[str, str], ...]:
@@ -230,12 +230,12 @@ class Expression:
         calls: list[Call] = []
         rows = Rows.of(self._schema.empty_table(), calls)
         try:
-            found = self._evaluated(rows)
-            for value in found:
+            values = self._evaluated(rows)
+            for value in values:
                 rows.note("result", [value], {})
             fields = [
                 pa.field(name, _widened(value.data.type, given), value.nullable or pa.types.is_null(value.data.type))
-                for (name, given), value in zip(self._named.items(), found, strict=True)
+                for (name, given), value in zip(self._named.items(), values, strict=True)
             ]
             for field in fields:
                 python_type(field)
@@ -391,7 +391,7 @@ class Expression:
 def names_of(inputs: tuple[Layout, ...]) -> tuple[dict[str, str], ...]:
     """Return, for each row, the names of its columns in an expression of all rows."""
     taken: set[str] = set()
-    found = []
+    every = []
     for layout in inputs:
         names: dict[str, str] = {}
         for name in layout.names:
@@ -399,9 +399,9 @@ def names_of(inputs: tuple[Layout, ...]) -> tuple[dict[str, str], ...]:
             while called in taken or (called != name and called in layout.names):
                 called += RIGHT
             names[name] = called
-        found.append(names)
+        every.append(names)
         taken |= set(names.values())
-    return tuple(found)
+    return tuple(every)
 
 
 def _may_be_missing(layout: Layout) -> bool:

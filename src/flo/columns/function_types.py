@@ -130,8 +130,8 @@ def result_type(function: Any, arguments: tuple[Any, ...], deep: int = 0) -> Any
         return _method(function.__objclass__, function.__name__)
     if isinstance(function, operator.itemgetter):
         indices = function.__reduce__()[1]
-        found = [item_type_at(arguments[0], index) for index in indices]
-        return found[0] if len(found) == 1 else tuple[tuple(found)]  # type: ignore[misc]
+        items = [item_type_at(arguments[0], index) for index in indices]
+        return items[0] if len(items) == 1 else tuple[tuple(items)]  # type: ignore[misc]
     if isinstance(function, FunctionType):
         return _Body(function, deep).result(arguments)
     raise Unclear(f"`{label(function)}` has no return annotation")
@@ -239,8 +239,8 @@ class _Body:
         finally:
             self.narrowed = before
 
-    def as_kind(self, found: Any) -> Any:
-        return constant_type(found.thing) if isinstance(found, Known) else found
+    def as_kind(self, value: Any) -> Any:
+        return constant_type(value.thing) if isinstance(value, Known) else value
 
     def kind(self, node: ast.expr) -> Any:
         """Return the type of an expression."""
@@ -310,14 +310,14 @@ class _Body:
         if name in code.co_varnames:
             raise Unclear(f"`{name}` may be unassigned")
         builtins = function.__globals__.get("__builtins__", {})
-        found = function.__globals__ if name in function.__globals__ else getattr(builtins, "__dict__", builtins)
-        if name not in found:
+        scope = function.__globals__ if name in function.__globals__ else getattr(builtins, "__dict__", builtins)
+        if name not in scope:
             raise Unclear(f"there is no `{name}`")
         module = sys.modules.get(function.__module__)
-        if found is function.__globals__ and name in getattr(module, "__annotations__", {}):
+        if scope is function.__globals__ and name in getattr(module, "__annotations__", {}):
             with contextlib.suppress(Exception):  # unresolvable annotations
                 return typing.get_type_hints(module)[name]
-        return Known(found[name])
+        return Known(scope[name])
 
     def attribute(self, base: Any, name: str) -> Any:
         if isinstance(base, Known) and isinstance(base.thing, (ModuleType, type)):
@@ -332,9 +332,9 @@ class _Body:
             if all(each is None or isinstance(each, Known) for each in bounds):
                 return item_type_at(kind, slice(*(each and each.thing for each in bounds)))
             return union_of(*(indexed_type(each, is_slice=True) for each in members(kind) if each is not NoneType))
-        found = self.value(index)
-        if isinstance(found, Known):
-            return item_type_at(kind, found.thing)
+        place = self.value(index)
+        if isinstance(place, Known):
+            return item_type_at(kind, place.thing)
         return union_of(*(indexed_type(each, is_slice=False) for each in members(kind) if each is not NoneType))
 
     def operated(self, sign: ast.operator, left: Any, right: ast.expr) -> Any:
@@ -367,9 +367,9 @@ class _Body:
             self.assign(loop.target, items_of(self.kind(loop.iter)))
             for test in loop.ifs:
                 self.narrowed = {**self.narrowed, **self.facts(test, True)}
-        found = self.kind(element)
+        kind = self.kind(element)
         self.names, self.narrowed = before
-        return found
+        return kind
 
     def called(self, function: ast.expr, given: list[ast.expr], named: list[ast.keyword]) -> Any:
         if any(isinstance(each, ast.Starred) for each in given) or any(each.arg is None for each in named):
@@ -409,13 +409,13 @@ class _Body:
             return METHODS[plain_type(kind), name]
         if name == "_replace" and hasattr(kind, "_fields"):
             return kind
-        found = inspect.getattr_static(get_origin(kind) or kind, name, None)
-        if isinstance(found, FunctionType) and returned_type(found) is not Any:
-            return returned_type(found)
-        if isinstance(found, FunctionType) and not named:
-            return result_type(found, (kind, *(self.kind(each) for each in given)), self.deep + 1)
-        if isinstance(found, (staticmethod, classmethod)) and returned_type(found.__func__) is not Any:
-            return returned_type(found.__func__)
+        function = inspect.getattr_static(get_origin(kind) or kind, name, None)
+        if isinstance(function, FunctionType) and returned_type(function) is not Any:
+            return returned_type(function)
+        if isinstance(function, FunctionType) and not named:
+            return result_type(function, (kind, *(self.kind(each) for each in given)), self.deep + 1)
+        if isinstance(function, (staticmethod, classmethod)) and returned_type(function.__func__) is not Any:
+            return returned_type(function.__func__)
         return _method(kind, name)
 
 
@@ -433,9 +433,9 @@ def _field(kind: Any, name: str) -> Any:
         hints = typing.get_type_hints(plain)
         if name in hints and not getattr(plain, "__parameters__", ()):
             return hints[name]
-    found = inspect.getattr_static(plain, name, None)
-    function = getattr(found, "fget", None) or getattr(found, "func", None)
-    if isinstance(found, (property, functools.cached_property)) and function is not None:
+    attribute = inspect.getattr_static(plain, name, None)
+    function = getattr(attribute, "fget", None) or getattr(attribute, "func", None)
+    if isinstance(attribute, (property, functools.cached_property)) and function is not None:
         return result_type(function, (kind,), 1)
     raise Unclear(f"the type of `{name}` of {describe_type(kind)} is unknown")
 
@@ -451,7 +451,7 @@ def _may_be_false(kind: Any) -> bool:
 def _expect_truth(kind: Any, method: str) -> None:
     """Raise if a class defines a comparison that may not return a bool."""
     for each in members(kind):
-        found = inspect.getattr_static(get_origin(each) or each, method, None)
-        generated = isinstance(found, FunctionType) and found.__code__.co_filename.startswith("<")
-        if isinstance(found, FunctionType) and not generated and returned_type(found) is not bool:
+        function = inspect.getattr_static(get_origin(each) or each, method, None)
+        generated = isinstance(function, FunctionType) and function.__code__.co_filename.startswith("<")
+        if isinstance(function, FunctionType) and not generated and returned_type(function) is not bool:
             raise Unclear(f"`{method}` of {describe_type(each)} is not annotated to return bool")

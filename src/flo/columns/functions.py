@@ -78,7 +78,7 @@ def count_groups(pattern: str) -> int:
 def _only_group(pattern: str, wanted: int) -> tuple[str, int]:
     """Return the pattern with one named group, `g`, where group `wanted` was, and the number of groups. Arrow extracts
     named groups only."""
-    found, groups, place, in_class = "", 0, 0, -1
+    rewritten, groups, place, in_class = "", 0, 0, -1
     while place < len(pattern):
         sign = pattern[place]
         end = place + 1
@@ -105,9 +105,9 @@ def _only_group(pattern: str, wanted: int) -> tuple[str, int]:
                 groups += 1
                 end = pattern.index(">", place) + 1 if named else place + 1
                 sign = "(?P<g>" if groups == wanted else "(?:"
-        found += sign
+        rewritten += sign
         place = end
-    return (f"(?P<g>{found})" if wanted == 0 else found), groups
+    return (f"(?P<g>{rewritten})" if wanted == 0 else rewritten), groups
 
 
 def _regexp_extract(data: Data, pattern: str, group: int) -> Data:
@@ -121,8 +121,8 @@ def _regexp_extract(data: Data, pattern: str, group: int) -> Data:
 @_on_arrays
 def _split_part(data: pa.Array, separator: str, index: int) -> pa.Array:
     lists = pc.split_pattern(_expect_text("split_part", data), separator)
-    found = element_at(lists, index - 1 if index > 0 else index)
-    return pc.if_else(pc.is_null(data), pa.scalar(None, found.type), pc.fill_null(found, ""))
+    parts = element_at(lists, index - 1 if index > 0 else index)
+    return pc.if_else(pc.is_null(data), pa.scalar(None, parts.type), pc.fill_null(parts, ""))
 
 
 def _lengths(lists: pa.Array) -> Indices:
@@ -163,8 +163,8 @@ def sorted_lists(data: pa.Array, *, descending: bool, nulls_last: bool) -> pa.Ar
     order = pc.sort_indices(pa.table(columns), keys)
     large = pa.types.is_large_list(data.type)
     offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int64() if large else pa.int32())
-    made = pa.LargeListArray if large else pa.ListArray
-    return made.from_arrays(offsets, items.take(order), type=data.type, mask=data.is_null())
+    array_class = pa.LargeListArray if large else pa.ListArray
+    return array_class.from_arrays(offsets, items.take(order), type=data.type, mask=data.is_null())
 
 
 @_on_arrays
@@ -174,9 +174,9 @@ def list_contains(data: pa.Array, item: Any) -> pa.Array:
         raise TypeError(f"`list.contains` must get a list; got {data.type}")
     equal = arithmetic.comparison("equal")(data.flatten(), arithmetic.literal(item))
     which = np.repeat(np.arange(len(data)), _lengths(data))
-    found = np.zeros(len(data), bool)
-    found[which[pc.fill_null(equal, False).to_numpy(zero_copy_only=False)]] = True
-    return pa.array(found, mask=data.is_null().to_numpy(zero_copy_only=False))
+    contains = np.zeros(len(data), bool)
+    contains[which[pc.fill_null(equal, False).to_numpy(zero_copy_only=False)]] = True
+    return pa.array(contains, mask=data.is_null().to_numpy(zero_copy_only=False))
 
 
 def _is_list(kind: pa.DataType) -> bool:
@@ -213,8 +213,8 @@ def _hashed(columns: list[Data]) -> Data:
         for data in map(_plain, columns)
     ]
     numbers = [_number(b"".join(row)) for row in zip(*parts, strict=True)]
-    found = pa.array(numbers, pa.int64())
-    return found if counts else found[0]
+    hashes = pa.array(numbers, pa.int64())
+    return hashes if counts else hashes[0]
 
 
 def _number(encoded: bytes) -> int:
@@ -224,8 +224,8 @@ def _number(encoded: bytes) -> int:
 def _plain(data: Data) -> Data:
     """Return times and durations as microseconds, so that neither the unit nor the zone matters."""
     if pa.types.is_timestamp(data.type) or pa.types.is_duration(data.type):
-        made = pa.timestamp if pa.types.is_timestamp(data.type) else pa.duration
-        return pc.cast(pc.cast(data, made(data.type.unit)), made("us"), safe=False)  # nanoseconds are left out
+        kind = pa.timestamp if pa.types.is_timestamp(data.type) else pa.duration
+        return pc.cast(pc.cast(data, kind(data.type.unit)), kind("us"), safe=False)  # nanoseconds are left out
     return data
 
 
@@ -292,11 +292,11 @@ def _greatest(columns: list[Data]) -> Data:
 
 def _greater(left: Data, right: Data) -> Data:
     left, right = _same(left, right)
-    found = of_instants(pc.max_element_wise)(left, right)
-    if not pa.types.is_floating(found.type):
-        return found
+    larger = of_instants(pc.max_element_wise)(left, right)
+    if not pa.types.is_floating(larger.type):
+        return larger
     either = pc.or_(pc.fill_null(pc.is_nan(left), False), pc.fill_null(pc.is_nan(right), False))
-    return pc.if_else(either, pa.scalar(float("nan"), found.type), found)
+    return pc.if_else(either, pa.scalar(float("nan"), larger.type), larger)
 
 
 def _least(columns: list[Data]) -> Data:

@@ -123,5 +123,5 @@ def grouped(numbers: Indices) -> tuple[Indices, Indices, Indices]:
         order = np.argsort((numbers - low).astype(np.uint16), kind="stable")  # a radix sort for 16 bits
     else:
         order = sort_indices(numbers)
-    found, counts = np.unique(numbers[order], return_counts=True)
-    return order, found, counts
+    distinct, counts = np.unique(numbers[order], return_counts=True)
+    return order, distinct, counts

@@ -46,18 +46,18 @@ def members(kind: Any) -> list[Any]:
 def union_of(*kinds: Any) -> Any:
     """Return the union of these types. Tuples of one length are merged component by component; of numbers with two
     widths, the wider one is used."""
-    found: list[Any] = []
+    merged: list[Any] = []
     for kind in kinds:
         for part in get_args(kind) if get_origin(kind) in (Union, UnionType) else [NoneType if kind is None else kind]:
-            for index, other in enumerate(found):
+            for index, other in enumerate(merged):
                 if (both := _merged(other, part)) is not None:
-                    found[index] = both
+                    merged[index] = both
                     break
             else:
-                found.append(part)
-    if not found:
+                merged.append(part)
+    if not merged:
         raise Unclear("it returns nothing, because it always raises")
-    return Union[tuple(found)]  # noqa: UP007
+    return Union[tuple(merged)]  # noqa: UP007
 
 
 def _merged(kind: Any, other: Any) -> Any:
@@ -126,13 +126,13 @@ _MOMENTS = {date, datetime}
 
 def binary_type(sign: str, left: Any, right: Any, exponent: Any = None) -> Any:
     """Return the type of `left sign right`. For a power, `exponent` is its value if known."""
-    found = []
+    results = []
     for one, other in product(members(left), members(right)):
         if NoneType in (one, other):
             continue  # raises, so it has no result
         kind = _operated(sign, int if one == Int128 else one, int if other == Int128 else other, exponent)
-        found.append(Int128 if kind is int and Int128 in (one, other) else kind)
-    return union_of(*found)
+        results.append(Int128 if kind is int and Int128 in (one, other) else kind)
+    return union_of(*results)
 
 
 def _operated(sign: str, one: Any, other: Any, exponent: Any) -> Any:
@@ -162,9 +162,9 @@ def _operated(sign: str, one: Any, other: Any, exponent: Any) -> Any:
         return one
     if sign == "*" and other in (str, bytes) and one in _INTS:
         return other
-    found = _of_moments(sign, one, other)
-    if found is not None:
-        return found
+    moment = _of_moments(sign, one, other)
+    if moment is not None:
+        return moment
     raise Unclear(f"the type of `{sign}` on {describe_type(one)} and {describe_type(other)} is unknown")
 
 
@@ -194,31 +194,31 @@ def _of_moments(sign: str, one: Any, other: Any) -> Any:
 
 def unary_type(sign: str, kind: Any) -> Any:
     """Return the type of `-x`, `+x` and `~x`."""
-    found = []
+    results = []
     for each in members(kind):
         if each in _INTS:
-            found.append(int)
+            results.append(int)
         elif each == Int128 or (each in (float, Decimal, timedelta) and sign != "~"):
-            found.append(each)
+            results.append(each)
         elif each is not NoneType:
             raise Unclear(f"the type of `{sign}` on {describe_type(each)} is unknown")
-    return union_of(*found)
+    return union_of(*results)
 
 
 def items_of(kind: Any) -> Any:
     """Return the element type of an iterable."""
-    found = []
+    items = []
     for each in members(kind):
         parts = get_args(each)
         if each in (str, bytes):
-            found.append(str if each is str else int)
+            items.append(str if each is str else int)
         elif is_fixed_tuple(each):
-            found += parts
+            items += parts
         elif parts and get_origin(each) in _ITERABLES:
-            found.append(parts[0])
+            items.append(parts[0])
         elif each is not NoneType:
             raise Unclear(f"the element type of {describe_type(each)} is unknown")
-    return union_of(*found)
+    return union_of(*items)
 
 
 _ITERABLES = (list, tuple, set, frozenset, Iterable, dict)
@@ -226,7 +226,7 @@ _ITERABLES = (list, tuple, set, frozenset, Iterable, dict)
 
 def item_type_at(kind: Any, index: Any) -> Any:
     """Return the type of `x[place]` for a known place."""
-    found = []
+    items = []
     for each in members(kind):
         fields = fields_of(each)
         parts = get_args(each)
@@ -234,14 +234,14 @@ def item_type_at(kind: Any, index: Any) -> Any:
             parts = tuple(fields.values())
         by_name = is_typeddict(each) or hasattr(each, "_columns")
         if by_name and type(index) is str and fields and index in fields:
-            found.append(fields[index])
+            items.append(fields[index])
         elif (is_fixed_tuple(each) or fields) and type(index) is int and -len(parts) <= index < len(parts):
-            found.append(parts[index])
+            items.append(parts[index])
         elif is_fixed_tuple(each) and isinstance(index, slice) and parts[index]:
-            found.append(tuple[parts[index]])  # type: ignore[valid-type]
+            items.append(tuple[parts[index]])  # type: ignore[valid-type]
         elif each is not NoneType:
-            found.append(indexed_type(each, is_slice=isinstance(index, slice)))
-    return union_of(*found)
+            items.append(indexed_type(each, is_slice=isinstance(index, slice)))
+    return union_of(*items)
 
 
 def indexed_type(kind: Any, *, is_slice: bool) -> Any:
@@ -261,36 +261,36 @@ def indexed_type(kind: Any, *, is_slice: bool) -> Any:
 
 
 def _rounded(kind: Any, digits: Any = None) -> Any:
-    found = []
+    results = []
     for each in members(kind):
         if each in _INTS:
-            found.append(int)
+            results.append(int)
         elif each == Int128:
-            found.append(each)
+            results.append(each)
         elif each in (float, Decimal):
-            found.append(int if digits in (None, NoneType) else each)
+            results.append(int if digits in (None, NoneType) else each)
         elif each is not NoneType:
             raise Unclear(f"the type of `round` on {describe_type(each)} is unknown")
     if digits is not None and int not in members(digits):
         raise Unclear("the digits of `round` must be an int")
-    return union_of(*found)
+    return union_of(*results)
 
 
 def _extreme(*kinds: Any, **named: Any) -> Any:
     if set(named) - {"key", "default"}:
         raise Unclear("`min` or `max` has an unknown argument")
-    found = union_of(*kinds) if len(kinds) > 1 else items_of(kinds[0])
-    return union_of(found, named["default"]) if "default" in named else found
+    item = union_of(*kinds) if len(kinds) > 1 else items_of(kinds[0])
+    return union_of(item, named["default"]) if "default" in named else item
 
 
 def _total(kind: Any, start: Any = int) -> Any:
-    found = start
+    total = start
     parts = get_args(kind) if is_fixed_tuple(kind) else (items_of(kind),)
     for part in parts:
-        found = binary_type("+", found, part)
-    if is_fixed_tuple(kind) or (start is int and found is float):
-        return found  # a sum of no floats is 0, which is a valid float
-    return union_of(start, found)  # an empty sum is the start
+        total = binary_type("+", total, part)
+    if is_fixed_tuple(kind) or (start is int and total is float):
+        return total  # a sum of no floats is 0, which is a valid float
+    return union_of(start, total)  # an empty sum is the start
 
 
 def _moment(*kinds: Any, **named: Any) -> Any:

@@ -175,20 +175,20 @@ def _is_in(node: Any, operands: list[Value]) -> Data:
     data, values = operands[0].data, list(node.kwargs["other"])
     among = pa.array(values, data.type) if all(each is None for each in values) else pa.array(values)
     compared = _floats(data) if pa.types.is_decimal(data.type) and pa.types.is_floating(among.type) else data
-    found = pc.is_in(compared, value_set=among)
-    return pc.if_else(pc.is_null(data), pa.scalar(None, pa.bool_()), found)
+    is_among = pc.is_in(compared, value_set=among)
+    return pc.if_else(pc.is_null(data), pa.scalar(None, pa.bool_()), is_among)
 
 
 def _all_or_any(function: Callable[..., Data], *, instead: bool) -> Compute:
     def compute(node: Any, operands: list[Value]) -> Data:
-        found = [each.data for each in operands]
+        conditions = [each.data for each in operands]
         for each in operands:
             if not (pa.types.is_boolean(each.data.type) or pa.types.is_null(each.data.type)):
                 raise TypeError(f"a condition must be bool; `{each.name}` is {each.data.type}")
-        found = [pc.cast(each, pa.bool_()) for each in found]
+        conditions = [pc.cast(each, pa.bool_()) for each in conditions]
         if node.kwargs["ignore_nulls"]:
-            found = [pc.fill_null(each, instead) for each in found]
-        return reduce(function, found)
+            conditions = [pc.fill_null(each, instead) for each in conditions]
+        return reduce(function, conditions)
 
     return compute
 

@@ -36,14 +36,14 @@ class Projection:
             assert layout is not None, "rows have columns"
             self.columns = Expression(columns, (layout,))
         self.text = _text(given, identity)
-        shown = ", ".join(_shown(name, each) for name, each in given.items())
-        self.__name__ = shown if len(shown) <= 80 else f"{shown[:79]}…"
+        text = ", ".join(_shown(name, each) for name, each in given.items())
+        self.__name__ = text if len(text) <= 80 else f"{text[:79]}…"
         known = (fields_of(self.columns.kind) if self.columns is not None else None) or {}
         of_functions = {name: returned_type(f) for name, f in self.functions.items()}
         self.returns = row_type({name: {**known, **of_functions}[name] for name in given})
-        found = Layout.of(self.returns)
-        assert found is not None, "a column without a type"
-        self.layout = found
+        row_layout = Layout.of(self.returns)
+        assert row_layout is not None, "a column without a type"
+        self.layout = row_layout
 
     def copies(self, column: str) -> tuple[str, ...]:
         """Return the columns of the result that are this column of the row."""
@@ -63,11 +63,11 @@ class Projection:
             self.columns.prepare(rows)
 
     def __call__(self, row: Any) -> Any:
-        found = {} if self.columns is None else dict(zip(self.columns.layout.names, self.columns(row), strict=True))
+        values = {} if self.columns is None else dict(zip(self.columns.layout.names, self.columns(row), strict=True))
         for name, function in self.functions.items():
-            found[name] = value = function(row)
+            values[name] = value = function(row)
             expect_declared(function, [value])
-        return instant_element(self.returns(*(found[name] for name in self.layout.names)))
+        return instant_element(self.returns(*(values[name] for name in self.layout.names)))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Projection):

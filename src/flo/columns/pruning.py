@@ -49,22 +49,22 @@ def prune_columns(graph: Graph, types: StreamTypes) -> Graph:
 
 def _needed(dag: Dag) -> dict[Stream, Needed]:
     """Return which columns of each stream are read by what follows."""
-    found: dict[Stream, set[str] | None] = {}
+    needed: dict[Stream, set[str] | None] = {}
 
     def add(stream: Stream, columns: Needed) -> None:
-        if columns is None or found.get(stream, set()) is None:
-            found[stream] = None
+        if columns is None or needed.get(stream, set()) is None:
+            needed[stream] = None
         else:
-            found[stream] = (found.get(stream) or set()) | columns
+            needed[stream] = (needed.get(stream) or set()) | columns
 
     for stream in dag.outputs:
-        found[stream] = None
+        needed[stream] = None
     for vertex in reversed(dag.vertices):
-        outputs = [found.get(stream, set()) for stream in vertex.outputs]
+        outputs = [needed.get(stream, set()) for stream in vertex.outputs]
         wanted = frozenset(outputs[0]) if len(outputs) == 1 and outputs[0] is not None else None
         for stream, columns in zip(vertex.inputs, _read(vertex, wanted), strict=True):
             add(stream, columns)
-    return {stream: None if columns is None else frozenset(columns) for stream, columns in found.items()}
+    return {stream: None if columns is None else frozenset(columns) for stream, columns in needed.items()}
 
 
 def _read(vertex: Vertex, wanted: Needed) -> tuple[Needed, ...]:
@@ -176,8 +176,8 @@ class _Pruned:
             return stream
         names = tuple(name for name in layout.names if name in columns) or layout.names[:1]
         f = Expression({name: name for name in names}, (layout,), _row_of(layout.element, names))
-        (found,) = self._apply(Map(f), [stream], vertex)
-        return found
+        (projected,) = self._apply(Map(f), [stream], vertex)
+        return projected
 
 
 def _layout(stream: Stream) -> Layout:

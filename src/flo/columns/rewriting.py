@@ -109,10 +109,10 @@ class _ToColumns(ast.NodeTransformer):
                 default.value, bool
             ):
                 return _call(self.visit(value), "fill_null", default)
-        found: ast.expr = self.visit(node.values[0])
+        combined: ast.expr = self.visit(node.values[0])
         for each in node.values[1:]:
-            found = ast.BinOp(found, _BOUND[type(node.op)](), self.visit(each))
-        return found
+            combined = ast.BinOp(combined, _BOUND[type(node.op)](), self.visit(each))
+        return combined
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         operand = node.operand if isinstance(node.operand, ast.Constant) else self.visit(node.operand)
@@ -125,8 +125,8 @@ class _ToColumns(ast.NodeTransformer):
     def _value(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Constant):
             return ast.Call(ast.Attribute(ast.Name("nw"), "lit"), [node], [])
-        found: ast.expr = self.visit(node)
-        return found
+        column: ast.expr = self.visit(node)
+        return column
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         match node:

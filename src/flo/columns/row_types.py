@@ -40,15 +40,15 @@ def row_type(fields: dict[str, Any] | None = None, /, **more: Any) -> Any:
 def _row_type(fields: tuple[tuple[str, Any], ...]) -> Any:
     columns = tuple(name for name, _ in fields)
     base: Any = namedtuple("Row", columns, rename=True)  # type: ignore[misc]
-    made: Any = type("Row", (_ByName, base), {"__slots__": (), "_columns": columns, "__module__": __name__})
-    made.__annotations__ = dict(zip(base._fields, (kind for _, kind in fields), strict=True))
+    row: Any = type("Row", (_ByName, base), {"__slots__": (), "_columns": columns, "__module__": __name__})
+    row.__annotations__ = dict(zip(base._fields, (kind for _, kind in fields), strict=True))
     named = tuple((name, _without_module(kind)) for name, kind in fields)
-    made.__qualname__ = f"Row_{_digest(named)}"  # identifies the row type in a state
-    setattr(made, NAME, made.__qualname__)
-    class_name(made)  # registers it, because no module contains it
-    made._earlier_name = f"Row_{_digest(fields)}"  # in states of earlier releases
-    remember_class(made, f"{__name__}:{made._earlier_name}")
-    return made
+    row.__qualname__ = f"Row_{_digest(named)}"  # identifies the row type in a state
+    setattr(row, NAME, row.__qualname__)
+    class_name(row)  # registers it, because no module contains it
+    row._earlier_name = f"Row_{_digest(fields)}"  # in states of earlier releases
+    remember_class(row, f"{__name__}:{row._earlier_name}")
+    return row
 
 
 def _digest(fields: Any) -> str:

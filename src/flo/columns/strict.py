@@ -112,11 +112,11 @@ def are_other_times(one: pa.DataType, other: pa.DataType) -> bool:
 def _expect_format(name: str, form: Any) -> None:
     if not isinstance(form, str):
         return
-    found = re.findall(r"%(.?)", form, re.DOTALL)
-    wrong = next((each for each in found if each not in FORMATS[name]), None)
+    directives = re.findall(r"%(.?)", form, re.DOTALL)
+    wrong = next((each for each in directives if each not in FORMATS[name]), None)
     if wrong is not None:
         raise ValueError(f"the format {form!r} of `{name}` has the unknown directive `%{wrong}`")
-    if name != "dt.to_string" and not any(each != "%" for each in found):
+    if name != "dt.to_string" and not any(each != "%" for each in directives):
         raise ValueError(f"the format {form!r} of `{name}` has no directives, such as `%Y`")
 
 

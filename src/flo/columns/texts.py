@@ -95,10 +95,10 @@ def _parsed(data: Data, form: str) -> Data:
 
 def _moment(text: str, form: str) -> datetime:
     try:
-        found = datetime.strptime(text, form)
+        moment = datetime.strptime(text, form)
     except ValueError as error:
         raise ElementError(f"Failed to parse string: {error}") from None
-    return found if found.tzinfo is None else found.astimezone(UTC)
+    return moment if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def _to_datetime(node: Any, operands: list[Any]) -> Data:

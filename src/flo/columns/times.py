@@ -90,12 +90,12 @@ def _looked_up(data: Data, zone: str, find: Find) -> Data:
     kind = pa.string() if find is _abbreviation else pa.int64()
     blocks = pa.array(numbers // BLOCK).dictionary_encode()
     constant = [_of_block(find, zone, block) for block in blocks.dictionary.to_pylist()]
-    found = pa.array([each[0] if each else None for each in constant], kind).take(blocks.indices)
+    results = pa.array([each[0] if each else None for each in constant], kind).take(blocks.indices)
     if None in constant:
         odd = np.array([each is None for each in constant])[blocks.indices.to_numpy()]
         special = pa.array([find(zone, second) for second in numbers[odd].tolist()], kind)
-        found = pc.replace_with_mask(found, pa.array(odd), special)
-    return pc.if_else(pc.is_null(data), pa.scalar(None, found.type), found)
+        results = pc.replace_with_mask(results, pa.array(odd), special)
+    return pc.if_else(pc.is_null(data), pa.scalar(None, results.type), results)
 
 
 @lru_cache(maxsize=65536)
@@ -170,8 +170,8 @@ def _by_narwhals(name: str, data: Data, **options: Any) -> Data:
     """Apply a function of `dt` to dates or times without a zone."""
     column = pa.array([data.as_py()], data.type) if isinstance(data, pa.Scalar) else data
     frame = nw.from_native(pa.table({"0": column}), eager_only=True)
-    found = one_chunk(frame.select(getattr(nw.col("0").dt, name)(**options)).to_native().column(0))
-    return found[0] if isinstance(data, pa.Scalar) else found
+    results = one_chunk(frame.select(getattr(nw.col("0").dt, name)(**options)).to_native().column(0))
+    return results[0] if isinstance(data, pa.Scalar) else results
 
 
 def _truncated(data: Data, options: dict[str, Any]) -> Data:
@@ -229,16 +229,16 @@ def _shift_months(data: Data, months: int) -> Data:
     target = month + months
     days = np.minimum(day - month.astype("datetime64[D]"), (target + 1).astype("datetime64[D]") - target - 1)
     shifted = (target.astype("datetime64[D]") + days).astype(moments.dtype) + (moments - day)
-    found = pa.array(shifted.astype(np.int64), pa.int64(), mask=data.is_null().to_numpy(zero_copy_only=False))
-    return arithmetic.in_calendar(pc.cast(pc.cast(found, pa.int32()) if unit == "D" else found, data.type))
+    integers = pa.array(shifted.astype(np.int64), pa.int64(), mask=data.is_null().to_numpy(zero_copy_only=False))
+    return arithmetic.in_calendar(pc.cast(pc.cast(integers, pa.int32()) if unit == "D" else integers, data.type))
 
 
 def _interval(text: str) -> tuple[int, str]:
-    found = INTERVAL.fullmatch(text)
-    if found is None:
+    parts = INTERVAL.fullmatch(text)
+    if parts is None:
         units = "units are ns, us, ms, s, m, h, d, mo, q and y"
         raise ValueError(f"an interval must be a number and a unit, such as '1h'; got {text!r}; {units}")
-    return int(found[1]), found[2]
+    return int(parts[1]), parts[2]
 
 
 def _replaced_zone(data: Data, options: dict[str, Any]) -> Data:
@@ -291,8 +291,8 @@ def _formatted(data: Data, text: str) -> Data:
 @lru_cache(maxsize=1024)
 def _period(text: str) -> int | None:
     """Return the seconds in which a format gives one text; None if that is not known."""
-    found = [PERIODS.get(directive) for directive in re.findall("%(.)", text, re.DOTALL)]
-    return None if not found or None in found else min(each for each in found if each is not None)
+    periods = [PERIODS.get(directive) for directive in re.findall("%(.)", text, re.DOTALL)]
+    return None if not periods or None in periods else min(each for each in periods if each is not None)
 
 
 def _offset_text(data: Data) -> Data:

@@ -82,13 +82,13 @@ def expect_traced(function: Any, element: Any) -> TracedExpression:
     assert layout is not None, "elements have columns"
     plain: Any = function.__wrapped__ if isinstance(function, Declared) else function
     given = _Translation(plain, element, layout).columns()
-    found = TracedExpression(given, (layout,), None if kind is Any else kind, plain)
-    own, declared = Expression(given, (layout,)), Layout.of(found.kind)
+    traced = TracedExpression(given, (layout,), None if kind is Any else kind, plain)
+    own, declared = Expression(given, (layout,)), Layout.of(traced.kind)
     if declared is None or own.layout.schema.types != declared.schema.types:
         raise Unclear("columns have another type than its results")
     if any(field.nullable for field in own.schema):
         raise Unclear("columns may be null where Python raises")
-    return found
+    return traced
 
 
 class _Translation(_Body):
@@ -110,8 +110,8 @@ class _Translation(_Body):
         match body:
             case ast.Tuple(parts):
                 return tuple(map(self.column, parts))
-            case ast.Call(made, given, named) if self._is_row(made):
-                fields = list(fields_of(self._thing(made)) or {})
+            case ast.Call(row, given, named) if self._is_row(row):
+                fields = list(fields_of(self._thing(row)) or {})
                 by_name = dict(zip(fields, given, strict=False)) | {str(each.arg): each.value for each in named}
                 if list(by_name) != fields:
                     raise Unclear("a field has a default")
@@ -120,15 +120,15 @@ class _Translation(_Body):
 
     def _thing(self, node: ast.expr) -> Any:
         try:
-            found = self.value(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+            value = self.value(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
         except Unclear:
             return None
-        return found.thing if isinstance(found, Known) else None
+        return value.thing if isinstance(value, Known) else None
 
     def _is_row(self, node: ast.expr) -> bool:
-        made = self._thing(node)
-        plain = isinstance(made, type) and issubclass(made, tuple) and "__new__" in vars(made)
-        return plain and "__init__" not in vars(made) and bool(fields_of(made))
+        row = self._thing(node)
+        plain = isinstance(row, type) and issubclass(row, tuple) and "__new__" in vars(row)
+        return plain and "__init__" not in vars(row) and bool(fields_of(row))
 
     def column(self, node: ast.expr) -> Any:
         """Return an expression as a column. Raises Unclear if Python might compute something else."""
@@ -180,13 +180,13 @@ class _Translation(_Body):
 
     def _literal(self, node: ast.expr) -> Any:
         try:
-            found = self.value(node)
+            value = self.value(node)
         except Unclear:
-            found = None
-        if isinstance(found, Known) and type(found.thing) in _LITERALS:
-            zoned = isinstance(found.thing, datetime) and found.thing.tzinfo is not None
-            if not zoned and (type(found.thing) is not int or -(2**63) <= found.thing < 2**63):
-                return nw.lit(found.thing)
+            value = None
+        if isinstance(value, Known) and type(value.thing) in _LITERALS:
+            zoned = isinstance(value.thing, datetime) and value.thing.tzinfo is not None
+            if not zoned and (type(value.thing) is not int or -(2**63) <= value.thing < 2**63):
+                return nw.lit(value.thing)
         raise Unclear(f"columns may compute `{ast.unparse(node)}` in another way")
 
     def _exact(self, node: ast.expr) -> Any:

@@ -72,7 +72,7 @@ class Times(NamedTuple):
         """The first and the last bound."""
         return YEARS if pa.types.is_timestamp(self.bound) else WHOLE
 
-    def shown(self, numbers: npt.NDArray[Any], wrong: Flags) -> pa.Array:
+    def to_array(self, numbers: npt.NDArray[Any], wrong: Flags) -> pa.Array:
         """The numbers as bounds of windows. Raises if one is wrong."""
         wrong = wrong & ~self.null
         if wrong.any():
@@ -88,32 +88,32 @@ def _on_arrays(compute: Callable[..., pa.Array]) -> Callable[[Any, list[Any]], D
         given = [each.data for each in operands]
         counts = [len(data) for data in given if isinstance(data, pa.Array)]
         arrays = [pa.repeat(data, (counts or [1])[0]) if isinstance(data, pa.Scalar) else data for data in given]
-        found = compute(*arrays, **node.kwargs)
-        return found if counts else found[0]
+        results = compute(*arrays, **node.kwargs)
+        return results if counts else results[0]
 
     return on_node
 
 
 def _numbered(numbers: npt.NDArray[Any], every: Any) -> npt.NDArray[Any]:
     """The number of the window that starts last, of floats, as `find_window` computes it."""
-    found: npt.NDArray[Any] = np.floor_divide(numbers, every)
-    found = np.where(found * every > numbers, found - 1, found)
-    found = np.where((found + 1) * every <= numbers, found + 1, found)
-    wrong = ~((found * every <= numbers) & (numbers < (found + 1) * every))
+    windows: npt.NDArray[Any] = np.floor_divide(numbers, every)
+    windows = np.where(windows * every > numbers, windows - 1, windows)
+    windows = np.where((windows + 1) * every <= numbers, windows + 1, windows)
+    wrong = ~((windows * every <= numbers) & (numbers < (windows + 1) * every))
     if wrong.any():
         raise ElementError(f"the time {numbers[wrong][0]!r} is too large for windows of {every!r}")
-    return found
+    return windows
 
 
 def _start(data: pa.Array, every: Any = None) -> pa.Array:
     """Return the start of the last window that has each time; without windows, the time itself."""
     times, every = Times.of("window_start", data), counted(every)
     if every is None:
-        return times.shown(times.numbers, np.zeros(len(data), bool))
+        return times.to_array(times.numbers, np.zeros(len(data), bool))
     if times.numbers.dtype == np.float64:
-        return times.shown(_numbered(times.numbers, float(every)) * every, np.zeros(len(data), bool))
+        return times.to_array(_numbered(times.numbers, float(every)) * every, np.zeros(len(data), bool))
     past = times.numbers % every
-    return times.shown(times.numbers - past, times.numbers < times.limits[0] + past)
+    return times.to_array(times.numbers - past, times.numbers < times.limits[0] + past)
 
 
 def _starts(data: pa.Array, size: Any, every: Any) -> pa.Array:
@@ -129,7 +129,7 @@ def _starts(data: pa.Array, size: Any, every: Any) -> pa.Array:
         last, counts = times.numbers - past, (size - past - 1) // every + 1
         low = times.limits[0]
         wrong = (times.numbers < low + past) | (last < low + (counts - 1) * every)
-        times.shown(last, wrong)
+        times.to_array(last, wrong)
     counts = np.where(times.null, 0, counts)
     back = np.repeat(counts, counts) - 1 - expand_ranges(np.zeros(len(counts), np.int64), counts)
     starts = np.repeat(last, counts) - back * (1 if times.numbers.dtype == np.float64 else every)
@@ -150,7 +150,7 @@ def _end(data: pa.Array, size: Any, every: Any = None) -> pa.Array:
     times, size, every = Times.of("window_end", data), counted(size), counted(every)
     if times.numbers.dtype == np.float64 and every is not None:
         ends = _float_end(np.rint(times.numbers / every), size, every)
-        return times.shown(ends, ~np.isfinite(ends))
+        return times.to_array(ends, ~np.isfinite(ends))
     return _later(times, size)
 
 
@@ -159,8 +159,8 @@ def _later(times: Times, duration: Any) -> pa.Array:
     with np.errstate(over="ignore"):
         ends = times.numbers + duration
     if times.numbers.dtype == np.float64:
-        return times.shown(ends, ~np.isfinite(ends))
-    return times.shown(ends, times.numbers > times.limits[1] - duration)
+        return times.to_array(ends, ~np.isfinite(ends))
+    return times.to_array(ends, times.numbers > times.limits[1] - duration)
 
 
 def are_apart(later: npt.NDArray[Any], earlier: npt.NDArray[Any], gap: Any) -> Flags:
@@ -176,7 +176,7 @@ def session_bounds(
 ) -> tuple[pa.Array, pa.Array]:
     """Return the bounds of sessions with these first and last times, as numbers."""
     every = np.zeros(len(first), bool)
-    return Times(first, every, bound).shown(first, every), _later(Times(last, every, bound), counted(gap))
+    return Times(first, every, bound).to_array(first, every), _later(Times(last, every, bound), counted(gap))
 
 
 FUNCTIONS: dict[str, Callable[[Any, list[Any]], Data]] = {
