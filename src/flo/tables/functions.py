@@ -73,7 +73,7 @@ def apply_function(f: Callable[..., Any], collections: Collections, *tables: pa.
 @calling
 def _projected(f: Projection, of: Collection, table: pa.Table) -> pa.Table:
     """The columns of a projection: expressions on whole columns, functions row by row."""
-    found = (
+    columns = (
         {}
         if f.columns is None
         else dict(zip(f.columns.layout.names, apply_function(f.columns, (of,), table).columns, strict=True))
@@ -83,12 +83,12 @@ def _projected(f: Projection, of: Collection, table: pa.Table) -> pa.Table:
         layout = Layout.of(returned_type(function))
         assert layout is not None
         if runs_on_columns(function):
-            found[name] = layout.as_array(layout.fitted(apply_function(function, (of,), table)))
+            columns[name] = layout.as_array(layout.fitted(apply_function(function, (of,), table)))
             continue
         values = called(function, elements)
         expect_declared(function, values)
-        found[name] = layout.as_array(written(values, layout.element))
-    return pa.Table.from_arrays([found[name] for name in f.layout.names], schema=f.layout.schema)
+        columns[name] = layout.as_array(written(values, layout.element))
+    return pa.Table.from_arrays([columns[name] for name in f.layout.names], schema=f.layout.schema)
 
 
 @calling
@@ -116,20 +116,20 @@ def row_by_row(f: Callable[..., Any], collections: Collections, *tables: pa.Tabl
 
 @calling
 def called(f: Callable[..., Any], *elements: list[Any]) -> list[Any]:
-    found: list[Any] = []
+    answers: list[Any] = []
     f = f.__wrapped__ if isinstance(f, Declared) else f
     if len(elements) == 1:
-        found += map(f, elements[0])
-        if len(found) < len(elements[0]):  # StopIteration ends `map` silently
+        answers += map(f, elements[0])
+        if len(answers) < len(elements[0]):  # StopIteration ends `map` silently
             raise RuntimeError("generator raised StopIteration")
-        return found
+        return answers
     for given in zip(*elements, strict=True):
         try:
-            found.append(f(*given))
+            answers.append(f(*given))
         except Exception as error:
             error.add_note(repr(given)[:120])
             raise
-    return found
+    return answers
 
 
 def key_layout(on: Any, of: Collection) -> Layout | None:
@@ -163,9 +163,9 @@ def own_columns(on: Any) -> tuple[str, ...] | None:
 
 def sort_by_key(table: pa.Table, on: Any, of: Collection, *, coded: bool = False, beside: tuple[str, ...] = ()) -> Run:
     """The rows as a run, sorted by the columns `beside` and the key."""
-    made, columns = with_key(table, on, of, coded=coded)
-    if made is not table:
-        return run_of(made.combine_chunks(), (*beside, *columns))
+    keyed, columns = with_key(table, on, of, coded=coded)
+    if keyed is not table:
+        return run_of(keyed.combine_chunks(), (*beside, *columns))
     return RUNS.get((*beside, *columns), (table,), lambda: run_of(table.combine_chunks(), (*beside, *columns)))
 
 
@@ -174,9 +174,9 @@ def with_key(table: pa.Table, on: Any, of: Collection, *, coded: bool = False) -
     columns = key_columns(on, of, coded=coded)
     missing = [name for name in columns if name not in table.column_names]
     if missing:
-        found = _computed(on, of, table, coded=coded)
-        for name, field in zip(missing, found.schema, strict=True):
-            table = table.append_column(field.with_name(name), found[field.name])
+        keys = _computed(on, of, table, coded=coded)
+        for name, field in zip(missing, keys.schema, strict=True):
+            table = table.append_column(field.with_name(name), keys[field.name])
     return table, columns
 
 
@@ -214,10 +214,10 @@ def results(f: Any, of: Collection, table: pa.Table) -> pa.Table:
     """The results of a function for every row, in the columns of its layout."""
     layout = result_layout(f, of)
     assert layout is not None, "a function whose results have no columns runs on values"
-    found = table.select(list(layout.names)) if f is None else apply_function(f, (of,), table)
-    if found.column_names == [VALUE] and layout.names != (VALUE,):  # one column of structs
-        found = pa.Table.from_arrays(one_chunk(found[VALUE]).flatten(), names=list(layout.names))
-    return layout.fitted(found).combine_chunks()
+    values = table.select(list(layout.names)) if f is None else apply_function(f, (of,), table)
+    if values.column_names == [VALUE] and layout.names != (VALUE,):  # one column of structs
+        values = pa.Table.from_arrays(one_chunk(values[VALUE]).flatten(), names=list(layout.names))
+    return layout.fitted(values).combine_chunks()
 
 
 def group_keys(by: Any, of: Collection, table: pa.Table) -> pa.Table:
@@ -225,8 +225,8 @@ def group_keys(by: Any, of: Collection, table: pa.Table) -> pa.Table:
     if by is None:
         return pa.table({ALL: np.zeros(table.num_rows, np.int8)})
     if Layout.of(returned_type(by)) is not None:
-        found = results(by, of, table)
-        return found.rename_columns([f"{KEY}{name}" for name in found.column_names])
+        computed = results(by, of, table)
+        return computed.rename_columns([f"{KEY}{name}" for name in computed.column_names])
     keys = [code_of(key) for key in row_by_row(by, (of,), table)]
     return pa.table({f"{KEY}{VALUE}": pa.array(keys, pa.binary())})
 

@@ -98,9 +98,9 @@ class KeyedRows(OfKeys):
     @classmethod
     def lift(cls, *parts: Any) -> KeyedRows:
         of, value, *keys = parts
-        found = keyed_rows_of(of, value)
+        rows = keyed_rows_of(of, value)
         more = [announce_keys(key_layout(of).to_table(list(each)).rename_columns(key_names(of))) for each in keys]
-        return replace(found, keys=pa.concat_tables([*more, found.keys]))
+        return replace(rows, keys=pa.concat_tables([*more, rows.keys]))
 
 
 def joined(table: pa.Table, more: pa.Table) -> pa.Table:

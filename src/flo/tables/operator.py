@@ -212,9 +212,9 @@ class OnTables(Operator, Generic[Op]):
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         outputs = self.like.type(tuple(map(to_value_type, inputs)))
-        found = tuple(stream for stream in map(to_output_type, outputs) if stream is not None)
-        assert len(found) == len(outputs), f"`{self.like.name}` gives elements without columns"
-        return found
+        tables = tuple(stream for stream in map(to_output_type, outputs) if stream is not None)
+        assert len(tables) == len(outputs), f"`{self.like.name}` gives elements without columns"
+        return tables
 
     def typed(self, inputs: StreamTypes) -> Self:
         outputs = self.type(inputs)
@@ -353,14 +353,14 @@ class OnTables(Operator, Generic[Op]):
 
 def operators_on_tables() -> dict[str, type[OnTables[Operator]]]:
     """Every class of operators on tables that has been imported, by its name."""
-    found: dict[str, type[OnTables[Operator]]] = {}
+    kinds: dict[str, type[OnTables[Operator]]] = {}
     waiting: list[type[OnTables[Operator]]] = [*OnTables.__subclasses__()]
     while waiting:
         kind = waiting.pop()
         waiting += kind.__subclasses__()
         if "name" in vars(kind):
-            found[kind.name] = kind
-    return found
+            kinds[kind.name] = kind
+    return kinds
 
 
 REQUIRED = ("placement", "grouping", "keeps_positions")

@@ -126,8 +126,8 @@ class Streams(TableValue):
 
 
 def numbers(table: pa.Table) -> Indices:
-    found: Indices = table[STREAM].to_numpy()
-    return found
+    streams: Indices = table[STREAM].to_numpy()
+    return streams
 
 
 def shift_stream_numbers(table: pa.Table, by: int) -> pa.Table:

@@ -84,8 +84,8 @@ def whole_types(graph: Graph, inputs: StreamTypes) -> StreamTypes | None:
         have_columns = all(_has_columns(of) or has_key_columns(of) for of in every)
         return (node, outputs) if simple or (have_columns and find_run(node.operator, inputs)) else None
 
-    found = rebuild(graph, inputs, visit)
-    return found and found[1]
+    typed = rebuild(graph, inputs, visit)
+    return typed and typed[1]
 
 
 def operators_in(graph: Graph) -> Iterator[Operator]:
@@ -118,8 +118,8 @@ def run_form(operator: Operator, given: Wholes, outputs: Outputs) -> Wholes:
     form = replace(form.typed(tuple(map(to_table_type, types))), keys=(STREAM,))
     deltas: list[Deltas] = []
     if any(each.table.num_rows for each in given):
-        form, found = form.consume_all(*(each.table for each in given))
-        deltas.append(found)
+        form, outputs_of_rows = form.consume_all(*(each.table for each in given))
+        deltas.append(outputs_of_rows)
     if type(form).close is not OnTables.close:
         deltas.append(form.close(stream_groups(given[0].count))[1])
     parts: list[list[Any]] = [[delta for delta in each if delta is not None] for each in zip(*deltas, strict=True)]
@@ -150,9 +150,9 @@ def run_whole(graph: Graph, given: Wholes) -> Wholes:
         run = find_run(operator, types) or one_by_one
         return node, tuple(map(sort_by_stream, run(operator, given, outputs)))
 
-    found = rebuild(graph, given, visit)
-    assert found is not None
-    return found[1]
+    results = rebuild(graph, given, visit)
+    assert results is not None
+    return results[1]
 
 
 def sort_by_stream(whole: Whole) -> Whole:
@@ -176,8 +176,8 @@ def one_by_one(operator: Operator, given: Wholes, outputs: Outputs) -> Wholes:
     """The operator as it is, on the values of one stream after the other."""
     typed = operator.typed(tuple(StreamType(each.of, bounded=True) for each in given))
     bottoms = tuple(of.bottom() for of in outputs)
-    found = [_finished(typed, values, bottoms) for values in zip(*map(_values, given), strict=True)]
-    return tuple(_gathered(of, [values[index] for values in found]) for index, of in enumerate(outputs))
+    results = [_finished(typed, values, bottoms) for values in zip(*map(_values, given), strict=True)]
+    return tuple(_gathered(of, [values[index] for values in results]) for index, of in enumerate(outputs))
 
 
 def _values(whole: Whole) -> list[Any]:

@@ -91,29 +91,29 @@ class Feeder:
         """The data in parts. Plain Python data is one part."""
         collection = self.loop.input_types[self.inputs[name]].collection
         with _errors_of(name):
-            found = self._source(collection, data)
-        return found or Source(iter([PlainData(data)]), len(data) if hasattr(data, "__len__") else None)
+            source = self._source(collection, data)
+        return source or Source(iter([PlainData(data)]), len(data) if hasattr(data, "__len__") else None)
 
     def _source(self, collection: Any, data: Any) -> Source | None:
         of = collection.base if isinstance(collection, Columns) else collection
         if not isinstance(of, ElementCollection):
             return None
         if not isinstance(collection, Columns):
-            found = open_data(data, of.element, (), reject_files(of))
-            return found and Source(map(to_plain, found.parts), found.rows)
+            source = open_data(data, of.element, (), reject_files(of))
+            return source and Source(map(to_plain, source.parts), source.rows)
         layout, schema = layout_of(of), given_schema(of.element)
 
         def read(path: Path, names: tuple[str, ...]) -> Source:
             return open_files(path, names, schema)
 
-        found = open_data(data, of.element, (*schema.names, WEIGHTS), read)
-        if found is not None and of.unordered and not layout.hashable:
+        source = open_data(data, of.element, (*schema.names, WEIGHTS), read)
+        if source is not None and of.unordered and not layout.hashable:
             raise ElementError(
                 f"the elements of {{input}} are not hashable, which elements of a {of.name} must be",
                 facts=(("{input}", str(of)),),
                 instead=(("tuple[int, ...] for list[int], a frozen dataclass", "are hashable"),),
             )
-        return found
+        return source
 
     def feed(self, name: str, data: Any) -> Iterator[int]:
         """Feeds the data part by part, and yields the number of rows of each."""
@@ -253,7 +253,7 @@ class Feeder:
         fields = None if shape_of(of.element) else fields_of(of.element)
         if not fields or is_typeddict(of.element) or not any(type(item) is dict for item in items):
             return items
-        made = []
+        rows = []
         for index, item in enumerate(items):
             if type(item) is dict and item.keys() >= fields.keys():
                 item = row_of(of.element, item)
@@ -261,8 +261,8 @@ class Feeder:
                 missing = next(field for field in fields if field not in item)
                 self._divert(name, Diverted(item, f"it has no `{missing}`", None, index + 1))
                 continue
-            made.append(item)
-        return made
+            rows.append(item)
+        return rows
 
     def _feed_fitting(self, name: str, of: ElementCollection[Any], items: Any) -> int:
         """Diverts the elements that do not fit, and feeds the others."""

@@ -108,9 +108,9 @@ def _is_delta(item: Any, element: Any) -> bool:
 
 
 def _open_inner(item: Any, element: Any, names: tuple[str, ...], opens: Callable[..., Source]) -> Source:
-    found = open_data(item, element, names, opens)
-    if found is not None:
-        return found
+    source = open_data(item, element, names, opens)
+    if source is not None:
+        return source
     if not isinstance(item, (list, tuple, set, frozenset)):
         raise ElementError(f"{{input}} must be given tables only; got a {type(item).__name__} among them")
     return Source(iter([PlainData(item)]), len(item))
@@ -194,10 +194,10 @@ def open_files(path: Path, names: tuple[str, ...], schema: pa.Schema) -> Source:
 
 
 def _list_files(folder: Path) -> list[Path]:
-    found = sorted(file for file in folder.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(folder)))
-    if not found:
+    files = sorted(file for file in folder.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(folder)))
+    if not files:
         raise ElementError(f"{{input}} was given the folder {str(folder)!r}, which has no files")
-    return found
+    return files
 
 
 def _is_hidden(path: Path) -> bool:
@@ -255,8 +255,8 @@ def _first_line(error: Exception) -> str:
 def _read_parquet(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[Part]:
     first = 1
     with parquet.ParquetFile(file) as opened_file:
-        found = opened_file.schema_arrow.names
-        wanted = [name for name in names if name in found]
+        present = opened_file.schema_arrow.names
+        wanted = [name for name in names if name in present]
         for batch in opened_file.iter_batches(SLICE, columns=wanted or None):
             yield Piece(pa.Table.from_batches([batch]), str(file), first)
             first += batch.num_rows

@@ -105,14 +105,14 @@ def _convert_changes(piece: Piece, shape: TableShape, layout: Layout) -> tuple[l
         reasons = {p: reason for p, reason in reasons.items() if not deleted[p]} | {
             p: keys[p] for p in keys if deleted[p]
         }
-    found = dict(zip(row.names, arrays, strict=True))
+    columns = dict(zip(row.names, arrays, strict=True))
     rest = layout.cells[-1].arrow
     if pa.types.is_struct(rest):
-        parts = [found[field.name] for field in rest]
+        parts = [columns[field.name] for field in rest]
         last = pa.StructArray.from_arrays(parts, fields=list(rest), mask=pa.array(deleted))
     else:
         last = pc.if_else(pa.array(deleted), pa.scalar(None, pa.bool_()), True)
-    return [*(found[name] for name in shape.leading), last], {**reasons, **misfits}
+    return [*(columns[name] for name in shape.leading), last], {**reasons, **misfits}
 
 
 def _columns(layout: Layout) -> Iterator[tuple[str, Cell]]:
@@ -151,16 +151,16 @@ def _convert_column(table: pa.Table, name: str, cell: Cell, text: bool) -> tuple
         mask = np.zeros(len(array), bool)
         mask[list(reasons)] = True
         array = pc.if_else(pa.array(mask), pa.scalar(None, array.type), array)
-    found = _convert(array, cell, text)
-    if not cell.nullable and found.null_count:
-        for index in np.flatnonzero(np.asarray(found.is_null())):
+    converted = _convert(array, cell, text)
+    if not cell.nullable and converted.null_count:
+        for index in np.flatnonzero(np.asarray(converted.is_null())):
             reasons.setdefault(int(index), f"`{name}` is null; expected a non-null {cell.arrow}")
     if cell.among is not None:
-        known = pc.is_in(found, value_set=pa.array(list(cell.among), found.type))
-        for index in np.flatnonzero(~np.asarray(pc.or_(known, found.is_null()))):
-            shown = brief(given[int(index)].as_py())
-            reasons.setdefault(int(index), f"`{name}` is {shown}; expected one of {', '.join(map(repr, cell.among))}")
-    return found, reasons
+        known = pc.is_in(converted, value_set=pa.array(list(cell.among), converted.type))
+        for index in np.flatnonzero(~np.asarray(pc.or_(known, converted.is_null()))):
+            value = brief(given[int(index)].as_py())
+            reasons.setdefault(int(index), f"`{name}` is {value}; expected one of {', '.join(map(repr, cell.among))}")
+    return converted, reasons
 
 
 def _convert(array: pa.Array, cell: Cell, text: bool) -> pa.Array:

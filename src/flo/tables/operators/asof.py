@@ -101,8 +101,8 @@ class AsOfTables(OnTables[AsOfJoin]):
         rows, columns = self._with_key(place, table.combine_chunks())
         (at,) = order.columns
         if at not in rows.column_names:
-            found = apply_function(self.ats[place], (self.inputs[place],), table)
-            rows = rows.append_column(found.schema.field(0).with_name(at), found.column(0))
+            times = apply_function(self.ats[place], (self.inputs[place],), table)
+            rows = rows.append_column(times.schema.field(0).with_name(at), times.column(0))
         nothing = np.zeros(rows.num_rows, bool)
         for name in (*columns, at):
             nothing |= np.asarray(one_chunk(rows[name]).is_null())
@@ -148,18 +148,18 @@ class AsOfTables(OnTables[AsOfJoin]):
             span = Span.of(run, changed).since(begin, order, worth=0)
             queries, low, high = span.groups, span.starts, span.ends
             high[1:] = np.where(follows[queries[1:]], np.minimum(high[1:], low[:-1]), high[1:])
-            found, window = [np.zeros(0, np.int64)], AT_FIRST
+            touched, window = [np.zeros(0, np.int64)], AT_FIRST
             while len(queries):
                 counts = np.minimum(high - low, window)
                 places, owners = expand_ranges(low, counts), np.repeat(np.arange(len(queries)), counts)
                 known = self._in_group(run, places, changed, queries[owners])
                 beyond = known & self._beyond(run, places, after, begin.take(pa.array(queries[owners])), others)
-                found.append(places[known & ~beyond])
+                touched.append(places[known & ~beyond])
                 done = low + counts >= high
                 done[owners[beyond]] = True
                 low, window = low + counts, 2 * window
                 queries, low, high = queries[~done], low[~done], high[~done]
-            yield run, np.unique(np.concatenate(found))
+            yield run, np.unique(np.concatenate(touched))
 
     def _in_group(self, run: Run, places: Indices, changed: Run, owners: Indices) -> Any:
         """Returns which of these rows have the key of a changed row, and not only the same key number."""
@@ -172,11 +172,11 @@ class AsOfTables(OnTables[AsOfJoin]):
     def _beyond(self, run: Run, places: Indices, after: list[Run], begin: pa.Array, order: Order) -> Any:
         """Returns which of these rows have a match before a value, in the order of the right side."""
         rows = _chosen(run, places)
-        found = find_nearest(after, rows, one_chunk(rows.table[self._order(0).columns[0]]), order)
+        nearest = find_nearest(after, rows, one_chunk(rows.table[self._order(0).columns[0]]), order)
         beyond = np.zeros(len(places), bool)
-        if found is not None:
-            at = one_chunk(found.table[order.columns[0]])
-            beyond[found.groups] = order.before(at, begin.take(pa.array(found.groups)))
+        if nearest is not None:
+            at = one_chunk(nearest.table[order.columns[0]])
+            beyond[nearest.groups] = order.before(at, begin.take(pa.array(nearest.groups)))
         return beyond
 
     def _matched(self, rows: Run, rights: list[Run], sign: int) -> list[pa.Table | None]:
@@ -184,12 +184,12 @@ class AsOfTables(OnTables[AsOfJoin]):
         if not rows.rows:
             return []
         table = _times(rows.table, sign)
-        found = find_nearest(rights, rows, one_chunk(table[self._order(0).columns[0]]), self._order(1))
-        if found is None:
+        nearest = find_nearest(rights, rows, one_chunk(table[self._order(0).columns[0]]), self._order(1))
+        if nearest is None:
             return [self._without(table)]
         matched = np.zeros(rows.rows, bool)
-        matched[found.groups] = True
-        left, right = take_rows(table, found.groups), found.table
+        matched[nearest.groups] = True
+        left, right = take_rows(table, nearest.groups), nearest.table
         joined = Joined(self.like, self.inputs, self.outputs[0])  # type: ignore[arg-type]
         results = like_rows(joined.results(left, right), left, self.keys)
         return [results, self._without(take_rows(table, np.flatnonzero(~matched)))]

@@ -61,9 +61,9 @@ class ClockedWindows(EmitsWindows):
 
     @property
     def grid(self) -> Grid:
-        found = self.windower
-        assert isinstance(found, Grid)
-        return found
+        windower = self.windower
+        assert isinstance(windower, Grid)
+        return windower
 
     def _moment(self, mark: Any) -> Times:
         if self.grid.axis.kind is float:

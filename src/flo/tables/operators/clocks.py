@@ -79,19 +79,19 @@ def ids_of(groups: Groups) -> Indices:
 
 def running_max(values: Times, ids: Indices | None) -> Times:
     """The largest value up to each row, among the rows of its group; groups stand one after the other."""
-    found: Times
+    largest: Times
     if ids is None or not len(values):
-        found = np.maximum.accumulate(values)
-        return found
+        largest = np.maximum.accumulate(values)
+        return largest
     low, high = values.min().item(), values.max().item()
     if values.dtype == np.int64 and (high - low + 1) * (int(ids[-1]) + 1) < 1 << 62:
         steps = ids * (high - low + 1) - low
-        found = np.maximum.accumulate(steps + values) - steps
+        largest = np.maximum.accumulate(steps + values) - steps
     else:
         different, ranks = np.unique(values, return_inverse=True)
         steps = ids * len(different)
-        found = different[np.maximum.accumulate(steps + ranks) - steps]
-    return found
+        largest = different[np.maximum.accumulate(steps + ranks) - steps]
+    return largest
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,8 @@ class Reading:
         largest = running_max(times, None if len(groups.counts) == 1 else ids_of(groups))
         if not self.known.any() or (len(self.known) == 1 and self.latest[0] <= times[0]):
             return largest
-        found: Times = np.maximum(largest, groups.beside(self.latest))
-        return found if self.known.all() else np.where(groups.beside(self.known), found, largest)
+        latest: Times = np.maximum(largest, groups.beside(self.latest))
+        return latest if self.known.all() else np.where(groups.beside(self.known), latest, largest)
 
     def moved(self, latest: Times, zoned: bool, closed: Any) -> Reading:
         """Returns the clock after a row of each group."""
@@ -333,9 +333,9 @@ class EventTime(Axis):
 
     @property
     def kind(self) -> type:  # type: ignore[override]
-        found = kind_of(self.like.time, durations_of(self.like))
-        assert found is not None
-        return found
+        kind = kind_of(self.like.time, durations_of(self.like))
+        assert kind is not None
+        return kind
 
     @property
     def durations(self) -> tuple[Any, ...]:  # type: ignore[override]
@@ -450,15 +450,15 @@ def times_of(time: Any, collections: Collections, table: pa.Table, origin: Any) 
         raise NoTime("a time is null or not a number")
     kind = column.type
     if pa.types.is_floating(kind):
-        found = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        if not np.isfinite(found).all():
+        numbers = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        if not np.isfinite(numbers).all():
             raise NoTime("a time is null or not a number")
-        return 0, found
+        return 0, numbers
     if pa.types.is_integer(kind):
         return 0, column.cast(pa.int64()).to_numpy(zero_copy_only=False)
     zone = kind.tz if pa.types.is_timestamp(kind) else None
-    found = column.cast(pa.timestamp("us", zone)).cast(pa.int64()).to_numpy(zero_copy_only=False)
-    return (EPOCH if zone is None else UTC_EPOCH), found
+    numbers = column.cast(pa.timestamp("us", zone)).cast(pa.int64()).to_numpy(zero_copy_only=False)
+    return (EPOCH if zone is None else UTC_EPOCH), numbers
 
 
 def _of_moments(time: Any, moments: list[Any], origin: Any) -> tuple[Any, Times]:

@@ -79,8 +79,8 @@ class MapTables(Stateless[Map]):
         return can_hold(*like.type(inputs))
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        found, table = _apply_to_changes(self.like.f, self.inputs, table)
-        return self, (self.emitted(like_rows(layout_of(self.outputs[0]).fitted(found), table, self.keys)),)
+        results, table = _apply_to_changes(self.like.f, self.inputs, table)
+        return self, (self.emitted(like_rows(layout_of(self.outputs[0]).fitted(results), table, self.keys)),)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return passed_by(self.like.f, columns)
@@ -99,8 +99,8 @@ class FilterTables(Stateless[Filter]):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         keep: Any = self.like.keep
         if isinstance(keep, Expression):
-            found, table = _apply_to_changes(keep, self.inputs, table)
-            kept = found.column(0)  # null is not true
+            answers, table = _apply_to_changes(keep, self.inputs, table)
+            kept = answers.column(0)  # null is not true
         else:
             kept = pa.array(called(bool, called(keep, elements_of(self.inputs[0], table))), pa.bool_())
         return self, (self.emitted(table.filter(kept)),)
@@ -126,15 +126,15 @@ class FlatMapTables(Stateless[FlatMap]):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         if isinstance(self.like.f, Flattening):
-            found, places = self.like.f.flattened(table)
-            return self, (self.emitted(like_rows(found, table.take(pa.array(places)), self.keys)),)
+            flattened, places = self.like.f.flattened(table)
+            return self, (self.emitted(like_rows(flattened, table.take(pa.array(places)), self.keys)),)
         lists = called(list, called(self.like.f, elements_of(self.inputs[0], table)))
         results = [result for each in lists for result in each]
         kind = of_elements(self.outputs[0]).element
         expect_all_of_type(self.like.f, results, kind)
-        found = written(results, kind)
+        flattened = written(results, kind)
         rows = table.take(pa.array(np.repeat(np.arange(len(lists)), list(map(len, lists)))))
-        return self, (self.emitted(like_rows(found, rows, self.keys)),)
+        return self, (self.emitted(like_rows(flattened, rows, self.keys)),)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return passed_by(self.like.f, columns)
@@ -174,8 +174,8 @@ class MapWeightsTables(Stateless[MapWeights]):
         else:
             one = pa.array([like._one(element) for element in elements_of(self.inputs[0], table)], pa.int64())
         weights = multiply_weights(table[WEIGHT], one)
-        found = with_weights(table, weights.to_numpy())
-        return self, (self.emitted(found.filter(pc.not_equal(weights, 0))),)
+        weighted = with_weights(table, weights.to_numpy())
+        return self, (self.emitted(weighted.filter(pc.not_equal(weights, 0))),)
 
     def _factors(self, f: Expression, table: pa.Table) -> pa.Array:
         """f(row, 1) of each row."""
@@ -208,9 +208,9 @@ class UnionTables(Stateless[Plus | Minus | BagUnion | SetUnion]):
         layout = layout_of(self.outputs[0])
         right = negated(right) if isinstance(self.like, Minus) else right
         parts = [like_rows(layout.fitted(side), side, self.keys) for side in (left, right) if side.num_rows]
-        found = pa.concat_tables(parts)
+        both = pa.concat_tables(parts)
         counts = len(parts) > 1 and not isinstance(self.outputs[0], Set)
-        return self, (self.emitted(consolidate_table(found) if counts else found),)
+        return self, (self.emitted(consolidate_table(both) if counts else both),)
 
 
 @form_of(ToSet)

@@ -99,8 +99,8 @@ class Ending(OnTables[FinalGroups]):
         mark = to_number(moment)
         if self.mark is not None and mark <= self.mark:
             return self, (None,)
-        after, found = self._released(self._beyond(mark))
-        return replace(after, mark=mark), (found,)
+        after, groups = self._released(self._beyond(mark))
+        return replace(after, mark=mark), (groups,)
 
     def finished(self) -> tuple[Operator, Deltas]:
         _, last = self._released(math.inf if self._has_floats else LAST + 1) if self.like.flush else (self, None)
@@ -138,8 +138,8 @@ class FinalTables(Ending):
         return self, consolidate_table(table)
 
     def grouped(self, waited: pa.Table) -> tuple[Self, pa.Table]:
-        (found,) = self.groups.consume(waited)[1]
-        return self, found.table if found is not None else waited.slice(0, 0)  # type: ignore[attr-defined]
+        (groups,) = self.groups.consume(waited)[1]
+        return self, groups.table if groups is not None else waited.slice(0, 0)  # type: ignore[attr-defined]
 
 
 @final
@@ -170,8 +170,8 @@ class FinalSums(Ending):
 
 def _aggregation(like: FinalGroups, of: StreamType) -> GroupByTables | None:
     """The aggregation of a z-set of rows on tables; None if it has no form."""
-    found, table = group_by(like.groups, (of,)), to_table_type(of)
-    return found.typed((table,)) if isinstance(found, GroupByTables) and table is not None else None
+    form, table = group_by(like.groups, (of,)), to_table_type(of)
+    return form.typed((table,)) if isinstance(form, GroupByTables) and table is not None else None
 
 
 @register_in(CHOICES, FinalGroups)

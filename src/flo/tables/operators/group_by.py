@@ -63,9 +63,9 @@ class GroupByTables(OnTables[GroupBy]):
 
     @cached_property
     def _parts(self) -> tuple[Part, ...]:
-        found = parts_of(self.like.aggregates, layout_of(self.inputs[0]), layout_of(self.outputs[0]))
-        assert found is not None
-        return found
+        parts = parts_of(self.like.aggregates, layout_of(self.inputs[0]), layout_of(self.outputs[0]))
+        assert parts is not None
+        return parts
 
     @cached_property
     def _group(self) -> tuple[str, ...]:
@@ -99,8 +99,8 @@ class GroupByTables(OnTables[GroupBy]):
     @cached_property
     def _places(self) -> dict[Summand, int]:
         """The numbers of the sums: parts with equal summands share one."""
-        found = dict.fromkeys(summand for part in self._parts for summand in part.summands())
-        return {summand: place for place, summand in enumerate(found)}
+        summands = dict.fromkeys(summand for part in self._parts for summand in part.summands())
+        return {summand: place for place, summand in enumerate(summands)}
 
     def summed(self, table: pa.Table) -> tuple[Delta, Run, Sums]:
         """The rows of a delta with their groups, each group once, and the sums of its rows."""
@@ -122,8 +122,8 @@ class GroupByTables(OnTables[GroupBy]):
         run = run_of_sums(groups.table, groups.keys, sums)
         old, new, more = self._traces(), {}, {}
         for keeper, traces in old.items():
-            new[keeper], found = keeper.advance(delta, traces, self._places)
-            more.update(found)
+            new[keeper], sums_of_keeper = keeper.advance(delta, traces, self._places)
+            more.update(sums_of_keeper)
         if more:
             sums = {**sums, **more}
             run = run_of_sums(groups.table, groups.keys, sums)
@@ -182,8 +182,8 @@ class GroupByTables(OnTables[GroupBy]):
         changed = np.flatnonzero(there & ~np.tile(equal, 2))
         rows = [*own.take(pa.array(changed % count)).columns, *(column.take(pa.array(changed)) for column in columns)]
         keys = groups.table.select(list(self.keys)).take(pa.array(changed % count))
-        found = beside(pa.Table.from_arrays(rows, schema=layout_of(self.outputs[0]).schema), keys)
-        return with_weights(found, np.where(changed < count, -1, 1))
+        changes = beside(pa.Table.from_arrays(rows, schema=layout_of(self.outputs[0]).schema), keys)
+        return with_weights(changes, np.where(changed < count, -1, 1))
 
     def results_of(self, groups: Run, sums: Sums) -> pa.Table:
         """The rows of these groups, given the sums of all rows that they have. Without other state than sums."""
@@ -191,8 +191,8 @@ class GroupByTables(OnTables[GroupBy]):
         there = pa.array(np.flatnonzero(sums[WEIGHT] > 0))
         own = groups.table.select(list(self._group))
         rows = [*own.take(there).columns, *(column.take(there) for column in columns)]
-        found = pa.Table.from_arrays(rows, schema=layout_of(self.outputs[0]).schema)
-        return with_weights(found, np.ones(len(there), np.int64))
+        table = pa.Table.from_arrays(rows, schema=layout_of(self.outputs[0]).schema)
+        return with_weights(table, np.ones(len(there), np.int64))
 
     def _name(self, groups: pa.Table, place: int) -> str:
         """A group in an error message."""

@@ -125,8 +125,8 @@ class Ordered(Keeper):
 
     def by_rank(self, reading: Reading) -> ByRank:
         """The values of the groups of a delta, before and after it."""
-        found = [(state, run) for state, traces in enumerate(reading.traces.values()) for run in traces[self][0]]
-        spans = [Span.alone(run, reading.groups).moved(state * reading.groups.rows) for state, run in found]
+        runs = [(state, run) for state, traces in enumerate(reading.traces.values()) for run in traces[self][0]]
+        spans = [Span.alone(run, reading.groups).moved(state * reading.groups.rows) for state, run in runs]
         return ByRank(spans, reading.states, self.order(False, reading.groups))
 
     def _moved(self, end: int, heads: Trace, spans: list[Span], groups: Run, read: dict[Any, Any]) -> Trace:
@@ -155,20 +155,20 @@ def orders_for(wanted: list[Wanted], counted: list[Wanted]) -> list[Ordered]:
     An order by more columns does not do for one by fewer: while a retraction is ahead of its insertion, it has other
     rows of positive weight.
     """
-    found: list[Ordered] = []
+    orders: list[Ordered] = []
     for each in dict.fromkeys(wanted):
-        place = next((place for place, order in enumerate(found) if order.is_by(each)), None)
+        place = next((place for place, order in enumerate(orders) if order.is_by(each)), None)
         if place is None:
-            found.append(Ordered(each, (each.backwards,)))
-        elif each.backwards not in found[place].ends:
-            found[place] = replace(found[place], ends=(False, True))
+            orders.append(Ordered(each, (each.backwards,)))
+        elif each.backwards not in orders[place].ends:
+            orders[place] = replace(orders[place], ends=(False, True))
     for each in dict.fromkeys(counted):
-        place = next((place for place, order in enumerate(found) if order.is_by(each)), None)
+        place = next((place for place, order in enumerate(orders) if order.is_by(each)), None)
         if place is None:
-            found.append(Ordered(each, (), counts=True))
+            orders.append(Ordered(each, (), counts=True))
         else:
-            found[place] = replace(found[place], counts=True)
-    return found
+            orders[place] = replace(orders[place], counts=True)
+    return orders
 
 
 @final
@@ -199,7 +199,7 @@ class FirstPart(Part):
 
         values, places = [pa.nulls(0, self.cells[0].arrow)], [np.zeros(0, np.int64)]
         for place, state in enumerate(reading.traces):
-            if (found := head(state)) is not None:
-                values.append(one_chunk(found.table[self.names[0]]))
-                places.append(found.groups + place * groups.rows)
+            if (leading := head(state)) is not None:
+                values.append(one_chunk(leading.table[self.names[0]]))
+                places.append(leading.groups + place * groups.rows)
         return scattered(pa.concat_arrays(values), np.concatenate(places), reading.states)

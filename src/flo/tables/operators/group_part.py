@@ -45,17 +45,17 @@ class Chosen:
 
     def mask(self, table: pa.Table) -> Bools | None:
         """Which rows count; None if all do."""
-        found: Bools | None = None
+        mask: Bools | None = None
         if self.where is not None:
-            found = np.asarray(pc.fill_null(one_chunk(table[self.where]), False))
+            mask = np.asarray(pc.fill_null(one_chunk(table[self.where]), False))
         for name in self.filled:
             if table[name].null_count:
                 there = np.asarray(table[name].is_valid())
-                found = there if found is None else found & there
+                mask = there if mask is None else mask & there
         for name in self.finite:
             finite = np.asarray(pc.fill_null(pc.is_finite(one_chunk(table[name])), False))
-            found = finite if found is None else found & finite
-        return None if found is None or found.all() else found
+            mask = finite if mask is None else mask & finite
+        return None if mask is None or mask.all() else mask
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class NotFinite(Summand):
     def column(self, delta: Delta) -> Summed:
         mask, finite = (delta.mask(Chosen(self.which.where, self.which.filled, names)) for names in ((), self.names))
         every = np.ones(delta.table.num_rows, bool)
-        counted, rest = (every if found is None else found for found in (mask, finite))
+        counted, rest = (every if which is None else which for which in (mask, finite))
         return Addends(pa.array((counted & ~rest).astype(np.int8)))
 
 

@@ -75,12 +75,12 @@ class DistinctValues(Keeper):
         total, present = places.get(Own(self, SUM)), places[Own(self, PRESENT)]
         columns = {} if total is None else {total: Addends(filled(values.table[self.names[0]], None))}
         assert delta.groups is not None
-        found: Sums = {}
+        sums: Sums = {}
         for name, column in sums_of(moved, columns, come[order], np.cumsum(counts) - counts).items():
             wide = np.zeros(delta.groups.rows, np.int64)
             wide[groups] = column
-            found[f"{present}:0" if name == WEIGHT else name] = wide
-        return (trace,), found
+            sums[f"{present}:0" if name == WEIGHT else name] = wide
+        return (trace,), sums
 
     def _values(self, delta: Delta) -> tuple[Run, Indices]:
         """Each value of each group with its weight, and for each the number of the group.
@@ -191,10 +191,10 @@ class ValuesPart(Part):
         keeper = self.keeper()
         table = reading.once(keeper, lambda: keeper.rows_of(reading))
         down = (*getattr(self.of.aggregator, "descending", ()), False)
-        found = None if table is None else reading.once((keeper, down), lambda: self._sorted(table, down))
-        if found is None or not len(found.values):
+        ordered = None if table is None else reading.once((keeper, down), lambda: self._sorted(table, down))
+        if ordered is None or not len(ordered.values):
             return self._nothing(reading.states)
-        return self._of_values(*found, reading.states)
+        return self._of_values(*ordered, reading.states)
 
     def _sorted(self, table: pa.Table, down: tuple[bool, ...]) -> InOrder:
         """The values that are present. Equal ones meet when they are sorted, so that their weights are added there."""
@@ -261,7 +261,7 @@ PARTS: dict[type[on_values.Aggregator], type[Part]] = {
 
 def parts_of(aggregates: tuple[Aggregated, ...], inputs: Layout, outputs: Layout) -> tuple[Part, ...] | None:
     """The parts that compute these aggregates; None if one of them has none for such columns."""
-    found: list[Part] = []
+    parts: list[Part] = []
     for each, cell in zip(aggregates, outputs.cells[len(outputs.cells) - len(aggregates) :], strict=True):
         kind = PARTS.get(type(each.aggregator))
         if kind is None:
@@ -274,13 +274,13 @@ def parts_of(aggregates: tuple[Aggregated, ...], inputs: Layout, outputs: Layout
         part = kind(each, names, cells, where, cell)
         if not part.fits():
             return None
-        found.append(part)
-    return tuple(found)
+        parts.append(part)
+    return tuple(parts)
 
 
 def keepers_of(parts: tuple[Part, ...]) -> tuple[Keeper, ...]:
     """What maintains the traces of these parts, each once."""
-    found = (part.keeper() for part in parts)
+    keepers = (part.keeper() for part in parts)
     first, counted = ([part.wanted for part in parts if isinstance(part, kind)] for kind in (FirstPart, QuantilePart))
     orders = orders_for(first, counted)
-    return (*dict.fromkeys(keeper for keeper in found if keeper is not None), *orders)
+    return (*dict.fromkeys(keeper for keeper in keepers if keeper is not None), *orders)

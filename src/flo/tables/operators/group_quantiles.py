@@ -61,8 +61,8 @@ class QuantilePart(Part):
 
 def _both(values: ByRank, groups: Indices, one: Indices, other: Indices) -> tuple[pa.Array, pa.Array]:
     """The values of groups at two ranks each, searched for together."""
-    found = values.at(np.concatenate([groups, groups]), np.concatenate([one, other]))
-    return found[: len(groups)], found[len(groups) :]
+    both = values.at(np.concatenate([groups, groups]), np.concatenate([one, other]))
+    return both[: len(groups)], both[len(groups) :]
 
 
 def _percentiles(of: on_values.PercentileOf, values: ByRank, groups: Indices) -> pa.Array:
@@ -93,6 +93,6 @@ def between(
     to_right = limbs_in(right).times(Limbs.of_ints(parts[exact]))
     sums = to_right.minus(limbs_in(left).times(Limbs.of_ints(parts[exact] - size)))
     with np.errstate(invalid="ignore", over="ignore"):
-        found = np.where((parts == 0) | (one == other), one, one + (other - one) * 0.5)
-    found[exact] = sums.to_floats(size) if len(size) else 0.0
-    return pa.array(found)
+        points = np.where((parts == 0) | (one == other), one, one + (other - one) * 0.5)
+    points[exact] = sums.to_floats(size) if len(size) else 0.0
+    return pa.array(points)

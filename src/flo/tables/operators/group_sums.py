@@ -109,11 +109,11 @@ class BitsPart(Part):
 
     def results(self, reading: Reading) -> pa.Array:
         count, kind = self.count(reading), self.cell.arrow
-        found = np.zeros(len(count), np.uint64)
+        numbers = np.zeros(len(count), np.uint64)
         for each in self._places:
             bit = on_values.is_bit_set(self._aggregator.how, reading.integers(each), count)
-            found |= bit.astype(np.uint64) << np.uint64(each.place)
-        return or_null(pa.array(found.astype(kind.to_pandas_dtype()), kind), count > 0)
+            numbers |= bit.astype(np.uint64) << np.uint64(each.place)
+        return or_null(pa.array(numbers.astype(kind.to_pandas_dtype()), kind), count > 0)
 
 
 @final
@@ -149,13 +149,13 @@ class MomentsPart(Part):
     def results(self, reading: Reading) -> pa.Array:
         aggregator, count = self.of.aggregator, self.count(reading)
         there = (count > getattr(aggregator, "less", 0)) if not self._correlates else count > 0
-        found = np.full(len(count), np.nan)
+        moments = np.full(len(count), np.nan)
         odd = reading.integers(NotFinite(self.which, self._floats)) if self._floats else np.zeros(len(count))
         places = np.flatnonzero(there & (odd == 0))
         if len(places):
-            found[places] = self._of_finite(reading, count, places)
+            moments[places] = self._of_finite(reading, count, places)
         # an infinity or NaN, however few values there are, makes it NaN
-        return or_null(pa.array(found), there | ((odd != 0) & (count > 0)))
+        return or_null(pa.array(moments), there | ((odd != 0) & (count > 0)))
 
     @property
     def _correlates(self) -> bool:
@@ -242,8 +242,8 @@ class FinishedPart(Part):
         totals = [self._aggregator.made(*each) for each in zip(*columns, strict=True)]
         if isinstance(finish, Expression):
             finish.prepare(totals)
-        found = called(finish, totals)
-        expect_declared(finish, found)
+        finished = called(finish, totals)
+        expect_declared(finish, finished)
         layout = Layout.of(self.cell.annotation)
         assert layout is not None
-        return scattered(layout.as_array(written(found, layout.element)), there, reading.states)
+        return scattered(layout.as_array(written(finished, layout.element)), there, reading.states)

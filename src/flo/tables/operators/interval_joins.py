@@ -116,13 +116,13 @@ class IntervalTables(OnTables[IntervalJoin]):
                 ours, theirs = ours[close], theirs[close]
             meetings += [(each, other, ours, theirs)] if len(ours) else []
         inputs = self.inputs[:2]
-        found = paired(Joined(self.like, inputs, self.outputs[0]), meetings)  # type: ignore[arg-type]
+        pairs = paired(Joined(self.like, inputs, self.outputs[0]), meetings)  # type: ignore[arg-type]
         after = replace(
             self,
             left=self.left if self.right_over else lefts.extended(one),
             right=self.right if self.left_over else rights.extended(other),
         )
-        return after, (self.emitted(found),)
+        return after, (self.emitted(pairs),)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         rows: Any = inputs[:2]

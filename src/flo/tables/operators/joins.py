@@ -239,10 +239,10 @@ def paired(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = ()) 
         weights = pa.array(np.ones(sum(len(ours) for _, _, ours, _ in meetings), np.int64))
     else:
         weights = multiply_weights(left[WEIGHT], right[WEIGHT])
-    found = joined.results(left, right)
+    pairs = joined.results(left, right)
     for name in keys:
-        found = found.append_column(left.schema.field(name), left[name])
-    return found.append_column(pa.field(WEIGHT, pa.int64(), nullable=False), weights)
+        pairs = pairs.append_column(left.schema.field(name), left[name])
+    return pairs.append_column(pa.field(WEIGHT, pa.int64(), nullable=False), weights)
 
 
 def _gathered(meetings: list[Meeting], side: int, names: list[str]) -> pa.Table:
@@ -275,9 +275,9 @@ class JoinTables(Paired[Join | BagJoin]):
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)
-        found = paired(Joined.of(self), list(find_meetings(one, other, self.left, self.right)), self.keys)
+        pairs = paired(Joined.of(self), list(find_meetings(one, other, self.left, self.right)), self.keys)
         grown = replace(self, left=self.grown(self.left, 0, one), right=self.grown(self.right, 1, other))
-        return grown, (self.emitted(found),)
+        return grown, (self.emitted(pairs),)
 
     def side_ended(self, index: int) -> Self:
         return drop_side(self, index)
@@ -308,10 +308,10 @@ class SetJoinTables(Paired[SetJoin]):
         names = [(*self.keys, *layout_of(of).names) for of in self.inputs]
         some = [new_rows(seen, table, n) for seen, table, n in zip(self._seen(), (left, right), names, strict=True)]
         one, other = self.by_key(*(rows.table for rows in some))
-        found = paired(Joined.of(self), list(find_meetings(one, other, self.left, self.right)), self.keys)
+        pairs = paired(Joined.of(self), list(find_meetings(one, other, self.left, self.right)), self.keys)
         seen, other_seen = (self.grown(each, index, some[index]) for index, each in enumerate(self._seen()))
         grown = replace(self, left=self.grown(self.left, 0, one), right=self.grown(self.right, 1, other))
-        return replace(grown, seen=seen, other_seen=other_seen), (self.emitted(found),)
+        return replace(grown, seen=seen, other_seen=other_seen), (self.emitted(pairs),)
 
     def side_ended(self, index: int) -> Self:
         return replace(drop_side(self, index), seen=NOTHING, other_seen=NOTHING)
@@ -351,10 +351,10 @@ class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)
         partners, moved = self.right.met(self.relevant(other, 1, self.left), self._right_names())
-        found = shown(one, self.left, partners, moved, having=isinstance(self.like, SemiJoin))
+        rows = shown(one, self.left, partners, moved, having=isinstance(self.like, SemiJoin))
         grown = replace(self, left=self.grown(self.left, 0, one), right=partners)
         names = [*layout_of(self.outputs[0]).names, *self.keys, WEIGHT]
-        return grown, (self.emitted(found and found.select(names)),)
+        return grown, (self.emitted(rows and rows.select(names)),)
 
     def side_ended(self, index: int) -> Self:
         if index == 1:

@@ -146,8 +146,8 @@ class KeyPartitionsTables(OnTables[KeyPartitions]):
     def _keys(self, table: pa.Table) -> pa.Table:
         """The keys of rows."""
         rows = (expect_keyed(self.inputs[0]).inner,)
-        found = key_layout(self.outputs[0]).fitted(apply_function(self.like.f, rows, table))
-        return pa.Table.from_arrays(found.columns, schema=key_schema(self.outputs[0]))
+        keys = key_layout(self.outputs[0]).fitted(apply_function(self.like.f, rows, table))
+        return pa.Table.from_arrays(keys.columns, schema=key_schema(self.outputs[0]))
 
     def key_numbers(self, index: int, table: pa.Table) -> Numbers:
         return keys_of(self._keys(table).columns).numbers
@@ -168,13 +168,13 @@ class KeyPartitionsTables(OnTables[KeyPartitions]):
         rows = pa.Table.from_arrays(columns, schema=KeyedColumns(of).schema)
         return replace(self, homes=state.extended(new)), (replace(KeyedColumns(of).bottom(), table=rows),)
 
-    def _expect(self, keys: pa.Table, indices: Indices, found: Any, expected: Any) -> None:
+    def _expect(self, keys: pa.Table, indices: Indices, partitions: Any, expected: Any) -> None:
         """Raises if a key was found in another partition than before."""
-        wrong = np.flatnonzero(found != expected)
+        wrong = np.flatnonzero(partitions != expected)
         if len(wrong):
             of = expect_keyed(self.outputs[0])
             (key,) = key_layout(of).to_elements(keys_in(of, take_rows(keys, indices[wrong[:1]])))
-            raise two_homes(key, int(expected[wrong[0]]), int(found[wrong[0]]))
+            raise two_homes(key, int(expected[wrong[0]]), int(partitions[wrong[0]]))
 
 
 @form_of(MapValues)
@@ -190,8 +190,8 @@ class MapValuesTables(OnKeyed[MapValues]):
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         (value,), of = values, self.outputs[0]
-        found = layout_of(of.inner).fitted(apply_function(self.like.f, (value.inner,), value.table))  # type: ignore[attr-defined]
-        return self, (keyed_delta(of, like_rows(found, value.table, key_names(value.of)), value.keys),)  # type: ignore[arg-type]
+        results = layout_of(of.inner).fitted(apply_function(self.like.f, (value.inner,), value.table))  # type: ignore[attr-defined]
+        return self, (keyed_delta(of, like_rows(results, value.table, key_names(value.of)), value.keys),)  # type: ignore[arg-type]
 
 
 @form_of(FilterKeys)
@@ -237,9 +237,9 @@ class EntriesTables(OnKeyed[Entries]):
         (value,) = values
         table = value.table
         pair = [key_layout(value.of).as_array(keys_in(value.of, table)), layout_of(value.inner).as_array(table)]
-        found = pa.Table.from_arrays(pair, schema=layout_of(self.outputs[0]).schema)
+        entries = pa.Table.from_arrays(pair, schema=layout_of(self.outputs[0]).schema)
         weights = np.ones(table.num_rows, np.int64) if is_ordered(value.inner) else table[WEIGHT].to_numpy()
-        return self, (self.emitted(with_weights(found, weights)),)
+        return self, (self.emitted(with_weights(entries, weights)),)
 
 
 @form_of(KeyedJoin)
@@ -267,12 +267,12 @@ class KeyedJoinTables(OnKeyed[KeyedJoin]):
         one, other = (consolidate_runs(_by_key(value)) for value in values)
         joined = Joined(self.like, tuple(value.inner for value in values), of.inner)
         meetings = list(find_meetings(one, other, self.left, self.right))
-        found = paired(joined, meetings, key_names(of))
-        if found is not None and isinstance(of.inner, ZSet):
-            found = net_changes(found)
+        pairs = paired(joined, meetings, key_names(of))
+        if pairs is not None and isinstance(of.inner, ZSet):
+            pairs = net_changes(pairs)
         left = self.left if self.ended_side == 1 else self.left.extended(one)
         right = self.right if self.ended_side == 0 else self.right.extended(other)
-        return replace(self, left=left, right=right), (keyed_delta(of, found),)
+        return replace(self, left=left, right=right), (keyed_delta(of, pairs),)
 
     def side_ended(self, index: int) -> Self:
         return drop_side(self, index)
@@ -313,8 +313,8 @@ def per_key(operator: PerKey, given: Wholes, outputs: Outputs) -> Wholes:
     ids = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
     inner = Whole(of.inner, len(firsts), add_stream_numbers(rows, ids))
     keys = take_rows(whole.table.select(prefix), order[firsts])
-    found = run_whole(operator.graph, (inner,))  # type: ignore[arg-type]
-    return tuple(_back(each, keys, whole.count, of) for each, of in zip(found, outputs, strict=True))
+    results = run_whole(operator.graph, (inner,))  # type: ignore[arg-type]
+    return tuple(_back(each, keys, whole.count, of) for each, of in zip(results, outputs, strict=True))
 
 
 def _back(result: Whole, keys: pa.Table, count: int, of: Collection) -> Whole:

@@ -166,11 +166,11 @@ def _best(layout: Layout, table: pa.Table, *, largest: bool) -> Indices:
         column = one_chunk(table[name])
         column = column if len(rows) == len(column) else column.take(pa.array(rows))
         if _plain_kind(cell.kind) in _SEARCHED and not pa.types.is_fixed_size_binary(column.type):
-            found = np.asarray(pc.equal(column, pc.min_max(column)["max" if largest else "min"]))
+            best = np.asarray(pc.equal(column, pc.min_max(column)["max" if largest else "min"]))
         else:
             numbers = each.numbers(column)
-            found = numbers == (numbers.max() if largest else numbers.min())
-        rows = rows[found]
+            best = numbers == (numbers.max() if largest else numbers.min())
+        rows = rows[best]
     return rows
 
 
@@ -212,10 +212,10 @@ class FoldLatticeTables(OnTables[FoldLattice]):
         like = self.like
         of = self.inputs[0]
         if not self.by_row:
-            layout, found = result_layout(like.f, of), results(like.f, of, table)
+            layout, values = result_layout(like.f, of), results(like.f, of, table)
             assert layout is not None
-            if proper(like.lattice, layout, found):
-                return LVarValue(like.lattice, joined(like.lattice, layout, found))
+            if proper(like.lattice, layout, values):
+                return LVarValue(like.lattice, joined(like.lattice, layout, values))
         return like.consume(elements_of(of, table), SequenceValue)[1][0]
 
 
@@ -275,8 +275,8 @@ def _largest(sums: Limbs) -> int:
     """The index of the largest sum. The sums must be in canonical form."""
     indices = np.arange(sums.digits.shape[1])
     for digit in sums.digits[::-1]:
-        found = digit[indices]
-        indices = indices[found == found.max()]
+        digits = digit[indices]
+        indices = indices[digits == digits.max()]
     return int(indices[0])
 
 

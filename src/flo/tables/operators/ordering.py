@@ -107,9 +107,9 @@ class TopKTables(InGroups[TopK]):
         ]
         changed = run_of(consolidate_table(pa.concat_tables(parts or [delta.table.slice(0, 0)])), delta.columns)
         heads = replace(self.heads, columns=delta.columns).extended(changed)
-        shown = changed.table.select([*layout_of(self.outputs[0]).names, *self.keys])
-        shown = with_weights(shown, numbers_in(changed.table, WEIGHT))
-        return replace(self, rows=kept.extended(delta), heads=heads), (self.emitted(consolidate_table(shown)),)
+        rows = changed.table.select([*layout_of(self.outputs[0]).names, *self.keys])
+        rows = with_weights(rows, numbers_in(changed.table, WEIGHT))
+        return replace(self, rows=kept.extended(delta), heads=heads), (self.emitted(consolidate_table(rows)),)
 
 
 def rank_on_values(
@@ -130,11 +130,11 @@ def rank_on_values(
         return list(zip(elements, weights[indices].tolist(), strict=True))
 
     def units(runs: Iterable[Run]) -> dict[Any, int]:
-        found: Counter[Any] = Counter()
+        counted: Counter[Any] = Counter()
         for run in runs:
             for element, weight in read(run.table, match_keys(one, run)[1], weights_of(run)):
-                found[element] += weight
-        return {element: weight for element, weight in found.items() if weight}
+                counted[element] += weight
+        return {element: weight for element, weight in counted.items() if weight}
 
     top = [] if old is None else read(old.table, np.flatnonzero(old.groups == group), old.times)
     Ranking(PersistentMap(units(rows)), tuple(top)).changed(list(units([delta]).items()), count, order)
@@ -165,8 +165,8 @@ def by_key(table: pa.Table, of: Collection, key: Any) -> tuple[pa.Table, tuple[s
     own = layout_of(of).names
     missing = [name for name in columns if name not in own]
     if missing:
-        found = results(key, of, table.select(list(own))).rename_columns(list(columns))
-        table = beside(table, found.select(missing))
+        keys = results(key, of, table.select(list(own))).rename_columns(list(columns))
+        table = beside(table, keys.select(missing))
     return table, columns
 
 

@@ -134,10 +134,10 @@ class OverTables(InGroups[Over]):
         reach = reach_of(like.functions, like.peers)
         others = [(run, *match_keys(groups, run), OWED) for run in owed]
         others.append((delta, _owners(groups, delta), np.arange(delta.rows), NEW))
-        found = None if reach.whole or not rows.runs else search(rows.runs, delta, groups, order, reach, like.peers)
+        searched = None if reach.whole or not rows.runs else search(rows.runs, delta, groups, order, reach, like.peers)
         width = reach.rows + MORE if reach.rows else 0
-        while found is not None and (reach.onward or found.cost(width) < found.rows):
-            near = found.near(width, reach.onward)
+        while searched is not None and (reach.onward or searched.cost(width) < searched.rows):
+            near = searched.near(width, reach.onward)
             parts = [
                 (run, ours, theirs, OLD) for run, ours, theirs in zip(near.runs, near.owners, near.rows, strict=True)
             ]
@@ -160,10 +160,10 @@ class OverTables(InGroups[Over]):
         peers[1:] |= changed.owners[1:] != changed.owners[:-1]
         anchors = places[-1][near.anchors]
         rows = Distinct(changed.table, tuple(places[:count]), anchors, changed.owners, changed.was, changed.now, peers)
-        found = stretches(near, rows, reach)
-        if found is None:
+        stretch = stretches(near, rows, reach)
+        if stretch is None:
             return None
-        kept, numbers = found
+        kept, numbers = stretch
         before: Before | None = Before(np.zeros(len(kept), np.int64))
         if reach.onward:
             before = self._before(near, changed, kept, numbers)
@@ -197,12 +197,12 @@ class OverTables(InGroups[Over]):
             if function is not None and not (function.kind in SUMMED and function.frame[1] is None):
                 continue
             totals = self._totals(function, changed.table, changed.was)
-            found = {name: total[kept[firsts]] - total[begin] for name, total in totals.items()}
+            before = {name: total[kept[firsts]] - total[begin] for name, total in totals.items()}
             for place, run in enumerate(near.runs):
                 for name, total in self._totals_of(run, function).items():
                     more = total[near.starts[place]] - total[near.begins[place]]
-                    found[name] = found.get(name, 0) + more
-            sums[number] = found
+                    before[name] = before.get(name, 0) + more
+            sums[number] = before
         return Before(sums.pop(-1)[WEIGHT], sums, extremes)
 
     def _extreme(self, near: Near, changed: Changed, begin: Indices, end: Indices, number: int) -> pa.Array | None:
@@ -216,11 +216,13 @@ class OverTables(InGroups[Over]):
         for place, run in enumerate(near.runs):
             sides.append((*self._extremes_of(run, function), near.begins[place], near.starts[place]))
         columns = []
-        for some, found, below, low, high in sides:
+        for some, leaders, below, low, high in sides:
             if (below[high] > below[low]).any():
                 return None
             there = high > low
-            chosen = np.where(there, found[np.where(there, high - 1, 0)], -1) if len(found) else np.full(len(low), -1)
+            chosen = (
+                np.where(there, leaders[np.where(there, high - 1, 0)], -1) if len(leaders) else np.full(len(low), -1)
+            )
             columns.append(some.values.take(pa.array(np.maximum(chosen, 0), mask=chosen < 0)))
         return frames.best_of(columns, read.kind, greatest)
 
@@ -234,8 +236,8 @@ class OverTables(InGroups[Over]):
             assert read is not None
             best = frames.running_extremes(read, read.counts, run.keys.numbers, function.kind == "max")
             known[function] = read, best, np.concatenate([[0], np.cumsum(weights < 0)])
-        found: tuple[Read, Indices, Indices] = known[function]
-        return found
+        extremes: tuple[Read, Indices, Indices] = known[function]
+        return extremes
 
     def _totals_of(self, run: Run, function: WindowFunction | None) -> Any:
         """The running totals of a run, which are computed once: other operators may hold the same run."""
@@ -264,11 +266,11 @@ class OverTables(InGroups[Over]):
         sides = []
         for weights in (changed.was, changed.now):
             units = _units(changed, weights, peers, values, down, apart)
-            found = [
+            results = [
                 frames.results(function, read, units, number, self._arrow(number))
                 for number, (function, read) in enumerate(zip(like.functions, reads, strict=True))
             ]
-            sides.append((units, found))
+            sides.append((units, results))
         (old, before), (new, after) = sides
         gone, come = _different(old, before, new, after, changed)
         chosen = np.concatenate([old.rows[gone], new.rows[come]])
@@ -280,8 +282,8 @@ class OverTables(InGroups[Over]):
             for one, other in zip(before, after, strict=True)
         ]
         weights = np.concatenate([-old.weights[gone], new.weights[come]])
-        shown = beside(self._shown(rows, columns, of), rows.select(list(self.keys)))
-        return consolidate_table(with_weights(shown, weights))
+        table = beside(self._shown(rows, columns, of), rows.select(list(self.keys)))
+        return consolidate_table(with_weights(table, weights))
 
     def _read(self, function: WindowFunction, table: pa.Table) -> Read | None:
         """Returns the values that a function reads from the rows."""
@@ -313,8 +315,8 @@ class OverTables(InGroups[Over]):
         if not isinstance(into, Widened):
             element = layout_of(of).as_array(rows)
             return pa.Table.from_arrays([element, *columns], schema=layout.schema)
-        found = dict(zip(into.more, columns, strict=True))
-        arrays = [found[name] if name in found else one_chunk(rows[name]) for name in layout.names]
+        computed = dict(zip(into.more, columns, strict=True))
+        arrays = [computed[name] if name in computed else one_chunk(rows[name]) for name in layout.names]
         return pa.Table.from_arrays(
             [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, layout.schema, strict=True)],
             schema=layout.schema,

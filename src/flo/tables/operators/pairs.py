@@ -78,8 +78,8 @@ class ZipTables(PairTables[Zip]):
             if left.size() or right.size():
                 yield Step(f"{self.rule}-drain", (left.take()[0], right.take()[0]), self, (None,))
         elif count:
-            _, found = self.consume(*(side.table.slice(0, count) for side in sides))
-            yield Step(self.rule, (rest(left, count), rest(right, count)), self, found)
+            _, outputs = self.consume(*(side.table.slice(0, count) for side in sides))
+            yield Step(self.rule, (rest(left, count), rest(right, count)), self, outputs)
         elif ending(left) or ending(right):
             after = tuple(side.passed() if ending(side) else side for side in sides)
             yield Step(f"{self.rule}-terminator", after, replace(self, done=True), (self.ended(),))
@@ -91,8 +91,8 @@ class ZipTables(PairTables[Zip]):
         shortest = np.minimum(*(side.counts[indices] for side, indices in zip(sides, met, strict=True)))
         rows = [_first_rows(side, indices, shortest) for side, indices in zip(sides, met, strict=True)]
         columns = [layout_of(of).as_array(table) for of, table in zip(self.inputs, rows, strict=True)]
-        found = side_by_side(self.outputs[0], *columns)
-        return self, (self.emitted(with_keys(found, rows[0], self.keys)),)
+        pairs = side_by_side(self.outputs[0], *columns)
+        return self, (self.emitted(with_keys(pairs, rows[0], self.keys)),)
 
 
 def _first_rows(side: Groups, indices: Indices, counts: Indices) -> pa.Table:
@@ -125,12 +125,12 @@ class InTurn(OnTables[T]):
     def consume_all(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
         first, nothing = self.like.awaited, [table.slice(0, 0) for table in tables]
         after: Any = self
-        found: Deltas = (None,)
+        deltas: Deltas = (None,)
         for turn in (first, 1 - first):
             if tables[turn].num_rows:
                 after, more = after.consume(*_placed(turn, tables[turn], nothing[1 - turn]))
-                found = tuple(map(add_deltas, found, more))
-        return after, found
+                deltas = tuple(map(add_deltas, deltas, more))
+        return after, deltas
 
 
 def _placed(index: int, item: Any, other: Any) -> tuple[Any, Any]:
@@ -193,7 +193,7 @@ class MergeTables(PairTables[MergeSorted]):
         most = self._most(left, right)
         while most:
             try:
-                counts, after, found = self._merged((_oldest(left, most), _oldest(right, most)))
+                counts, after, merged = self._merged((_oldest(left, most), _oldest(right, most)))
             except Exception as error:  # go up to the row that is at fault
                 expect_row_fault(self, error)
                 if most == 1:
@@ -202,7 +202,7 @@ class MergeTables(PairTables[MergeSorted]):
                 continue
             if any(counts):
                 waiting = tuple(map(rest, sides, counts))
-                yield Step(self.rule, waiting, after, (self.emitted(found),))
+                yield Step(self.rule, waiting, after, (self.emitted(merged),))
             return
 
     @staticmethod
@@ -246,13 +246,13 @@ class MergeTables(PairTables[MergeSorted]):
             [of.numbers(one_chunk(column)) for of, column in zip(self._compared, columns, strict=True)]
         )
         cuts = np.cumsum([len(before[0]) + len(keys[0])])
-        found = []
+        ranks = []
         for index, (mine, known) in enumerate(zip(np.split(numbers, cuts), before, strict=True)):
             falls = np.flatnonzero(mine[1:] < mine[:-1])
             if len(falls):
                 self._refuse(index, sides[index], int(falls[0]) + 1 - len(known), keys[index])
-            found.append(mine[len(known) :])
-        return found
+            ranks.append(mine[len(known) :])
+        return ranks
 
     def _refuse(self, index: int, side: Rows, row: int, keys: pa.Table) -> None:
         """Raises the error for a row that is smaller than the one before it."""
@@ -275,9 +275,9 @@ class MergeTables(PairTables[MergeSorted]):
 
     @property
     def _compared(self) -> tuple[Comparison, ...]:
-        found = comparisons(self._layout)
-        assert found is not None
-        return found
+        compared = comparisons(self._layout)
+        assert compared is not None
+        return compared
 
     @property
     def _layout(self) -> Layout:
@@ -298,5 +298,5 @@ def _oldest(value: Rows, most: int) -> Rows:
 
 
 def _behind(order: Indices, where: Any) -> int:
-    found = np.flatnonzero(where)
-    return int(found[-1]) + 1 if len(found) else 0
+    places = np.flatnonzero(where)
+    return int(places[-1]) + 1 if len(places) else 0

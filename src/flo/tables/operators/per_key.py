@@ -142,10 +142,10 @@ class OfEveryKey(OnKeyed[Op]):
     """An operator of the body, for all keys: `like` is what runs for each."""
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        found = tuple(keyed_form(keyed_as(inputs, out.collection)) for out in self.like.type(inner(inputs)))
-        assert None not in found, f"`{self.like.name}` gives elements without columns"
+        forms = tuple(keyed_form(keyed_as(inputs, out.collection)) for out in self.like.type(inner(inputs)))
+        assert None not in forms, f"`{self.like.name}` gives elements without columns"
         bounded = (out.bounded for out in self.like.type(inner(inputs)))
-        return tuple(map(StreamType, found, bounded))  # type: ignore[arg-type]
+        return tuple(map(StreamType, forms, bounded))  # type: ignore[arg-type]
 
     def typed(self, inputs: StreamTypes) -> Self:
         return replace(
@@ -206,12 +206,12 @@ class FormOfEveryKey(WithForm[Operator]):
 
     def take_in(self, *values: Any) -> tuple[Operator, Deltas]:
         form = self.form
-        found: Deltas = (None,) * len(self.outputs)
+        deltas: Deltas = (None,) * len(self.outputs)
         if isinstance(values[0], KeyedStreams):
             if values[0].streams.count:
-                found = (form.all_of(replace(values[0].streams, owners=values[0].owners)),)
+                deltas = (form.all_of(replace(values[0].streams, owners=values[0].owners)),)
         elif any(value.table.num_rows for value in values):
-            form, found = self.form.consume(*(value.table for value in values))
+            form, deltas = self.form.consume(*(value.table for value in values))
         after, said = self, values[0].keys
         if len(values) > 1:
             after, said = self._ended_by_all(values)
@@ -219,8 +219,8 @@ class FormOfEveryKey(WithForm[Operator]):
             said = self._ended_by_itself(form, values[0].table, said)
         if type(form).close is not OnTables.close:
             after, form, said, last = after._closed(form, said)
-            found = tuple(map(add_deltas, found, last))
-        outputs = [self._delta(index, delta, said) for index, delta in enumerate(found)]
+            deltas = tuple(map(add_deltas, deltas, last))
+        outputs = [self._delta(index, delta, said) for index, delta in enumerate(deltas)]
         return replace(after, form=form), tuple(outputs)
 
     def consume_step(self, values: tuple[Any, ...]) -> Step:
@@ -300,8 +300,8 @@ def output_of(of: Any, delta: Any, said: pa.Table) -> Delta:
     if delta is not None:
         owners = delta.owners.cast(nothing.owners.schema)  # keys of a state may be null, as far as it knows
         nothing = replace(nothing, streams=replace(delta, owners=None), owners=owners)
-    found = replace(nothing, keys=said)
-    return found if found.has_content() else None
+    output = replace(nothing, keys=said)
+    return output if output.has_content() else None
 
 
 def _lvars(of: Keyed[Any, Any], delta: LVars | None, said: pa.Table) -> KeyedValue:
@@ -325,12 +325,12 @@ def per_key(like: PerKey, inputs: StreamTypes) -> Graph | None:
     if len(schemas) > 1 or len({stream.bounded for stream in types}) > 1:
         return None
     tables: Any = tuple(map(to_table_type, inputs))
-    found = for_every_key(like.graph, tables, isinstance(types[0].collection, ZSet))  # type: ignore[arg-type]
-    if found is None:
+    body = for_every_key(like.graph, tables, isinstance(types[0].collection, ZSet))  # type: ignore[arg-type]
+    if body is None:
         return None
-    inside = [node.operator for node in nodes(found[0])]
+    inside = [node.operator for node in nodes(body[0])]
     helps = any(isinstance(each, OfEveryKey) for each in inside) or not any(isinstance(each, PerKey) for each in inside)
-    return sequence(Node(None, KeysTables(like)), found[0]) if helps else None
+    return sequence(Node(None, KeysTables(like)), body[0]) if helps else None
 
 
 @register_in(CHOICES, PerKey)
@@ -346,11 +346,11 @@ def per_key_by_clocks(like: PerKey, inputs: StreamTypes) -> tuple[StreamTypes, G
     if not is_plain or len({str(key_schema(stream.collection)) for stream in types[: len(keyed)]}) > 1:
         return None
     weighted = isinstance(inner_types(like, types)[0].collection, ZSet)
-    found = None if weighted else for_every_key(like.graph, tables, weighted)  # type: ignore[arg-type]
-    if found is None:
+    body = None if weighted else for_every_key(like.graph, tables, weighted)  # type: ignore[arg-type]
+    if body is None:
         return None
     before = parallel(Node(None, KeysTables(like, clocks=clocks)), Node(None, identity(clocks)))
-    return tables, sequence(before, found[0])
+    return tables, sequence(before, body[0])
 
 
 CLOCKED: dict[type[Operator], Callable[[Any, StreamTypes], Operator | None]] = {}

@@ -84,8 +84,8 @@ class CountTables(ResultTables[Count]):
         return replace(self, counts=self.counts.added(groups.keys, counts))
 
     def results(self, groups: Run) -> pa.Table:
-        found = pa.array(self.counts.known(groups))
-        return with_keys(pa.Table.from_arrays([found], schema=layout_of(self.outputs[0]).schema), groups, self.keys)
+        counts = pa.array(self.counts.known(groups))
+        return with_keys(pa.Table.from_arrays([counts], schema=layout_of(self.outputs[0]).schema), groups, self.keys)
 
 
 @form_of(Sum)
@@ -108,8 +108,8 @@ class SumTables(ResultTables[Sum]):
 
     def results(self, groups: Run) -> pa.Table:
         sums, layout = key_by_groups(self.totals, groups).known(groups), layout_of(self.outputs[0])
-        found = as_array(sums, 0, layout.cells[0].arrow, lambda index: group_name(groups, self.keys, index))
-        return with_keys(pa.Table.from_arrays([found], schema=layout.schema), groups, self.keys)
+        totals = as_array(sums, 0, layout.cells[0].arrow, lambda index: group_name(groups, self.keys, index))
+        return with_keys(pa.Table.from_arrays([totals], schema=layout.schema), groups, self.keys)
 
 
 @dataclass(frozen=True)
@@ -131,14 +131,14 @@ class Accumulating(OnTables[F]):
         like = self.like
         if not self.keys:
             return [*self.one] or [like.acc]
-        found = [like.acc] * groups.rows
+        accumulators = [like.acc] * groups.rows
         indices, rows = key_by_groups(self.reached, groups).known(groups)
         if rows is not None:
             layout = Layout.of(returned_type(like.f))
             assert layout is not None
             for index, result in zip(indices.tolist(), layout.to_elements(rows), strict=True):
-                found[index] = result
-        return found
+                accumulators[index] = result
+        return accumulators
 
     def reaching(self, groups: Run, results: list[Any]) -> Self:
         """The operator with new accumulators for some groups."""
@@ -178,9 +178,9 @@ class FoldTables(ResultTables[Fold | FoldUnordered], Accumulating[Fold | FoldUno
 
     @calling
     def results(self, groups: Run) -> pa.Table:
-        found = self.known(groups)
-        expect_declared(self.like.f, found)
-        return with_keys(written(found, of_elements(self.outputs[0]).element), groups, self.keys)
+        accumulators = self.known(groups)
+        expect_declared(self.like.f, accumulators)
+        return with_keys(written(accumulators, of_elements(self.outputs[0]).element), groups, self.keys)
 
 
 @form_of(Last)

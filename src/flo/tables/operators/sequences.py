@@ -40,10 +40,10 @@ class ScanTables(Accumulating[Scan]):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         groups = Groups.of(table, self.keys)
         after, outputs = self.called_by_group(groups)
-        found = written(
+        results = written(
             [result for output in outputs for result in output.all_units()], of_elements(self.outputs[0]).element
         )
-        return after, (self.emitted(with_keys(found, groups.rows, self.keys)),)
+        return after, (self.emitted(with_keys(results, groups.rows, self.keys)),)
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ class EnumerateTables(PositionTables[Enumerate]):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         after, groups, positions = self.placed(table)
         numbers = pa.array(positions + self.like.position)
-        found = side_by_side(self.outputs[0], numbers, layout_of(self.inputs[0]).as_array(groups.rows))
-        return after, (self.emitted(with_keys(found, groups.rows, self.keys)),)
+        pairs = side_by_side(self.outputs[0], numbers, layout_of(self.inputs[0]).as_array(groups.rows))
+        return after, (self.emitted(with_keys(pairs, groups.rows, self.keys)),)
 
 
 def side_by_side(pairs: Collection, one: pa.Array, other: pa.Array) -> pa.Table:
@@ -93,10 +93,10 @@ class TakeTables(PositionTables[Take]):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         after, groups, positions = self.placed(table)
-        found = self.emitted(groups.rows.filter(pa.array(positions < self.like.count)))
+        first = self.emitted(groups.rows.filter(pa.array(positions < self.like.count)))
         if not self.keys and after.has_ended(ONE)[0]:
-            return after, (self.ended() if found is None else found.fix(),)
-        return after, (found,)
+            return after, (self.ended() if first is None else first.fix(),)
+        return after, (first,)
 
     def has_ended(self, groups: Run) -> Any:
         return self.counts.known(groups) >= max(1, self.like.count)  # the end of nothing too
@@ -183,5 +183,5 @@ class SpanTables(OnTables[Window]):
 def _times(table: pa.Table) -> npt.NDArray[Any]:
     column = one_chunk(table["1"])
     numbers = column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
-    found: npt.NDArray[Any] = numbers.to_numpy(zero_copy_only=False)
-    return found
+    times: npt.NDArray[Any] = numbers.to_numpy(zero_copy_only=False)
+    return times

@@ -92,8 +92,8 @@ class SessionTables(InGroups[SessionColumns]):
             columns, table = tuple(computed.column_names), beside(table, computed)
         (at,) = plain_columns(like.time, of) or (AT,)
         if at not in table.column_names:
-            found = results(like.time, of, table)
-            table = table.append_column(found.schema.field(0).with_name(at), found.column(0))
+            times = results(like.time, of, table)
+            table = table.append_column(times.schema.field(0).with_name(at), times.column(0))
         unknown = np.asarray(one_chunk(table[at]).is_null())
         alone, table = (take_rows(table, np.flatnonzero(which)) for which in (unknown, ~unknown))
         groups = (*columns, *self.keys)

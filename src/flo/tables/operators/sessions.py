@@ -75,15 +75,15 @@ class Spans:
         if not count:
             return np.full(len(times), -1)
         if self.groups[0] == self.groups[-1]:
-            found = np.searchsorted(self.first, times, side="right") - 1
+            sessions = np.searchsorted(self.first, times, side="right") - 1
         else:
             kind = np.repeat([0, 1], [count, len(times)])
             order = np.lexsort((kind, np.concatenate([self.first, times]), np.concatenate([self.groups, groups])))
-            found = np.empty(len(order), np.int64)
-            found[order] = np.cumsum(kind[order] == 0) - 1
-            found = found[count:]
-        inside = (found >= 0) & (self.groups[found] == groups) & (times <= self.last[found])
-        return np.where(inside, found, -1)
+            sessions = np.empty(len(order), np.int64)
+            sessions[order] = np.cumsum(kind[order] == 0) - 1
+            sessions = sessions[count:]
+        inside = (sessions >= 0) & (self.groups[sessions] == groups) & (times <= self.last[sessions])
+        return np.where(inside, sessions, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,12 +138,12 @@ class Merging:
     def near(self, first: Any, last: Any) -> list[Span]:
         """The open sessions that are less than the gap from here."""
         before = self.spans.at_most((first, math.inf))
-        found = [before] if before is not None and first < before[1] + self.gap else []
+        sessions = [before] if before is not None and first < before[1] + self.gap else []
         after = self.spans.above((first, math.inf))
         while after is not None and after[0] < last + self.gap:
-            found.append(after)
+            sessions.append(after)
             after = self.spans.above(after)
-        return found
+        return sessions
 
     def add(self, first: Any, last: Any, mark: Any) -> None:
         """Adds rows that are not late: as new sessions, or to sessions that are near."""
@@ -273,10 +273,10 @@ class Sessions(Windower):
             return before.of(slice(0)), before.of(slice(0))
         rows = np.flatnonzero(~one_by_one[delta.ids])
         lone = Spans(delta.ids[rows], delta.times[rows], delta.times[rows])
-        found = self._merged(before.of(~one_by_one[before.groups]).with_others(lone))
+        sessions = self._merged(before.of(~one_by_one[before.groups]).with_others(lone))
         assert delta.latest is not None
-        over = self.axis.exact(found.last) + self.gap <= self.axis.watermark(delta.latest)[found.groups]
-        return found.of(over), found.of(~over)
+        over = self.axis.exact(sessions.last) + self.gap <= self.axis.watermark(delta.latest)[sessions.groups]
+        return sessions.of(over), sessions.of(~over)
 
     def _merged(self, spans: Spans) -> Spans:
         """Merges sessions that are less than the gap apart."""

@@ -82,10 +82,10 @@ class NewTables(Remembering[ToBag | ToZSet | SequenceDistinct]):
         new = new_rows(self.seen, numbered, self.names())
         order = np.sort(new.table[index].to_numpy())
         kept = Run(new.columns, new.keys, new.table.drop_columns([index]))
-        found = table.take(pa.array(order))
-        if WEIGHT in found.column_names:
-            found = with_weights(found, np.ones(len(order), np.int64))
-        return replace(self, seen=self.seen.extended(kept)), (self.emitted(found),)
+        rows = table.take(pa.array(order))
+        if WEIGHT in rows.column_names:
+            rows = with_weights(rows, np.ones(len(order), np.int64))
+        return replace(self, seen=self.seen.extended(kept)), (self.emitted(rows),)
 
 
 @form_of(ZSetToBag, ZSetToSet)
@@ -107,16 +107,16 @@ class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:
         rows, _ = rows_of(self.rows, groups)
-        found = None if rows is None else consolidate_table(rows)
-        if found is None or not found.num_rows:
+        present = None if rows is None else consolidate_table(rows)
+        if present is None or not present.num_rows:
             return self, (None,)
-        weights = found[WEIGHT].to_numpy()
+        weights = present[WEIGHT].to_numpy()
         if (weights < 0).any():
-            below = layout_of(self.inputs[0]).to_elements(found.filter(pa.array(weights < 0)))
+            below = layout_of(self.inputs[0]).to_elements(present.filter(pa.array(weights < 0)))
             replace(self.like, weights=PersistentMap(dict.fromkeys(below, -1))).finish(ZSetValue)  # says what is wrong
         if isinstance(self.outputs[0], Set):
-            found = with_weights(found, np.ones(found.num_rows, np.int64))
-        return self, (Rows(of_elements(self.outputs[0]), found),)
+            present = with_weights(present, np.ones(present.num_rows, np.int64))
+        return self, (Rows(of_elements(self.outputs[0]), present),)
 
 
 @form_of(Intersection)
@@ -146,8 +146,8 @@ class IntersectionTables(Remembering[Intersection]):
             select_rows(other, np.flatnonzero(weights_in(self.left, other))).table,
         ]
         layout = layout_of(self.outputs[0])
-        found = [like_rows(layout.fitted(part), part, self.keys) for part in parts]
-        return grown, (self.emitted(pa.concat_tables(found)),)
+        common = [like_rows(layout.fitted(part), part, self.keys) for part in parts]
+        return grown, (self.emitted(pa.concat_tables(common)),)
 
     def side_ended(self, index: int) -> Self:
         return drop_side(self, index)

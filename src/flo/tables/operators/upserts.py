@@ -110,8 +110,8 @@ class UpsertTables(OfChanges):
         rows = replace(self.rows, columns=arrived.columns)
         latest = rows.joined([arrived])
         _, old = rows.known(latest)
-        found = self.changed(old, latest.table)
-        return replace(self, rows=rows.extended(latest)), (self.emitted(found),)
+        changes = self.changed(old, latest.table)
+        return replace(self, rows=rows.extended(latest)), (self.emitted(changes),)
 
 
 @final
@@ -138,8 +138,8 @@ class OrderedUpsertTables(OfChanges):
             later = np.sort(winners[winners < latest.rows])
             old = old.filter(pa.array(np.isin(places, later)))
             latest = _chosen(latest, later)
-        found = self.changed(old, latest.table)
-        return replace(self, rows=rows.extended(latest)), (self.emitted(found),)
+        changes = self.changed(old, latest.table)
+        return replace(self, rows=rows.extended(latest)), (self.emitted(changes),)
 
     def _last(self, table: pa.Table, groups: Indices) -> Indices:
         """The index of the latest change of each group: by the order column, then a row after a deletion, then by row.
@@ -176,9 +176,9 @@ def expect_once(of: Collection, table: pa.Table) -> None:
         return
     first = firsts[np.flatnonzero(np.diff(firsts, append=len(order)) > 1)[0]]
     (key,) = take_rows(distinct.select(list(shape.key)), order[first : first + 1]).to_pylist()
-    shown = ", ".join(f"{name}={value!r}" for name, value in key.items())
+    text = ", ".join(f"{name}={value!r}" for name, value in key.items())
     error = ElementError(
-        f"two changes of {{input}} with the key {shown[:120]} came in one micro-batch, whose rows have no order",
+        f"two changes of {{input}} with the key {text[:120]} came in one micro-batch, whose rows have no order",
         facts=(("key", ", ".join(shape.key)),),
         instead=(
             (f'flow.table("{shape.name}", …, order_by="at")', "the change with the largest value wins"),

@@ -41,20 +41,20 @@ def weights_of(run: Run) -> Indices:
 
 def weights_in(trace: Trace, rows: Run) -> Indices:
     """The sum of the weights that the key of each of these rows has in a trace."""
-    found, met, bound = np.zeros(rows.rows, np.int64), [], 0
+    sums, met, bound = np.zeros(rows.rows, np.int64), [], 0
     for run in trace:
         ours, theirs = match_keys(rows, run)
         weights = weights_of(run)[theirs]
-        np.add.at(found, ours, weights)
+        np.add.at(sums, ours, weights)
         met.append((ours, weights))
         bound += largest(weights) * len(weights)
     if bound > 2**62:  # rare, and then looked at closely
         exact = np.zeros(rows.rows, object)
         for ours, weights in met:
             np.add.at(exact, ours, weights.astype(object))
-        if (exact != found).any():
+        if (exact != sums).any():
             raise weight_overflow()
-    return found
+    return sums
 
 
 def multiply_weights(one: pa.ChunkedArray, other: Any) -> pa.ChunkedArray:
@@ -76,10 +76,10 @@ def select_rows(run: Run, which: Indices, weights: Indices | None = None) -> Run
 
 def select_matching(rows: Run, trace: Trace) -> Run:
     """The rows whose key is in a trace."""
-    found = np.zeros(rows.rows, bool)
+    matches = np.zeros(rows.rows, bool)
     for run in trace:
-        found[match_keys(rows, run.each_key)[0]] = True
-    return select_rows(rows, np.flatnonzero(found))
+        matches[match_keys(rows, run.each_key)[0]] = True
+    return select_rows(rows, np.flatnonzero(matches))
 
 
 def new_rows(seen: Trace, table: pa.Table, columns: tuple[str, ...]) -> Run:

@@ -207,10 +207,10 @@ class Grid(Windower):
 
     def _after(self, moment: Any) -> int:
         """The same of one moment, however far from 0 it is: neighbours may end at the same time then, as computed."""
-        found = math.floor((Fraction(moment) - Fraction(self.size)) / Fraction(self.slide)) + 1
+        window = math.floor((Fraction(moment) - Fraction(self.size)) / Fraction(self.slide)) + 1
         if isinstance(moment, int):
-            return found
-        low, high, step = found - 1, found, 1
+            return window
+        low, high, step = window - 1, window, 1
         while self._ends_after(low, moment):
             low, high, step = low - step, low, 2 * step
         while not self._ends_after(high, moment):
@@ -331,10 +331,10 @@ def too_far() -> ElementError:
 
 def _whole(numbers: Any) -> Indices:
     try:
-        found: Indices = numbers.astype(np.int64, copy=False)
+        integers: Indices = numbers.astype(np.int64, copy=False)
     except OverflowError:
         raise too_far() from None
-    return found
+    return integers
 
 
 @register_in(WINDOWERS, Tumbling, Sliding)

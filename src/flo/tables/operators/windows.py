@@ -207,8 +207,8 @@ class WindowTables(EmitsWindows):
         owners, old, panes = after._found(groups, closing)
         none = np.zeros(0, np.int64)
         nothing = Assigned(none, none, none, None, none, closing, sessions, before.closed)
-        found = self._closed(Groups(pa.table({}), groups, none), nothing, owners, old) if like.flush else None
-        return replace(after, opened=panes), self._deltas(found, None)
+        closed = self._closed(Groups(pa.table({}), groups, none), nothing, owners, old) if like.flush else None
+        return replace(after, opened=panes), self._deltas(closed, None)
 
     def _gone(self, keys: Run) -> tuple[Times, Any]:
         """The time before which the rows of each of these keys are gone, and which keys have ended."""

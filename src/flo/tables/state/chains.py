@@ -70,8 +70,8 @@ class Chains(NamedTuple):
             new[1:] |= spacing.are_apart(times[1:], times[:-1])
             starts = np.append(np.flatnonzero(new), run.rows)
             known[spacing] = cls(times, starts, np.flatnonzero(numbers_in(run.table, WEIGHT) < 0))
-        found: Chains = known[spacing]
-        return found
+        chains: Chains = known[spacing]
+        return chains
 
     def first(self, which: Indices) -> Moments:
         return self.times[self.starts[which]]
@@ -207,12 +207,12 @@ def _chosen_chains(stored: Stored, delta: Run, owners: Indices, spacing: Spacing
     every = np.arange(len(own.starts) - 1)
     groups = owners[own.starts[:-1]]
     begin, end = _extended(stored, own.first(every), own.last(every), low[:, groups], high[:, groups], spacing)
-    found = []
+    chosen = []
     for place in range(shape[0]):
         counts = end[place] - begin[place]
         which, first = np.unique(expand_ranges(begin[place], counts), return_index=True)
-        found.append((which, np.repeat(groups, counts)[first]))
-    return found
+        chosen.append((which, np.repeat(groups, counts)[first]))
+    return chosen
 
 
 def _extended(

@@ -30,8 +30,8 @@ def in_order(times: Any) -> Numbers:
     if times.dtype == np.float64:
         bits = (times + 0.0).view(np.int64)  # -0.0 is 0.0
         times = bits ^ ((bits >> 63) & LAST)
-    found: Numbers = times.view(np.uint64) ^ np.uint64(1 << 63)
-    return found
+    numbers: Numbers = times.view(np.uint64) ^ np.uint64(1 << 63)
+    return numbers
 
 
 def is_before(times: Any, mark: Any) -> Any:

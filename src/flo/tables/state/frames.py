@@ -125,8 +125,8 @@ class Units:
         if not place:
             return self.peer_bounds[side]
         bounds = self.order[place].take(pa.array(self.rows))
-        found = self._searched(self.order[0], side, lambda values, there: _ranked(values, bounds.take(pa.array(there))))
-        return np.maximum.accumulate(found)
+        at = self._searched(self.order[0], side, lambda values, there: _ranked(values, bounds.take(pa.array(there))))
+        return np.maximum.accumulate(at)
 
     def _searched(
         self, order: pa.Array, side: int, ranks: Callable[[pa.Array, Indices], tuple[Numbers, Numbers]]
@@ -134,9 +134,9 @@ class Units:
         """Returns where bounds are among the values of the order: `ranks` has both for rows that have a value."""
         values = order.take(pa.array(self.rows))
         there = np.flatnonzero(np.asarray(values.is_valid()))
-        found = self.peer_bounds[side].copy()
+        bounds = self.peer_bounds[side].copy()
         if not len(there):
-            return found
+            return bounds
         now, moved = ranks(values.drop_null(), there)
         stretches = self.stretches[there].astype(np.uint64)
         span = np.uint64(max(int(now.max()), int(moved.max())) + 1)
@@ -144,8 +144,8 @@ class Units:
             now, moved = span - np.uint64(1) - now, span - np.uint64(1) - moved
         begins, ends = _bounds(self.stretches[there])
         places = np.searchsorted(stretches * span + now, stretches * span + moved, side="right" if side else "left")
-        found[there] = there[begins] + np.clip(places, begins, ends) - begins
-        return found
+        bounds[there] = there[begins] + np.clip(places, begins, ends) - begins
+        return bounds
 
 
 def _bounds(groups: Indices) -> tuple[Indices, Indices]:
@@ -223,9 +223,9 @@ def results(function: WindowFunction, read: Read | None, units: Units, number: i
     from_start = function.frame[1] is None
     if function.kind in ("min", "max"):
         greatest = function.kind == "max"
-        found = _taken(read, units, *_extreme(read, units, counts, begins, ends, greatest))
+        best = _taken(read, units, *_extreme(read, units, counts, begins, ends, greatest))
         known = units.before.extremes.get(number) if from_start else None
-        return found if known is None else best_of([found, known.take(pa.array(units.stretches))], read.kind, greatest)
+        return best if known is None else best_of([best, known.take(pa.array(units.stretches))], read.kind, greatest)
     before = units.before.sums.get(number) if from_start else None
     weights = np.where(counts, units.weights, 0)
     totals = running_sums(read, units.rows, weights, only_count=function.kind == "count")
@@ -260,9 +260,9 @@ def _neighbour(function: WindowFunction, read: Read, units: Units) -> pa.Array:
     low, high = units.bounds
     places = units.each + (-distance if function.kind == "lag" else distance)
     inside = (low <= places) & (places < high)
-    found = _taken(read, units, places, inside)
+    neighbours = _taken(read, units, places, inside)
     if default is None or inside.all():
-        return found
+        return neighbours
     filler = pa.array([default], read.values.type) if not isinstance(default, pa.Array) else default
     chosen = np.where(inside, units.rows[np.where(inside, places, 0)], len(read.values))
     return pa.concat_arrays([read.values, filler]).take(pa.array(chosen))
@@ -280,10 +280,10 @@ def _nearest(counts: Flags, begins: Indices, ends: Indices, first: bool) -> tupl
     every = np.arange(len(counts))
     if first:
         following = np.minimum.accumulate(np.where(counts, every, len(counts))[::-1])[::-1]
-        found = np.append(following, len(counts))[begins]
-        return found, found < ends
-    found = np.append(np.maximum.accumulate(np.where(counts, every, -1)), -1)[ends - 1]
-    return found, (found >= begins) & (ends > begins)
+        nearest = np.append(following, len(counts))[begins]
+        return nearest, nearest < ends
+    nearest = np.append(np.maximum.accumulate(np.where(counts, every, -1)), -1)[ends - 1]
+    return nearest, (nearest >= begins) & (ends > begins)
 
 
 def _nth(counts: Flags, begins: Indices, ends: Indices, nth: int) -> tuple[Indices, Flags]:
@@ -291,8 +291,8 @@ def _nth(counts: Flags, begins: Indices, ends: Indices, nth: int) -> tuple[Indic
     counted = np.flatnonzero(counts)
     before = np.searchsorted(counted, begins if nth > 0 else ends) + (nth - 1 if nth > 0 else nth)
     inside = (before >= 0) & (before < len(counted))
-    found = np.append(counted, 0)[np.where(inside, before, len(counted))]
-    return found, inside & (begins <= found) & (found < ends)
+    places = np.append(counted, 0)[np.where(inside, before, len(counted))]
+    return places, inside & (begins <= places) & (places < ends)
 
 
 def _extreme(
@@ -375,12 +375,12 @@ def _summed(kind: str, read: Read, sums: Sums, arrow: pa.DataType) -> pa.Array:
     empty = counts == 0
     sums = {**sums, WEIGHT: np.where(empty, 1, counts)}
     if kind == "avg" and pa.types.is_decimal(arrow):
-        found = as_decimals(sums, 0, read.values.type, arrow, _named, mean=True)
+        results = as_decimals(sums, 0, read.values.type, arrow, _named, mean=True)
     elif kind == "avg":
-        found = pa.array(as_floats(sums, 0, mean=True))
+        results = pa.array(as_floats(sums, 0, mean=True))
     else:
-        found = as_array(sums, 0, arrow, _named)
-    return pc.if_else(pa.array(~empty), found, pa.scalar(None, found.type)) if empty.any() else found
+        results = as_array(sums, 0, arrow, _named)
+    return pc.if_else(pa.array(~empty), results, pa.scalar(None, results.type)) if empty.any() else results
 
 
 def _named(place: int) -> str:

@@ -219,30 +219,30 @@ def _equal(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
         return nulls & others  # type: ignore[no-any-return]
     if pa.types.is_struct(kind):
         parts = [_equal(a, b) for a, b in zip(one.flatten(), other.flatten(), strict=True)]
-        found = np.logical_and.reduce(parts) if parts else np.ones(len(one), bool)
+        equals = np.logical_and.reduce(parts) if parts else np.ones(len(one), bool)
     elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        found = _equal_lists(one, other)
+        equals = _equal_lists(one, other)
     elif pa.types.is_nested(kind):
-        found = np.array([a == b for a, b in zip(one.to_pylist(), other.to_pylist(), strict=True)], bool)
+        equals = np.array([a == b for a, b in zip(one.to_pylist(), other.to_pylist(), strict=True)], bool)
     else:
         equal = pc.equal(one, other)
         if pa.types.is_floating(kind):
             equal = pc.or_kleene(equal, pc.and_(pc.is_nan(one), pc.is_nan(other)))
-        found = np.asarray(pc.fill_null(equal, False))
-    both: npt.NDArray[np.bool_] = np.where(nulls | others, nulls & others, found)
+        equals = np.asarray(pc.fill_null(equal, False))
+    both: npt.NDArray[np.bool_] = np.where(nulls | others, nulls & others, equals)
     return both
 
 
 def _equal_lists(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
     lengths, others = (np.asarray(pc.fill_null(pc.list_value_length(each), 0)) for each in (one, other))
-    found: npt.NDArray[np.bool_] = lengths == others
-    indices = pa.array(np.flatnonzero(found))
+    equal: npt.NDArray[np.bool_] = lengths == others
+    indices = pa.array(np.flatnonzero(equal))
     differ = ~_equal(pc.list_flatten(one.take(indices)), pc.list_flatten(other.take(indices)))
-    sizes = lengths[found]
+    sizes = lengths[equal]
     running = np.concatenate([[0], np.cumsum(differ)])
     ends = np.cumsum(sizes)
-    found[found] = running[ends] == running[ends - sizes]
-    return found
+    equal[equal] = running[ends] == running[ends - sizes]
+    return equal
 
 
 def are_comparable(one: pa.DataType, other: pa.DataType) -> bool:
@@ -295,9 +295,9 @@ def implied(keys: Keys, columns: list[pa.Array]) -> Implied | None:
     """The same keys, computed from the columns when needed; None if that is slow, or gives other numbers."""
     if not columns or not len(columns[0]) or not all(map(_is_fixed, columns)):
         return None
-    found = Implied(columns, keys.exact)
+    computed = Implied(columns, keys.exact)
     some = np.linspace(0, len(columns[0]) - 1, 16).astype(np.int64)
-    return found if np.array_equal(found.at(some), keys.at(some)) else None
+    return computed if np.array_equal(computed.at(some), keys.at(some)) else None
 
 
 def _is_fixed(column: pa.Array) -> bool:

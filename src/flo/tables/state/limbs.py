@@ -118,23 +118,23 @@ class Limbs:
     def times(self, other: Limbs) -> Limbs:
         """The products with other numbers. Both must be in canonical form."""
         one, two = self.absolute().digits.astype(np.uint64), other.absolute().digits.astype(np.uint64)
-        found = np.zeros((len(one) + len(two), one.shape[1]), np.int64)
+        digits = np.zeros((len(one) + len(two), one.shape[1]), np.int64)
         for place, digit in enumerate(one):
             for more, factor in enumerate(two):
                 product = digit * factor
-                found[place + more] += (product & np.uint64(MASK)).astype(np.int64)
-                found[place + more + 1] += (product >> np.uint64(BITS)).astype(np.int64)
+                digits[place + more] += (product & np.uint64(MASK)).astype(np.int64)
+                digits[place + more + 1] += (product >> np.uint64(BITS)).astype(np.int64)
         signs = np.where(self.negative() != other.negative(), -1, 1)
-        return Limbs(self.low + other.low, found * signs).carried()
+        return Limbs(self.low + other.low, digits * signs).carried()
 
     def minus(self, other: Limbs) -> Limbs:
         """The differences to other numbers."""
         low = min(self.low, other.low)
         high = max(self.low + len(self.digits), other.low + len(other.digits))
-        found = np.zeros((high - low, self.digits.shape[1]), np.int64)
-        found[self.low - low : self.low - low + len(self.digits)] += self.digits
-        found[other.low - low : other.low - low + len(other.digits)] -= other.digits
-        return Limbs(low, found).carried()
+        digits = np.zeros((high - low, self.digits.shape[1]), np.int64)
+        digits[self.low - low : self.low - low + len(self.digits)] += self.digits
+        digits[other.low - low : other.low - low + len(other.digits)] -= other.digits
+        return Limbs(low, digits).carried()
 
     @staticmethod
     def of_ints(numbers: Indices) -> Limbs:
@@ -152,17 +152,17 @@ class Limbs:
         whole = self.from_zero()
         small = _small(weights)
         divisors = np.where(small, np.abs(weights), 1)
-        found, rest = _divided(whole.absolute(), divisors, 0)
+        quotients, rest = _divided(whole.absolute(), divisors, 0)
         beyond = 2 * rest.astype(np.int64) - divisors
-        found.digits[0] += (beyond > 0) | ((beyond == 0) & (found.digits[0] & 1 == 1))
+        quotients.digits[0] += (beyond > 0) | ((beyond == 0) & (quotients.digits[0] & 1 == 1))
         signs = np.where(self.negative() != (weights < 0), -1, 1)
-        found = Limbs(0, found.digits * signs).carried()
+        quotients = Limbs(0, quotients.digits * signs).carried()
         for place in np.flatnonzero(~small):
             number = round(Fraction(whole.number(int(place)), int(weights[place])))
-            for index in range(len(found.digits)):
-                last = index == len(found.digits) - 1
-                found.digits[index, place] = number >> BITS * index if last else number >> BITS * index & MASK
-        return found
+            for index in range(len(quotients.digits)):
+                last = index == len(quotients.digits) - 1
+                quotients.digits[index, place] = number >> BITS * index if last else number >> BITS * index & MASK
+        return quotients
 
     def to_ints(self) -> tuple[Indices, Indices]:
         """The numbers as int64, and the indices of those that do not fit. No digit index may be negative."""
@@ -308,11 +308,11 @@ def summed(column: Addends | Product, weights: Indices, firsts: Indices) -> Limb
     return added_pieces(column.pieces(), weights, firsts)
 
 
-def added_pieces(found: Iterable[tuple[int, Indices]], weights: Indices, firsts: Indices) -> Limbs:
+def added_pieces(digits: Iterable[tuple[int, Indices]], weights: Indices, firsts: Indices) -> Limbs:
     """The same for numbers that are given as digits: pairs of an index and the digits of all rows."""
     terms = (
         (index + more, np.add.reduceat(term, firsts))
-        for index, digit in found
+        for index, digit in digits
         for more, term in enumerate(_weighted(digit, weights))
     )
     return limbs_of(added_up(terms), len(firsts)).carried()
@@ -369,8 +369,8 @@ def running(array: pa.Array, weights: Indices) -> dict[int, Indices]:
     for index, digit in pieces(array):
         for more, term in enumerate(_weighted(digit, weights)):
             if term.any():
-                found = np.concatenate([[0], np.cumsum(term)])
-                sums[index + more] = sums[index + more] + found if index + more in sums else found
+                sums_before = np.concatenate([[0], np.cumsum(term)])
+                sums[index + more] = sums[index + more] + sums_before if index + more in sums else sums_before
     return sums
 
 

@@ -129,8 +129,8 @@ class Merge:
         before = self._below(number)
         if sum(before) > sum(self.starts):
             return before
-        found = cut([run.part(*bounds) for run, *bounds in zip(self.runs, self.starts, ends, strict=True)], fuel)
-        return ends if found is None else tuple(start + more for start, more in zip(self.starts, found, strict=True))
+        sizes = cut([run.part(*bounds) for run, *bounds in zip(self.runs, self.starts, ends, strict=True)], fuel)
+        return ends if sizes is None else tuple(start + more for start, more in zip(self.starts, sizes, strict=True))
 
     def _number_after(self, fuel: int) -> int:
         """The largest key number of about so many rows."""
@@ -146,8 +146,8 @@ class Merge:
     def _part(self, ends: tuple[int, ...], join: Callable[[list[Run]], Run]) -> Run:
         slices = [run.part(*bounds) for run, *bounds in zip(self.runs, self.starts, ends, strict=True)]
         there = [each for each in slices if each.rows]
-        found = join(there) if there else slices[0]
-        return found.again() if any(found is run for run in self.runs) else found  # what is shared is another run
+        part = join(there) if there else slices[0]
+        return part.again() if any(part is run for run in self.runs) else part  # what is shared is another run
 
 
 class _File(NamedTuple):
@@ -165,17 +165,17 @@ def _overlapping(runs: tuple[Run, ...], starts: tuple[int, ...], most: int) -> I
     """The files of runs from these rows on, those that overlap taken together. If they have more rows than `most`, the
     files from there on are not looked at."""
     files = heapq.merge(*map(_files_from, runs, starts))
-    found = next(files)
+    joined = next(files)
     for each in files:
-        if each.first > found.last:
-            yield found
-            found = each
-        elif found.rows + each.rows > most:
-            yield found._replace(rows=found.rows + each.rows, whole=False)
+        if each.first > joined.last:
+            yield joined
+            joined = each
+        elif joined.rows + each.rows > most:
+            yield joined._replace(rows=joined.rows + each.rows, whole=False)
             return
         else:
-            found = _File(found.first, max(found.last, each.last), found.rows + each.rows, False)
-    yield found
+            joined = _File(joined.first, max(joined.last, each.last), joined.rows + each.rows, False)
+    yield joined
 
 
 def _files_from(run: Run, start: int) -> Iterator[_File]:
@@ -260,7 +260,7 @@ def advance_merges(
 def _begin(merges: list[Merge], ratio: float) -> list[Merge]:
     """Begins the merges that are due: of a run and all newer ones, if it has at most so many times their rows. Runs
     that are being merged stand between others."""
-    found: list[Merge] = []
+    begun: list[Merge] = []
     alone: list[Merge] = []
     for merge in [*merges, None]:
         if merge is not None and len(merge.runs) == 1:
@@ -271,7 +271,7 @@ def _begin(merges: list[Merge], ratio: float) -> list[Merge]:
             if newer and alone[place].size <= ratio * newer:
                 first = place
             newer += alone[place].size
-        found += [*alone[:first], *([reduce(Merge.followed, alone[first:])] if alone[first:] else [])]
-        found += [] if merge is None else [merge]
+        begun += [*alone[:first], *([reduce(Merge.followed, alone[first:])] if alone[first:] else [])]
+        begun += [] if merge is None else [merge]
         alone = []
-    return found
+    return begun

@@ -45,13 +45,13 @@ WHOLE = Reach(True, True, 0, True)
 
 def reach_of(functions: Sequence[WindowFunction], peers: int) -> Reach:
     """How far changes can be seen by these functions."""
-    found = [_reach(function, peers) for function in functions]
+    reaches = [_reach(function, peers) for function in functions]
     return Reach(
-        any(each.whole for each in found),
-        any(each.onward for each in found),
-        max(each.rows for each in found),
-        any(each.peers for each in found),
-        max((each.span for each in found if each.span is not None), default=None),
+        any(each.whole for each in reaches),
+        any(each.onward for each in reaches),
+        max(each.rows for each in reaches),
+        any(each.peers for each in reaches),
+        max((each.span for each in reaches if each.span is not None), default=None),
     )
 
 
@@ -236,8 +236,8 @@ def spans_of(runs: tuple[Run, ...], groups: Run) -> tuple[npt.NDArray[np.int64],
     """By run and group: the first row, and the one behind the last."""
     begins, stops = np.zeros((2, len(runs), groups.rows), np.int64)
     for place, run in enumerate(runs):
-        found, starts, counts = run.find(groups.keys.numbers)
-        begins[place, found], stops[place, found] = starts, starts + counts
+        present, starts, counts = run.find(groups.keys.numbers)
+        begins[place, present], stops[place, present] = starts, starts + counts
     return begins, stops
 
 
@@ -354,12 +354,12 @@ def _known(near: Near, rows: Distinct) -> tuple[Indices, Flags, Indices, Flags]:
     if not near.width:
         nowhere = np.zeros(len(anchors), bool)
         return anchors, nowhere, anchors, nowhere
-    for place, (read, found) in enumerate(zip(near.rows, rows.of_read, strict=True)):
+    for place, (read, distinct) in enumerate(zip(near.rows, rows.of_read, strict=True)):
         start, stop = near.starts[place], near.ends[place]
         more = np.flatnonzero(start > near.begins[place])
-        begin[more] = np.maximum(begin[more], found[np.searchsorted(read, start[more])])
+        begin[more] = np.maximum(begin[more], distinct[np.searchsorted(read, start[more])])
         more = np.flatnonzero(stop < near.stops[place])
-        end[more] = np.minimum(end[more], found[np.searchsorted(read, stop[more] - 1)])
+        end[more] = np.minimum(end[more], distinct[np.searchsorted(read, stop[more] - 1)])
     before, behind, owners = begin >= 0, end < count, rows.owners[anchors]
     begin = np.where(before, begin, np.searchsorted(rows.owners, owners))
     end = np.where(behind, end, np.searchsorted(rows.owners, owners, side="right") - 1)

@@ -99,10 +99,10 @@ class Comparison:
     def doubtful(self, array: pa.Array) -> npt.NDArray[np.bool_]:
         """Which values Python may not be able to compare with others."""
         nulls: npt.NDArray[np.bool_] = np.asarray(array.is_null())
-        found = nulls.copy() if self.raw else np.zeros(len(array), bool)
+        doubtful = nulls.copy() if self.raw else np.zeros(len(array), bool)
         if self.inside is not None:
-            found[~nulls] = self.inside(array.drop_null())
-        return found
+            doubtful[~nulls] = self.inside(array.drop_null())
+        return doubtful
 
 
 def comparisons(layout: Layout | None) -> tuple[Comparison, ...] | None:
@@ -117,8 +117,8 @@ def comparisons(layout: Layout | None) -> tuple[Comparison, ...] | None:
 def comparison(kind: Any, raw: bool = False) -> Comparison | None:
     """How values of a type compare; None if unknown. `raw` says that Python compares them itself: nulls are not ordered
     first, and nan not last."""
-    found = _comparison(kind, raw)
-    return found and dataclasses.replace(found, raw=raw)
+    compares = _comparison(kind, raw)
+    return compares and dataclasses.replace(compares, raw=raw)
 
 
 def _comparison(kind: Any, raw: bool) -> Comparison | None:
@@ -157,10 +157,10 @@ def _parts(kind: Any, raw: bool) -> tuple[Comparison | None, ...]:
     row_class, parts = kind, tuple(comparison(part, True) for part in fields)
     if not parts or not dataclasses.is_dataclass(kind) or None in parts:
         return (None,)
-    made = row_class.__dataclass_params__
-    if not made.eq or not all(field.compare for field in dataclasses.fields(kind)):
+    parameters = row_class.__dataclass_params__
+    if not parameters.eq or not all(field.compare for field in dataclasses.fields(kind)):
         return (None,)
-    if made.order:
+    if parameters.order:
         return parts
     return tuple(map(_unordered, parts)) if _has_no_order(kind) else (None,)  # type: ignore[arg-type]
 
@@ -185,8 +185,8 @@ def _enum(kind: type[Enum]) -> Comparison | None:
     index = {member: index for index, member in enumerate(members)}
     names = pa.array(kind.__members__)
     ranks = np.array([index[member] for member in kind.__members__.values()], np.uint64)
-    found = Comparison(lambda array: ranks[np.asarray(pc.index_in(array, names))])
-    return found if ordered else _unordered(found)
+    by_rank = Comparison(lambda array: ranks[np.asarray(pc.index_in(array, names))])
+    return by_rank if ordered else _unordered(by_rank)
 
 
 def _sort_members(members: list[Any]) -> list[Any]:
@@ -219,13 +219,13 @@ def rank_lists(numbers: Callable[[pa.Array], Numbers], array: pa.Array) -> Numbe
     lengths = np.asarray(pc.list_value_length(array)).astype(np.int64)
     items = rank_densely([numbers(array.flatten())]) + np.uint64(1)
     begins = np.cumsum(lengths) - lengths
-    found = np.zeros(len(array), np.uint64)
+    ranks = np.zeros(len(array), np.uint64)
     for index in range(int(lengths.max(initial=0))):
         there = lengths > index
         each = np.zeros(len(array), np.uint64)
         each[there] = items[begins[there] + index]
-        found = rank_densely([found, each])
-    return found
+        ranks = rank_densely([ranks, each])
+    return ranks
 
 
 def _in_lists(inner: Comparison, array: pa.Array) -> npt.NDArray[np.bool_]:
@@ -250,8 +250,8 @@ def own_numbers(array: pa.Array) -> Numbers:
     if pa.types.is_floating(kind):
         values = np.asarray(array.cast(pa.float64())) + 0.0  # -0.0 becomes 0.0
         bits = values.view(np.uint64)
-        found = np.where(bits & _SIGN, ~bits, bits | _SIGN)
-        return np.where(np.isnan(values), ~np.uint64(0), found)
+        ordered = np.where(bits & _SIGN, ~bits, bits | _SIGN)
+        return np.where(np.isnan(values), ~np.uint64(0), ordered)
     if pa.types.is_boolean(kind) or pa.types.is_unsigned_integer(kind):
         return np.asarray(array).astype(np.uint64)
     if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
@@ -412,8 +412,8 @@ class Order:
         pairs = np.flatnonzero((owners[one] == owners[other]) & (doubtful[one] | doubtful[other]))
         keys = table.select(list(self.columns)).rename_columns(list(self.key.names))
         both = [self.key.to_elements(take_rows(keys, side[pairs])) for side in (one, other)]
-        found = [index for index, a, b in zip(pairs, *both, strict=True) if not _can_compare(a, b)]
-        return np.unique(owners[one[found]])
+        wrong = [index for index, a, b in zip(pairs, *both, strict=True) if not _can_compare(a, b)]
+        return np.unique(owners[one[wrong]])
 
     def _by_column(self, table: pa.Table) -> list[tuple[Comparison, pa.Array]]:
         return [(each, one_chunk(table[name])) for each, name in zip(self.comparisons, self.columns, strict=True)]
@@ -430,9 +430,9 @@ def _number_rows(rows: pa.Table) -> Indices:
     order, firsts = group_equal_rows(rows)
     begins = np.zeros(len(order), np.int64)
     begins[firsts] = 1
-    found = np.empty(len(order), np.int64)
-    found[order] = np.cumsum(begins)
-    return found
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.cumsum(begins)
+    return numbers
 
 
 def _codes(groups: Indices, keys: Numbers) -> tuple[Numbers, bool]:

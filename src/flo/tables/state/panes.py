@@ -99,8 +99,8 @@ class Panes(Trace):
                 else:
                     left -= int(np.searchsorted(times, gone[0]))
             remaining.append(left)
-        found = pa.concat_tables(tables) if tables else None
-        return np.concatenate([np.zeros(0, np.int64), *owners]), found, self._with(remaining)
+        rows = pa.concat_tables(tables) if tables else None
+        return np.concatenate([np.zeros(0, np.int64), *owners]), rows, self._with(remaining)
 
     def _between(self, run: Run, left: int, keys: Run, since: Any, until: Any) -> tuple[Indices, pa.Table | None, Any]:
         """The rows of one run that have these keys, from `since` to `until`."""
@@ -110,14 +110,14 @@ class Panes(Trace):
             high = low + int(np.searchsorted(times[low:], until[0])) if until is not None else high
             table = run.table.slice(low, high - low) if low < high else None
             return np.zeros(0, np.int64), table, times[low:high]
-        found, starts, counts = run.find(keys.keys.numbers)
+        present, starts, counts = run.find(keys.keys.numbers)
         ends = starts + counts
-        lows = bisect_ranges(starts, ends, lambda rows, which: times[rows] < since[found[which]])
+        lows = bisect_ranges(starts, ends, lambda rows, which: times[rows] < since[present[which]])
         highs = ends
         if until is not None:
-            highs = bisect_ranges(lows, ends, lambda rows, which: times[rows] < until[found[which]])
+            highs = bisect_ranges(lows, ends, lambda rows, which: times[rows] < until[present[which]])
         which, indices = ranges(lows, highs - lows)
-        ours = found[which]
+        ours = present[which]
         if not (keys.keys.exact and run.keys.exact) and len(ours):
             names = list(run.columns)
             equal = find_equal(
@@ -166,10 +166,10 @@ class Panes(Trace):
 
     def live(self, bounds: Bounds) -> pa.Table | None:
         """All waiting rows, in the order of arrival."""
-        found = [_waiting(run, left, bounds) for run, left in zip(self.runs, self._left, strict=True)]
-        if not found:
+        waiting = [_waiting(run, left, bounds) for run, left in zip(self.runs, self._left, strict=True)]
+        if not waiting:
             return None
-        table = pa.concat_tables([run.table for run in found])
+        table = pa.concat_tables([run.table for run in waiting])
         return take_rows(table, sort_indices(table[ARRIVAL].to_numpy()))
 
     def table(self) -> pa.Table | None:

@@ -254,7 +254,7 @@ def find_nearest(runs: list[Run], queries: Run, at: pa.Array, order: Order) -> L
 
 def first_rows(spans: list[Span], groups: Run, count: int, order: Order, ties: int | None = None) -> Leading | None:
     """The first `count` rows of each group in these ranges."""
-    undecided, window, found = np.zeros(groups.rows, bool), max(count, 1), []
+    undecided, window, parts = np.zeros(groups.rows, bool), max(count, 1), []
     for span in spans:
         undecided[span.groups] = True
     while undecided.any():
@@ -262,12 +262,12 @@ def first_rows(spans: list[Span], groups: Run, count: int, order: Order, ties: i
         undecided = np.zeros(groups.rows, bool)
         if seen:
             heads, open_groups = _decided(seen, groups, count, order, ties)
-            found.append(heads)
+            parts.append(heads)
             undecided[open_groups] = True
         window *= 2
-    if not found:
+    if not parts:
         return None
-    tables, which, times = zip(*found, strict=True)
+    tables, which, times = zip(*parts, strict=True)
     return Leading(pa.concat_tables(tables).combine_chunks(), np.concatenate(which), np.concatenate(times))
 
 
@@ -298,19 +298,19 @@ class Span(NamedTuple):
 
     @classmethod
     def of(cls, run: Run, groups: Run) -> Span:
-        found, starts, counts = run.find(groups.keys.numbers)
-        return cls(run, found, starts, starts + counts)
+        present, starts, counts = run.find(groups.keys.numbers)
+        return cls(run, present, starts, starts + counts)
 
     @classmethod
     def alone(cls, run: Run, groups: Run) -> Span:
         """The row ranges of groups, without rows of other groups with the same key number."""
-        found = cls.of(run, groups)
+        span = cls.of(run, groups)
         if run.keys.exact and groups.keys.exact:
-            return found
+            return span
         if not run.mixed:
             names = list(groups.columns)
-            firsts, ours = take_rows(run.table.select(names), found.starts), take_rows(groups.table, found.groups)
-            return found.chosen(np.flatnonzero(find_equal(firsts.columns, ours.select(names).columns)))
+            firsts, ours = take_rows(run.table.select(names), span.starts), take_rows(groups.table, span.groups)
+            return span.chosen(np.flatnonzero(find_equal(firsts.columns, ours.select(names).columns)))
         ours, theirs = match_keys(groups, run)
         order = np.lexsort((theirs, ours))
         which, starts, counts = np.unique(ours[order], return_index=True, return_counts=True)
@@ -357,7 +357,7 @@ class Span(NamedTuple):
         there, asked = order.in_place(column), order.in_place(begin)
         if there is None or asked is None or there.dtype != asked.dtype:
             return None
-        found, descending = np.empty(len(self.groups), np.int64), order.directions[0]
+        places, descending = np.empty(len(self.groups), np.int64), order.directions[0]
         for first, behind in zip(new.tolist(), [*new[1:].tolist(), len(self.groups)], strict=True):
             start, end = int(self.starts[first]), int(self.ends[first])
             upwards = there[start:end] if descending == self.backwards else there[start:end][::-1]
@@ -366,8 +366,8 @@ class Span(NamedTuple):
                 kept = np.searchsorted(upwards, bounds, "right")
             else:
                 kept = end - start - np.searchsorted(upwards, bounds)
-            found[first:behind] = start + kept if self.backwards else end - kept
-        return found
+            places[first:behind] = start + kept if self.backwards else end - kept
+        return places
 
     def first(self, window: int, wanted: Indices) -> _Seen:
         """The first `window` rows of the wanted groups."""

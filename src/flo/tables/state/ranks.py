@@ -50,9 +50,9 @@ def settle(delta: Run, present: Trace, owed: Trace, order: Order) -> tuple[Run, 
 
 def _weights_in(trace: Trace, rows: Run, which: Mask, order: Order) -> Indices:
     """The weights in a trace of some of the rows of a sorted delta; 0 for the others."""
-    found, asked = np.zeros(rows.rows, np.int64), np.flatnonzero(which)
+    weights, asked = np.zeros(rows.rows, np.int64), np.flatnonzero(which)
     if not len(asked) or not trace.runs:
-        return found
+        return weights
     some = Run(rows.columns, Keys(rows.keys.at(asked), rows.keys.exact), take_rows(rows.table, asked))
     values = one_chunk(some.table[order.columns[0]])
     for run in trace:
@@ -60,8 +60,8 @@ def _weights_in(trace: Trace, rows: Run, which: Mask, order: Order) -> Indices:
         span = span.chosen(np.flatnonzero(span.starts < span.ends))
         theirs = one_chunk(span.run.table[order.columns[0]]).take(pa.array(span.starts))
         equal = ~order.before(values.take(pa.array(span.groups)), theirs)
-        found[asked[span.groups[equal]]] += numbers_in(span.run.table, WEIGHT)[span.starts[equal]]
-    return found
+        weights[asked[span.groups[equal]]] += numbers_in(span.run.table, WEIGHT)[span.starts[equal]]
+    return weights
 
 
 def _weighing(run: Run, weights: Indices) -> Run:
@@ -122,10 +122,10 @@ class ByRank:
         return self._by_group([span.ends for span in self.spans])
 
     def _by_group(self, each: list[Indices]) -> Indices:
-        found = np.zeros((len(self.spans), self.count), np.int64)
-        for row, span, places in zip(found, self.spans, each, strict=True):
+        by_group = np.zeros((len(self.spans), self.count), np.int64)
+        for row, span, places in zip(by_group, self.spans, each, strict=True):
             row[span.groups] = places
-        return found
+        return by_group
 
     @cached_property
     def _are_large(self) -> Mask:
@@ -135,10 +135,10 @@ class ByRank:
 
     def _weights_before(self, rows: Indices) -> Indices:
         """The sums of the weights before these rows of each run."""
-        found = np.zeros(rows.shape[1:], np.int64)
+        before = np.zeros(rows.shape[1:], np.int64)
         for span, each in zip(self.spans, rows, strict=True):
-            found += span.run.weight_before(each)
-        return found
+            before += span.run.weight_before(each)
+        return before
 
     @cached_property
     def sizes(self) -> Indices:
@@ -155,11 +155,11 @@ class ByRank:
         large = self._are_large[groups]
         if not large.any():
             return self._small.at(groups, ranks)
-        found = self._searched(groups[large], ranks[large])
+        values = self._searched(groups[large], ranks[large])
         if large.all():
-            return found
+            return values
         places = np.argsort(np.concatenate([np.flatnonzero(large), np.flatnonzero(~large)]))
-        return pa.concat_arrays([found, self._small.at(groups[~large], ranks[~large])]).take(pa.array(places))
+        return pa.concat_arrays([values, self._small.at(groups[~large], ranks[~large])]).take(pa.array(places))
 
     def _searched(self, groups: Indices, ranks: Indices) -> pa.Array:
         """The values at ranks of large groups. Each is in the ranges that are left, which are cut at the same value."""
@@ -192,12 +192,12 @@ class ByRank:
             owners.append(own)
         nth = np.argsort(np.concatenate(owners))
         pivots = pa.concat_arrays(values).take(pa.array(expand_ranges(nth * PIVOTS, np.full(len(nth), PIVOTS))))
-        found = np.empty((*starts.shape, PIVOTS + 2), np.int64)
-        found[:, :, 0], found[:, :, 1:-1], found[:, :, -1] = starts, starts[:, :, np.newaxis], ends
+        bounds = np.empty((*starts.shape, PIVOTS + 2), np.int64)
+        bounds[:, :, 0], bounds[:, :, 1:-1], bounds[:, :, -1] = starts, starts[:, :, np.newaxis], ends
         for place, span in enumerate(self.spans):
             own = np.flatnonzero(sizes[place])
             asked = expand_ranges(own * PIVOTS, np.full(len(own), PIVOTS))
             start, end = (np.repeat(each[place, own], PIVOTS) for each in (starts, ends))
             reached = Span(span.run, asked, start, end).since(pivots, self.order, worth=0).starts
-            found[place, own, 1:-1] = reached.reshape(len(own), PIVOTS)
-        return found
+            bounds[place, own, 1:-1] = reached.reshape(len(own), PIVOTS)
+        return bounds

@@ -14,9 +14,9 @@ def order_numbers(column: pa.Array | pa.ChunkedArray) -> Numbers:
     array = one_chunk(column)
     if not array.null_count:
         return _numbers(array)
-    found = np.zeros(len(array), np.uint64)
-    found[np.asarray(array.is_valid())] = rank_densely([_numbers(array.drop_null())]) + np.uint64(1)
-    return found
+    numbers = np.zeros(len(array), np.uint64)
+    numbers[np.asarray(array.is_valid())] = rank_densely([_numbers(array.drop_null())]) + np.uint64(1)
+    return numbers
 
 
 def _numbers(array: pa.Array) -> Numbers:

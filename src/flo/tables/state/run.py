@@ -122,14 +122,14 @@ class Run(Lowerable):
     @property
     def files(self) -> tuple[Run, ...]:
         """The parts that it was made of one by one, each a file of its own where it is stored; else itself."""
-        found: tuple[Run, ...] = self.__dict__.get("parts", (self,))
-        return found
+        files: tuple[Run, ...] = self.__dict__.get("parts", (self,))
+        return files
 
     @property
     def file_ends(self) -> Indices:
         """The index of the row after each file."""
-        found: Indices | None = self.__dict__.get("ends")
-        return np.array([self.rows]) if found is None else found
+        ends: Indices | None = self.__dict__.get("ends")
+        return np.array([self.rows]) if ends is None else ends
 
     def below(self, number: int) -> int:
         """How many rows have a smaller key number."""
@@ -199,9 +199,9 @@ class Run(Lowerable):
         nth = np.cumsum(new) - 1
         halved, after = halved[nth], after[nth]
         lows[wide], highs[wide] = 0, 0
-        found, starts, counts = self._scan(lows, highs - lows, numbers)
+        present, starts, counts = self._scan(lows, highs - lows, numbers)
         there = np.flatnonzero(halved < after)
-        both = np.concatenate([found, wide[there]])
+        both = np.concatenate([present, wide[there]])
         order = np.argsort(both, kind="stable")
         starts = np.concatenate([starts, halved[there]])[order]
         return both[order], starts, np.concatenate([counts, (after - halved)[there]])[order]
@@ -346,8 +346,8 @@ def match_keys(left: Run, right: Run) -> tuple[Indices, Indices]:
         others, rows = match_keys(right, left)
         return rows, others
     starts = left.starts
-    found, theirs, others = right.find(left.keys.at(starts[:-1]))
-    ours, counts = starts[found], starts[found + 1] - starts[found]
+    present, theirs, others = right.find(left.keys.at(starts[:-1]))
+    ours, counts = starts[present], starts[present + 1] - starts[present]
     if len(starts) <= left.rows:
         which, ours = ranges(ours, counts)
         theirs, others = theirs.take(which), others.take(which)

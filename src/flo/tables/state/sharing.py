@@ -27,12 +27,12 @@ class Sharing:
         key = (how, *map(id, parts))
         known = self._made.get(key)
         if known is not None:
-            found: T = known[1]
-            return found
+            shared: T = known[1]
+            return shared
 
         def forget(_: weakref.ref[Any]) -> None:
             self._made.pop(key, None)
 
-        made = make()
-        self._made[key] = ([weakref.ref(part, forget) for part in parts], made)
-        return made
+        new = make()
+        self._made[key] = ([weakref.ref(part, forget) for part in parts], new)
+        return new

@@ -73,10 +73,10 @@ def times_in(run: Run) -> Any:
 
 def _last(run: Run) -> Any:
     """The largest time of a run."""
-    found = run.__dict__.get("last")
-    if found is None:
-        found = run.__dict__["last"] = times_in(run).max(keepdims=True)
-    return found
+    last = run.__dict__.get("last")
+    if last is None:
+        last = run.__dict__["last"] = times_in(run).max(keepdims=True)
+    return last
 
 
 def timed_run(rows: pa.Table, columns: tuple[str, ...], times: Any) -> Run:
@@ -90,12 +90,12 @@ def timed_run(rows: pa.Table, columns: tuple[str, ...], times: Any) -> Run:
 def match_times(rows: Run, run: Run, since: Any, until: Any) -> tuple[Indices, Indices]:
     """The pairs of row indices of two runs with equal keys, where the time in the second is from `since` to `until`,
     which are given for each row of the first."""
-    found, starts, counts = run.find(rows.keys.numbers)
+    present, starts, counts = run.find(rows.keys.numbers)
     times, ends = times_in(run), starts + counts
-    lows = bisect_ranges(starts, ends, lambda places, which: times[places] < since[found[which]])
-    highs = bisect_ranges(lows, ends, lambda places, which: times[places] <= until[found[which]])
+    lows = bisect_ranges(starts, ends, lambda places, which: times[places] < since[present[which]])
+    highs = bisect_ranges(lows, ends, lambda places, which: times[places] <= until[present[which]])
     which, theirs = ranges(lows, highs - lows)
-    ours = found[which]
+    ours = present[which]
     if len(ours) and not (rows.keys.exact and run.keys.exact):
         one = [take_rows(rows.table.select([name]), ours)[name] for name in rows.columns]
         other = [take_rows(run.table.select([name]), theirs)[name] for name in run.columns]

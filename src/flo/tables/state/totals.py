@@ -112,10 +112,10 @@ def _with_all_columns(runs: list[Run], keys: tuple[str, ...]) -> list[Run]:
 def _with_columns(table: pa.Table, keys: tuple[str, ...], names: list[str]) -> pa.Table:
     """The key columns, and these columns of sums."""
     nothing = pa.array(np.zeros(table.num_rows, np.int64))
-    there, found = set(table.column_names), table.select(keys)
+    there, columns = set(table.column_names), table.select(keys)
     for name in names:
-        found = found.append_column(name, table[name] if name in there else nothing)
-    return found
+        columns = columns.append_column(name, table[name] if name in there else nothing)
+    return columns
 
 
 def run_of_sums(keys: pa.Table, numbers: Keys, sums: Sums) -> Run:
@@ -169,8 +169,8 @@ def _specials(array: pa.Array) -> list[tuple[str, Any]]:
     values = np.asarray(array)
     if np.isfinite(values).all():
         return []
-    found = zip(SPECIAL, (np.isnan(values), values == np.inf, values == -np.inf), strict=True)
-    return [(name, there) for name, there in found if there.any()]
+    flags = zip(SPECIAL, (np.isnan(values), values == np.inf, values == -np.inf), strict=True)
+    return [(name, there) for name, there in flags if there.any()]
 
 
 def _named(place: int, limbs: Limbs) -> Sums:
@@ -202,8 +202,8 @@ def digits_of(sums: Sums, place: int) -> Limbs:
     """The digits of one of the summed numbers."""
     start = f"{place}:"
     digits = {name[len(start) :]: column for name, column in sums.items() if name.startswith(start)}
-    found = {int(index): column for index, column in digits.items() if index not in SPECIAL}
-    return limbs_of(found, len(sums[WEIGHT]))
+    by_index = {int(index): column for index, column in digits.items() if index not in SPECIAL}
+    return limbs_of(by_index, len(sums[WEIGHT]))
 
 
 def as_floats(sums: Sums, place: int, mean: bool = False) -> Floats:
@@ -248,10 +248,10 @@ def as_list(sums: Sums, place: int, kind: pa.DataType) -> list[Any]:
     if pa.types.is_decimal(kind):
         return [Fraction(limbs.number(at), 10**kind.scale) for at in range(limbs.digits.shape[1])]
     values, large = limbs.to_ints()
-    found = list(values.tolist())
+    numbers = list(values.tolist())
     for at in large:
-        found[at] = limbs.number(int(at))
-    return found
+        numbers[at] = limbs.number(int(at))
+    return numbers
 
 
 def _decimals(limbs: Limbs, kind: pa.DataType, name: Any) -> pa.Array:

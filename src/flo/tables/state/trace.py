@@ -231,9 +231,9 @@ def _maybe_equal(table: pa.Table) -> Indices | None:
     again = numbers[order[1:]] == numbers[order[:-1]]
     if 4 * np.count_nonzero(again) > len(order):
         return None
-    found = np.zeros(len(order), bool)
-    found[order[1:][again]] = found[order[:-1][again]] = True
-    return np.flatnonzero(found)
+    alike = np.zeros(len(order), bool)
+    alike[order[1:][again]] = alike[order[:-1][again]] = True
+    return np.flatnonzero(alike)
 
 
 def _increases(column: pa.ChunkedArray) -> bool:
