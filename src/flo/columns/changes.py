@@ -80,7 +80,7 @@ def change_type(name: str, row: Any, key: tuple[str, ...], order: str | None) ->
         rest if others else _present, partial(row_of, row),
     )  # fmt: skip
     changes: Any = type(
-        f"change of {getattr(row, '__name__', 'row')}", (base,), {"__slots__": (), "_shape": shape, "__repr__": _shown}
+        f"change of {getattr(row, '__name__', 'row')}", (base,), {"__slots__": (), "_shape": shape, "__repr__": _text}
     )
     changes.__module__ = __name__
     changes.__qualname__ = (
@@ -97,7 +97,7 @@ def _digest(*parts: Any) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
-def _shown(change: Any) -> str:
+def _text(change: Any) -> str:
     return str(change._shape.shown(change))
 
 

@@ -36,7 +36,7 @@ class Projection:
             assert layout is not None, "rows have columns"
             self.columns = Expression(columns, (layout,))
         self.text = _text(given, identity)
-        text = ", ".join(_shown(name, each) for name, each in given.items())
+        text = ", ".join(_described(name, each) for name, each in given.items())
         self.__name__ = text if len(text) <= 80 else f"{text[:79]}…"
         known = (fields_of(self.columns.kind) if self.columns is not None else None) or {}
         of_functions = {name: returned_type(f) for name, f in self.functions.items()}
@@ -127,7 +127,7 @@ class Widened:
         return self.__name__
 
 
-def _shown(name: str, given: Any) -> str:
+def _described(name: str, given: Any) -> str:
     return f"{name}={label(given)}" if callable(given) else readable({name: given})
 
 

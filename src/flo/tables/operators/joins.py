@@ -320,7 +320,7 @@ class SetJoinTables(Paired[SetJoin]):
         return self.seen, self.other_seen
 
 
-def shown(delta: Run, trace: Trace, partners: Partners, moved: Run, *, having: bool) -> pa.Table | None:
+def select_by_partner(delta: Run, trace: Trace, partners: Partners, moved: Run, *, having: bool) -> pa.Table | None:
     """How the rows of a side change that have a partner, or that have none: what arrived, and what was there before
     under keys that come and go."""
     which = partners.there(delta) if having else partners.absent(delta)
@@ -351,7 +351,7 @@ class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)
         partners, moved = self.right.met(self.relevant(other, 1, self.left), self._right_names())
-        rows = shown(one, self.left, partners, moved, having=isinstance(self.like, SemiJoin))
+        rows = select_by_partner(one, self.left, partners, moved, having=isinstance(self.like, SemiJoin))
         grown = replace(self, left=self.grown(self.left, 0, one), right=partners)
         names = [*layout_of(self.outputs[0]).names, *self.keys, WEIGHT]
         return grown, (self.emitted(rows and rows.select(names)),)
@@ -397,12 +397,12 @@ class OuterTables(Paired[Outer]):
         parts = [paired(joined, list(find_meetings(one, other, self.left, self.right)), self.keys)]
         if self.like.alone[0]:
             partners, moved = self.partners.met(self.relevant(other, 1, self.left), others_names)
-            alone = shown(one, self.left, partners, moved, having=False)
+            alone = select_by_partner(one, self.left, partners, moved, having=False)
             parts.append(self._beside_none(joined, alone, None))
             grown = replace(grown, partners=partners)
         if self.like.alone[1]:
             partners, moved = self.other_partners.met(self.relevant(one, 0, self.right), names)
-            alone = shown(other, self.right, partners, moved, having=False)
+            alone = select_by_partner(other, self.right, partners, moved, having=False)
             parts.append(self._beside_none(joined, None, alone))
             grown = replace(grown, other_partners=partners)
         some = [part for part in parts if part is not None]

@@ -282,7 +282,7 @@ class OverTables(InGroups[Over]):
             for one, other in zip(before, after, strict=True)
         ]
         weights = np.concatenate([-old.weights[gone], new.weights[come]])
-        table = beside(self._shown(rows, columns, of), rows.select(list(self.keys)))
+        table = beside(self._output_rows(rows, columns, of), rows.select(list(self.keys)))
         return consolidate_table(with_weights(table, weights))
 
     def _read(self, function: WindowFunction, table: pa.Table) -> Read | None:
@@ -309,7 +309,7 @@ class OverTables(InGroups[Over]):
         place = layout.names.index(into.more[number]) if isinstance(into, Widened) else 1 + number
         return layout.cells[place].arrow
 
-    def _shown(self, rows: pa.Table, columns: list[pa.Array], of: Collection) -> pa.Table:
+    def _output_rows(self, rows: pa.Table, columns: list[pa.Array], of: Collection) -> pa.Table:
         """The output rows: those of the input with the results beside them."""
         layout, into = layout_of(self.outputs[0]), self.like.into
         if not isinstance(into, Widened):

@@ -180,7 +180,7 @@ class WindowTables(EmitsWindows):
         )
         panes, count = self.opened.counted(self._gone), self.count + len(times)
         after = replace(self, clock=clock, count=count, opened=panes, sessions=assigned.opened)
-        owners, old, panes = after._found(groups.keys, assigned.closing)
+        owners, old, panes = after._closing_rows(groups.keys, assigned.closing)
         closed = self._closed(delta.groups, assigned, owners, old)
         waits = np.flatnonzero(assigned.waits)
         if len(waits):
@@ -204,7 +204,7 @@ class WindowTables(EmitsWindows):
         closing, sessions = windower.remaining(groups, before, self.sessions, self.opened)
         panes = self.opened.counted(self._gone)
         after = replace(self, clock=clock.ended(groups), opened=panes, sessions=sessions)
-        owners, old, panes = after._found(groups, closing)
+        owners, old, panes = after._closing_rows(groups, closing)
         none = np.zeros(0, np.int64)
         nothing = Assigned(none, none, none, None, none, closing, sessions, before.closed)
         closed = self._closed(Groups(pa.table({}), groups, none), nothing, owners, old) if like.flush else None
@@ -220,7 +220,7 @@ class WindowTables(EmitsWindows):
         """Returns rows with the columns that waiting rows need."""
         return rows.select([*self.keys, *self._names])
 
-    def _found(self, keys: Run, closing: Closing) -> tuple[Indices, pa.Table | None, Panes]:
+    def _closing_rows(self, keys: Run, closing: Closing) -> tuple[Indices, pa.Table | None, Panes]:
         """(the place of each row's group in `closing.groups`, the rows that waited for what closes, those left)."""
         if not len(closing.groups):
             return np.zeros(0, np.int64), None, self.opened

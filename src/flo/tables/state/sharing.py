@@ -20,19 +20,19 @@ class Sharing:
     """
 
     def __init__(self) -> None:
-        self._made: dict[Hashable, tuple[list[weakref.ref[Any]], Any]] = {}
+        self._shared: dict[Hashable, tuple[list[weakref.ref[Any]], Any]] = {}
 
     def get(self, how: Hashable, parts: tuple[Any, ...], make: Callable[[], T]) -> T:
         """Return what was made of these parts in this way; `make` it if nothing was."""
         key = (how, *map(id, parts))
-        known = self._made.get(key)
+        known = self._shared.get(key)
         if known is not None:
             shared: T = known[1]
             return shared
 
         def forget(_: weakref.ref[Any]) -> None:
-            self._made.pop(key, None)
+            self._shared.pop(key, None)
 
         new = make()
-        self._made[key] = ([weakref.ref(part, forget) for part in parts], new)
+        self._shared[key] = ([weakref.ref(part, forget) for part in parts], new)
         return new
