@@ -93,7 +93,6 @@ class FoldUnordered(Total):
 
     name = "fold_unordered"
     keeps = Bound.VALUE
-    rule = "fold-unordered"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_collection(
@@ -129,7 +128,6 @@ class Count(Total):
 
     name = "count"
     keeps = Bound.VALUE
-    rule = "count"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_whole(self, inputs[0])
@@ -154,7 +152,6 @@ class Sum(Total):
 
     name = "sum"
     keeps = Bound.VALUE
-    rule = "sum"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_whole(self, inputs[0])

@@ -46,7 +46,6 @@ class Map(Unary):
     keeps = Bound.NOTHING
     row_by_row = True
     retracts = False
-    rule = "map"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_elements(self, inputs[0])
@@ -72,7 +71,6 @@ class Filter(Unary):
     keeps = Bound.NOTHING
     row_by_row = True
     retracts = False
-    rule = "filter"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_elements(self, inputs[0])
@@ -93,7 +91,6 @@ class FlatMap(Unary):
     keeps = Bound.NOTHING
     row_by_row = True
     retracts = False
-    rule = "flat-map"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_elements(self, inputs[0])

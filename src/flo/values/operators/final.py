@@ -48,7 +48,6 @@ class FinalGroups(ByPortions):
 
     name = "final"
     keeps = Bound.WINDOWS
-    rule = "final"
     retracts = False
     arity = (2, 1)
 

@@ -70,7 +70,6 @@ class GroupBy(Unary):
     keeps = Bound.GROUPS
     retracts = True
     recomputes = ("aggregates",)
-    rule = "group-by"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_zset(self, inputs[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 from flo.core.collection import Collection, Value
 from flo.core.elements import returned_type, type_name
@@ -92,7 +92,6 @@ class KeyBy(Unary):
     name = "key_by"
     keeps = Bound.NOTHING
     retracts = False
-    rule = "key-by"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_collection(self, inputs[0], Sequence, Bag, Set, ZSet)
@@ -174,8 +173,6 @@ class KeyPartitions(ByPortions):
 class KeyedUnary(ByPortions):
     """An operator with one keyed input, defined by what happens to some keys: a step consumes one, `advance` all."""
 
-    rule: ClassVar[str]
-
     @abstractmethod
     def consume(self, entries: dict[Any, Any]) -> Delta:
         """Return the output for what has arrived under some keys."""
@@ -217,7 +214,6 @@ class MapValues(KeyedUnary):
     keeps = Bound.NOTHING
     retracts = False
     signature = "(Keyed[K, C[T]], X) -> (Keyed[K, C[U]], X)"
-    rule = "map-values"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         inner: Any = expect_inner(self, inputs[0], Sequence, Bag, Set, ZSet)
@@ -242,7 +238,6 @@ class FilterKeys(KeyedUnary):
     keeps = Bound.NOTHING
     retracts = False
     signature = "(Keyed[K, C], X) -> (Keyed[K, C], X)"
-    rule = "filter-keys"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_keyed(self, inputs[0])
@@ -268,7 +263,6 @@ class Entries(KeyedUnary):
     name = "entries"
     keeps = Bound.NOTHING
     retracts = False
-    rule = "entries"
     waits = "reads each LVar when it can no longer grow"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -324,7 +318,6 @@ class KeyedJoin(KeptJoin):
     keeps = Bound.ROWS
     retracts = False
     signature = "(Keyed[K, C], X), (Keyed[K, D], X) -> (Keyed[K, Bag], X)"
-    rule = "join-keyed"
     shares_flag = True
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

@@ -38,7 +38,6 @@ class FoldLattice(Unary):
 
     name = "fold_lattice"
     keeps = Bound.VALUE
-    rule = "fold-lattice"
     end_rule = "fold-lattice-terminated"
 
     def __post_init__(self) -> None:
@@ -89,7 +88,6 @@ class SumLattice(Unary):
 
     name = "sum_lattice"
     keeps = Bound.VALUE
-    rule = "sum-lattice"
     end_rule = "sum-lattice-terminated"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

@@ -41,7 +41,6 @@ class Over(Unary):
     keeps = Bound.ROWS
     retracts = True
     recomputes = ("functions", "key", "into")
-    rule = "over"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         element = expect_zset(self, inputs[0])

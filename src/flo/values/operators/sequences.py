@@ -126,7 +126,6 @@ class Scan(Unary):
     name = "scan"
     keeps = Bound.VALUE
     signature = "(Sequence[T], X) -> (Sequence[U], X)"
-    rule = "scan"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_sequence(self, inputs[0])
@@ -155,7 +154,6 @@ class Fold(Unary):
     name = "fold"
     keeps = Bound.VALUE
     signature = "(Sequence[T], bounded) -> (Sequence[U], bounded)"
-    rule = "fold"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_sequence(self, inputs[0])
@@ -179,7 +177,6 @@ class Enumerate(Unary):
 
     name = "enumerate"
     keeps = Bound.VALUE
-    rule = "enumerate"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         element = expect_sequence(self, inputs[0]).element
@@ -199,7 +196,6 @@ class Take(Unary):
 
     name = "take"
     keeps = Bound.VALUE
-    rule = "take"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_sequence(self, inputs[0])
@@ -224,7 +220,6 @@ class Last(Unary):
     name = "last"
     keeps = Bound.VALUE
     signature = "(Sequence[T], bounded) -> (Sequence[T], bounded)"
-    rule = "last"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_sequence(self, inputs[0])
@@ -268,7 +263,6 @@ class Batch(Cut):
 
     name = "batch"
     keeps = Bound.WINDOWS
-    rule = "batch"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         inner = self.expect_input(inputs)
@@ -305,7 +299,6 @@ class Window(Cut):
 
     name = "window"
     keeps = Bound.WINDOWS
-    rule = "window"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         element = self.expect_input(inputs).element

@@ -87,7 +87,6 @@ class ToBag(Counted):
 
     name = "to_bag"
     keeps = Bound.NOTHING
-    rule = "to-bag"
     target = Bag
 
 
@@ -98,7 +97,6 @@ class ToSet(Unary):
 
     name = "to_set"
     keeps = Bound.NOTHING
-    rule = "to-set"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_collection(self, inputs[0], Sequence, Bag, Set)
@@ -171,7 +169,6 @@ class Intersection(SameKind, Sides):
     name = "intersection"
     keeps = Bound.ROWS
     forgets_after = (0, 1)
-    rule = "intersection"
     kind = Set
 
     def element(self, left: Any, right: Any) -> Any:
@@ -204,7 +201,6 @@ class Difference(SameKind, Sides):
     name = "difference"
     keeps = Bound.SIDE
     signature = "(Set[T], X), (Set[T], bounded) -> (Set[T], X)"
-    rule = "difference"
     waits = "waits for the end of the set it subtracts"
     awaited = 1
     kind = Set

@@ -86,22 +86,23 @@ ElementKind: TypeAlias = type[ElementValue]
 """The class of a value. (Inside an operator, `type` is its typing rule.)"""
 
 
-def _name_rule(kind: type[Unary] | type[Sides]) -> None:
-    """Give a class of operators the rule that bears its name, unless it names another."""
-    if not hasattr(kind, "rule") and hasattr(kind, "name"):
-        kind.rule = kind.name.replace("_", "-")
+class HasRule(Operator):
+    """An operator with a rule: by default, the one that bears its name."""
+
+    rule: ClassVar[str]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not hasattr(cls, "rule") and hasattr(cls, "name"):
+            cls.rule = cls.name.replace("_", "-")
 
 
-class Unary(Operator):
+class Unary(HasRule):
     """An operator with one input, defined by what happens to some units, oldest first."""
 
     rule: ClassVar[str]
     """The name of the rule on sequences, by default that of the operator. Other collections add their suffix."""
     end_rule: ClassVar[str | None] = None
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        _name_rule(cls)
 
     def rule_for(self, unit: Any) -> str:
         """Return the rule that consumes this unit."""
@@ -225,7 +226,7 @@ def pass_end(sides: Sequence[Any], side: int) -> Values:
     return tuple(value.passed() if place == side else value for place, value in enumerate(sides))
 
 
-class ByPortions(Operator):
+class ByPortions(HasRule):
     """An operator that consumes its inputs portion by portion: a step takes one unit or key, `advance` all of them."""
 
     @abstractmethod
@@ -255,10 +256,6 @@ class Sides(ByPortions):
     side_rules: ClassVar[tuple[str, str]] = SIDES
     """The suffix of the rule for each side."""
     awaited: ClassVar[int | None] = None
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        _name_rule(cls)
 
     @abstractmethod
     def consume(self, side: int, units: Any, source: Any) -> tuple[Operator, Delta]:

@@ -36,7 +36,6 @@ class Upsert(Unary):
     name = "upsert"
     keeps = Bound.GROUPS
     retracts = True
-    rule = "upsert"
     signature = "(Sequence[Change] | Bag[Change], X) -> (ZSet[Row], X)"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

@@ -334,7 +334,6 @@ class Tumbling(AlignedWindows):
 
     name = "tumbling"
     keeps = Bound.WINDOWS
-    rule = "tumbling"
 
     def durations(self) -> dict[str, Any]:
         return {"size": self.size}
@@ -365,7 +364,6 @@ class Sliding(AlignedWindows):
 
     name = "sliding"
     keeps = Bound.WINDOWS
-    rule = "sliding"
 
     def durations(self) -> dict[str, Any]:
         return {"size": self.size, "slide": self.slide}
@@ -413,7 +411,6 @@ class Session(TimeWindows):
 
     name = "session"
     keeps = Bound.WINDOWS
-    rule = "session"
 
     def durations(self) -> dict[str, Any]:
         return {"gap": self.gap}

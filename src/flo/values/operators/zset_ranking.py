@@ -214,7 +214,6 @@ class TopK(Unary):
     name = "top_k"
     keeps = Bound.ROWS
     retracts = True
-    rule = "top-k"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_zset(self, inputs[0])

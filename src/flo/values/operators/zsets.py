@@ -114,7 +114,6 @@ class Negate(Unary):
     name = "negate"
     keeps = Bound.NOTHING
     retracts = True
-    rule = "negate"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_zset(self, inputs[0])
@@ -158,7 +157,6 @@ class Distinct(OfWeights):
     name = "distinct"
     keeps = Bound.ROWS
     retracts = False
-    rule = "distinct"
 
     @staticmethod
     def weight_of(total: Any) -> Any:
@@ -173,7 +171,6 @@ class Positive(OfWeights):
     name = "positive"
     keeps = Bound.ROWS
     retracts = False
-    rule = "positive"
 
     @staticmethod
     def weight_of(total: Any) -> Any:
@@ -216,7 +213,6 @@ class ToZSet(Counted):
     name = "to_zset"
     keeps = Bound.NOTHING
     retracts = False
-    rule = "to-zset"
     target = ZSet
 
 
