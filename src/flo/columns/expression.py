@@ -9,7 +9,7 @@ rows, columns of the second have the suffix `_right` if the first has a column o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -69,7 +69,6 @@ Column: TypeAlias = str | nw.Expr | ColumnFunction
 Columns: TypeAlias = Column | tuple[Column, ...] | Mapping[str, Column]
 """Anything that can be used as a function of rows."""
 RIGHT = "_right"
-MISSING: Any = object()
 REMEMBERED = 4096
 """The number of results of single calls that are cached: small steps and law checks repeat calls."""
 
@@ -96,14 +95,6 @@ def _or_none(kind: Any) -> Any:
     return Optional[kind]  # noqa: UP045
 
 
-@dataclass(frozen=True)
-class _Memory:
-    """Results by the identity of elements. It holds the elements, so that their identities are not reused."""
-
-    results: dict[Any, Any] = field(default_factory=dict)
-    elements: list[Any] = field(default_factory=list)
-
-
 class Expression:
     """A function of one row, or of two, made of column expressions. Identified by its text."""
 
@@ -128,7 +119,8 @@ class Expression:
         self.takes = len(inputs)
         self._expect_of_each_row()
         self.returns = self.kind  # read by `returned_type`
-        self._memory = _Memory()
+        self._results: dict[tuple[int, ...], tuple[tuple[Any, ...], Any]] = {}
+        """Elements and results, by the identities of the elements: as long as they are here, these are not reused."""
 
     @cached_property
     def columns(self) -> tuple[tuple[str, nw.Expr | ColumnFunction], ...]:
@@ -303,16 +295,12 @@ class Expression:
     def __call__(self, *elements: Any) -> Any:
         if self._getter is not None:
             return instant_element(self._getter(*elements))
-        key = id(elements[0]) if self.takes == 1 else tuple(map(id, elements))
-        memory = self._memory
-        result = memory.results.get(key, MISSING)
-        if result is MISSING:
-            (result,) = self._of_elements(*([element] for element in elements))
-            if len(memory.results) >= REMEMBERED:
-                memory = self._memory = _Memory()
-            memory.elements.append(elements)
-            memory.results[key] = result
-        return result
+        key = tuple(map(id, elements))
+        if key not in self._results:
+            if len(self._results) >= REMEMBERED:
+                self._results = {}
+            self._evaluate(*([element] for element in elements))
+        return self._results[key][1]
 
     def prepare(self, *arguments: list[Any]) -> None:
         """Evaluate the expression for many rows at once. Until the next call of `prepare`, calls find these results.
@@ -321,21 +309,16 @@ class Expression:
         """
         if self._getter is not None:
             return
-        memory = _Memory()
+        self._results = {}
 
         def evaluate(start: int, stop: int) -> None:
-            some = [each[start:stop] for each in arguments]
-            results = self._of_elements(*some)
-            keys = map(id, some[0]) if self.takes == 1 else zip(*(map(id, each) for each in some), strict=True)
-            memory.elements.append(some)
-            memory.results.update(zip(keys, results, strict=True))
+            self._evaluate(*(each[start:stop] for each in arguments))
 
         for _ in shapes.find_faults(evaluate, len(arguments[0]), Exception):
             pass
-        self._memory = memory
 
-    def _of_elements(self, *elements: list[Any]) -> list[Any]:
-        """Return the results for some rows."""
+    def _evaluate(self, *elements: list[Any]) -> None:
+        """Evaluate the expression for some rows, and keep the results."""
         columns = {}
         for called, layout, some, reads in zip(self.arguments, self.inputs, elements, self.reads, strict=True):
             needed = tuple(name for name in reads if called[name] in self._needs)
@@ -343,7 +326,9 @@ class Expression:
                 columns[called[name]] = array
         arrays = self._arrays(Rows(columns, len(elements[0]), self._schema))
         values = [cell.to_values(array) for array, cell in zip(arrays, self.layout.cells, strict=True)]
-        return list(map(instant_element, map(self.layout.make, *values)))
+        results = map(instant_element, map(self.layout.make, *values))
+        for row, result in zip(zip(*elements, strict=True), results, strict=True):
+            self._results[tuple(map(id, row))] = row, result
 
     @cached_property
     def _getter(self) -> Callable[..., Any] | None:
@@ -367,11 +352,8 @@ class Expression:
 
     def __getstate__(self) -> dict[str, Any]:
         """Exclude cached results. Include the row type, because a task would make another one."""
-        return {**self.__dict__, "_memory": _Memory(), "_getter": None} | {"layout": self.layout}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        del self.__dict__["_getter"]  # computed again on demand
+        state = {name: each for name, each in self.__dict__.items() if name != "_getter"}  # computed again on demand
+        return {**state, "_results": {}, "layout": self.layout}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Expression):
