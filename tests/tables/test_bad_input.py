@@ -214,3 +214,22 @@ def test_none_in_a_field_that_has_no_nulls(bad: Basket, reason: str) -> None:
     result = flow.on(flo.here).run(orders=[good, bad], on_error="divert")
     assert (result["orders"].num_rows, result.diverted["orders"]["number"].to_pylist()) == (1, [2])
     assert reason in result.diverted["orders"]["reason"][0].as_py()
+
+
+@pytest.mark.parametrize("kind", [flo.Bag, flo.Sequence])
+def test_rows_at_fault_are_found_in_few_calls(kind: Any) -> None:
+    """Rows are halved until those at fault are alone. No operator consumes the others of a push that fails."""
+    calls = 0
+
+    def counted(order: Order) -> float:
+        nonlocal calls
+        calls += 1
+        return inverse(order)
+
+    flow = flo.Flow("orders")
+    flow.output("orders", flow.input("orders", kind[Order]).map(counted))
+    rows = 1024
+    data = table([number % 128 for number in range(rows)], range(rows))
+    result = flow.on(flo.here).run(orders=data, on_error="divert")
+    assert result.diverted["orders"].num_rows == rows // 128
+    assert calls < 4 * rows
