@@ -12,7 +12,7 @@ from flo.core.operator import Bound, Delta, Operator, Step, Values, expect_bound
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.operators.alike import expect_related
 from flo.values.operators.sequences import expect_sequence
-from flo.values.operators.shapes import ElementKind, Sides, evaluate_ahead, run_leaps, union_type
+from flo.values.operators.shapes import ByPortions, ElementKind, Sides, evaluate_ahead, union_type
 from flo.values.sequence import Sequence, SequenceValue
 
 UNBOUNDED_MERGE = (
@@ -35,7 +35,7 @@ def drop_oldest(value: SequenceValue, count: int) -> SequenceValue:
 
 @final
 @dataclass(frozen=True)
-class Zip(Operator):
+class Zip(ByPortions):
     """zip(): (S<A>, X), (S<B>, X) ↪ (S<(A, B)>, X), until either side ends.
 
     From then on `done` is true: elements that still arrive on the other side have no partner and are discarded.
@@ -53,10 +53,7 @@ class Zip(Operator):
         bounded = all(given.bounded for given in inputs)
         return (StreamType(Sequence(tuple[left, right]), bounded),)  # type: ignore[valid-type]
 
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        return self._steps(inputs, most=1)
-
-    def _steps(self, inputs: Values, most: int) -> Iterator[Step]:
+    def portion_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
         left, right = as_sequences(inputs)
         if self.done:
             if left.size():
@@ -64,16 +61,13 @@ class Zip(Operator):
             if right.size():
                 yield Step("zip-drain", (left, right.take()[0]), self, (None,))
             return
-        count = min(len(left.elements), len(right.elements), most)
+        count = min(len(left.elements), len(right.elements), sys.maxsize if every else 1)
         if count:
             pairs = [(left.elements[at], right.elements[at]) for at in range(count)]
             yield Step("zip", (drop_oldest(left, count), drop_oldest(right, count)), self, (SequenceValue.of(pairs),))
         elif left.ending() or right.ending():
             after = tuple(side.passed() if side.ending() else side for side in (left, right))
             yield Step("zip-terminator", after, Zip(done=True), (SequenceValue.terminator(),))
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, sys.maxsize))
 
 
 @final
@@ -111,7 +105,7 @@ Keys: TypeAlias = tuple[Any, ...]
 
 @final
 @dataclass(frozen=True)
-class MergeSorted(Operator):
+class MergeSorted(ByPortions):
     """merge_sorted(key): (S<T>, B), (S<T>, B) ↪ (S<T>, B), merges two sorted sequences.
 
     The smaller of the two oldest elements comes next, the left one if their keys are equal. An empty side may still
@@ -133,16 +127,13 @@ class MergeSorted(Operator):
             expect_bounded(self, given, index=index, instead=UNBOUNDED_MERGE)
         return (StreamType(Sequence(union_type(left, right)), bounded=True),)
 
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        return self._steps(inputs, most=1)
-
-    def _steps(self, inputs: Values, most: int) -> Iterator[Step]:
+    def portion_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
         left, right = as_sequences(inputs)
         if left.ending() and right.ending():
             ended = (left.passed(), right.passed())
             yield Step("merge-sorted-terminator", ended, self, (SequenceValue.terminator(),))
             return
-        merged, taken, last = self._merge(left, right, most)
+        merged, taken, last = self._merge(left, right, sys.maxsize if every else 1)
         if merged:
             after = (drop_oldest(left, taken[0]), drop_oldest(right, taken[1]))
             rule = "merge-sorted-left" if taken[0] else "merge-sorted-right"
@@ -184,4 +175,4 @@ class MergeSorted(Operator):
     def advance(self, inputs: Values) -> Iterator[Step]:
         for value in inputs:
             evaluate_ahead(self.key, value.elements_list())  # type: ignore[attr-defined]
-        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, sys.maxsize))
+        return super().advance(inputs)
