@@ -55,14 +55,14 @@ def program() -> flo.Flow:
     aggregates = {"n": flo.count(), "total": flo.sum("price"), "least": flo.min("price"), "middle": flo.median("item")}
     flow.output("totals", joined.group_by("city").agg(**aggregates).named("totals per city"))
     flow.output("without shop", rows.join(shops, on="shop", how="anti"))
-    flow.output("top", rows.top(2, order_by=flo.desc("price"), per="shop"))
+    flow.output("top", rows.top(2, by="shop", order_by=flo.desc("price")))
     flow.output("items", rows.select("shop", "item").distinct())
     flow.output("ranks", rows.over(partition_by="shop", order_by="at").with_columns(place=flo.row_number()))
-    flow.output("hours", rows.tumble("at", timedelta(hours=1)).group_by("window_start").agg(n=flo.count()))
+    flow.output("hours", rows.tumble(timedelta(hours=1), "at").group_by("window_start").agg(n=flo.count()))
     windows = log.tumbling(timedelta(minutes=10), time=lambda sale: sale.at)
     flow.output("windows", windows.nest(lambda window: window.map(lambda sale: sale.item).sum()))
     flow.output("running", log.map(lambda sale: sale.item).scan(0, lambda total, item: total + item))
-    flow.output("per shop", log.key_by(lambda sale: sale.shop).per_key(lambda own: own.count_so_far()))
+    flow.output("per shop", log.key_by(lambda sale: sale.shop).per_key(lambda own: own.scan(0, lambda n, sale: n + 1)).entries())
     flow.output("notes", rows.filter(~nw.col("note").is_null()).select("note"))
     return flow
 
