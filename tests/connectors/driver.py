@@ -17,7 +17,7 @@ from pyspark.sql import functions as sf
 
 import flo
 from flo.spark import OutputChanges, Upsert, rows_of_kafka
-from flo.spark.driver import keyed_output
+from flo.spark.driver import spark_changes
 from flo.spark.driver.query import Query
 
 STATUS = 9
@@ -201,7 +201,7 @@ def compacted(spark: SparkSession, servers: str) -> list[tuple[int, int, int]]:
 
 def main() -> None:
     given = json.loads(Path(sys.argv[1]).read_text())
-    keyed_output.FEW = given["few"]
+    spark_changes.FEW = given["few"]
     spark = session(given["jars"], Path(given["folder"]))
     if given["produce"]:
         create_topic(spark, given["servers"], TOTALS, partitions=3, **{"cleanup.policy": "compact"})

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from flo.shards.sinks.keyed_output import FEW
+from flo.spark.driver.spark_changes import FEW
 from tests.connectors import services
 from tests.connectors.driver import MALFORMED, ORDERS, STATUS, expected
 
