@@ -57,6 +57,8 @@ class Stream:
 
     type: StreamType
     number: int
+    name: str = ""
+    """Of an input of the program: its name."""
 
 
 @dataclass(eq=False)

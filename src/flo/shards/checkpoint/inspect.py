@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -107,9 +108,10 @@ class Checkpoint:
             yield from _try(lambda epoch=epoch: read_lease(self.where, epoch))
         for name in inputs_with_diverted_rows(self.where):
             yield from _try(lambda name=name: read_diverted(self.where, name, newest or 0))
-        last = None if newest is None else ResumedBatches.after(self.where, newest).last
-        for problem in find_log_problems(f"{self.where}/{SPARK}", last):
-            yield _line(problem)
+        with suppress(CheckpointError):  # a damaged commit was named above
+            last = None if newest is None else ResumedBatches.after(self.where, newest).last
+            for problem in find_log_problems(f"{self.where}/{SPARK}", last):
+                yield _line(problem)
 
     def _problems_at(self, stage: Any, store: Store, number: int) -> Iterator[str]:
         found = list(_try(lambda: read_state(stage, store, number)))

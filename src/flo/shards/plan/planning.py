@@ -114,6 +114,10 @@ class _Planner:
         self.streams: dict[tuple[int, int], Stream] = {}
         self.natives: dict[Stream, Native] = {}
         """Streams that Catalyst makes of rows of their level. They are there from the next level on."""
+        self.names = {stream: stream.name for stream in self.dag.inputs}
+        """What states call streams: inputs by their names, others by the id of the operator that emits them."""
+        for each in self.dag.vertices:
+            self.names |= ((stream, f"{each.id}:{place}") for place, stream in enumerate(each.outputs))
         self.vertices: list[tuple[int, Vertex]] = []
         """Levels and operators. The inputs of an operator are streams of its level, or deliveries to it."""
 
@@ -301,9 +305,12 @@ class _Planner:
             line = vertex.origin if vertex is not None else None
             number, alone = len(self.deliveries), self.alone[stream]
             own = columns if by is None else None
-            found = Delivery(number, stream.number, stream.type, level, how, by, place, line, alone, own)
+            to = f"{vertex.id}:{place}" if vertex is not None and columns is None else ",".join(columns or ())
+            name = f"{self.names[stream]} {how} {to}".rstrip()
+            found = Delivery(number, stream.number, stream.type, level, how, by, place, line, alone, own, name)
             self.deliveries[key] = found
-            self.streams[level, found.number] = Stream(stream.type, -1 - found.number)
+            self.streams[level, found.number] = delivered = Stream(stream.type, -1 - found.number)
+            self.names[delivered] = self.names[stream]
             if how == KEYS:
                 self.by_keys.add(self.streams[level, found.number])
             if columns is not None:
@@ -346,6 +353,7 @@ class _Planner:
                     tuple(s.type for s in given),
                     frozenset(s.number for s in given if self.alone[s]),
                     tuple((e.delivery.stream, e.output) for e in self.natives.values() if e.level == level),
+                    tuple(self.names[s] for s in given),
                 )
             )
         sources = {stream.number: origin for stream, origin in self.origin.items()}

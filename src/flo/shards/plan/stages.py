@@ -50,6 +50,8 @@ class Delivery:
     """Whether it comes from shard 0 only."""
     columns: tuple[str, ...] | None = None
     """The columns that are the key, where no operator is asked for it."""
+    name: str = ""
+    """What states call it: it follows from the ids of operators, and not from the rest of the plan."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class Stage:
     """The output streams that come from shard 0 only."""
     natives: tuple[tuple[int, int], ...] = ()
     """Output streams that Catalyst makes other streams of, which end together with them."""
+    names: tuple[str, ...] = ()
+    """What states call the output streams."""
 
 
 @dataclass(frozen=True)

@@ -35,11 +35,11 @@ class ShardRecord:
     """The record of one shard. `views` maps each view to a trace, or to a value if it has no columns."""
 
     views: dict[str, Any] = field(default_factory=dict)
-    ended: set[int] = field(default_factory=set)
+    ended: set[str] = field(default_factory=set)
     """The deliveries whose end the shard's program has seen."""
-    done: set[int] = field(default_factory=set)
+    done: set[str] = field(default_factory=set)
     """The output streams of the stage that have ended."""
-    reached: dict[int, Any] = field(default_factory=dict)
+    reached: dict[str, Any] = field(default_factory=dict)
     """For each ordered delivery, the position of its last row: one form to compare, and one to print. Of a partitioned
     one, that of each partition."""
     counts: dict[str, int] = field(default_factory=dict)
@@ -49,9 +49,8 @@ class ShardRecord:
 
     @classmethod
     def read(cls, parts: tuple[tuple[str, Any], ...], more: Any) -> ShardRecord:
-        reached = {int(number): last for number, last in more["reached"].items()}
         ended, done, counts = set(more["ended"]), set(more["done"]), dict(more["counts"])
-        return cls(dict(parts), ended, done, reached, counts, more["source"])
+        return cls(dict(parts), ended, done, dict(more["reached"]), counts, more["source"])
 
     def parts(self, outputs: Iterable[Output]) -> tuple[tuple[str, Any], ...]:
         """The views to save. An output that is no longer a view is dropped."""
@@ -68,7 +67,7 @@ class ShardRecord:
         return {
             "ended": sorted(self.ended),
             "done": sorted(self.done),
-            "reached": {str(number): last for number, last in self.reached.items()},  # keys of JSON are strings
+            "reached": self.reached,
             "counts": self.counts,
             "source": self.source,
             "views": views,
@@ -90,7 +89,7 @@ class ShardRecord:
         if self.source != source:
             self.source, self.reached = source, {}
 
-    def note_end(self, stream: int, value: Value) -> bool:
+    def note_end(self, stream: str, value: Value) -> bool:
         """Records the end of an output stream if `value` carries it; returns whether the stream has ended."""
         if value.fixed():
             self.done.add(stream)
@@ -104,10 +103,10 @@ class ShardRecord:
         twice = pc.index(pc.equal(column.slice(1), column.slice(0, len(column) - 1)), True).as_py()
         if twice >= 0:
             raise _out_of_order(_comparable(column[twice]), _comparable(column[twice]))
-        first, before = _comparable(column[0]), self.reached.get(delivery.number)
+        first, before = _comparable(column[0]), self.reached.get(delivery.name)
         if before is not None and first[0] <= before[0]:
             raise _out_of_order(first, before)
-        self.reached[delivery.number] = _comparable(column[-1])
+        self.reached[delivery.name] = _comparable(column[-1])
         return table
 
     def sort_partitions(self, delivery: Delivery, table: pa.Table, partition: str, position: str) -> pa.Table:
@@ -120,14 +119,14 @@ class ShardRecord:
         if len(twice):
             at = int(twice[0])
             raise _out_of_order(_comparable(column[at]), _comparable(column[at]), int(numbers[at]))
-        reached = dict(self.reached.get(delivery.number, {}))
+        reached = dict(self.reached.get(delivery.name, {}))
         for low, high in pairwise([*firsts.tolist(), len(numbers)]):
             number, first = str(numbers[low]), _comparable(column[low])
             before = reached.get(number)
             if before is not None and first[0] <= before[0]:
                 raise _out_of_order(first, before, int(number))
             reached[number] = _comparable(column[high - 1])
-        self.reached[delivery.number] = reached
+        self.reached[delivery.name] = reached
         return table
 
     def add_changes(

@@ -137,7 +137,7 @@ class StageTask:
         received nothing yet count as one.
         """
         batch, versions = self.batch, self.batch.state_versions.get(stage.level, StateVersions())
-        ends_now = {each.how for each in stage.inputs if each.number in ended - versions.ended}
+        ends_now = {each.how for each in stage.inputs if each.number in ended and each.name not in versions.ended}
         concerns_all = batch.is_first or bool(ends_now - {ONE})
         found = {*sent, *(versions.shards if concerns_all else ())}
         if batch.is_first or ends_now or has_outputs:
@@ -174,8 +174,8 @@ class StageTask:
         sender = Sender(deliveries, self.batch.shards, number)
         here = [output for output in outputs if output.stream in stage.outputs]
         for index, stream in enumerate(stage.outputs):
-            before = stream in record.done
-            finished = record.note_end(stream, loop.outputs[index])
+            before = stage.names[index] in record.done
+            finished = record.note_end(stage.names[index], loop.outputs[index])
             value = consolidate(without_end(loop.pull(index)))
             if number != BLANK:  # shard 0 sends what is produced without any input rows
                 sender.add(sender.address(stream, value, own=number))
@@ -250,10 +250,10 @@ class StageTask:
 
     def _push_ends(self, stage: Stage, number: int, ended: set[int], loop: Dataflow, record: ShardRecord) -> None:
         for index, delivery in enumerate(stage.inputs):
-            if delivery.number in record.ended or (delivery.how == ONE and number != 0):
+            if delivery.name in record.ended or (delivery.how == ONE and number != 0):
                 continue
             if delivery.number in ended:
-                record.ended.add(delivery.number)
+                record.ended.add(delivery.name)
                 deltas: list[Delta] = [None] * len(stage.inputs)
                 deltas[index] = delivery.type.collection.bottom().fix()
                 loop.push(tuple(deltas))
@@ -277,7 +277,7 @@ class TaskReport:
     """By output, whether it has ended. Shard 0 says so for all: a stream ends in all shards in the same micro-batch."""
     ended_streams: dict[int, int] = field(default_factory=dict)
     """By stream, the number of shards in which it ended in this micro-batch."""
-    ended_deliveries: list[int] | None = None
+    ended_deliveries: list[str] | None = None
     """The deliveries that have ended; None if the task does not have shard 0."""
     written: int = 0
     """Bytes of state."""

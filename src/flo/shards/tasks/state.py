@@ -38,8 +38,8 @@ class StateVersions:
     """For shard 0, and each shard that has received something: the version of the micro-batch that last changed it."""
     blank: int = -1
     """The version of the state that all other shards share; -1 if there is none."""
-    ended: frozenset[int] = frozenset()
-    """The deliveries that have ended. A delivery ends in all shards in the same micro-batch."""
+    ended: frozenset[str] = frozenset()
+    """The names of deliveries that have ended. A delivery ends in all shards in the same micro-batch."""
 
     def version(self, shard: int) -> int:
         """The version of a shard's state, which may be the shared one."""
@@ -51,7 +51,7 @@ class StateVersions:
         if self.blank >= 0:
             yield BLANK, self.blank
 
-    def with_changes(self, version: int, shards: list[int], ended: list[int] | None) -> StateVersions:
+    def with_changes(self, version: int, shards: list[int], ended: list[str] | None) -> StateVersions:
         """The versions after a task has changed these shards. `ended` comes from the task that has shard 0."""
         blank = version if BLANK in shards else self.blank
         changed = {shard: version for shard in shards if shard != BLANK}
@@ -65,7 +65,7 @@ class StateVersions:
     def from_json(cls, content: Any) -> StateVersions:
         """The inverse of `as_json`. Raises TypeError, ValueError, KeyError or AttributeError if it has another form."""
         shards = {int(shard): operator.index(version) for shard, version in content["shards"].items()}
-        return cls(shards, operator.index(content["blank"]), frozenset(map(operator.index, content["ended"])))
+        return cls(shards, operator.index(content["blank"]), frozenset(map(str, content["ended"])))
 
 
 def state_folder(where: str, shards: int) -> Folder:
