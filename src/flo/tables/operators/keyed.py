@@ -31,7 +31,7 @@ from flo.tables.keyed import (
 )
 from flo.tables.operator import Cut, Grouping, OnTables, Op, Placement, kept
 from flo.tables.operators.elementwise import like_rows
-from flo.tables.operators.joins import Joined, find_meetings, paired
+from flo.tables.operators.joins import Joined, find_meetings, pair_rows
 from flo.tables.operators.results import weights_beside
 from flo.tables.operators.weights import NOTHING, drop_side, select_rows
 from flo.tables.state.keys import keys_of
@@ -267,7 +267,7 @@ class KeyedJoinTables(OnKeyed[KeyedJoin]):
         one, other = (consolidate_runs(_by_key(value)) for value in values)
         joined = Joined(self.like, tuple(value.inner for value in values), of.inner)
         meetings = list(find_meetings(one, other, self.left, self.right))
-        pairs = paired(joined, meetings, key_names(of))
+        pairs = pair_rows(joined, meetings, key_names(of))
         if pairs is not None and isinstance(of.inner, ZSet):
             pairs = net_changes(pairs)
         left = self.left if self.ended_side == 1 else self.left.extended(one)
