@@ -1,8 +1,22 @@
-"""`nest` and operators on nested streams, on tables.
+"""`nest` and operators on nested streams, on tables: a row has the number of its inner stream.
 
-Where the inner streams are complete and the body has no defer, the body runs on all inner streams that have arrived, at
-once. Elsewhere `nest` is the same operator as on values, and its body is a graph on tables: every inner stream is a
-table of its own. Operators that only move inner streams move tables as they are.
+Three inner streams, of which the last has no rows (`count` is 3):
+
+    #  n             nest(map(n * 10))    flatten      integrate, if these are z-sets
+    0  1   +1        0  10   +1           1  +1        0  1  +1
+    0  2   +1        0  20   +1           2  +1        0  2  +1
+    1  1   +1        1  10   +1           1  +1        1  1  +2      stream 1 has what stream 0 has, too
+                                                       1  2  +1
+                                                       2  1  +2
+                                                       2  2  +1
+
+Invariant: an inner stream gets what the body would give for it alone. The number of a stream counts from the first one
+of a delta; streams leave in the order in which they came.
+
+Where the inner streams are complete and the body has no defer, the body runs on all of them at once (`NestTables`, with
+tables/whole.py): every operator has the number of the stream in its key. Elsewhere `nest` is the operator of values,
+and its body is a graph on tables: every inner stream is a table of its own. Operators that only move inner streams,
+such as `zip_nested`, move tables as they are.
 """
 
 from __future__ import annotations
@@ -73,14 +87,14 @@ class WriteRows(WriteDefer):
         (value,) = inputs
         assert isinstance(value, Rows)
         if value.end is End.ARRIVED and not self.gathered:
-            once = Rows(value.of, gathered(value.of, value.table), End.ARRIVED)
+            once = Rows(value.of, gather(value.of, value.table), End.ARRIVED)
             yield Step("write-defer-gather", (once,), replace(self, gathered=True), ())
 
     def measure(self, inputs: Values) -> Measure:
         return (int(not self.gathered),)
 
 
-def gathered(of: Collection, table: pa.Table) -> pa.Table:
+def gather(of: Collection, table: pa.Table) -> pa.Table:
     """Consolidates rows; in a set every row has the weight 1."""
     ones = np.ones(table.num_rows, np.int64)
     if not isinstance(of, Set):
@@ -97,14 +111,14 @@ def written(like: WriteDefer, inputs: StreamTypes) -> tuple[StreamTypes, Operato
 
 
 def unify_defer_types(body: Graph, inputs: StreamTypes) -> Graph | None:
-    """The body, in which every read_defer has the type of its write_defer; None if the types differ.
+    """Returns the body with one type for each read_defer and its write_defer; None if their types differ.
 
-    An unknown element type is guessed from the elements of the first round.
+    If an element type is unknown, that of the elements of the first round is tried.
     """
-    return next((each for each in (_guessed(body), body) if _same(each, inputs)), None)
+    return next((each for each in (_guess_types(body), body) if _has_same_types(each, inputs)), None)
 
 
-def _same(body: Graph, inputs: StreamTypes) -> bool:
+def _has_same_types(body: Graph, inputs: StreamTypes) -> bool:
     try:
         judged = derive(body, inputs)
     except FloError:  # with the types that were guessed
@@ -113,19 +127,19 @@ def _same(body: Graph, inputs: StreamTypes) -> bool:
     return all(writes.get(key) == collection for key, collection in judged.reads)
 
 
-def _guessed(graph: Graph) -> Graph:
+def _guess_types(graph: Graph) -> Graph:
     match graph:
         case Sequential(left, right):
-            return Sequential(_guessed(left), _guessed(right))
+            return Sequential(_guess_types(left), _guess_types(right))
         case Parallel(left, right):
-            return Parallel(_guessed(left), _guessed(right))
+            return Parallel(_guess_types(left), _guess_types(right))
         case Node(state, ReadDefer() as read, origin):
-            return Node(state, replace(read, collection=_typed(read.collection, read.value)), origin)
+            return Node(state, replace(read, collection=_guess_type(read.collection, read.value)), origin)
         case _:
             return graph
 
 
-def _typed(of: Collection, value: Any) -> Collection:
+def _guess_type(of: Collection, value: Any) -> Collection:
     """The collection with the type of these elements, if it has none and they have one."""
     if not isinstance(of, ElementCollection) or of.element is not Any:
         return of
@@ -230,6 +244,7 @@ class OnStreams(OnTables[Op]):
         return Step(self.rule, (value.drained(),), self, (self.all_of(value),))
 
     def all_of(self, value: Streams) -> Delta:
+        """The output for these inner streams."""
         raise NotImplementedError
 
 
@@ -333,19 +348,20 @@ def zip_nested(like: NestedZip, inputs: StreamTypes) -> Choice | None:
 
 @dataclass(frozen=True)
 class RunningTables(OnStreams[Op]):
-    """Combines each inner z-set with what it remembers of those before it."""
+    """Combines each inner z-set with what it keeps of those before it."""
 
     grouping = Grouping.NONE
     stream_by_stream = False
 
     before: Trace = field(default=NOTHING)
+    """`integrate`: the sum of all inner z-sets so far. `differentiate`: the last one."""
 
     def consume_streams(self, value: Streams) -> Step:
         after, table = self.combine(value)
         return Step(f"{self.rule}-step", (value.drained(),), after, (Streams(value.of, value.count, (table,)),))
 
     def combine(self, value: Streams) -> tuple[Self, pa.Table]:
-        """The operator after these inner z-sets, and the rows of all outputs."""
+        """Returns the operator after these inner z-sets, and the rows of the inner z-sets that it emits."""
         raise NotImplementedError
 
     def known(self, value: Streams) -> pa.Table:
@@ -354,12 +370,13 @@ class RunningTables(OnStreams[Op]):
         return schema_of(inner_of(value.of)[0]).empty_table() if table is None else table
 
 
-def by_stream(table: pa.Table) -> pa.Table:
+def sort_by_number(table: pa.Table) -> pa.Table:
+    """Sorts rows by the number of their stream."""
     return take_rows(table, np.argsort(numbers(table), kind="stable"))
 
 
-def summed(table: pa.Table) -> Run:
-    """The rows of all streams together."""
+def sum_streams(table: pa.Table) -> Run:
+    """Adds up the z-sets of all streams."""
     rows = table.drop_columns([STREAM])
     return totals(rows, tuple(name for name in rows.column_names if name != WEIGHT))
 
@@ -381,8 +398,8 @@ class IntegrateTables(RunningTables[Integrate]):
         follows = count - begins
         rows = take_rows(table, np.repeat(np.arange(table.num_rows), follows))
         new = rows.set_column(0, rows.schema.field(0), pa.array(expand_ranges(begins, follows)))
-        grown = self.before.extended(summed(table))
-        return replace(self, before=grown), by_stream(net_changes(pa.concat_tables([old, new])))
+        grown = self.before.extended(sum_streams(table))
+        return replace(self, before=grown), sort_by_number(net_changes(pa.concat_tables([old, new])))
 
 
 @form_of(Differentiate)
@@ -402,5 +419,5 @@ class DifferentiateTables(RunningTables[Differentiate]):
         first = add_stream_numbers(before, np.zeros(before.num_rows, np.int64))
         taken_back = pa.concat_tables([first, back])
         taken_back = with_weights(taken_back, -numbers_in(taken_back, WEIGHT))
-        current = NOTHING.extended(summed(table.filter(pa.array(last))))
-        return replace(self, before=current), by_stream(net_changes(pa.concat_tables([table, taken_back])))
+        current = NOTHING.extended(sum_streams(table.filter(pa.array(last))))
+        return replace(self, before=current), sort_by_number(net_changes(pa.concat_tables([table, taken_back])))
