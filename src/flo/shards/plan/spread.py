@@ -41,7 +41,7 @@ class SpreadWindows(WindowTables):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         own = table[OWN].to_numpy() if OWN in table.column_names else None
-        after, closed, late = self.added(Groups.of(table, ()), own)
+        after, closed, late = self.add(Groups.of(table, ()), own)
         if late is not None:
             beside = [OWN] if self.partitions is None else [OWN, POSITION]  # which a bag has no use for
             late = late.drop_columns([name for name in beside if name in late.column_names])
@@ -73,7 +73,7 @@ class SpreadWindows(WindowTables):
         clock = new_clock((), None if self.partitions is None else 0)
         before = clock.read(ONE, grid.axis.kind)
         _, times = grid.axis.times(groups, before)
-        opened = grid.after(grid.axis.watermark(clock.reach(groups, times, before)[0]))
+        opened = grid.after(grid.axis.watermark(clock.reach(groups, times, before).at_rows))
         last = np.zeros(len(times), bool)
         last[-1] = True
         if self.partitions is not None:

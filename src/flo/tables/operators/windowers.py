@@ -1,10 +1,27 @@
 """Windowers: which windows a row belongs to, which of them close now, and which rows are late.
 
+Windows at regular places have numbers. With a size of 10 that slides by 5:
+
+    window  1: [5, 15)                    5 ├─────────┤
+    window  2: [10, 20)                        10 ├─────────┤
+    window  3: [15, 25)                             15 ├─────────┤
+
+    time  windows   at the watermark 16, window 1 has closed
+    18    2, 3      waits for both
+    12    1, 2      has missed window 1, so it is late, and goes to the side output. It also waits for window 2
+    9     0, 1      late, and waits for nothing
+
+A delta is assigned at once: from the time of each row and the watermark at it follow the first and the last window that
+it is in time for; from the watermark after the delta follows the first window that stays open (`stops`). The windows
+before that close.
+
+Invariant: a window closes when the watermark is at its end or beyond, and never opens again.
+
 **Where a late row is decided:** in `Windower.assign`, and nowhere else. `Grid.assign` does it for windows at regular
 places, `Sessions.assign` (sessions.py) for sessions. The operator (windows.py) sends what is late to the side output.
 
-To add a kind of window, add its operator on values (flo/values/operators/windows.py) and its windower, here
-or beside sessions.py, registered in `WINDOWERS`. Grouping by key, state, emission, shards and checkpoints follow.
+To add a kind of window, add its operator on values (flo/values/operators/windows.py) and its windower, here or beside
+sessions.py, registered in `WINDOWERS`. Grouping by key, state, emission, shards and checkpoints follow.
 """
 
 from __future__ import annotations
@@ -15,7 +32,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -91,7 +108,8 @@ class Closing(ABC):
 
     @abstractmethod
     def holding(self, groups: Indices, times: Times) -> tuple[Indices, Indices | None]:
-        """Returns for rows that waited: the first closing window of each, and how many there are (None for one)."""
+        """Returns for rows that waited: the number of the first closing window that holds each, and how many do; None
+        if one does. `groups` are indices in `self.groups`."""
 
     @abstractmethod
     def bounds(self, numbers: Indices) -> tuple[Times, Times]:
@@ -134,8 +152,8 @@ class Windower(ABC):
 
     @abstractmethod
     def assign(self, delta: Timed, opened: OpenSessions | None, panes: Panes) -> Assigned:
-        """The windows of the rows of a delta, and those that close when their watermark has come. Here, and nowhere
-        else, it is decided which rows are late."""
+        """Assigns the rows of a delta to windows, and finds out which windows close. Here, and nowhere else, it is
+        decided which rows are late."""
 
     @abstractmethod
     def remaining(
@@ -158,6 +176,15 @@ WINDOWERS: dict[type[Operator], Make] = {}
 """For a class of window operators: a function from the operator and the collections that it reads to its windower."""
 
 
+class OpenWindows(NamedTuple):
+    """The windows that are open for some times. For a time that has missed all of its windows, last < first."""
+
+    first: Any
+    last: Any
+    late: Indices
+    """The times for which a window has closed that holds them."""
+
+
 @final
 @dataclass(frozen=True)
 class Grid(Windower):
@@ -168,9 +195,11 @@ class Grid(Windower):
     slide: Any
 
     def start(self, windows: Any) -> Any:
+        """The start of the windows with these numbers."""
         return windows * self.slide
 
     def end(self, windows: Any) -> Any:
+        """The end of the windows with these numbers."""
         next_start = self.start(windows + 1)
         if self.slide == self.size:
             return next_start
@@ -206,7 +235,8 @@ class Grid(Windower):
         return windows
 
     def _after(self, moment: Any) -> int:
-        """The same of one moment, however far from 0 it is: neighbours may end at the same time then, as computed."""
+        """`after` for one moment, however far from 0 it is: there, windows next to each other may have equal ends as
+        they are computed."""
         window = math.floor((Fraction(moment) - Fraction(self.size)) / Fraction(self.slide)) + 1
         if isinstance(moment, int):
             return window
@@ -226,21 +256,21 @@ class Grid(Windower):
         except OverflowError:  # no float is as large
             return window > 0
 
-    def _open(self, times: Times, marks: Times | None) -> tuple[Any, Any, Indices]:
-        """Returns the first and the last open window of each time at its watermark, and which times are late."""
+    def _find_open(self, times: Times, marks: Times | None) -> OpenWindows:
+        """Finds the windows that are open for each time at its watermark."""
         first, last = self.holding(times)
         if marks is None:
-            return first, last, np.zeros(0, np.int64)
+            return OpenWindows(first, last, np.zeros(0, np.int64))
         late = np.flatnonzero(times < marks)  # others are in no window that has ended
         if len(late):
             opened = self.after(marks[late])
             within, first = first[late], first.copy()
             first[late] = np.maximum(within, opened)
             late = late[within < opened]
-        return first, last, late
+        return OpenWindows(first, last, late)
 
     def assign(self, delta: Timed, opened: OpenSessions | None, panes: Panes) -> Assigned:
-        first, last, late = self._open(delta.exact, delta.marks)  # refuses a time that is too large for its window
+        first, last, late = self._find_open(delta.exact, delta.marks)  # refuses a time that is too large for its window
         opens = _whole(first) if delta.partitioned and self.slide != self.size else None
         if delta.latest is None:
             none, closed = np.zeros(0, np.int64), delta.before.closed
@@ -262,7 +292,7 @@ class Grid(Windower):
         return Assigned(late, rows, _whole(first[rows]), counts, waits, closing, opened, closed, opens)
 
     def _closing(self, before: Reading, stops: Any) -> AlignedClosing:
-        """Returns the open windows of the groups that had rows, up to `stop` if there is one."""
+        """Returns the windows that were open before a delta and that close: before `stops`, or all if that is None."""
         known, begin = np.flatnonzero(before.known), None
         since, until, gone = -EVERY_TIME, None, EVERY_TIME
         if before.seen and not len(known):  # no window has closed yet, because a partition has sent nothing
@@ -330,6 +360,7 @@ def too_far() -> ElementError:
 
 
 def _whole(numbers: Any) -> Indices:
+    """Numbers of windows as 64-bit integers."""
     try:
         integers: Indices = numbers.astype(np.int64, copy=False)
     except OverflowError:
