@@ -1,7 +1,19 @@
-"""What the aggregates of `group_by` on tables have in common.
+"""The parts of `group_by` on tables: what all aggregates have in common.
 
 An aggregate is a *part* of the operator. It reads sums of numbers over the rows of a group, its *summands*, or traces
-that a *keeper* maintains. Parts with equal summands or keepers share them, so each is computed and stored once.
+that a *keeper* maintains. Parts with equal summands or keepers share them, so each is computed and stored once:
+
+    aggregate            reads
+    sum(x)               the sum of x
+    avg(x)               the sum of x, the same one, and the weight of the group
+    count_distinct(y)    how many values of y are present: a sum that the keeper of these values gives
+    min(z), max(z)       the first and the last z, in the order that one keeper has
+
+For a delta, results are computed for each of its groups twice: before it, and after it. Both are in one column, so that
+a part computes them at once:
+
+    index     0          1          2          3
+    result    a before   b before   a after    b after
 """
 
 from __future__ import annotations
@@ -64,15 +76,18 @@ class Delta:
 
     table: pa.Table
     keys: pa.Table
+    """The columns of the group of each row."""
     numbers: Keys
+    """The key number of the group of each row."""
     weights: Indices
     groups: Run | None = None
+    """Each group once; None if no aggregate needs them."""
     owners: Indices | None = None
     """For each row the number of its group."""
     known: dict[Any, Any] = field(default_factory=dict, compare=False)
-    """What was computed of it, for the next one who asks."""
+    """What was computed from it: see `once`."""
     read: dict[Any, Any] = field(default_factory=dict, compare=False)
-    """What keepers have read of its groups already: see `Reading.once`."""
+    """What keepers have read of its groups already, which parts need not read again: see `Reading.once`."""
 
     @cached_property
     def numbers_differ(self) -> bool:
@@ -81,6 +96,7 @@ class Delta:
         return len(self.groups.starts) == self.groups.rows + 1
 
     def once(self, what: Any, make: Callable[[], T]) -> T:
+        """Computes something the first time that a part asks for it."""
         if what not in self.known:
             self.known[what] = make()
         return self.known[what]  # type: ignore[no-any-return]
@@ -120,7 +136,7 @@ class Summand(ABC):
 @final
 @dataclass(frozen=True)
 class Ones(Summand):
-    """1 for each row that counts."""
+    """1 for each row that counts. The sum is how many do."""
 
     which: Chosen
 
@@ -217,19 +233,20 @@ class Keeper(ABC):
     """How many traces it keeps."""
 
     @abstractmethod
-    def initial(self) -> Traces: ...
+    def initial(self) -> Traces:
+        """The traces before any row."""
 
     @abstractmethod
     def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
-        """The traces with a delta, and the sums that it gives for each group of the delta."""
+        """Adds a delta to the traces. Returns them, and the sums that it gives for each group of the delta."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What results are computed of: the groups of a delta, each before it and after it, which is two *states* of it.
+    """What results are computed from: the groups of a delta, each in two *states*, before the delta and after it.
 
-    The results of all groups before the delta come first, and then those after it. So both are computed at once. Where
-    the results before the delta are known, there are only those after it.
+    The results of all groups before the delta come first, and then those after it. Where the results before the delta
+    are known, there are only those after it.
     """
 
     groups: Run
@@ -237,6 +254,7 @@ class Reading:
     sums: Sums
     """Of all groups before the delta, and then of all after it."""
     places: Mapping[Summand, int]
+    """The number of the sum of each summand."""
     traces: Mapping[int, Mapping[Keeper, Traces]]
     """By state: 0 is before the delta, and 1 after it."""
     name: Namer
@@ -248,7 +266,7 @@ class Reading:
         return len(self.traces) * self.groups.rows
 
     def once(self, what: Any, make: Callable[[], T]) -> T:
-        """What is computed the first time somebody asks for it."""
+        """Computes something the first time that a part asks for it."""
         if what not in self.known:
             self.known[what] = make()
         return self.known[what]  # type: ignore[no-any-return]

@@ -46,7 +46,7 @@ from flo.tables.functions import (
     runs_on_columns,
 )
 from flo.tables.operator import Cut, kept, register_in
-from flo.tables.operators.ordering import InGroups, by_key, ordering_columns
+from flo.tables.operators.ordering import InGroups, ordering_columns, with_key_columns
 from flo.tables.state import frames
 from flo.tables.state.frames import Before, Read, Units
 from flo.tables.state.keys import Keys, find_equal, keys_of
@@ -172,7 +172,7 @@ class OverTables(InGroups[Over]):
         if groups is None:
             computed = group_keys(like.by, of, table)
             groups, table = tuple(computed.column_names), beside(table, computed)
-        table, columns = by_key(table, of, like.key)
+        table, columns = with_key_columns(table, of, like.key)
         groups = (*groups, *self.keys)
         layout, key = layout_of(of), result_layout(like.key, of)
         down = (*like.descending, *(False for _ in self.keys))
