@@ -1,8 +1,19 @@
 """Tumbling windows spread over shards: each shard has the rows of its own windows, and the clock of all rows.
 
-The clock travels as data: a task sends to all shards the rows that move the clock past the end of a window. So all
-shards close the same windows, and find the same rows late, as one shard with all rows would. Where rows have
-partitions, each partition has its clock.
+Windows of 10 on 2 shards. Window 0 is in shard 0, and window 1 in shard 1:
+
+    position  time  window    shard 0                    shard 1
+    0         3     0         own                        moves the clock: the first row of the task
+    1         5     0         own
+    2         14    1         moves the clock past 10    own
+    3         8     0         own, and late              moves the clock: the last row of the task
+
+Invariant: all shards have the same watermark at a row as one shard with all rows would have. So they close the same
+windows, and find the same rows late.
+
+The clock travels as data: a task sends to all shards the rows that move the clock past the end of a window, and its
+first and last row (`route_rows`). The column `own/` says which rows a shard takes in, and which only move its clock.
+Where rows have partitions, each partition has its clock.
 """
 
 from __future__ import annotations
