@@ -2,14 +2,14 @@
 
     flow sales, on Spark
       where the rows are
-        filter(…)     columns                                   shop.py:7
-          → orders    shuffled by shop    to stage 1
-      stage 1, 8 shards
-        group_by(…)   columns             keeps totals          shop.py:9
-          = sums      output
+          → sales                             shuffled by shop   to stage 1
+          → shops                             shuffled by name   to stage 1
+      stage 1, 2 shards
+        join_zsets(shop, name, city, price)   on tables          keeps left, right   spark.py:25
+          = sold                              output
 
-A `Block` is one of these parts: level 0, where the rows are, or a stage. A row of a block is an operator, a stream that
-is sent (→), or an output (=).
+A `Block` is one of these parts: where the rows are (level 0), or a stage. A row of a block is an operator, a stream
+that is sent (→), or an output (=).
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Cuts a program into stages, with a shuffle wherever the placement of rows changes.
 
     orders ─> filter ─> group_by(shop) ─┐
-    shops  ─────────────────────────────┴> join(shop) ─> top_k
+    shops  ─────────────────────────────┴> join(shop) ─> sort
 
     level 0    orders, filter; shops       anywhere: on the rows as they come, before any shuffle
     stage 1    group_by(shop)              by key: filter is delivered to the shards of shop
                join(shop)                  by key: the sums are in the shards of their shop already, shops is delivered
-    stage 2    top_k                       in one place: shard 0
+    stage 2    sort                        in one place: shard 0
 
 Invariant: when an operator runs, the rows that it must see together are in one shard: all rows with equal keys for one
 that is placed by key, the rows of a window for one by window, all rows for one in one place.

@@ -1,11 +1,11 @@
 """The data of a plan: stages, and the deliveries between them.
 
-    orders ─> filter ─> group_by(shop) ─> top_k
+    orders ─> filter ─> group_by(shop) ─> sort
 
     level  runs                 streams         delivery
     0      Entry: filter        1: filtered     0: stream 1 to level 1, "by key" of group_by
     1      Stage: group_by      2: sums         1: stream 2 to level 2, "to one place"
-    2      Stage: top_k         3: the output
+    2      Stage: sort          3: the output
 
 Invariant: an operator reads streams of its own level: those that operators of the level make, and those that are
 delivered to it. A stream that is delivered has the number -1 - n there, where n is the number of the delivery.

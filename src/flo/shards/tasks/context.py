@@ -1,4 +1,10 @@
-"""The context of a task: its pickled code, its micro-batch, and its number within the stage."""
+"""The context of a task: its pickled code, its micro-batch, and its number within the stage.
+
+    MicroBatch(version=7, shards=8, tasks=4, …)        the same for all tasks of a micro-batch
+    task 1 of 4                                        works on the shards 1 and 5: those with shard % tasks == 1
+
+Invariant: a process loads a piece of code once, by its bytes, whatever the number of tasks that it runs.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,14 @@
 """Files that tasks write for the driver: the changes of outputs, and the rows that inputs divert.
 
-A task that runs again writes the same files again. They are named by their content, so an attempt with other rows
-leaves those of an earlier one as they are: a sink may have taken them. The driver decides which files count, so files
-of a failed attempt do no harm.
+    outputs/sums/00000007/00003-5e1f….arrow      the changes of `sums` in version 7, in shard 3
+    diverted/orders/9c2a….arrow                  rows that `orders` has diverted
+    diverted/orders/00000007.json                which of these files belong to version 7
+
+Invariant: files are named by their content. A task that runs again with the same rows writes the same files; an attempt
+with other rows leaves those of an earlier one as they are, because a sink may have taken them. The driver decides which
+files count, so files of a failed attempt do no harm.
+
+A sink that reads Parquet gets `00003-of-00008.parquet` in its own folder, by shard.
 """
 
 from __future__ import annotations

@@ -1,4 +1,14 @@
-"""The record of a shard, besides the state of its operators: views, ended deliveries and last positions."""
+"""The record of a shard, besides the state of its operators: views, ended deliveries and last positions.
+
+    views      sums: a trace of the output's rows in this shard
+    ended      {0}         delivery 0 has ended
+    done       {3}         stream 3, an output of the stage, has ended
+    reached    {1: 41}     the last row of delivery 1, which is ordered, was at position 41
+    counts     {log: 42}   the view `log` is a sequence, and has 42 rows
+
+Invariant: the rows of an ordered delivery come at ascending positions, within a micro-batch (`sort_by_position` sorts
+them) and from one to the next. A row at position 41 or before is an error now.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,18 @@
-"""The tasks of a stage: for each shard, one run of the event loop on its state and what it has received."""
+"""The tasks of a stage: for each shard, one run of the event loop on its state and what it has received.
+
+Task 1 of 4 in a stage with 8 shards has the shards 1 and 5. In version 7 blobs arrive for shard 5 only:
+
+    shard 1    not run: its state stays at the version that it has
+    shard 5    state 6 ─┐
+               blobs ───┴> event loop ─> state 7, blobs for stage 2, changes of outputs
+    report     shards [5], rows and files by output, ends, bytes
+
+Invariant: (state v - 1, blobs of v) gives (state v, blobs, changes), and the same each time. Nothing that other tasks
+read is changed: states are new files, and what is cached in this process is replaced when these files are there.
+
+A stream ends in all shards in the same micro-batch. So all shards are run when a delivery to all of them ends, and
+those that have received nothing yet share one state, BLANK.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +119,7 @@ class StageTask:
             yield from self._run_shard(stage, shard, sent.pop(shard, []), ended, (deliveries, outputs), report, writes)
         for stream, count in report.ended_streams.items():
             if (count == 1 and stream in stage.alone) or count == len(shards):
-                for each in (stream, *(made for of, made in stage.natives if of == stream)):
+                for each in (stream, *(output for of, output in stage.natives if of == stream)):
                     yield from end_blobs(deliveries, each, task, self.batch.tasks)
             else:
                 raise EngineError(f"stream {stream} ended in {count} of {len(shards)} shards; expected all of them")
@@ -139,13 +153,13 @@ class StageTask:
         batch, versions = self.batch, self.batch.state_versions.get(stage.level, StateVersions())
         ends_now = {each.how for each in stage.inputs if each.number in ended - versions.ended}
         concerns_all = batch.is_first or bool(ends_now - {ONE})
-        found = {*sent, *(versions.shards if concerns_all else ())}
+        shards = {*sent, *(versions.shards if concerns_all else ())}
         if batch.is_first or ends_now or has_outputs:
-            found.add(0)
-        found = {shard for shard in found if shard % batch.tasks == task}
+            shards.add(0)
+        shards = {shard for shard in shards if shard % batch.tasks == task}
         if concerns_all and batch.shards > 1 and (batch.is_first or versions.blank >= 0):
-            found.add(BLANK)
-        return sorted(found)
+            shards.add(BLANK)
+        return sorted(shards)
 
     def _writes_state(self, task: int, shard: int) -> bool:
         """Whether this task writes the state of a shard. All tasks compute the shared state; task 0 writes it."""
