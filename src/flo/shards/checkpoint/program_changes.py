@@ -1,4 +1,20 @@
-"""`flo.json`, the description of the program a checkpoint belongs to; and which program changes may resume from it."""
+"""`flo.json`, the description of the program a checkpoint belongs to; and which program changes may resume from it.
+
+    flow       sales
+    outline    the operators, with their parameters and functions
+    inputs     "orders: Bag, unbounded", "orders.price: int64 not null", …
+    outputs    {"sums": "view", "large": "parts"}
+    shards     8
+    stages     [{"level": 1, "operators": {id: {"name", "line", "where", "bound"}}, "spread": ["sums"]}]
+
+    before                      now                       a start with it
+    sums is a view              sums goes to a sink       resumes: the sink first gets the rows of the view
+    sums goes to a sink         sums is a view            is rejected: its earlier changes were not kept
+    group_by(shop)              group_by(city)            is rejected, if a version is committed
+
+Invariant: a checkpoint with commits belongs to one program, under one id, with one number of shards. The id is how
+sinks recognize its versions.
+"""
 
 from __future__ import annotations
 
@@ -98,12 +114,12 @@ def _describe_stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Descript
 def _bounds(plan: Plan) -> dict[str, Bound]:
     """What bounds the state of each operator of a plan, by the id of its vertex."""
     sent = {each.number: each.stream for each in plan.deliveries}
-    found = find_bounds(
+    bounds = find_bounds(
         [vertex for _, vertex in plan.vertices],
         lambda stream: sent[-1 - stream.number] if stream.number < 0 else stream.number,
         lambda stream: to_value_type(stream.type),
     )
-    return {vertex.id: bound for vertex, bound in found}
+    return {vertex.id: bound for vertex, bound in bounds}
 
 
 def _placement(operator: Operator) -> Placement:

@@ -1,4 +1,11 @@
-"""The bytes of state of each stage, from the files that a version names. Looks only at shards that have changed."""
+"""The bytes of state of each stage, from the files that a version names.
+
+    versions of stage 1     shard 0 at 7, shard 3 at 5
+    known                   shard 0 at 6: 9 kB, shard 3 at 5: 8 kB
+    at(versions)            {1: 18 kB}, after a look at shard 0 only
+
+Invariant: a state does not change under its version, so only shards that have changed are looked at.
+"""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ class Giving:
     def _expect_others(self, changes: OutputChanges, attempts: Attempts) -> tuple[OutputChanges, bool]:
         """The changes for a sink that may have taken others of this version, and whether they are recorded as new."""
         name, sink = changes.output, self._sinks[changes.output]
-        made = attempts.made.get(name, [])
+        made = attempts.by_output.get(name, [])
         if sink.corrects:
             earlier = tuple(each for each in made if each != changes.attempt)
             return replace(changes, earlier=earlier), attempts.add(name, changes.attempt)
@@ -169,7 +169,7 @@ class Giving:
         """Removes changes that sinks have not taken. One that knows what it has may have taken them and then raised."""
         gone = {name for name in untaken if not self._sinks[name].corrects and name not in attempts.carried}
         for name in gone:
-            attempts.made.pop(name)
+            attempts.by_output.pop(name)
         if gone:
             attempts.write()
 
