@@ -1,9 +1,16 @@
 """Giving changes to sinks: what each of them gets in a micro-batch, so that it ends up with what the output has.
 
-- A sink that is new to an output that was a view gets the rows of the view first.
-- A sink that was given other changes of the same version, because the micro-batch runs again with a corrected function,
-  gets the difference: at once if it knows what it has, otherwise with the next version.
-- A row that a sink cannot hold is diverted.
+Version 7 runs again with a corrected function. The first attempt had the row (a, 5), the second has (a, 6):
+
+    sink                                                   gets in version 7         gets in version 8
+    replaces what it has of a version (`replaces`)         (a, 6)                    its changes
+    knows what it has (`corrects`)                         -(a, 5), (a, 6)           its changes
+    knows nothing                                          (a, 5), once more         -(a, 5), (a, 6), its changes
+
+Invariant: the changes that a sink has taken add up to the output, at the latest with the next version.
+
+A sink that is new to an output that was a view gets the rows of the view first. A row that a sink cannot hold is
+diverted.
 """
 
 from __future__ import annotations
@@ -152,18 +159,18 @@ class Giving:
     def _expect_others(self, changes: OutputChanges, attempts: Attempts) -> tuple[OutputChanges, bool]:
         """The changes for a sink that may have taken others of this version, and whether they are recorded as new."""
         name, sink = changes.output, self._sinks[changes.output]
-        made = attempts.by_output.get(name, [])
+        recorded = attempts.by_output.get(name, [])
         if sink.corrects:
-            earlier = tuple(each for each in made if each != changes.attempt)
+            earlier = tuple(each for each in recorded if each != changes.attempt)
             return replace(changes, earlier=earlier), attempts.add(name, changes.attempt)
-        if not made or made[0] == changes.attempt:
+        if not recorded or recorded[0] == changes.attempt:
             is_new = attempts.carried.pop(name, None) is not None
             return changes, attempts.add(name, changes.attempt) or is_new
-        attempts.carried[name] = carried = changes.attempt.minus(made[0])
+        attempts.carried[name] = carried = changes.attempt.minus(recorded[0])
         difference = changes.with_attempt(carried)
         if not sink.keeps_weight and _retracts(difference.table()):
             replace(difference, weighted=False).with_attempt(carried)  # raises
-        return changes.with_attempt(made[0]), True
+        return changes.with_attempt(recorded[0]), True
 
     def _forget(self, attempts: Attempts, untaken: set[str]) -> None:
         """Removes changes that sinks have not taken. One that knows what it has may have taken them and then raised."""

@@ -1,4 +1,12 @@
-"""The sink that replaces and deletes rows by their keys, wherever they are kept."""
+"""The sink that replaces and deletes rows by their keys, wherever they are kept.
+
+    Upsert("postgresql", "public.sums", {"uri": …}, key="shop")
+
+    Upsert ─ what a sink is: versions, errors, keys ─> Upserting, by `kind`: PostgreSQL, SQLite, DuckDB
+                                                                             Delta, Iceberg, Kafka, on Spark
+
+Invariant: the target has one row for each key of the output, at the version that it says it holds.
+"""
 
 from __future__ import annotations
 
