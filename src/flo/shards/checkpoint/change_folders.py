@@ -84,7 +84,7 @@ def version_folder(version: int) -> str:
 
 
 def has_versions(where: Folder, log: ChangeLog) -> bool:
-    """Whether a folder has rows, or is to have none: somebody may have removed all but the log."""
+    """Whether a folder has a base or a version. A user may have removed all but the log."""
     return bool(log.files) or any(number <= log.newest for number in _numbers(where))
 
 

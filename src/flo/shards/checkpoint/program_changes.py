@@ -112,7 +112,7 @@ def _describe_stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Descript
 
 
 def _bounds(plan: Plan) -> dict[str, Bound]:
-    """What bounds the state of each operator of a plan, by the id of its vertex."""
+    """The bound of the state of each operator of a plan, by the id of its vertex."""
     sent = {each.number: each.stream for each in plan.deliveries}
     bounds = find_bounds(
         [vertex for _, vertex in plan.vertices],

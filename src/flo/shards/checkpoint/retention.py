@@ -34,7 +34,7 @@ class Retention:
 
     @classmethod
     def of(cls, keep: Any) -> Retention:
-        """What the user asks for: a number of versions, or an age such as "1 day"."""
+        """Reads the user's `keep`: a number of versions, or an age such as "1 day"."""
         if isinstance(keep, int) and not isinstance(keep, bool) and keep >= READABLE:
             return cls(keep)
         age = re.fullmatch(r"(\d+(?:\.\d+)?) +([a-z]+?)s?", keep) if isinstance(keep, str) else None

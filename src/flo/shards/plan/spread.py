@@ -67,7 +67,7 @@ class SpreadWindows(WindowTables):
         return grid.last(grid.axis.exact(times)).astype(np.int64)  # type: ignore[no-any-return]
 
     def _streams(self, rows: pa.Table, streams: Indices, closing: Closing, windows: Indices) -> Streams:
-        starts, _ = closing.bounds(windows)
+        starts = closing.bounds(windows).start
         return replace(super()._streams(rows, streams, closing, windows), positions=np.asarray(starts))
 
     @property

@@ -95,12 +95,12 @@ KINDS = {
 
 
 class Database(Upserting):
-    """A table of a database, which is made if it does not exist. It needs a unique index on the columns of the key."""
+    """A table of a database. If it does not exist, it is created. It needs a unique index on the columns of the key."""
 
     module: ClassVar[str]
     """The module that connects."""
     package: ClassVar[str]
-    """What is to be installed for it."""
+    """The packages to install for it."""
     as_text: ClassVar[tuple[str, ...]] = ()
     """The kinds of columns that are sent as texts, because the driver does not take them."""
 

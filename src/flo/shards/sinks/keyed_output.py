@@ -120,7 +120,7 @@ def identity_of(checkpoint: str, output: str) -> str:
 
 
 def missing_changes(changes: OutputChanges, held: Held | None) -> OutputChanges | None:
-    """What a place lacks of the changes of a micro-batch; None if it has them all."""
+    """The changes of a micro-batch that a place lacks; None if it has them all."""
     if held is None or held.version is None or held.version < changes.version:
         return changes if changes.digest else None
     if held.version > changes.version:

@@ -37,7 +37,7 @@ ANEW = ("another checkpoint, and an empty table, topic or folder", "computes eve
 
 @dataclass(frozen=True)
 class Held:
-    """What a sink holds of an output: the rows up to a version."""
+    """The part of an output that a sink holds: the rows up to a version."""
 
     version: int | None
     """None if the sink does not know."""

@@ -38,7 +38,7 @@ class Code:
 
 @dataclass(frozen=True)
 class LoadedCode:
-    """An object for a task that runs in the process that made it: it need not be pickled."""
+    """An object for a task that runs in the same process: it need not be pickled."""
 
     item: Any
 

@@ -28,7 +28,7 @@ CHANGE = "_change"
 INSERT, UPDATE, DELETE = "insert", "update", "delete"
 _PLACE, _ADDED, _REMOVED = "+place", "+added", "+removed"
 AGGREGATED = ((_PLACE, "max"), (_ADDED, "sum"), (_REMOVED, "sum"))
-"""What is computed for each key: the row that it has last, and how many rows came and went."""
+"""Computed for each key: the index of the row that it has last, and how many rows came and went."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class LatestRows:
     key: tuple[str, ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The same as a task, which gets all changes of its keys."""
+        """Runs as a task, which gets all changes of its keys."""
         given = list(batches)
         if given:
             yield from self.of(pa.Table.from_batches(given)).to_batches()

@@ -75,7 +75,9 @@ def encode_file(table: pa.Table) -> pa.Buffer:
 
 
 def write_parquet(to: str, batch: MicroBatch, shard: int, table: pa.Table, writes: Writes) -> str | None:
-    """The same as a Parquet file. Shard 0 always writes one, so that a micro-batch without changes leaves a file."""
+    """Writes the changes of an output in one micro-batch and one shard as Parquet. Returns the name of the file.
+
+    Shard 0 always writes one, so that a micro-batch without changes leaves a file."""
     files, name = folder(f"{to}{batch.version:08}"), f"{shard:05}-of-{batch.shards:05}.parquet"
     if not table.num_rows and shard != 0:
         return None

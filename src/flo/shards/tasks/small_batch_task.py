@@ -36,7 +36,7 @@ class SmallBatchTask:
     It is the same for all micro-batches of a query: each job says which one it is."""
 
     input: InputTask | None
-    """What to do with the rows of inputs; None if it receives blobs."""
+    """The task that reads rows of inputs; None if it receives blobs."""
     stages: tuple[Code, ...]
     few_bytes: int
     """The most bytes that a stage of a small micro-batch receives."""

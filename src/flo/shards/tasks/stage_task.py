@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -54,10 +54,24 @@ from flo.values.weighted import ZSet
 REMEMBERED = 32
 """For how many micro-batches a process caches a shard that other processes work on. Spark gives a task to any idle
 process, and one that had the shard before reads only what is new."""
-Cached: TypeAlias = tuple[str, Shard, int, tuple[list[Node], ShardRecord]]
+
+
+class Cached(NamedTuple):
+    """A shard that this process has cached, with its state."""
+
+    run: str
+    """The start of the query that it belongs to."""
+    shard: Shard
+    version: int
+    """The version of the state; -1 if there is none."""
+    nodes: list[Node]
+    """The operators with their states."""
+    record: ShardRecord
+
+
 _shards: dict[tuple[str, int, int], Cached] = {}
-"""The shards that this process has cached, by (checkpoint, level, shard): the start of the query they belong to, the
-shard, its version, and its state. A version is cached when its files are there."""
+"""The shards that this process has cached, by (checkpoint, level, shard). A version is cached when its files are
+there."""
 
 
 @dataclass(frozen=True)
@@ -214,12 +228,12 @@ class StageTask:
         writes: Writes,
     ) -> None:
         """Writes the state of a shard after the micro-batch, and caches it. `outputs` are those of the stage."""
-        batch, (_, shard, _, _) = self.batch, self._cached(stage, number)
+        batch, shard = self.batch, self._cached(stage, number).shard
         if number in report.shards:
             views, more = record.parts(outputs), record.more(outputs)
             saved = shard.save(batch.version, loop.nodes, views, more, batch.oldest, writes)
             report.written += saved.bytes
-        cached = (batch.run, shard, batch.version, (loop.nodes, record))
+        cached = Cached(batch.run, shard, batch.version, loop.nodes, record)
         writes.afterwards(partial(_shards.__setitem__, self._key(stage, number), cached))
 
     def _evict_old_shards(self) -> None:
@@ -227,8 +241,8 @@ class StageTask:
         batch = self.batch
         folders = {where for where, _, _ in list(_shards) if "://" not in where and where != batch.folder}
         gone = {where for where in folders if not os.path.exists(where)}
-        for key, (run, _, version, _) in list(_shards.items()):
-            old = run != batch.run or version < batch.version - REMEMBERED
+        for key, cached in list(_shards.items()):
+            old = cached.run != batch.run or cached.version < batch.version - REMEMBERED
             if key[0] in gone or (key[0] == batch.folder and old):
                 _shards.pop(key, None)
 
@@ -239,16 +253,17 @@ class StageTask:
         """A shard as this process has cached it for this start of the query; without a state if it has not."""
         batch = self.batch
         cached = _shards.get(self._key(stage, number))
-        if cached is None or cached[0] != batch.run:
+        if cached is None or cached.run != batch.run:
             shard = Shard(batch.folder, batch.shards, stage.level, number, stage.dag)
-            return batch.run, shard, -1, (shard.program.nodes, ShardRecord())
+            return Cached(batch.run, shard, -1, shard.program.nodes, ShardRecord())
         return cached
 
     def _read_state(self, stage: Stage, number: int) -> tuple[Dataflow, list[Node] | None, ShardRecord]:
-        """The program of a shard, its state before this micro-batch, and its record: from the cache if they are
-        current, or else from files. In the first micro-batch there is no state."""
+        """Reads the state of a shard before this micro-batch: from the cache if that is current, or else from files.
+
+        Returns its program, the operators with their states (None in the first micro-batch), and its record."""
         batch, key = self.batch, self._key(stage, number)
-        _, shard, version, (nodes, record) = self._cached(stage, number)
+        _, shard, version, nodes, record = self._cached(stage, number)
         if batch.is_first:
             return shard.program, None, ShardRecord()
         versions = batch.state_versions[stage.level]
@@ -258,7 +273,7 @@ class StageTask:
         if version != versions.version(number):
             nodes, views, more = shard.load(versions.version(number), batch.version)
             record = ShardRecord.read(views, more)
-            _shards[key] = (batch.run, shard, versions.version(number), (nodes, record))
+            _shards[key] = Cached(batch.run, shard, versions.version(number), nodes, record)
         return shard.program, nodes, record.copy()
 
     def _push_ends(self, stage: Stage, number: int, ended: set[int], loop: Dataflow, record: ShardRecord) -> None:

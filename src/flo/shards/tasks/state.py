@@ -139,11 +139,11 @@ class Shard:
         finally:
             written, store.runs, store.folder = store.runs, before, where
 
-        def appeared() -> None:
+        def use_written() -> None:
             store.runs = written
             store.sweep(oldest)
 
-        writes.afterwards(appeared)
+        writes.afterwards(use_written)
         return saved
 
 

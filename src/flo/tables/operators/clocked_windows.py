@@ -148,7 +148,7 @@ class ClockedWindows(EmitsWindows):
         return self._close(Groups(pa.table({}), keys, NOTHING), assigned, owners, rows)
 
     def last(self) -> Deltas:
-        """What is due when rows and clock have ended."""
+        """The windows that are open when rows and clock have ended, if they are to be flushed."""
         return (self._close_between(self._first_open(), None) if self.like.flush else None), None
 
     def steps(self, inputs: Values) -> Iterator[Step]:

@@ -320,7 +320,7 @@ class Axis(ABC):
     """A time axis: computes the times of rows, and the watermark from the largest time."""
 
     kind: type
-    """What times are counted in: int, float, or timedelta for microseconds."""
+    """The type in which times are counted: int, float, or timedelta for microseconds."""
     durations: tuple[Any, ...]
     """The durations that are added to times or taken from them, as numbers."""
 

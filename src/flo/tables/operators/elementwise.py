@@ -156,11 +156,11 @@ class NegateTables(Stateless[Negate]):
     name = "negate_tables"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        return self, (self.emitted(negated(table)),)
+        return self, (self.emitted(negate_weights(table)),)
 
 
-def negated(table: pa.Table) -> pa.Table:
-    """The rows with the opposite weights."""
+def negate_weights(table: pa.Table) -> pa.Table:
+    """Gives rows the opposite weights."""
     index = table.schema.get_field_index(WEIGHT)
     return table.set_column(index, table.schema.field(WEIGHT), multiply_weights(table[WEIGHT], pa.scalar(-1)))
 
@@ -218,7 +218,7 @@ class UnionTables(Stateless[Plus | Minus | BagUnion | SetUnion]):
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         layout = layout_of(self.outputs[0])
-        right = negated(right) if isinstance(self.like, Minus) else right
+        right = negate_weights(right) if isinstance(self.like, Minus) else right
         parts = [like_rows(layout.fitted(side), side, self.keys) for side in (left, right) if side.num_rows]
         both = pa.concat_tables(parts)
         counts = len(parts) > 1 and not isinstance(self.outputs[0], Set)

@@ -42,7 +42,7 @@ from flo.values.operators.group_by import GroupBy
 
 
 class State(NamedTuple):
-    """What is known of the groups of a delta, before or after it."""
+    """The groups of a delta, before or after it."""
 
     sums: Sums
     traces: dict[Keeper, Traces]
@@ -79,7 +79,7 @@ class GroupByTables(OnTables[GroupBy]):
     totals: Totals = kept(Totals(()), Cut.BY_KEY)
     """The weight of each group, and the sums of all linear aggregates."""
     traces: Traces = kept((), Cut.BY_GROUP)
-    """What the other aggregates keep, one after the other."""
+    """The traces of all keepers, one after the other."""
 
     name = "group_by_tables"
     rule = "group-by"
@@ -119,7 +119,7 @@ class GroupByTables(OnTables[GroupBy]):
 
     @cached_property
     def _keepers(self) -> tuple[Keeper, ...]:
-        """What maintains the traces: parts with equal keepers share one."""
+        """The keepers of the traces: parts with equal keepers share one."""
         return keepers_of(self._parts)
 
     @cached_property
@@ -140,7 +140,7 @@ class GroupByTables(OnTables[GroupBy]):
         rows = order[firsts]
         groups = Run(tuple(keys.column_names), Keys(delta.numbers.at(rows), delta.numbers.exact), take_rows(keys, rows))
         if self._keepers:
-            delta = replace(delta, groups=groups, owners=_owners(order, firsts))
+            delta = replace(delta, groups=groups, owners=_find_owners(order, firsts))
         return SummedDelta(delta, groups, sums)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
@@ -227,8 +227,8 @@ class GroupByTables(OnTables[GroupBy]):
         return brief(tuple(row.values())) if row else "all rows"
 
 
-def _owners(order: Indices, firsts: Indices) -> Indices:
-    """For each row the number of its group."""
+def _find_owners(order: Indices, firsts: Indices) -> Indices:
+    """Returns for each row the index of its group. `order` has the rows by group, `firsts` where each group begins."""
     owners = np.empty(len(order), np.int64)
     owners[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
     return owners

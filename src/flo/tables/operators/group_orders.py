@@ -36,7 +36,7 @@ from flo.tables.operators.group_part import (
     Reading,
     Summand,
     Traces,
-    scattered,
+    scatter,
 )
 from flo.tables.state.order import Order, comparisons
 from flo.tables.state.ranked import Heads, Leading, Ranked, Span, first_rows, groups_in, ranked_run, start_of
@@ -49,7 +49,7 @@ from flo.values.operators import group_aggregates as on_values
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a part asks for: the first row of each group, in the order of some columns."""
+    """The first row of each group in the order of some columns, which a part asks for."""
 
     names: tuple[str, ...]
     """The columns of the order."""
@@ -217,4 +217,4 @@ class FirstPart(Part):
             if (leading := head(state)) is not None:
                 values.append(one_chunk(leading.table[self.names[0]]))
                 places.append(leading.groups + place * groups.rows)
-        return scattered(pa.concat_arrays(values), np.concatenate(places), reading.states)
+        return scatter(pa.concat_arrays(values), np.concatenate(places), reading.states)

@@ -52,8 +52,11 @@ class Chosen:
     """Which rows count: those in which a condition holds, some columns are not null, and some numbers are finite."""
 
     where: str | None = None
+    """The column of the condition."""
     filled: tuple[str, ...] = ()
+    """The columns that must not be null."""
     finite: tuple[str, ...] = ()
+    """The columns that must not be infinite or NaN."""
 
     def mask(self, table: pa.Table) -> Bools | None:
         """Which rows count; None if all do."""
@@ -85,9 +88,9 @@ class Delta:
     owners: Indices | None = None
     """For each row the number of its group."""
     known: dict[Any, Any] = field(default_factory=dict, compare=False)
-    """What was computed from it: see `once`."""
+    """Results of `once`."""
     read: dict[Any, Any] = field(default_factory=dict, compare=False)
-    """What keepers have read of its groups already, which parts need not read again: see `Reading.once`."""
+    """Rows of its groups that keepers have read already, so that parts need not read them again: see `Reading.once`."""
 
     @cached_property
     def numbers_differ(self) -> bool:
@@ -106,9 +109,9 @@ class Delta:
 
     def choose(self, which: Chosen, names: tuple[str, ...]) -> Delta:
         """The rows that count, with these columns."""
-        return self.once(("rows", which, names), lambda: self._chosen(self.mask(which), list(names)))
+        return self.once(("rows", which, names), lambda: self._choose(self.mask(which), list(names)))
 
-    def _chosen(self, which: Bools | None, names: list[str]) -> Delta:
+    def _choose(self, which: Bools | None, names: list[str]) -> Delta:
         if which is None:
             return self
         mask = pa.array(which)
@@ -171,7 +174,7 @@ class Number(Summand):
     field: int | None = None
 
     def column(self, delta: Delta) -> Addends:
-        return delta.once(self, lambda: Addends(filled(self._array(delta.table), delta.mask(self.which))))
+        return delta.once(self, lambda: Addends(fill_zeros(self._array(delta.table), delta.mask(self.which))))
 
     def _array(self, table: pa.Table) -> pa.Array:
         array = one_chunk(table[self.name])
@@ -215,8 +218,8 @@ class Own(Summand):
         return None
 
 
-def filled(column: pa.ChunkedArray | pa.Array, counted: Bools | None) -> pa.Array:
-    """The column with zeros in the rows that do not count."""
+def fill_zeros(column: pa.ChunkedArray | pa.Array, counted: Bools | None) -> pa.Array:
+    """Fills a column with zeros in the rows that do not count."""
     array = one_chunk(column)
     if pa.types.is_boolean(array.type):
         array = array.cast(pa.int8())
@@ -243,7 +246,7 @@ class Keeper(ABC):
 
 @dataclass(frozen=True)
 class Reading:
-    """What results are computed from: the groups of a delta, each in two *states*, before the delta and after it.
+    """The groups of a delta, each in two *states*, before the delta and after it: results are computed from these.
 
     The results of all groups before the delta come first, and then those after it. Where the results before the delta
     are known, there are only those after it.
@@ -306,11 +309,11 @@ class Part(ABC):
         return True
 
     def summands(self) -> tuple[Summand, ...]:
-        """What it reads sums of."""
+        """The numbers of which it reads sums."""
         return ()
 
     def keeper(self) -> Keeper | None:
-        """What maintains the traces that it reads."""
+        """The keeper of the traces that it reads, if it reads any."""
         return None
 
     @abstractmethod
@@ -337,8 +340,8 @@ def has_sums(kind: pa.DataType) -> bool:
     return summed and not (pa.types.is_decimal(kind) and kind.scale < 0)
 
 
-def scattered(array: pa.Array, places: Indices, count: int) -> pa.Array:
-    """An array with these values at these indices, and nulls elsewhere."""
+def scatter(array: pa.Array, places: Indices, count: int) -> pa.Array:
+    """Puts values at these indices of an array of so many, with nulls elsewhere."""
     indices = np.full(count, -1)
     indices[places] = np.arange(len(array))
     return array.take(pa.array(indices, mask=indices < 0))

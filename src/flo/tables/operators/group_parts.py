@@ -39,10 +39,10 @@ from flo.tables.operators.group_part import (
     Reading,
     Summand,
     Traces,
-    filled,
+    fill_zeros,
     has_sums,
     or_null,
-    scattered,
+    scatter,
 )
 from flo.tables.operators.group_quantiles import QuantilePart
 from flo.tables.operators.group_sums import BitsPart, FinishedPart, LinearPart, MomentsPart
@@ -85,7 +85,7 @@ class DistinctValues(Keeper):
             return (trace,), {}
         order, groups, counts = group_indices(owners[come])
         total, present = places.get(Own(self, SUM)), places[Own(self, PRESENT)]
-        columns = {} if total is None else {total: Addends(filled(values.table[self.names[0]], None))}
+        columns = {} if total is None else {total: Addends(fill_zeros(values.table[self.names[0]], None))}
         assert delta.groups is not None
         sums: Sums = {}
         for name, column in sums_of(moved, columns, come[order], np.cumsum(counts) - counts).items():
@@ -239,7 +239,7 @@ class ValuesPart(Part):
                 differs = owners[chosen][1:] != owners[chosen][:-1]
                 ends = [differs, [True]] if aggregator.greatest else [[True], differs]
                 first = chosen[np.concatenate(ends)]
-                return scattered(values.take(pa.array(first)), present, count)
+                return scatter(values.take(pa.array(first)), present, count)
             case _:
                 return self._lists(aggregator, values, times, owners, count)
 

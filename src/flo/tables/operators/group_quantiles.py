@@ -25,7 +25,7 @@ import pyarrow as pa
 from flo.columns.cell import Cell
 from flo.columns.indices import Indices
 from flo.tables.operators.group_orders import Ordered, Wanted
-from flo.tables.operators.group_part import Part, Reading, scattered
+from flo.tables.operators.group_part import Part, Reading, scatter
 from flo.tables.state.limbs import Limbs, limbs_in
 from flo.tables.state.order import comparisons
 from flo.tables.state.ranks import ByRank
@@ -54,9 +54,9 @@ class QuantilePart(Part):
             return pa.nulls(reading.states, self.cell.arrow)
         of = self.of.aggregator
         if isinstance(of, on_values.PercentileOf):
-            return scattered(_percentiles(of, values, groups), groups, reading.states)
+            return scatter(_percentiles(of, values, groups), groups, reading.states)
         assert isinstance(of, on_values.QuantileOf)
-        return scattered(self._quantiles(of, values, groups), groups, reading.states)
+        return scatter(self._quantiles(of, values, groups), groups, reading.states)
 
     def _quantiles(self, of: on_values.QuantileOf, values: ByRank, groups: Indices) -> pa.Array:
         sizes = values.sizes[groups]

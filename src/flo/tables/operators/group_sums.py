@@ -34,7 +34,7 @@ from flo.tables.operators.group_part import (
     Times,
     has_sums,
     or_null,
-    scattered,
+    scatter,
 )
 from flo.tables.state.limbs import Limbs
 from flo.tables.state.totals import Sums, as_array, as_decimals, as_floats, as_list, digits_of
@@ -78,7 +78,7 @@ class LinearPart(Part):
         if len(there) == len(count):
             return self._of_sums(reading, reading.sums, count, there)
         sums = {name: column[there] for name, column in reading.sums.items()}
-        return scattered(self._of_sums(reading, sums, count[there], there), there, len(count))
+        return scatter(self._of_sums(reading, sums, count[there], there), there, len(count))
 
     def _of_sums(self, reading: Reading, sums: Sums, count: Indices, there: Indices) -> pa.Array:
         """Returns the sums or averages of the groups that exist, which are those with the indices `there`."""
@@ -257,4 +257,4 @@ class FinishedPart(Part):
         expect_declared(finish, finished)
         layout = Layout.of(self.cell.annotation)
         assert layout is not None
-        return scattered(layout.as_array(written(finished, layout.element)), there, reading.states)
+        return scatter(layout.as_array(written(finished, layout.element)), there, reading.states)

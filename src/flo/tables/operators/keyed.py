@@ -302,7 +302,7 @@ def _sort_by_key(value: KeyedRows) -> Run:
 
 
 @whole_of(KeyBy, when=lambda operator, inputs: has_results(operator.f))
-def keyed(operator: KeyBy, given: Wholes, outputs: Outputs) -> Wholes:
+def key_rows(operator: KeyBy, given: Wholes, outputs: Outputs) -> Wholes:
     """Adds the columns of the key, after the number of the stream and before the columns of the element."""
     (whole,) = given
     keys = apply_function(operator.f, (whole.of,), whole.table)

@@ -104,7 +104,8 @@ def gather(of: Collection, table: pa.Table) -> pa.Table:
 
 
 @register_in(CHOICES, WriteDefer)
-def written(like: WriteDefer, inputs: StreamTypes) -> tuple[StreamTypes, Operator]:
+def write_defer(like: WriteDefer, inputs: StreamTypes) -> tuple[StreamTypes, Operator]:
+    """Writes tables. If their rows have no order, they are consolidated at the end of a round."""
     wanted = to_table_types(inputs[0])
     of = wanted.collection
     return (wanted,), WriteRows(like.key) if isinstance(of, Columns) and not is_ordered(of.base) else like
@@ -174,14 +175,15 @@ def _uses_tables(graph: Graph) -> bool:
 
 
 @register_in(CHOICES, ReadDefer, Source)
-def emitted(like: ReadDefer | Source, inputs: StreamTypes) -> Choice | None:
-    """Returns the delta of a constant, which is converted to a table once."""
+def emit_constant(like: ReadDefer | Source, inputs: StreamTypes) -> Choice | None:
+    """Emits a constant as a table, into which it is converted once."""
     wanted = to_table_types(StreamType(like.collection, bounded=True)).collection
     return (), replace(like, collection=wanted, value=tables_of(like.collection, like.value))
 
 
 @register_in(CHOICES, RepeatNested, NestedLast)
-def moved(like: Operator, inputs: StreamTypes) -> Choice | None:
+def move_tables(like: Operator, inputs: StreamTypes) -> Choice | None:
+    """Moves inner streams that are tables as they are."""
     return tuple(map(to_table_types, inputs)), like
 
 
@@ -194,6 +196,7 @@ def nest_once(like: NestOnce, inputs: StreamTypes) -> Choice | None:
 
 @register_in(CHOICES, RepeatNestedBy)
 def repeat_nested_by(like: RepeatNestedBy, inputs: StreamTypes) -> Choice | None:
+    """Repeats inner streams that are tables; how often stays a value."""
     stream, times = inputs
     return (to_table_types(stream), to_value_type(times)), like
 
@@ -312,13 +315,14 @@ def flatten(like: Flatten, inputs: StreamTypes) -> Choice | None:
 @final
 @dataclass(frozen=True)
 class ZipStreams(OnTables[NestedZip]):
-    """zip_nested(n) of inner streams that are complete. `done` is true when one of the inputs has ended."""
+    """zip_nested(n) of inner streams that are complete."""
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.NONE
     keeps_positions = False
 
     done: bool = False
+    """Whether one of the inputs has ended."""
 
     name = "zip_streams"
     rule = "zip-nested"
@@ -343,7 +347,7 @@ class ZipStreams(OnTables[NestedZip]):
 def zip_nested(like: NestedZip, inputs: StreamTypes) -> Choice | None:
     """Zips all inner streams at once, if they are complete."""
     whole = all(isinstance(stream.collection, StreamColumns) for stream in inputs)
-    return (inputs, ZipStreams(like)) if whole else moved(like, inputs)
+    return (inputs, ZipStreams(like)) if whole else move_tables(like, inputs)
 
 
 @dataclass(frozen=True)
@@ -364,7 +368,7 @@ class RunningTables(OnStreams[Op]):
         """Returns the operator after these inner z-sets, and the rows of the inner z-sets that it emits."""
         raise NotImplementedError
 
-    def known(self, value: Streams) -> pa.Table:
+    def earlier_rows(self, value: Streams) -> pa.Table:
         """The rows of earlier inner z-sets, consolidated."""
         table = self.before.table()
         return schema_of(inner_of(value.of)[0]).empty_table() if table is None else table
@@ -391,7 +395,7 @@ class IntegrateTables(RunningTables[Integrate]):
 
     def combine(self, value: Streams) -> tuple[Self, pa.Table]:
         table, count = value.tables[0], value.count
-        before = self.known(value)
+        before = self.earlier_rows(value)
         repeated = np.tile(np.arange(before.num_rows), count)
         old = add_stream_numbers(take_rows(before, repeated), np.repeat(np.arange(count), before.num_rows))
         begins = numbers(table)
@@ -411,7 +415,7 @@ class DifferentiateTables(RunningTables[Differentiate]):
     name = "differentiate_tables"
 
     def combine(self, value: Streams) -> tuple[Self, pa.Table]:
-        table, before = value.tables[0], self.known(value)
+        table, before = value.tables[0], self.earlier_rows(value)
         begins = numbers(table)
         last = begins == value.count - 1
         followed = table.filter(pa.array(~last))

@@ -121,7 +121,7 @@ class Distinguished(NamedTuple):
 
 
 class Extremes(NamedTuple):
-    """What `min` or `max` needs of rows in order, to tell the extreme before any of them."""
+    """The extremes so far at each of some rows in order, for `min` or `max`."""
 
     read: Read
     best: Indices

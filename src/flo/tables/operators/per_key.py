@@ -170,7 +170,7 @@ class OfEveryKey(OnKeyed[Op]):
 
 
 def keyed_as(inputs: StreamTypes, inner: Collection) -> Keyed[Any, Any]:
-    """What a body that gives this collection for each key gives for all keys of these inputs."""
+    """The keyed collection that a body gives for these inputs, if it gives this collection for each key."""
     return partitioned_as(expect_keyed(to_value_type(inputs[0]).collection), inner)
 
 
@@ -427,7 +427,8 @@ def _translate_operator(
 def _translate_by_clock(
     operator: Operator, inputs: StreamTypes, origin: Origin | None
 ) -> tuple[Graph, StreamTypes] | None:
-    """The same of an operator that reads a clock. Where it has no form, it runs on values, in a `per_key`."""
+    """The node that does for all keys what an operator that reads a clock does for one. Where that has no form, it runs
+    on values, in a `per_key`."""
     wanted: Any = tuple(to_table_type(each) or each for each in inputs)
     form = CLOCKED[type(operator)](operator, inner(inputs)) if type(operator) in CLOCKED else None
     if form is None:

@@ -134,7 +134,7 @@ class Accumulating(OnTables[F]):
     reached: Latest = field(default=NO_ROWS)
     """Otherwise the accumulators in columns, by group."""
 
-    def known(self, groups: Run) -> list[Any]:
+    def accumulators(self, groups: Run) -> list[Any]:
         """The accumulator of each group; initially that of the operator on values."""
         like = self.like
         if not self.keys:
@@ -165,7 +165,7 @@ class Accumulating(OnTables[F]):
         if not is_ordered(of):
             units = list(zip(units, weights_beside(groups.rows).tolist(), strict=True))
         reached, outputs = [], []
-        for acc, some in zip(self.known(groups.keys), groups.split(units), strict=True):
+        for acc, some in zip(self.accumulators(groups.keys), groups.split(units), strict=True):
             after, (output,) = replace(like, acc=acc).consume(some, of.value_class)
             assert isinstance(after, (Fold, FoldUnordered, Scan))
             reached.append(after.acc)
@@ -186,7 +186,7 @@ class FoldTables(ResultTables[Fold | FoldUnordered], Accumulating[Fold | FoldUno
 
     @calling
     def results(self, groups: Run) -> pa.Table:
-        accumulators = self.known(groups)
+        accumulators = self.accumulators(groups)
         expect_declared(self.like.f, accumulators)
         return with_keys(written(accumulators, of_elements(self.outputs[0]).element), groups, self.keys)
 

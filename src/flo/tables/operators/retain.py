@@ -30,7 +30,7 @@ from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import apply_function
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in, to_table_type, to_value_type
-from flo.tables.operators.elementwise import negated
+from flo.tables.operators.elementwise import negate_weights
 from flo.tables.state.expiring import Expiring, is_before
 from flo.tables.translate import CHOICES
 from flo.tables.values import layout_of
@@ -96,7 +96,7 @@ class RetainTables(OnTables[Retain]):
         after = replace(self, mark=mark, waiting=waiting)
         if rows is None:
             return after, (None, None)
-        return after, (self.emitted(negated(rows)), self.emitted(rows, 1))
+        return after, (self.emitted(negate_weights(rows)), self.emitted(rows, 1))
 
 
 @register_in(CHOICES, Retain)

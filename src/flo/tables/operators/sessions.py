@@ -41,7 +41,7 @@ from flo.tables.operators.clocks import (
     running_max,
 )
 from flo.tables.operators.weights import totals
-from flo.tables.operators.windowers import EVERY_TIME, WINDOWERS, Assigned, Closing, Timed, Windower
+from flo.tables.operators.windowers import EVERY_TIME, WINDOWERS, Assigned, Bounds, Closing, Timed, Windower
 from flo.tables.state.panes import TIME, Panes, in_time_order, no_keys
 from flo.tables.state.run import Run, match_keys, run_of
 from flo.tables.state.totals import numbers_in
@@ -134,7 +134,7 @@ class OpenSessions(Trace):
 
     def replaced(self, keys: Run, before: Spans, after: Spans) -> OpenSessions:
         """Returns the sessions with those of these keys that were `before` replaced by those `after`."""
-        parts = [_weighted(keys, before, -1), _weighted(keys, after, 1)]
+        parts = [_with_keys(keys, before, -1), _with_keys(keys, after, 1)]
         delta = totals(pa.concat_tables(parts), (*keys.columns, FIRST, LAST))
         return replace(self, columns=keys.columns).extended(run_of(delta.table, keys.columns))
 
@@ -142,7 +142,8 @@ class OpenSessions(Trace):
 NO_SESSIONS = OpenSessions(())
 
 
-def _weighted(keys: Run, spans: Spans, weight: int) -> pa.Table:
+def _with_keys(keys: Run, spans: Spans, weight: int) -> pa.Table:
+    """Sessions as rows: with the columns of their keys, and this weight."""
     table = beside(take_rows(keys.table, spans.groups), pa.table({FIRST: spans.first, LAST: spans.last}))
     return with_weights(table, np.full(len(spans), weight))
 
@@ -267,7 +268,7 @@ class Sessions(Windower):
         starts = groups.firsts
         for group in np.flatnonzero(one_by_one).tolist():
             part = slice(starts[group], starts[group] + groups.counts[group])
-            spans = self._ordered(opened, panes) if delta.is_one else _in_order(before.within(group))
+            spans = self._read_ordered(opened, panes) if delta.is_one else _in_order(before.within(group))
             horizon = delta.before.closed[group]
             merging = Merging(self.gap, spans, None if horizon is np.ma.masked else horizon.item() + self.gap)
             late.append(part.start + merging.take(delta.exact[part], times[part], marks[part]))
@@ -286,7 +287,7 @@ class Sessions(Windower):
         assert delta.marks is not None
         is_late = delta.exact < delta.marks
         horizon = delta.before.closed[0]
-        spans = self._ordered(opened, panes)
+        spans = self._read_ordered(opened, panes)
         merging = Merging(self.gap, spans, None if horizon is np.ma.masked else horizon.item() + self.gap)
         if not is_late.all():
             rows = ~is_late
@@ -347,17 +348,17 @@ class Sessions(Windower):
             spans = opened.of(keys, dtype)
             opened = opened.replaced(keys, spans, spans.of(slice(0))) if len(spans) else opened
         else:
-            spans, opened = _spans(0, list(self._ordered(opened, panes)), dtype), NO_SESSIONS
+            spans, opened = _spans(0, list(self._read_ordered(opened, panes)), dtype), NO_SESSIONS
         groups = np.unique(spans.groups)
         return SessionsClosing(self, groups, self._horizon(before.closed[groups]), None, spans), opened
 
-    def reach(self, time: Any, mark: Any) -> tuple[Any, Any]:
-        return time, time + self.gap
+    def reach(self, time: Any, mark: Any) -> Bounds:
+        return Bounds(time, time + self.gap)
 
     def gone(self, reading: Reading) -> Times:
         return self._horizon(reading.closed)
 
-    def _ordered(self, opened: OpenSessions, panes: Panes) -> Ordered[Span]:
+    def _read_ordered(self, opened: OpenSessions, panes: Panes) -> Ordered[Span]:
         """The open sessions where there are no key columns: as they were kept, or computed from the rows that wait."""
         if opened.ordered is not None:
             return opened.ordered
@@ -389,9 +390,9 @@ class SessionsClosing(Closing):
     def holding(self, groups: Indices, times: Times) -> tuple[Indices, Indices | None]:
         return self.spans.find(self.groups[groups], times), None
 
-    def bounds(self, numbers: Indices) -> tuple[Times, Times]:
+    def bounds(self, numbers: Indices) -> Bounds:
         exact = self.windower.axis.exact
-        return exact(self.spans.first[numbers]), exact(self.spans.last[numbers]) + self.windower.gap
+        return Bounds(exact(self.spans.first[numbers]), exact(self.spans.last[numbers]) + self.windower.gap)
 
 
 def _in_order(spans: Spans) -> Ordered[Span]:
@@ -406,5 +407,6 @@ def _spans(group: int, spans: list[Span], dtype: Any) -> Spans:
 
 
 @register_in(WINDOWERS, Session)
-def sessions(like: Any, inputs: Any) -> Windower:
+def make_sessions(like: Any, inputs: Any) -> Windower:
+    """The windower of session windows."""
     return Sessions(EventTime(like, inputs), microseconds(like.gap))

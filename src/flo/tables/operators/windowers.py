@@ -94,6 +94,20 @@ EVERY_TIME = np.full(1, np.inf)
 """A time after all times."""
 
 
+class Bounds(NamedTuple):
+    """The bounds of windows, [start, end): of one, or of several, as arrays."""
+
+    start: Any
+    end: Any
+
+
+class WindowRange(NamedTuple):
+    """For each of some times, the number of the first window and of the last one that hold it."""
+
+    first: Any
+    last: Any
+
+
 class Closing(ABC):
     """The windows that close now, by number."""
 
@@ -112,7 +126,7 @@ class Closing(ABC):
         if one does. `groups` are indices in `self.groups`."""
 
     @abstractmethod
-    def bounds(self, numbers: Indices) -> tuple[Times, Times]:
+    def bounds(self, numbers: Indices) -> Bounds:
         """Returns the bounds of the windows with these numbers."""
 
 
@@ -162,9 +176,9 @@ class Windower(ABC):
         """Returns the open windows of these keys, whose streams have ended, and the sessions without them."""
 
     @abstractmethod
-    def reach(self, time: Any, mark: Any) -> tuple[Any, Any]:
-        """Returns the start of the first window of this time that is open at a watermark, if there is one yet, and the
-        end of the last window."""
+    def reach(self, time: Any, mark: Any) -> Bounds:
+        """Returns the start of the first window of a time that is open at a watermark, and the end of the last one. The
+        watermark may be None."""
 
     @abstractmethod
     def gone(self, reading: Reading) -> Times:
@@ -205,10 +219,10 @@ class Grid(Windower):
             return next_start
         return np.maximum(self.start(windows) + self.size, next_start)  # no gap where floats are rounded
 
-    def holding(self, times: Times) -> tuple[Any, Any]:
-        """The first and the last window that hold each time."""
+    def holding(self, times: Times) -> WindowRange:
+        """The windows that hold each time."""
         last = self.last(times)
-        return (last if self.slide == self.size else self.after(times)), last
+        return WindowRange(last if self.slide == self.size else self.after(times), last)
 
     def last(self, times: Times) -> Any:
         """The last window that holds each time."""
@@ -317,10 +331,10 @@ class Grid(Windower):
     ) -> tuple[Closing, OpenSessions | None]:
         return self._closing(before, None), opened
 
-    def reach(self, time: Any, mark: Any) -> tuple[Any, Any]:
+    def reach(self, time: Any, mark: Any) -> Bounds:
         first, last = self.holding(np.array([time], object))
         first = first if mark is None else np.maximum(first, self.after(np.array([mark], object)))
-        return self.start(first)[0], self.end(last)[0]
+        return Bounds(self.start(first)[0], self.end(last)[0])
 
     def gone(self, reading: Reading) -> Times:
         return self.axis.bounds(self.start(self._begin(reading.latest)))
@@ -347,11 +361,11 @@ class AlignedClosing(Closing):
         last = last if self.stops is None else np.minimum(last, self.stops[groups] - 1)
         return _whole(first), _whole(last - first + 1)
 
-    def bounds(self, numbers: Indices) -> tuple[Times, Times]:
+    def bounds(self, numbers: Indices) -> Bounds:
         grid = self.grid
         if len(numbers) and np.abs(numbers).max().item() * grid.slide + grid.size > LARGE:
             numbers = numbers.astype(object)
-        return grid.start(numbers), grid.end(numbers)
+        return Bounds(grid.start(numbers), grid.end(numbers))
 
 
 def too_far() -> ElementError:
@@ -369,11 +383,12 @@ def _whole(numbers: Any) -> Indices:
 
 
 @register_in(WINDOWERS, Tumbling, Sliding)
-def aligned(like: Any, inputs: Any) -> Windower:
+def make_grid(like: Any, inputs: Any) -> Windower:
+    """The windower of tumbling and sliding windows."""
     return Grid(EventTime(like, inputs), microseconds(like.size), microseconds(like.slide))
 
 
 @register_in(WINDOWERS, Batch)
-def batches(like: Any, inputs: Any) -> Windower:
-    """A batch is a window of so many rows, on the axis of row numbers."""
+def make_batches(like: Any, inputs: Any) -> Windower:
+    """The windower of batches. A batch is a window of so many rows, on the axis of row numbers."""
     return Grid(RowNumbers(like.count), like.count, like.count)
