@@ -91,6 +91,7 @@ class View:
         return StoredView.read(self.folder, self.name, self.version, self._shards())
 
     def _shards(self) -> int:
+        """The number of shards of the checkpoint."""
         if self.batches is not None:
             return self.batches.shards
         description = read_description(self.folder)

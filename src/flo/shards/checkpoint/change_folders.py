@@ -80,6 +80,7 @@ class ChangeLog:
 
 
 def version_folder(version: int) -> str:
+    """The name of the folder of a version."""
     return f"version={version:08}"
 
 
@@ -186,6 +187,7 @@ class ChangePart:
         return consolidate_table(table.rename_columns(names)).rename_columns(self.schema.names)
 
     def _within(self, table: pa.Table) -> pa.Table:
+        """The rows whose key numbers are in the range."""
         if (self.low, self.high) == (0, ALL) or not table.num_rows:
             return table
         numbers = keys_of([table[name] for name in self.schema.names if name != WEIGHTS]).numbers
@@ -203,6 +205,7 @@ class ChangePart:
 
 
 def _read(where: Folder, file: str) -> pa.Table:
+    """The rows of a Parquet file."""
     try:
         return pq.ParquetFile(pa.BufferReader(where.read(file))).read(use_threads=False)
     except FileNotFoundError:

@@ -91,6 +91,7 @@ def expect_next_version(where: str, version: int) -> None:
 
 
 def read_commit(where: str, version: int) -> Any:
+    """The content of a commit. Raises if it is missing or damaged."""
     return read_sealed(folder(where), _name(version), version=version, epoch=int, **{STATE_VERSIONS: dict})
 
 

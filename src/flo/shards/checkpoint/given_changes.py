@@ -92,6 +92,7 @@ class Attempts:
         return True
 
     def digests(self, output: str) -> set[str]:
+        """The digests of all attempts of an output."""
         return {each.digest for each in self.by_output.get(output, ())}
 
     def write(self) -> None:

@@ -75,6 +75,7 @@ class Checkpoint:
         return verified_versions(self.where)
 
     def store(self, level: int, shard: int) -> Store:
+        """The store of a shard's states."""
         return Store(state_folder(self.where, self.shards).within(shard_path(level, shard)))
 
     def state_versions(self, version: int) -> dict[int, StateVersions]:
@@ -155,6 +156,7 @@ def _try(read: Any) -> Iterator[str]:
 
 
 def _line(error: CheckpointError) -> str:
+    """An error as one line, with the folder that it is about."""
     return ": ".join([*(str(text) for label, text in error.facts if label == "folder"), error.summary])
 
 

@@ -65,6 +65,7 @@ class Lease:
 
     @classmethod
     def _take_next(cls, where: str, query: str) -> Lease:
+        """Takes the next epoch, and again the next one if another start was first."""
         files, ours = folder(where), _describe_process(query)
         while True:
             newest = _newest(where)
@@ -153,6 +154,7 @@ def _name(epoch: int) -> str:
 
 
 def _describe_process(query: str) -> dict[str, Any]:
+    """The holder of a lease that this process takes now."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # the user has no name
@@ -169,6 +171,7 @@ def _describe_process(query: str) -> dict[str, Any]:
 
 
 def _format_holder(lease: Any) -> str:
+    """The holder of a lease in an error message."""
     holder = f"`{lease['query']}` of {lease['user']}, process {lease['pid']} on {lease['host']}"
     return f"{holder}, since {lease['since']}, epoch {lease['epoch']}"
 

@@ -94,6 +94,7 @@ def _describe_input(name: str, entry: Entry) -> Iterator[str]:
 
 
 def _describe_stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Description:
+    """The operators of a stage, and the outputs that are spread over its shards."""
     bounds = _bounds(plan)
     operators = {}
     for vertex in stage.dag.vertices:
@@ -195,10 +196,12 @@ def _expect_same_program(before: Description, ours: Description) -> None:
 
 
 def _program(description: Description) -> Program:
+    """The described program, as it is compared."""
     inputs = (f"input {line}" for line in description["inputs"])
     ends = (*inputs, *(f"output {name}" for name in description["outputs"]))
     return Program(ends, from_plain(description["outline"]))
 
 
 def _stage_lines(stage: Description) -> dict[str, str]:
+    """The placement of each operator of a stage, by its id."""
     return {vertex_id: each["where"] for vertex_id, each in stage["operators"].items()}

@@ -94,10 +94,12 @@ def _source_offsets(files: Folder, version: int) -> dict[str, int]:
 
 
 def _numbers(files: Folder, under: str) -> list[int]:
+    """The numbers of the entries of a log, in order."""
     return sorted(int(name) for name in files.names(under) if name.isdecimal())
 
 
 def _check_file(files: Folder, name: str, is_sound: Callable[[bytes], bool]) -> Iterator[CheckpointError]:
+    """The problem of a file, if it has one."""
     try:
         data = files.read(name)
     except FileNotFoundError:

@@ -28,6 +28,7 @@ class StateSizes:
         return {level: sum(self._sizes(level, each)) for level, each in sorted(versions.items())}
 
     def _sizes(self, level: int, versions: StateVersions) -> list[int]:
+        """The bytes of each state of a stage."""
         for shard, version in versions.states():
             known, _ = self._known.get((level, shard), (-1, 0))
             if known != version:
@@ -35,6 +36,7 @@ class StateSizes:
         return [self._known[level, shard][1] for shard, _ in versions.states()]
 
     def _size(self, level: int, shard: int, version: int) -> int:
+        """The bytes of one state: the file of the state, and those of its runs."""
         store = Store(state_folder(self.where, self.shards).within(shard_path(level, shard)))
         manifest = store.manifest(version)
         runs = {f"{PARTS}/{name}": size for name, (size, _) in store.folder.files(PARTS).items()}

@@ -85,6 +85,7 @@ def explain_plan(name: str, plan: Plan, blocks: list[Block], native: set[int]) -
 
 
 def _operators(plan: Plan, level: int, native: set[int]) -> Iterator[ROW]:
+    """The rows of the operators of a level."""
     for at, vertex in plan.vertices:
         if at != level:
             continue
@@ -121,6 +122,7 @@ def _stream_name(plan: Plan, delivery: Delivery, names: dict[int, str]) -> str:
 
 
 def _describe_shuffle(delivery: Delivery) -> str:
+    """How a stream is shuffled, in words."""
     if delivery.columns is not None:
         return f"shuffled by {', '.join(delivery.columns)}"
     if delivery.how != KEY or delivery.by is None:

@@ -134,6 +134,7 @@ class _Planner:
         """Levels and operators. The inputs of an operator are streams of its level, or deliveries to it."""
 
     def plan(self) -> Plan:
+        """Puts all operators, and cuts the program by their levels."""
         literals = {}
         inputs = list(self.dag.inputs)
         for vertex in self.dag.vertices:

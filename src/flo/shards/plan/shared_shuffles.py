@@ -150,6 +150,7 @@ def _merge(dag: Dag, stream: Stream, some: list[_Projected]) -> tuple[Vertex, li
 
 
 def _operator(vertex: Vertex, f: Expression, stream: Stream) -> MapTables:
+    """The operator of a projection, with another function and another input."""
     assert isinstance(vertex.operator, MapTables)
     return replace(vertex.operator, like=Map(f)).typed((stream.type,))
 

@@ -135,6 +135,7 @@ class Plan:
     natives: list[Native] = field(default_factory=list)
 
     def deliveries_of(self, stream: int) -> list[Delivery]:
+        """The deliveries of a stream."""
         return [each for each in self.deliveries if each.stream == stream]
 
     def natives_after(self, level: int) -> list[Native]:

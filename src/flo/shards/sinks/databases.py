@@ -205,6 +205,7 @@ class Database(Upserting):
         return None
 
     def _unfit_error(self, rows: KeyedOutput, unfit: UnfitRows) -> ElementError:
+        """The error for a row that the table cannot hold, where rows are not diverted."""
         facts = (("row", brief(unfit.rows[0], 500)), ("column", unfit.columns[0]), (self.kind, unfit.reasons[0]))
         return ElementError(
             f"a row of the output `{rows.name}` cannot go to the table {self.target} of {self.kind}",
@@ -261,11 +262,13 @@ class Database(Upserting):
         return ".".join(_quoted(part) for part in self.target.split("."))
 
     def _create(self, rows: KeyedOutput) -> str:
+        """The statement that creates the table."""
         columns = [f"{_quoted(field.name)} {self._type(rows.name, field)}" for field in rows.schema]
         key = ", ".join(_quoted(name) for name in rows.key)
         return f"CREATE TABLE IF NOT EXISTS {self.name} ({', '.join(columns)}, PRIMARY KEY ({key}))"
 
     def _type(self, output: str, field: pa.Field) -> str:
+        """The type of a column in its SQL. Raises if no type holds it."""
         kind = kind_of(field.type)
         if kind is None:
             raise TypeMismatch(
@@ -294,6 +297,7 @@ class Database(Upserting):
         return f"CAST({name} AS {self._type('', field)})" if kind_of(field.type) in self.as_text else name
 
     def _has_table(self, rows: KeyedOutput, name: str) -> bool:
+        """Whether a table exists."""
         try:
             with self._transaction(rows, commits=False) as cursor:
                 cursor.execute(f"SELECT 1 FROM {name} WHERE 1 = 0")

@@ -89,6 +89,7 @@ class Giving:
 
     @property
     def _outputs(self) -> list[Output]:
+        """The outputs whose changes are in files, for a sink."""
         return [output for output in self._batches.outputs if output.how == PARTS]
 
     def _fill(self, output: Output, version: int) -> None:
@@ -154,6 +155,7 @@ class Giving:
         return self._with_place_for_unfit(changes)
 
     def _with_place_for_unfit(self, changes: OutputChanges) -> OutputChanges:
+        """The changes with a list for rows that the sink cannot hold, if these are diverted."""
         return replace(changes, unfit=[] if self._divert else None)
 
     def _expect_others(self, changes: OutputChanges, attempts: Attempts) -> tuple[OutputChanges, bool]:
@@ -181,6 +183,7 @@ class Giving:
             attempts.write()
 
     def _attempts_at(self, version: int) -> Attempts:
+        """The attempts at a version: those in memory, or as they are recorded."""
         last = self._attempts
         if last is not None and last.version in (version, version - 1):
             return last if last.version == version else Attempts(self._batches.folder, version)
@@ -219,6 +222,7 @@ class Giving:
 
 
 def _retracts(table: pa.Table) -> bool:
+    """Whether the weight of any row comes to less than zero."""
     names = [WEIGHT if name == WEIGHTS else name for name in table.column_names]
     weights = consolidate_table(table.rename_columns(names).combine_chunks())[WEIGHT].to_numpy()
     return bool(len(weights) and weights.min() < 0)

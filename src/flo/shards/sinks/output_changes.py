@@ -120,6 +120,7 @@ class OutputChanges:
 
     @property
     def attempt(self) -> Attempt:
+        """The files of these changes."""
         return Attempt(self.files, self.retracted, self.rows)
 
     @property
@@ -160,6 +161,7 @@ def other_rows_error(output: str, why: str) -> CheckpointError:
 
 
 def _negated(table: pa.Table) -> pa.Table:
+    """The rows with the opposite weights."""
     place = table.schema.get_field_index(WEIGHTS)
     negated: Any = pc.negate(table[WEIGHTS])
     return table.set_column(place, table.schema.field(WEIGHTS), negated)

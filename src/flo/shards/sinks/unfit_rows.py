@@ -87,6 +87,7 @@ def _columns_at_fault(output: KeyedOutput, row: pa.Table, attempt: Trial) -> lis
 
 
 def _without(row: pa.Table, name: str) -> pa.Table:
+    """The row with null in a column."""
     place = row.schema.get_field_index(name)
     field = row.schema.field(name).with_nullable(True)
     return row.set_column(place, field, pa.nulls(row.num_rows, field.type))

@@ -100,6 +100,7 @@ class Upsert(Sink):
         self._to.write(changes, self._bound_rows())
 
     def _bound_rows(self) -> KeyedOutput:
+        """The rows that it was bound to. Raises if it was not."""
         if self.rows is None:
             raise FloError(f"{self.label} takes rows of an output that it was bound to, by `start`")
         return self.rows

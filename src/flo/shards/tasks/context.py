@@ -48,6 +48,7 @@ class LoadedCode:
 
 @lru_cache(maxsize=LOADED)
 def _load(data: bytes) -> Any:
+    """Loads pickled code, once per process."""
     code = pickle.loads(data)
     _current.after_loading(_load.cache_info().currsize == LOADED)
     return code

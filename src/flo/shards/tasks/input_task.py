@@ -154,6 +154,7 @@ class InnerRows:
     table: pa.Table
 
     def size(self) -> int:
+        """The number of rows."""
         return int(self.table.num_rows)
 
 

@@ -129,6 +129,7 @@ def _digest(data: Any) -> str:
 
 
 def inputs_with_diverted_rows(where: str) -> list[str]:
+    """The inputs and outputs that have diverted rows."""
     return folder(where).folders(DIVERTED)
 
 
@@ -162,6 +163,7 @@ def _read_diverted_file(where: str, file: str) -> pa.Table:
 
 
 def _files_by_version(where: str, name: str) -> dict[int, list[str]]:
+    """The files of diverted rows that count, by version."""
     mine = folder(where)
     versions = numbered_files(mine, f"{DIVERTED}/{name}")
     return {version: read_sealed(mine, _manifest(name, version), files=list)["files"] for version in versions}

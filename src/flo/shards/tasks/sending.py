@@ -68,6 +68,7 @@ class Sender:
         return [parcel for delivery in deliveries for parcel in self._address_to(delivery, value, here)]
 
     def _address_to(self, delivery: Delivery, value: Value, own: int) -> Iterator[Parcel]:
+        """Addresses a value to one delivery."""
         if isinstance(value, KeyedRows):
             yield from self._split_by_shard(delivery, value.keys, own)
         if isinstance(value, (Rows, KeyedRows)):
@@ -78,6 +79,7 @@ class Sender:
             yield Parcel(delivery, 0 if delivery.how == ONE else own, value)
 
     def _split_by_shard(self, delivery: Delivery, table: pa.Table, own: int) -> Iterator[Parcel]:
+        """Splits rows by the shards that a delivery sends them to."""
         if not table.num_rows:
             return
         if delivery.how in (ONE, STAY, NATIVE):

@@ -140,6 +140,7 @@ class ShardRecord:
         return (value.table.num_rows if isinstance(value, Rows) else value.size()), written
 
     def _add_to_view(self, output: Output, value: Value) -> None:
+        """Adds the changes of an output to its view."""
         if not isinstance(value, Rows):
             before = self.views.get(output.name)
             if value.size() or before is None:
@@ -149,6 +150,7 @@ class ShardRecord:
             self.views[output.name] = self._extend_trace(output, value)
 
     def _extend_trace(self, output: Output, rows: Rows) -> Trace:
+        """The trace of a view with more rows. Rows of a sequence get their number in it."""
         columns = layout_of(rows.of).names
         table = rows.table.combine_chunks()
         if is_ordered(rows.of):
@@ -182,6 +184,7 @@ def _comparable(position: pa.Scalar) -> list[Any]:
 
 
 def _out_of_order(position: list[Any], before: list[Any], partition: int | None = None) -> ElementError:
+    """The error for a row that does not come after the one before it."""
     where = "" if partition is None else f" of partition {partition}"
     summary = f"a row at position {position[1]}{where} arrived after one at {before[1]}, but a Sequence is ordered"
     if position[0] == before[0]:

@@ -114,6 +114,7 @@ class StageTask:
             yield report_blob(task, task, error)
 
     def _run_shards(self, task: int, received: list[Blob], writes: Writes) -> Iterator[Blob]:
+        """Runs the shards of a task that have work. Yields what they send, the ends of streams, and the report."""
         stage, deliveries, outputs = self.code.load()
         self._evict_old_shards()
         here = {each.number for each in stage.inputs}
@@ -277,6 +278,7 @@ class StageTask:
         return shard.program, nodes, record.copy()
 
     def _push_ends(self, stage: Stage, number: int, ended: set[int], loop: Dataflow, record: ShardRecord) -> None:
+        """Pushes the ends of deliveries that have ended in this micro-batch."""
         for index, delivery in enumerate(stage.inputs):
             if delivery.number in record.ended or (delivery.how == ONE and number != 0):
                 continue
@@ -321,6 +323,7 @@ class TaskReport:
             self.ended_outputs[output] = finished
 
     def as_dict(self) -> dict[str, Any]:
+        """The report as the driver reads it."""
         state = {"stage": self.level, "shards": self.shards, "deliveries": self.ended_deliveries}
         changes = {"rows": self.rows, "files": self.files, "ended": self.ended_outputs}
         figures = {"written": self.written, "received": self.received, "taken_rows": self.taken_rows}

@@ -65,6 +65,7 @@ class StateVersions:
         return StateVersions({**self.shards, **changed}, blank, self.ended if ended is None else frozenset(ended))
 
     def as_json(self) -> Any:
+        """The versions as a commit has them."""
         shards = {str(shard): version for shard, version in self.shards.items()}
         return {"shards": shards, "blank": self.blank, "ended": sorted(self.ended)}
 

@@ -45,6 +45,7 @@ class Condition:
         return pc.invert(mask) if self.negated else mask
 
     def _mask(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """The comparison, before it is negated."""
         if self.name in ("IsNull", "IsNotNull"):
             return pc.is_null(column) if self.name == "IsNull" else pc.is_valid(column)
         values = [pa.scalar(value, column.type) for value in self.values]
@@ -103,11 +104,13 @@ def _is_comparable(value: Any, kind: pa.DataType, name: str) -> bool:
 
 
 def _is_comparable_type(kind: pa.DataType) -> bool:
+    """Whether Arrow compares values of this type as Spark does."""
     types = pa.types
     tests = (types.is_signed_integer, types.is_string, types.is_date32, types.is_timestamp, types.is_decimal128)
     return any(test(kind) for test in tests)
 
 
 def _fits(value: Decimal, kind: pa.Decimal128Type) -> bool:
+    """Whether a decimal can be written in a column without being rounded."""
     exponent = value.as_tuple().exponent
     return isinstance(exponent, int) and exponent >= -kind.scale and value.adjusted() < kind.precision - kind.scale

@@ -88,6 +88,7 @@ class ViewPart:
         return table
 
     def _slice(self, stored: StoredRun) -> pa.Table:
+        """The rows of a run whose key numbers are in the range."""
         run = Store(folder(stored.folder)).get(self.columns, stored.name)
         if self.low == 0 and self.high == ALL:
             return run.table
@@ -141,6 +142,7 @@ def _consolidate(table: pa.Table) -> pa.Table:
 
 
 def _negated(table: pa.Table) -> pa.Table:
+    """The rows with the opposite weights."""
     place = table.schema.get_field_index(WEIGHT)
     negated: Any = pc.negate(table[WEIGHT])
     return table.set_column(place, table.schema.field(WEIGHT), negated)

@@ -89,10 +89,12 @@ class AsOfTables(OnTables[AsOfJoin]):
 
     @property
     def bys(self) -> tuple[Any, Any]:
+        """The key functions of both sides; None if there is no key."""
         return self.like.on, self.like.other_on
 
     @property
     def ats(self) -> tuple[Any, Any]:
+        """The functions of both sides that give the compared value."""
         return self.like.at, self.like.other_at
 
     def key_numbers(self, place: int, table: pa.Table) -> Numbers:
@@ -106,11 +108,13 @@ class AsOfTables(OnTables[AsOfJoin]):
         return passed_by(self.like.into, columns)
 
     def _with_key(self, place: int, table: pa.Table) -> tuple[pa.Table, tuple[str, ...]]:
+        """The rows of a side with key columns, and the names of these."""
         if self.bys[place] is None:
             return table.append_column(ALL, pa.array(np.zeros(table.num_rows, np.int8))), (ALL,)
         return with_key(table, self.bys[place], self.inputs[place])
 
     def _order(self, place: int) -> Order:
+        """The order of a side within a key."""
         columns = (_at_column(self.ats[place], self.inputs[place]),)
         layout = layout_of(self.inputs[place])
         if place == 0:
@@ -254,6 +258,7 @@ def _choose(run: Run, which: Indices) -> Run:
 
 
 def _at_column(at: Any, of: Collection) -> str:
+    """The name of the compared column, which may have to be computed."""
     columns = plain_columns(at, of)
     return columns[0] if columns is not None and len(columns) == 1 else AT
 

@@ -90,6 +90,7 @@ class ClockTables(ReadsPartitions[ClockOf]):
         return replace(self, clock=after), (moved, self._rows(on_time, 1), self._rows(late, 2))
 
     def _rows(self, table: pa.Table, index: int) -> Any:
+        """Rows as the output has them; those of partitions become a bag."""
         if self.partitions is not None:
             table = as_bag(table)
         return self.emitted(table, index)

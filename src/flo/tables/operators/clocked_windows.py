@@ -238,6 +238,7 @@ def fits(like: TimeWindows) -> bool:
 
 @register_in(CLOCKED, Tumbling, Sliding)
 def windows_of_every_key(like: TimeWindows, inputs: StreamTypes) -> Operator | None:
+    """Returns the form for all keys of windows that follow a clock, if they have one."""
     return ClockedOfEveryKey(like, ClockedWindows(like)) if fits(like) else None
 
 

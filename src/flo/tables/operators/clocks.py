@@ -15,8 +15,7 @@ In a partitioned stream every partition has its largest time. That of its own pa
 and the smallest of all decides which windows close, once every known partition has had a row.
 
 A window operator asks its `Axis` for the times of rows (event times, or row numbers), and its `Clock` for what was
-reached before. To add a clock, add a class beside `ClockOfAll`, `ClockPerKey` and `ClockOfPartitions`, and return it
-from `new_clock`.
+reached before. To add a clock, add a class beside `ClockOfAll`, and return it from `new_clock`.
 """
 
 from __future__ import annotations
@@ -285,8 +284,7 @@ register(ClockOfPartitions.term, ClockOfPartitions)
 @final
 @dataclass(frozen=True, eq=False)
 class ClockPerKey(Latest, Clock):
-    """A clock for each key, as if the key were alone. It is kept as one row for each key: see LATEST and the columns
-    beside it."""
+    """A clock for each key, as if the key were alone: one row for each, with the columns LATEST, ZONED and so on."""
 
     term = "clocks"
 

@@ -81,6 +81,8 @@ class Stateless(OnTables[Op]):
 @final
 @dataclass(frozen=True)
 class MapTables(Stateless[Map]):
+    """map(f): a result for each row, with its weight."""
+
     name = "map_tables"
 
     @classmethod
@@ -99,6 +101,8 @@ class MapTables(Stateless[Map]):
 @final
 @dataclass(frozen=True)
 class FilterTables(Stateless[Filter]):
+    """filter(keep): the rows for which the condition is true, not those for which it is null."""
+
     name = "filter_tables"
 
     @classmethod
@@ -153,6 +157,8 @@ class FlatMapTables(Stateless[FlatMap]):
 @final
 @dataclass(frozen=True)
 class NegateTables(Stateless[Negate]):
+    """negate(): every row with the opposite weight."""
+
     name = "negate_tables"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
@@ -199,6 +205,7 @@ class MapWeightsTables(Stateless[MapWeights]):
         return one
 
     def _of_weight(self, f: Expression, table: pa.Table, weight: int) -> Any:
+        """f(row, weight) of each row."""
         weights = pa.table({f.inputs[1].names[0]: pa.array(np.full(table.num_rows, weight))})
         rows, beside = f.reads
         return f.results(table.select(rows), weights.select(beside)).column(0)

@@ -89,6 +89,7 @@ class GroupByTables(OnTables[GroupBy]):
 
     @cached_property
     def _parts(self) -> tuple[Part, ...]:
+        """The aggregates."""
         parts = parts_of(self.like.aggregates, layout_of(self.inputs[0]), layout_of(self.outputs[0]))
         assert parts is not None
         return parts
@@ -108,6 +109,7 @@ class GroupByTables(OnTables[GroupBy]):
         return columns if set(columns) <= set(self._group) else None
 
     def _keys(self, table: pa.Table, more: tuple[str, ...]) -> pa.Table:
+        """The columns of the group of each row, with more of them; one constant column if there are none."""
         if self._group or more:
             return table.select([*self._group, *more])
         return pa.table({ALL: np.zeros(table.num_rows, np.int8)})
@@ -240,6 +242,7 @@ def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 @register_in(FORMS, GroupBy)
 def group_by(like: GroupBy, inputs: StreamTypes) -> Operator | None:
+    """Returns the form of `group_by`, if all aggregates have parts for these columns."""
     (output,) = like.type(inputs)
     parts = parts_of(like.aggregates, layout_of(inputs[0].collection), layout_of(output.collection))
     if parts is None:

@@ -104,6 +104,7 @@ class Ordered(Keeper):
         return layout
 
     def order(self, backwards: bool, groups: Run) -> Order:
+        """The order of the values, or its opposite."""
         directions = tuple(down != backwards for _, down in self.longest.canonical)
         order = Order(self.longest.names, directions, self.layout, by_text=False, key=self.layout, decisive=True)
         return order if groups.keys.exact else replace(order, group_columns=groups.columns)

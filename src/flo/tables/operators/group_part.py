@@ -105,6 +105,7 @@ class Delta:
         return self.known[what]  # type: ignore[no-any-return]
 
     def mask(self, which: Chosen) -> Bools | None:
+        """Which rows count; None if all do."""
         return self.once(which, lambda: which.mask(self.table))
 
     def choose(self, which: Chosen, names: tuple[str, ...]) -> Delta:

@@ -193,6 +193,7 @@ class ValuesPart(Part):
 
     @property
     def _by(self) -> tuple[int, ...]:
+        """The arguments by which values are sorted: those of the order, and then the value."""
         return (*range(1, len(self.cells)), 0)
 
     @property
@@ -222,6 +223,7 @@ class ValuesPart(Part):
         return InOrder(one_chunk(table[self.names[0]]).take(pa.array(there)), times[times > 0], owners[there])
 
     def _nothing(self, count: int) -> pa.Array:
+        """The results of groups without values."""
         if isinstance(self.of.aggregator, on_values.CollectOf):
             return pa.array([[]] * count, self.cell.arrow)
         return pa.nulls(count, self.cell.arrow)
@@ -244,6 +246,7 @@ class ValuesPart(Part):
                 return self._lists(aggregator, values, times, owners, count)
 
     def _lists(self, of: Any, values: pa.Array, times: Indices, owners: Indices, count: int) -> pa.Array:
+        """The results of collect and string_agg."""
         if not of.distinct:
             values, owners = values.take(pa.array(np.repeat(np.arange(len(times)), times))), np.repeat(owners, times)
         offsets = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=count))])

@@ -59,6 +59,7 @@ class QuantilePart(Part):
         return scatter(self._quantiles(of, values, groups), groups, reading.states)
 
     def _quantiles(self, of: on_values.QuantileOf, values: ByRank, groups: Indices) -> pa.Array:
+        """The quantile of each of these groups, with exact arithmetic."""
         sizes = values.sizes[groups]
         if int(sizes.max()) * of.at.denominator >= 2**62:
             raise weight_overflow()

@@ -111,6 +111,7 @@ class BitsPart(Part):
 
     @property
     def _places(self) -> list[Bit]:
+        """The bits of the number."""
         number = Number(self.which, self.names[0])
         return [Bit(number, place) for place in range(self._aggregator.bits)]
 
@@ -136,6 +137,7 @@ class MomentsPart(Part):
 
     @property
     def _floats(self) -> tuple[str, ...]:
+        """The columns that may have infinities or NaN."""
         kinds = zip(self.names, self.cells, strict=True)
         return tuple(name for name, cell in kinds if pa.types.is_floating(cell.arrow))
 

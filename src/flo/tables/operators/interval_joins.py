@@ -79,6 +79,7 @@ class IntervalTables(OnTables[IntervalJoin]):
 
     @property
     def ons(self) -> tuple[Any, Any]:
+        """The key functions of both sides."""
         return self.like.on, self.like.other_on
 
     def _with_key(self, side: int, table: pa.Table) -> tuple[pa.Table, tuple[str, ...]]:

@@ -150,6 +150,7 @@ def must_be_coded(on: Key, other_on: Key, left: Collection, right: Collection) -
 
 
 def _comparable(one: Cell, other: Cell) -> bool:
+    """Whether equal values of two columns have equal key numbers."""
     return are_comparable(one.arrow, other.arrow) and (
         one.kind == other.kind or (one.read is None and other.read is None)
     )
@@ -211,6 +212,7 @@ class Joined:
         return isinstance(self.like, SetJoin) and self.like.into is None and self.like.other_on is None
 
     def _compute(self, into: Expression, *tables: pa.Table | None) -> pa.Table:
+        """The results of an expression."""
         count = _count(*tables)
         rows = []
         for table, layout, reads in zip(tables, into.inputs, into.reads, strict=True):
@@ -220,6 +222,7 @@ class Joined:
         return layout_of(self.output).fitted(into.results(*rows))
 
     def _call(self, into: Callable[[Any, Any], Any], *tables: pa.Table | None) -> pa.Table:
+        """The results of a Python function, which is called for each two rows."""
         count = _count(*tables)
         elements = [
             [None] * count if table is None else elements_of(of, table)

@@ -195,6 +195,8 @@ class KeyPartitionsTables(OnTables[KeyPartitions]):
 @final
 @dataclass(frozen=True)
 class MapValuesTables(OnKeyed[MapValues]):
+    """map_values(f): a result for each row, under its key."""
+
     name = "map_values_tables"
     shows_keys = True
 
@@ -313,6 +315,7 @@ def key_rows(operator: KeyBy, given: Wholes, outputs: Outputs) -> Wholes:
 
 
 def _for_every_key(operator: PerKey, inputs: StreamTypes) -> bool:
+    """Whether the body of a `per_key` can run on whole streams."""
     types = tuple(StreamType(expect_keyed(stream.collection).inner, bounded=True) for stream in inputs)
     return len(inputs) == 1 and whole_types(operator.graph, types) is not None  # type: ignore[arg-type]
 

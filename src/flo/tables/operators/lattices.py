@@ -84,6 +84,7 @@ def _plain_kind(kind: Any) -> Any:
 
 
 def _is_one_of(layout: Layout, *kinds: Any) -> bool:
+    """Whether rows are values of one of these Python types, and never None."""
     cell = layout.cells[0]
     return layout.names == (VALUE,) and _plain_kind(cell.kind) in kinds and not cell.nullable
 
@@ -171,6 +172,7 @@ def join_rows(lattice: Lattice[Any], layout: Layout, table: pa.Table) -> Any:
 
 
 def _element(layout: Layout, table: pa.Table, *, largest: bool) -> Any:
+    """The largest or the smallest element."""
     return canonical_element(layout.to_elements(take_rows(table, _find_best(layout, table, largest=largest)[:1]))[0])
 
 

@@ -120,6 +120,7 @@ def unify_defer_types(body: Graph, inputs: StreamTypes) -> Graph | None:
 
 
 def _has_same_types(body: Graph, inputs: StreamTypes) -> bool:
+    """Whether each read_defer of a body has the type of its write_defer."""
     try:
         judged = derive(body, inputs)
     except FloError:  # with the types that were guessed
@@ -129,6 +130,7 @@ def _has_same_types(body: Graph, inputs: StreamTypes) -> bool:
 
 
 def _guess_types(graph: Graph) -> Graph:
+    """The graph with types of read_defers as the elements of their first round have them."""
     match graph:
         case Sequential(left, right):
             return Sequential(_guess_types(left), _guess_types(right))
@@ -168,6 +170,7 @@ def nest_one_by_one(like: Nest, stream: StreamType) -> Choice | None:
 
 
 def _uses_tables(graph: Graph) -> bool:
+    """Whether any operator of a graph runs on tables."""
     return any(
         isinstance(each.operator, OnTables) or (isinstance(each.operator, Nest) and _uses_tables(each.operator.graph))
         for each in nodes(graph)
@@ -220,6 +223,7 @@ class FlattenInner(OnTables[Flatten]):
 
 
 def flatten_inner(like: Flatten, stream: StreamType) -> Choice | None:
+    """flatten() where every inner stream is a table of its own."""
     wanted = to_table_types(stream)
     inner: Any = wanted.collection
     return ((wanted,), FlattenInner(like)) if isinstance(inner.inner[0].collection, Columns) else None
@@ -307,6 +311,7 @@ class FlattenTables(OnStreams[Flatten]):
 
 @register_in(CHOICES, Flatten)
 def flatten(like: Flatten, inputs: StreamTypes) -> Choice | None:
+    """Flattens all inner streams at once if they are complete; otherwise one after the other."""
     (stream,) = inputs
     whole = isinstance(stream.collection, StreamColumns)
     return (inputs, FlattenTables(like)) if whole else flatten_inner(like, stream)

@@ -471,6 +471,7 @@ def over(like: Over, inputs: StreamTypes) -> Operator | None:
 
 
 def _runs_on_columns(function: WindowFunction, of: Collection) -> bool:
+    """Whether a function can be computed from columns as it is on values."""
     layout = result_layout(function.of, of)
     if layout is None or not runs_on_columns(function.where):
         return False

@@ -311,6 +311,7 @@ class MergeTables(PairTables[MergeSorted]):
         return layout
 
     def _table(self, *keys: Keys) -> pa.Table:
+        """Keys as a table."""
         return self._layout.to_table([key for some in keys for key in some])
 
 

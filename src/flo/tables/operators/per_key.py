@@ -142,6 +142,7 @@ class KeysTables(OnKeyed[PerKey]):
             yield Step(f"{self.rule}-end", rests, replace(self, over=over), tuple(deltas))
 
     def _forward(self, values: tuple[KeyedRows, ...]) -> Iterator[Step]:
+        """The step that passes rows and announced keys on, or the ends."""
         if any(value.has_content() for value in values):
             yield self.consume_step(values)
         else:
@@ -438,6 +439,7 @@ def _translate_by_clock(
 
 
 def _form(operator: Operator, inputs: StreamTypes) -> Operator | None:
+    """The form for all keys of an operator that groups by key columns; None if it has none."""
     form: Any = None
     if isinstance(operator, (Nest, Flatten)):  # of whole streams
         form = CHOICES[type(operator)](operator, tuple(map(to_output_type, inputs)))  # type: ignore[arg-type]

@@ -194,6 +194,7 @@ class Merging:
             self._end(span)
 
     def _end(self, span: Span) -> None:
+        """Closes a session, and moves the horizon to its end."""
         self.closed.append(span)
         end = span[1] + self.gap
         self.horizon = end if self.horizon is None else max(self.horizon, end)

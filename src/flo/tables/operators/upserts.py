@@ -77,6 +77,7 @@ class OfChanges(OnTables[Upsert]):
 
     @property
     def shape(self) -> TableShape:
+        """The key and the order column of the table."""
         shape = shape_of(of_elements(self.inputs[0]).element)
         assert shape is not None
         return shape
@@ -207,4 +208,5 @@ def expect_once(of: Collection, table: pa.Table) -> None:
 
 @register_in(FORMS, Upsert)
 def upsert(like: Upsert, inputs: StreamTypes) -> Operator | None:
+    """Returns the form of `upsert`: by arrival for a sequence, by the order column for a bag."""
     return UpsertTables(like) if is_ordered(inputs[0].collection) else OrderedUpsertTables(like)

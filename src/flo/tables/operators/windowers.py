@@ -265,6 +265,7 @@ class Grid(Windower):
         return high
 
     def _ends_after(self, window: int, moment: Any) -> bool:
+        """Whether a window ends behind a moment."""
         try:
             return bool(self.end(np.array([window], object))[0] > moment)  # compared as Python compares
         except OverflowError:  # no float is as large

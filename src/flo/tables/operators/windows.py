@@ -87,6 +87,7 @@ class EmitsWindows(ReadsPartitions[TimeWindows | Batch]):
                     raise no_bound(moment_of(time, windower.axis, zoned))
 
     def _deltas(self, closed: Streams | None, late: pa.Table | None) -> Deltas:
+        """The outputs: closed windows, and late rows if there is a side output."""
         return (closed, self.emitted(late, 1)) if len(self.outputs) > 1 else (closed,)
 
     @property
