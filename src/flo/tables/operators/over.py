@@ -10,7 +10,7 @@ A running sum of n in the order of `at`. The trace has three rows of the partiti
 
 Invariant: the output has every row that is present, as often as its weight says, with the results of the functions on
 the rows that are present now. A row that was retracted more often than it came is not present: it is *owed*, and kept
-apart. So the trace `rows` has positive weights only.
+apart. So the weights of a row in the runs of `rows` never add up to less than zero.
 
 1. `_find_changed` reads the rows around the change. How many depends on the functions (`Reach` in state/neighbours.py):
    for `lag` some rows on both sides, for a running sum all that follow, for `ntile` the whole partition.
