@@ -1,4 +1,14 @@
-"""The record of a shard, besides the state of its operators: views, ended deliveries and last positions."""
+"""The record of a shard, besides the state of its operators: views, ended deliveries and last positions.
+
+    views      sums: a trace of the output's rows in this shard
+    ended      {0}         delivery 0 has ended
+    done       {3}         stream 3, an output of the stage, has ended
+    reached    {1: 41}     the last row of delivery 1, which is ordered, was at position 41
+    counts     {log: 42}   the view `log` is a sequence, and has 42 rows
+
+Invariant: the rows of an ordered delivery come at ascending positions, within a micro-batch (`sort_by_position` sorts
+them) and from one to the next. A row at position 41 or before is an error now.
+"""
 
 from __future__ import annotations
 
@@ -145,6 +155,7 @@ class ShardRecord:
         return (value.table.num_rows if isinstance(value, Rows) else value.size()), written
 
     def _add_to_view(self, output: Output, value: Value) -> None:
+        """Adds the changes of an output to its view."""
         if not isinstance(value, Rows):
             before = self.views.get(output.name)
             if value.size() or before is None:
@@ -154,6 +165,7 @@ class ShardRecord:
             self.views[output.name] = self._extend_trace(output, value)
 
     def _extend_trace(self, output: Output, rows: Rows) -> Trace:
+        """The trace of a view with more rows. Rows of a sequence get their number in it."""
         columns = layout_of(rows.of).names
         table = rows.table.combine_chunks()
         if is_ordered(rows.of):
@@ -187,6 +199,7 @@ def _comparable(position: pa.Scalar) -> list[Any]:
 
 
 def _out_of_order(position: list[Any], before: list[Any], partition: int | None = None) -> ElementError:
+    """The error for a row that does not come after the one before it."""
     where = "" if partition is None else f" of partition {partition}"
     summary = f"a row at position {position[1]}{where} arrived after one at {before[1]}, but a Sequence is ordered"
     if position[0] == before[0]:

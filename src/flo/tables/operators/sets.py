@@ -1,4 +1,16 @@
-"""Operators on tables that remember rows: distinct, intersection, difference, and ways out of sets and z-sets."""
+"""Operators on tables that remember rows: distinct, intersection, difference, and ways out of sets and z-sets.
+
+`distinct` of a z-set. The trace has the weight of each row so far:
+
+    rows             delta             weight          emitted
+    row  weight      row  weight       before  after   row  weight
+    x    1           x    +1           1       2                        it was present, and is
+    y    1           y    -1           1       0       y    -1
+                     z    +2           0       2       z    +1
+
+Invariant: the output has every row whose weight is positive once. In sets a row may arrive again, so an operator that
+emits each row once (`NewTables`) remembers those that it has seen.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +41,7 @@ from flo.values.weighted import Set, ZSetValue
 
 @dataclass(frozen=True)
 class Remembering(Stateless[Op]):
-    """Keeps rows until the end."""
+    """The base of operators that keep rows, by all of their columns, until the end."""
 
     placement = Placement.BY_KEY
     keeps_positions = False
@@ -38,6 +50,7 @@ class Remembering(Stateless[Op]):
         return self.names(index)
 
     def names(self, side: int = 0) -> tuple[str, ...]:
+        """The columns by which rows of a side are compared."""
         return (*self.keys, *layout_of(self.inputs[side]).names)
 
 
@@ -45,9 +58,10 @@ class Remembering(Stateless[Op]):
 @final
 @dataclass(frozen=True)
 class DistinctTables(Remembering[Distinct | Positive]):
-    """distinct of z-sets, and their positive part: a row is present if its weight is positive."""
+    """distinct of z-sets, and their positive part. A row is emitted when its weight in the output changes."""
 
     rows: Trace = kept(NOTHING, Cut.BY_KEY)
+    """The weight of each row."""
 
     name = "distinct_tables"
 
@@ -134,7 +148,7 @@ class IntersectionTables(Remembering[Intersection]):
 
     @classmethod
     def fits(cls, like: Intersection, inputs: StreamTypes) -> bool:
-        return _are_comparable(inputs)
+        return _have_comparable_columns(inputs)
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = new_rows(self.left, left, self.names(0)), new_rows(self.right, right, self.names(1))
@@ -157,9 +171,10 @@ class IntersectionTables(Remembering[Intersection]):
 @final
 @dataclass(frozen=True)
 class DifferenceTables(InTurn[Difference], Remembering[Difference]):
-    """difference: the left waits in its buffer for the end of the right."""
+    """difference: the left side waits in its buffer for the end of the right one."""
 
     gone: Trace = kept(NOTHING, Cut.BY_KEY)
+    """The rows of the right side, which are not in the output."""
 
     name = "difference_tables"
     grouping = Grouping.WHOLE
@@ -167,7 +182,7 @@ class DifferenceTables(InTurn[Difference], Remembering[Difference]):
 
     @classmethod
     def fits(cls, like: Difference, inputs: StreamTypes) -> bool:
-        return _are_comparable(inputs)
+        return _have_comparable_columns(inputs)
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         if right.num_rows:
@@ -184,8 +199,8 @@ def to_bag(like: ToBag | ToZSet, inputs: StreamTypes) -> Operator | None:
     return CountedTables(like) if CountedTables.fits(like, inputs) else None
 
 
-def _are_comparable(inputs: StreamTypes) -> bool:
-    """Whether equal elements of both sets have equal columns. Other types, only Python can compare."""
+def _have_comparable_columns(inputs: StreamTypes) -> bool:
+    """Whether equal elements of both sets have equal columns. Elements of other types, only Python can compare."""
     one, other = (layout_of(stream.collection) for stream in inputs)
     if one.form != other.form or len(one.cells) != len(other.cells):
         return False
