@@ -327,7 +327,7 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
     @property
     def key(self) -> tuple[str, ...] | None:
         """The columns of which no two rows have the same values, if the program says so: the primary key."""
-        from flo.api.keys import key_of
+        from flo.program.keys import key_of
 
         return key_of(self)
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from flo.core.collection import Value
 from flo.core.errors import BoundednessError, CollectionError, FloError, LawError, Origin, TypeMismatch, brief
+from flo.core.facts import PrimaryKey
 from flo.core.stream_type import Derivation, StreamType, StreamTypes
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 
@@ -120,6 +121,10 @@ class Operator(Lowerable, ABC):
         if all(given.bounded for given in inputs):
             return Bound.END
         return Bound.SIDE if any(inputs[place].bounded for place in self.forgets_after) else Bound.ROWS
+
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
+        """Return the key of the rows of its output, which have these columns, given the keys of its inputs."""
+        return None
 
     @abstractmethod
     def steps(self, inputs: Values) -> Iterator[Step]:

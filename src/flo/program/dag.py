@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from flo.core.errors import Origin
+from flo.core.facts import PrimaryKey
 from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.nest import Nest
 from flo.core.nested import Nested
@@ -46,6 +47,24 @@ class AnyVertex(Protocol):
     def origin(self) -> Origin | None: ...
     @property
     def id(self) -> str: ...
+
+
+class BuiltStream(AnyStream, Protocol):
+    """A stream of the fluent API, which knows the vertex that made it."""
+
+    @property
+    def source(self) -> BuiltVertex | None: ...
+
+
+class BuiltVertex(Protocol):
+    """A vertex of the fluent API, with what its verb has said."""
+
+    @property
+    def operator(self) -> Operator: ...
+    @property
+    def inputs(self) -> Sequence[BuiltStream]: ...
+    @property
+    def key(self) -> PrimaryKey: ...
 
 
 V = TypeVar("V", bound=AnyVertex)

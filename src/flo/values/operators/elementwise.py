@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any, final, get_args, get_origin
 
 from flo.core.elements import returned_type
+from flo.core.facts import PrimaryKey, first_key, no_key
 from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
 from flo.values.operators.shapes import ElementKind, Unary, expect_all_of_type, expect_declared
 from flo.values.partitioned import Partitioned
+from flo.values.row_functions import passed_by
 from flo.values.weighted import ZSetValue
 
 
@@ -47,6 +49,9 @@ class Map(Unary):
     row_by_row = True
     retracts = False
 
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
+        return passed_by(self.f, keys[0])
+
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_elements(self, inputs[0])
         return (with_element(inputs[0], returned_type(self.f)),)
@@ -71,6 +76,7 @@ class Filter(Unary):
     keeps = Bound.NOTHING
     row_by_row = True
     retracts = False
+    output_key = first_key
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_elements(self, inputs[0])
@@ -91,6 +97,7 @@ class FlatMap(Unary):
     keeps = Bound.NOTHING
     row_by_row = True
     retracts = False
+    output_key = no_key
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_elements(self, inputs[0])

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, final
 
 from flo.core.errors import brief
+from flo.core.facts import PrimaryKey
 from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -70,6 +71,9 @@ class GroupBy(Unary):
     keeps = Bound.GROUPS
     retracts = True
     recomputes = ("aggregates",)
+
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
+        return columns[: self.keys]
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_zset(self, inputs[0])

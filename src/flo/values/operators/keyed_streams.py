@@ -10,6 +10,7 @@ from typing import Any, final
 from flo.core.collection import Collection, Value
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import CollectionError, ElementError, TypeMismatch, brief
+from flo.core.facts import no_key
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -263,6 +264,7 @@ class Entries(KeyedUnary):
     name = "entries"
     keeps = Bound.NOTHING
     retracts = False
+    output_key = no_key
     waits = "reads each LVar when it can no longer grow"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

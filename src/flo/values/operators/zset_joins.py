@@ -22,6 +22,7 @@ from typing import Any, ClassVar, NamedTuple, Optional, Self, TypeAlias, final
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
+from flo.core.facts import PrimaryKey, first_key, no_key
 from flo.core.operator import Bound, Operator, Step, Values, run
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
@@ -30,6 +31,7 @@ from flo.values.operators.alike import SameKind, element_of, expect_equal_keys
 from flo.values.operators.joins import Into, Key, Units, combine_ahead, combine_pairs, key_type, pair, pair_units
 from flo.values.operators.shapes import SIDES, all_ending, annotate_error, evaluate_ahead, pass_end
 from flo.values.operators.zsets import make_delta, negate_weights
+from flo.values.row_functions import pair_key
 from flo.values.weighted import ZSet, ZSetValue
 
 Group: TypeAlias = tuple[PersistentMap[Any, int], int]
@@ -232,6 +234,7 @@ class SemiJoin(Filtering):
     name = "semi_join"
     keeps = Bound.ROWS
     retracts = False
+    output_key = first_key
     rule = "semi-join-zset"
 
     def joined(self, left: Side, right: Side) -> Units:
@@ -246,6 +249,7 @@ class AntiJoin(Filtering):
     name = "anti_join"
     keeps = Bound.ROWS
     retracts = True
+    output_key = first_key
     rule = "anti-join-zset"
 
     def joined(self, left: Side, right: Side) -> Units:
@@ -288,6 +292,9 @@ class Join(Pairing):
     retracts = False
     rule = "join-zset"
     counted = (False, False)
+
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
+        return pair_key(self.on, self.other_on, self.into, *keys)
 
     def _natural(self) -> bool:
         return self.on is None and self.other_on is None
@@ -338,6 +345,9 @@ class LeftJoin(Outer):
     alone = (True, False)
     counted = (False, True)
 
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
+        return pair_key(self.on, self.other_on, self.into, *keys, left_alone=True)
+
 
 @final
 @dataclass(frozen=True)
@@ -346,6 +356,7 @@ class RightJoin(Outer):
 
     name = "right_join"
     keeps = Bound.ROWS
+    output_key = no_key
     rule = "right-join-zset"
     alone = (False, True)
     counted = (True, False)
@@ -358,6 +369,7 @@ class FullJoin(Outer):
 
     name = "full_join"
     keeps = Bound.ROWS
+    output_key = no_key
     rule = "full-join-zset"
     alone = (True, True)
     counted = (True, True)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, final
 
 from flo.core.collection import End
 from flo.core.errors import ElementError, LawError
+from flo.core.facts import PrimaryKey, first_key, no_key
 from flo.core.operator import Bound, Delta, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -68,6 +69,7 @@ class MapWeights(Unary):
     name = "map_weights"
     keeps = Bound.NOTHING
     retracts = True
+    output_key = no_key
     rule = "map"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -114,6 +116,7 @@ class Negate(Unary):
     name = "negate"
     keeps = Bound.NOTHING
     retracts = True
+    output_key = no_key
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_zset(self, inputs[0])
@@ -158,6 +161,9 @@ class Distinct(OfWeights):
     keeps = Bound.ROWS
     retracts = False
 
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
+        return keys[0] if keys[0] is not None else columns or None
+
     @staticmethod
     def weight_of(total: Any) -> Any:
         return (total > 0) * 1
@@ -171,6 +177,7 @@ class Positive(OfWeights):
     name = "positive"
     keeps = Bound.ROWS
     retracts = False
+    output_key = first_key
 
     @staticmethod
     def weight_of(total: Any) -> Any:
@@ -185,6 +192,7 @@ class Plus(Union):
     name = "plus"
     keeps = Bound.NOTHING
     retracts = False
+    output_key = no_key
     kind = ZSet
     side_rules = ("", "")
 
@@ -197,6 +205,7 @@ class Minus(Union):
     name = "minus"
     keeps = Bound.NOTHING
     retracts = True
+    output_key = no_key
     rule = "minus"
     kind = ZSet
     side_rules = ("", "")
@@ -213,6 +222,7 @@ class ToZSet(Counted):
     name = "to_zset"
     keeps = Bound.NOTHING
     retracts = False
+    output_key = first_key
     target = ZSet
 
 
