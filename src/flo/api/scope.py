@@ -18,6 +18,7 @@ from flo.core.display import Displayed
 from flo.core.errors import FloError, NameTakenError, Origin, ScopeError, TypeMismatch, UnknownVerbError, brief
 from flo.core.operator import Operator, expect_name
 from flo.core.stream_type import StreamType, StreamTypes, Unbounded
+from flo.program.dag import WindowColumns
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
 from flo.verify.functions.obligations import obligations
@@ -25,19 +26,6 @@ from flo.verify.functions.rejections import expect
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
-
-
-@dataclass(frozen=True)
-class WindowColumns:
-    """The windows that a verb has added to rows, as `window_start` and `window_end`."""
-
-    rows: Stream[Any, Any]
-    """The rows without them."""
-    time: str | None
-    """The column with the time of a row; None if it is computed."""
-    size: Any = None
-    every: Any = None
-    """Of windows at regular times, whose start tells the end; sessions have neither."""
 
 
 @dataclass(eq=False)

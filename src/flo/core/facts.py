@@ -6,6 +6,7 @@ the operator.
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TypeAlias
 
 from flo.core.stream_type import StreamTypes
@@ -23,3 +24,13 @@ def no_key(self: object, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, colu
 def first_key(self: object, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
     """The `output_key` of an operator that only drops rows of its first input."""
     return keys[0]
+
+
+class Timing(Enum):
+    """Whether rows that a clock has seen are on time in the output of an operator, too: once the clock is at t, no row
+    with a time before t follows."""
+
+    PASSES = "passes rows of its inputs on at once, as they are"
+    MAKES = "makes rows of each row at once, with its function `f`"
+    SEES = "is a clock of rows, which are its second output"
+    LOSES = "emits rows later, or others"

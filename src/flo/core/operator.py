@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from flo.core.collection import Value
 from flo.core.errors import BoundednessError, CollectionError, FloError, LawError, Origin, TypeMismatch, brief
-from flo.core.facts import PrimaryKey
+from flo.core.facts import PrimaryKey, Timing
 from flo.core.stream_type import Derivation, StreamType, StreamTypes
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 
@@ -82,6 +82,8 @@ class Operator(Lowerable, ABC):
     """The inputs after whose end it only keeps what they had, of an operator that keeps rows."""
     retained_outputs: ClassVar[tuple[int, ...]] = ()
     """The outputs whose rows are retracted when a clock passes them."""
+    timing: ClassVar[Timing] = Timing.LOSES
+    """Whether rows that are on time by a clock are so in its output."""
     clock_rules: ClassVar[tuple[str, ...]] = ()
     """Rules that can only be used if an input is a clock."""
     shares_flag: ClassVar[bool] = False

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, final
 
 from flo.core.collection import Collection, Value
 from flo.core.errors import FloError, TypeMismatch
-from flo.core.facts import no_key
+from flo.core.facts import Timing, no_key
 from flo.core.operator import Bound, Measure, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Call, Lowering, Term, register
@@ -69,6 +69,7 @@ class EmitOnce(Operator):
     rule: ClassVar[str]
     error: ClassVar[type[FloError]] = TypeMismatch
     arity = (0, 1)
+    timing = Timing.LOSES
     output_key = no_key
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

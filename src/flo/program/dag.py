@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from flo.core.errors import Origin
 from flo.core.facts import PrimaryKey
@@ -56,15 +56,28 @@ class BuiltStream(AnyStream, Protocol):
     def source(self) -> BuiltVertex | None: ...
 
 
-class BuiltVertex(Protocol):
-    """A vertex of the fluent API, with what its verb has said."""
+class BuiltVertex(AnyVertex, Protocol):
+    """A vertex of the fluent API, with what its verb knows and its operator does not say."""
 
-    @property
-    def operator(self) -> Operator: ...
     @property
     def inputs(self) -> Sequence[BuiltStream]: ...
     @property
     def key(self) -> PrimaryKey: ...
+    @property
+    def windows(self) -> WindowColumns | None: ...
+
+
+@dataclass(frozen=True)
+class WindowColumns:
+    """The windows that a verb has added to rows, as `window_start` and `window_end`."""
+
+    rows: BuiltStream
+    """The rows without them."""
+    time: str | None
+    """The column with the time of a row; None if it is computed."""
+    size: Any = None
+    every: Any = None
+    """Of windows at regular times, whose start tells the end; sessions have neither."""
 
 
 V = TypeVar("V", bound=AnyVertex)

@@ -11,6 +11,7 @@ from typing import Any, final
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
+from flo.core.facts import Timing
 from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -54,6 +55,7 @@ class BagUnion(Union):
 
     name = "union_bags"
     keeps = Bound.NOTHING
+    timing = Timing.PASSES
     kind = Bag
 
 
@@ -64,6 +66,7 @@ class BagJoin(WeightedJoin):
 
     name = "join_bags"
     keeps = Bound.ROWS
+    timing = Timing.LOSES
     kind = Bag
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, final, get_args, get_origin
 
 from flo.core.elements import returned_type
-from flo.core.facts import PrimaryKey, first_key, no_key
+from flo.core.facts import PrimaryKey, Timing, first_key, no_key
 from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.element_value import ElementCollection
@@ -48,6 +48,7 @@ class Map(Unary):
     keeps = Bound.NOTHING
     row_by_row = True
     retracts = False
+    timing = Timing.MAKES
 
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
         return passed_by(self.f, keys[0])
@@ -76,6 +77,7 @@ class Filter(Unary):
     keeps = Bound.NOTHING
     row_by_row = True
     retracts = False
+    timing = Timing.PASSES
     output_key = first_key
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -97,6 +99,7 @@ class FlatMap(Unary):
     keeps = Bound.NOTHING
     row_by_row = True
     retracts = False
+    timing = Timing.MAKES
     output_key = no_key
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

@@ -15,7 +15,7 @@ from typing import Any, final
 
 from flo.core.collection import Value
 from flo.core.errors import ElementError, TypeMismatch, brief
-from flo.core.facts import PrimaryKey
+from flo.core.facts import PrimaryKey, Timing
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -50,6 +50,7 @@ class FinalGroups(ByPortions):
     name = "final"
     keeps = Bound.WINDOWS
     retracts = False
+    timing = Timing.LOSES
     arity = (2, 1)
 
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:

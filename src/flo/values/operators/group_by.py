@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, final
 
 from flo.core.errors import brief
-from flo.core.facts import PrimaryKey
+from flo.core.facts import PrimaryKey, Timing
 from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -70,6 +70,7 @@ class GroupBy(Unary):
     name = "group_by"
     keeps = Bound.GROUPS
     retracts = True
+    timing = Timing.LOSES
     recomputes = ("aggregates",)
 
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:

@@ -10,7 +10,7 @@ from typing import Any, final
 from flo.core.collection import Collection, Value
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import CollectionError, ElementError, TypeMismatch, brief
-from flo.core.facts import no_key
+from flo.core.facts import Timing, no_key
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -93,6 +93,7 @@ class KeyBy(Unary):
     name = "key_by"
     keeps = Bound.NOTHING
     retracts = False
+    timing = Timing.PASSES
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_collection(self, inputs[0], Sequence, Bag, Set, ZSet)
@@ -238,6 +239,7 @@ class FilterKeys(KeyedUnary):
     name = "filter_keys"
     keeps = Bound.NOTHING
     retracts = False
+    timing = Timing.PASSES
     signature = "(Keyed[K, C], X) -> (Keyed[K, C], X)"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -264,6 +266,7 @@ class Entries(KeyedUnary):
     name = "entries"
     keeps = Bound.NOTHING
     retracts = False
+    timing = Timing.LOSES
     output_key = no_key
     waits = "reads each LVar when it can no longer grow"
 

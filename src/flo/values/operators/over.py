@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from flo.core.elements import returned_type
-from flo.core.facts import PrimaryKey
+from flo.core.facts import PrimaryKey, Timing
 from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -42,6 +42,7 @@ class Over(Unary):
     name = "over"
     keeps = Bound.ROWS
     retracts = True
+    timing = Timing.LOSES
     recomputes = ("functions", "key", "into")
 
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, final
 
 from flo.core.collection import End
 from flo.core.errors import ElementError, TypeMismatch
-from flo.core.facts import first_key
+from flo.core.facts import Timing, first_key
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -82,6 +82,7 @@ class Retain(ByPortions):
     retained_outputs = (0,)
     arity = (2, 2)
     retracts = True
+    timing = Timing.LOSES
     output_key = first_key
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from flo.core.errors import TypeMismatch
-from flo.core.facts import PrimaryKey
+from flo.core.facts import PrimaryKey, Timing
 from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -37,6 +37,7 @@ class Upsert(Unary):
     name = "upsert"
     keeps = Bound.GROUPS
     retracts = True
+    timing = Timing.LOSES
     signature = "(Sequence[Change] | Bag[Change], X) -> (ZSet[Row], X)"
 
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:

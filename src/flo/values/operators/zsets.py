@@ -13,7 +13,7 @@ from typing import Any, ClassVar, final
 
 from flo.core.collection import End
 from flo.core.errors import ElementError, LawError
-from flo.core.facts import PrimaryKey, first_key, no_key
+from flo.core.facts import PrimaryKey, Timing, first_key, no_key
 from flo.core.operator import Bound, Delta, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -69,6 +69,7 @@ class MapWeights(Unary):
     name = "map_weights"
     keeps = Bound.NOTHING
     retracts = True
+    timing = Timing.LOSES
     output_key = no_key
     rule = "map"
 
@@ -116,6 +117,7 @@ class Negate(Unary):
     name = "negate"
     keeps = Bound.NOTHING
     retracts = True
+    timing = Timing.LOSES
     output_key = no_key
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -131,6 +133,8 @@ class OfWeights(Unary):
     """Gives every element a weight that depends on its total weight alone, and emits how that changes."""
 
     weights: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+
+    timing = Timing.LOSES
 
     @staticmethod
     @abstractmethod
@@ -192,6 +196,7 @@ class Plus(Union):
     name = "plus"
     keeps = Bound.NOTHING
     retracts = False
+    timing = Timing.PASSES
     output_key = no_key
     kind = ZSet
     side_rules = ("", "")
@@ -205,6 +210,7 @@ class Minus(Union):
     name = "minus"
     keeps = Bound.NOTHING
     retracts = True
+    timing = Timing.LOSES
     output_key = no_key
     rule = "minus"
     kind = ZSet
@@ -222,6 +228,7 @@ class ToZSet(Counted):
     name = "to_zset"
     keeps = Bound.NOTHING
     retracts = False
+    timing = Timing.PASSES
     output_key = first_key
     target = ZSet
 
@@ -273,6 +280,7 @@ class ZSetToBag(FromZSet):
     name = "zset_to_bag"
     keeps = Bound.ROWS
     retracts = False
+    timing = Timing.LOSES
     rule = "to-bag"
     target = Bag
 
