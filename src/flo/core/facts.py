@@ -6,6 +6,8 @@ the operator.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
@@ -34,3 +36,21 @@ class Timing(Enum):
     MAKES = "makes rows of each row at once, with its function `f`"
     SEES = "is a clock of rows, which are its second output"
     LOSES = "emits rows later, or others"
+
+
+@dataclass(frozen=True)
+class Reads:
+    """The columns that an operator on rows reads of its inputs, where only some columns of its output are wanted.
+
+    Of an input that it neither passes on nor applies a function to, it reads all columns.
+    """
+
+    passes: tuple[int, ...] = ()
+    """The inputs whose rows it passes on: of these it reads the columns that are wanted."""
+    functions: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Its fields with functions of rows, and the inputs whose rows they get: these read what they are made of."""
+    makes: str = ""
+    """The function that makes the rows of the output: it is left with the columns that are wanted."""
+
+
+ALL_COLUMNS = Reads()

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from flo.core.collection import Value
 from flo.core.errors import BoundednessError, CollectionError, FloError, LawError, Origin, TypeMismatch, brief
-from flo.core.facts import PrimaryKey, Timing
+from flo.core.facts import ALL_COLUMNS, PrimaryKey, Reads, Timing
 from flo.core.stream_type import Derivation, StreamType, StreamTypes
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 
@@ -84,6 +84,8 @@ class Operator(Lowerable, ABC):
     """The outputs whose rows are retracted when a clock passes them."""
     timing: ClassVar[Timing] = Timing.LOSES
     """Whether rows that are on time by a clock are so in its output."""
+    reads: ClassVar[Reads] = ALL_COLUMNS
+    """The columns that it reads. Only what is linear may read fewer than all: see `program/pruning.py`."""
     clock_rules: ClassVar[tuple[str, ...]] = ()
     """Rules that can only be used if an input is a clock."""
     shares_flag: ClassVar[bool] = False

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, final, get_args, get_origin
 
 from flo.core.elements import returned_type
-from flo.core.facts import PrimaryKey, Timing, first_key, no_key
+from flo.core.facts import ALL_COLUMNS, PrimaryKey, Reads, Timing, first_key, no_key
 from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.element_value import ElementCollection
@@ -49,6 +49,7 @@ class Map(Unary):
     row_by_row = True
     retracts = False
     timing = Timing.MAKES
+    reads = Reads(functions={"f": (0,)}, makes="f")
 
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
         return passed_by(self.f, keys[0])
@@ -79,6 +80,7 @@ class Filter(Unary):
     retracts = False
     timing = Timing.PASSES
     output_key = first_key
+    reads = Reads(passes=(0,), functions={"keep": (0,)})
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_elements(self, inputs[0])
@@ -101,6 +103,7 @@ class FlatMap(Unary):
     retracts = False
     timing = Timing.MAKES
     output_key = no_key
+    reads = ALL_COLUMNS
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_elements(self, inputs[0])

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, final
 
 from flo.core.errors import brief
-from flo.core.facts import PrimaryKey, Timing
+from flo.core.facts import ALL_COLUMNS, PrimaryKey, Timing
 from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -71,6 +71,7 @@ class GroupBy(Unary):
     keeps = Bound.GROUPS
     retracts = True
     timing = Timing.LOSES
+    reads = ALL_COLUMNS
     recomputes = ("aggregates",)
 
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:

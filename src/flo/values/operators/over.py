@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from flo.core.elements import returned_type
-from flo.core.facts import PrimaryKey, Timing
+from flo.core.facts import ALL_COLUMNS, PrimaryKey, Timing
 from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -43,6 +43,7 @@ class Over(Unary):
     keeps = Bound.ROWS
     retracts = True
     timing = Timing.LOSES
+    reads = ALL_COLUMNS
     recomputes = ("functions", "key", "into")
 
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:

@@ -15,7 +15,7 @@ from typing import Any, Optional, Self, TypeAlias, final
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
-from flo.core.facts import PrimaryKey
+from flo.core.facts import ALL_COLUMNS, PrimaryKey
 from flo.core.operator import Bound, Step
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
@@ -61,6 +61,7 @@ class AsOfJoin(ZSetJoin):
     keeps = Bound.ROWS
     forgets_after = (1,)
     retracts = True
+    reads = ALL_COLUMNS
     recomputes = ("into",)
     rule = "asof-join-zset"
 

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple, Optional, Self, TypeAlias, final
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
-from flo.core.facts import PrimaryKey, Timing, first_key, no_key
+from flo.core.facts import ALL_COLUMNS, PrimaryKey, Reads, Timing, first_key, no_key
 from flo.core.operator import Bound, Operator, Step, Values, run
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
@@ -216,6 +216,9 @@ class Filtering(ZSetJoin):
     left: Groups = PersistentMap()  # noqa: RUF009
     right: Groups = PersistentMap()  # noqa: RUF009
 
+    output_key = first_key
+    reads = Reads(passes=(0,), functions={"on": (0,)})
+
     def element(self, left: Any, right: Any) -> Any:
         return left
 
@@ -235,7 +238,6 @@ class SemiJoin(Filtering):
     name = "semi_join"
     keeps = Bound.ROWS
     retracts = False
-    output_key = first_key
     rule = "semi-join-zset"
 
     def joined(self, left: Side, right: Side) -> Units:
@@ -250,7 +252,6 @@ class AntiJoin(Filtering):
     name = "anti_join"
     keeps = Bound.ROWS
     retracts = True
-    output_key = first_key
     rule = "anti-join-zset"
 
     def joined(self, left: Side, right: Side) -> Units:
@@ -291,6 +292,7 @@ class Join(Pairing):
     name = "join_zsets"
     keeps = Bound.ROWS
     retracts = False
+    reads = Reads(functions={"on": (0,), "other_on": (1,), "into": (0, 1)}, makes="into")
     rule = "join-zset"
     counted = (False, False)
 
@@ -315,6 +317,7 @@ class Outer(Pairing):
     """join, and the rows without a partner beside None."""
 
     retracts = True
+    reads = ALL_COLUMNS
     recomputes = ("into",)
     alone: ClassVar[tuple[bool, bool]]
     """Whether rows of each side may be without a partner."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, final
 
 from flo.core.collection import End
 from flo.core.errors import ElementError, LawError
-from flo.core.facts import PrimaryKey, Timing, first_key, no_key
+from flo.core.facts import ALL_COLUMNS, PrimaryKey, Reads, Timing, first_key, no_key
 from flo.core.operator import Bound, Delta, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -71,6 +71,7 @@ class MapWeights(Unary):
     retracts = True
     timing = Timing.LOSES
     output_key = no_key
+    reads = ALL_COLUMNS
     rule = "map"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -119,6 +120,7 @@ class Negate(Unary):
     retracts = True
     timing = Timing.LOSES
     output_key = no_key
+    reads = Reads(passes=(0,))
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_zset(self, inputs[0])
@@ -135,6 +137,7 @@ class OfWeights(Unary):
     weights: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
 
     timing = Timing.LOSES
+    reads = ALL_COLUMNS
 
     @staticmethod
     @abstractmethod
@@ -198,6 +201,7 @@ class Plus(Union):
     retracts = False
     timing = Timing.PASSES
     output_key = no_key
+    reads = Reads(passes=(0, 1))
     kind = ZSet
     side_rules = ("", "")
 
@@ -212,6 +216,7 @@ class Minus(Union):
     retracts = True
     timing = Timing.LOSES
     output_key = no_key
+    reads = Reads(passes=(0, 1))
     rule = "minus"
     kind = ZSet
     side_rules = ("", "")
