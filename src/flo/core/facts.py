@@ -6,10 +6,10 @@ the operator.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from flo.core.stream_type import StreamTypes
 
@@ -54,3 +54,25 @@ class Reads:
 
 
 ALL_COLUMNS = Reads()
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A function or a lattice of an operator that must satisfy a law, beyond giving one result: see `verify/`."""
+
+    subject: Any
+    law: str = ""
+    """The name of the law of a function: "commutative", "monotone" or "additive". A lattice has its own."""
+    kinds: tuple[Any, ...] = ()
+    """The types of its arguments; of a function that accumulates, without the accumulator."""
+    start: tuple[Any, ...] = ()
+    """The accumulator that it starts with, if it has one."""
+    lattices: tuple[Any, Any] | None = None
+    """Of a monotone function: those that it leads from and to."""
+    claim: str | None = None
+    """The user's reason why the law holds."""
+
+
+def no_demands(self: object, inputs: StreamTypes) -> Iterator[Demand]:
+    """The `demands` of an operator that takes every function."""
+    return iter(())

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from flo.core.collection import Value
 from flo.core.errors import BoundednessError, CollectionError, FloError, LawError, Origin, TypeMismatch, brief
-from flo.core.facts import ALL_COLUMNS, PrimaryKey, Reads, Timing
+from flo.core.facts import ALL_COLUMNS, Demand, PrimaryKey, Reads, Timing
 from flo.core.stream_type import Derivation, StreamType, StreamTypes
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 
@@ -129,6 +129,10 @@ class Operator(Lowerable, ABC):
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
         """Return the key of the rows of its output, which have these columns, given the keys of its inputs."""
         return None
+
+    def demands(self, inputs: StreamTypes) -> Iterator[Demand]:
+        """Yield what it requires of its functions and lattices, on inputs of these types."""
+        yield from ()
 
     @abstractmethod
     def steps(self, inputs: Values) -> Iterator[Step]:

@@ -70,6 +70,7 @@ class EmitOnce(Operator):
     error: ClassVar[type[FloError]] = TypeMismatch
     arity = (0, 1)
     timing = Timing.LOSES
+    retracts = True  # its value may: see `program/retractions.py`
     output_key = no_key
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

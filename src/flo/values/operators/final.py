@@ -15,7 +15,7 @@ from typing import Any, final
 
 from flo.core.collection import Value
 from flo.core.errors import ElementError, TypeMismatch, brief
-from flo.core.facts import PrimaryKey, Timing
+from flo.core.facts import PrimaryKey, Timing, no_demands
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -51,6 +51,7 @@ class FinalGroups(ByPortions):
     keeps = Bound.WINDOWS
     retracts = False
     timing = Timing.LOSES
+    demands = no_demands
     arity = (2, 1)
 
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:

@@ -10,7 +10,7 @@ from typing import Any, final
 from flo.core.collection import Collection, Value
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import CollectionError, ElementError, TypeMismatch, brief
-from flo.core.facts import Timing, no_key
+from flo.core.facts import Timing, no_demands, no_key
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -94,6 +94,7 @@ class KeyBy(Unary):
     keeps = Bound.NOTHING
     retracts = False
     timing = Timing.PASSES
+    demands = no_demands
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_collection(self, inputs[0], Sequence, Bag, Set, ZSet)
@@ -136,6 +137,7 @@ class KeyPartitions(ByPortions):
     name = "key_partitions"
     keeps = Bound.GROUPS
     retracts = False
+    demands = no_demands
     across_keys = True
     signature = "(Partitioned[T], X) -> (Keyed[K, Sequence[T]], X)"
 
@@ -215,6 +217,7 @@ class MapValues(KeyedUnary):
     name = "map_values"
     keeps = Bound.NOTHING
     retracts = False
+    demands = no_demands
     signature = "(Keyed[K, C[T]], X) -> (Keyed[K, C[U]], X)"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -240,6 +243,7 @@ class FilterKeys(KeyedUnary):
     keeps = Bound.NOTHING
     retracts = False
     timing = Timing.PASSES
+    demands = no_demands
     signature = "(Keyed[K, C], X) -> (Keyed[K, C], X)"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

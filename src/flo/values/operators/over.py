@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from flo.core.elements import returned_type
-from flo.core.facts import ALL_COLUMNS, PrimaryKey, Timing
+from flo.core.facts import ALL_COLUMNS, PrimaryKey, Timing, no_demands
 from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -44,6 +44,7 @@ class Over(Unary):
     retracts = True
     timing = Timing.LOSES
     reads = ALL_COLUMNS
+    demands = no_demands
     recomputes = ("functions", "key", "into")
 
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, final
 
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
-from flo.core.facts import ALL_COLUMNS, PrimaryKey, Timing
+from flo.core.facts import ALL_COLUMNS, PrimaryKey, Timing, no_demands
 from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -52,6 +52,7 @@ class SessionColumns(Unary):
     retracts = True
     timing = Timing.LOSES
     reads = ALL_COLUMNS
+    demands = no_demands
     recomputes = ("time", "into")
 
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple, Optional, Self, TypeAlias, final
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
-from flo.core.facts import ALL_COLUMNS, PrimaryKey, Reads, Timing, first_key, no_key
+from flo.core.facts import ALL_COLUMNS, PrimaryKey, Reads, Timing, first_key, no_demands, no_key
 from flo.core.operator import Bound, Operator, Step, Values, run
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
@@ -63,6 +63,7 @@ class ZSetJoin(SameKind):
     kind = ZSet
     forgets_after: ClassVar[tuple[int, ...]] = (0, 1)
     timing = Timing.LOSES
+    demands = no_demands
     rule: ClassVar[str]
     counted: ClassVar[tuple[bool, bool]] = (False, True)
     """Whether results depend on which rows of each side are present. If so, their weights are kept, under the keys of

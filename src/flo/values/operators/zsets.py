@@ -7,18 +7,18 @@ consumed and emit how the answer changes, so that their outputs add up to the ri
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
 from flo.core.collection import End
 from flo.core.errors import ElementError, LawError
-from flo.core.facts import ALL_COLUMNS, PrimaryKey, Reads, Timing, first_key, no_key
+from flo.core.facts import ALL_COLUMNS, Demand, PrimaryKey, Reads, Timing, first_key, no_key
 from flo.core.operator import Bound, Delta, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.canonical import canonical_element
-from flo.values.operators.alike import CONVERSIONS, Union
+from flo.values.operators.alike import CONVERSIONS, Union, element_of
 from flo.values.operators.sets import Counted
 from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
 from flo.values.weighted import Bag, Set, WeightedValue, ZSet, ZSetValue
@@ -73,6 +73,9 @@ class MapWeights(Unary):
     output_key = no_key
     reads = ALL_COLUMNS
     rule = "map"
+
+    def demands(self, inputs: StreamTypes) -> Iterator[Demand]:
+        yield Demand(self.f, "additive", (element_of(inputs[0]), int))
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_zset(self, inputs[0])
