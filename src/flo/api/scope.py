@@ -342,9 +342,16 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
         expect_stream_name(name, "operator", here)
         if "/" in name:
             raise TypeMismatch(f"the name of an operator must not contain `/`; got {brief(name)}", where=here)
-        if self.source is None or self.scope.parent is not None:
-            what = "is an input, which has a name" if self.source is None else "is in a body: name the verb around it"
-            raise ScopeError(f"{self.described_name} {what}", facts=((self.name, str(self.origin)),), where=here)
+        facts = ((self.name, str(self.origin)),)
+        if self.source is None:
+            raise ScopeError(f"{self.described_name} is an input, which has a name", facts=facts, where=here)
+        if self.scope.parent is not None:
+            raise ScopeError(
+                f"{self.described_name} is in a body, whose state belongs to the verb around it",
+                facts=facts,
+                instead=((f'per_key(…).named("{name}")', "a name for the verb with the body"),),
+                where=here,
+            )
         for vertex in self.scope.vertices:
             if vertex.id == name and vertex is not self.source:
                 first = ((name, f"{vertex.origin}"),)
