@@ -16,13 +16,27 @@ from flo.values.weighted import Set
 
 def key_of(stream: BuiltStream) -> PrimaryKey:
     """Return the columns of which no two rows of a stream have the same values, if the program says so."""
-    collection = stream.type.collection
+    keys: dict[BuiltStream, PrimaryKey] = {}
+    waiting = [stream]
+    while waiting:
+        vertex = waiting[-1].source
+        before = [] if vertex is None else [each for each in vertex.inputs if each not in keys]
+        if before:
+            waiting += before
+        else:
+            each = waiting.pop()
+            keys[each] = _key(each, keys)
+    return keys[stream]
+
+
+def _key(stream: BuiltStream, keys: dict[BuiltStream, PrimaryKey]) -> PrimaryKey:
+    """Return the key of a stream, given those of the streams that its operator reads."""
+    collection, vertex = stream.type.collection, stream.source
     layout = Layout.of(collection.element) if isinstance(collection, ElementCollection) else None
     columns = () if layout is None else tuple(layout.names)
     if isinstance(collection, Set):
         return columns or None
-    vertex = stream.source
     if vertex is None or vertex.key is not None:
         return None if vertex is None else vertex.key
-    keys = tuple(map(key_of, vertex.inputs))
-    return vertex.operator.output_key(keys, tuple(each.type for each in vertex.inputs), columns)
+    types = tuple(each.type for each in vertex.inputs)
+    return vertex.operator.output_key(tuple(keys[each] for each in vertex.inputs), types, columns)
