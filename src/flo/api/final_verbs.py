@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from flo.api.arguments import expect_kind, explain_call
 from flo.api.clock_verbs import CLOCKS, clocks_in, expect_clock
 from flo.api.columns import bind_columns
-from flo.api.on_time import END, NotOnTime, OnTime, trace_times
 from flo.api.scope import B_co, C_co, StreamBase, Vertex, name_input
 from flo.core.errors import FloError, Origin, TypeMismatch
 from flo.core.labels import label
 from flo.core.stream_type import Unbounded
+from flo.program.dag import BuiltVertex
+from flo.program.on_time import END, NotOnTime, OnTime, trace_times
 from flo.values.operators.final import FinalGroups
 from flo.values.operators.group_by import GroupBy
 from flo.values.weighted import Bag, ZSet
@@ -91,7 +92,7 @@ def _behind(rows: Any, clock: Any) -> FloError:
     return name_input(error, rows).located(Origin.here())
 
 
-def _not_alone(vertex: Vertex, clock: Any) -> FloError:
+def _not_alone(vertex: BuiltVertex, clock: Any) -> FloError:
     verb = _verb_of(vertex)
     error = TypeMismatch(
         f"`final` needs rows of {clock.described_name}, through verbs that treat each row alone; `{verb}` does not",
@@ -139,7 +140,7 @@ def _without_window(stream: Any) -> FloError:
     return name_input(error, stream).located(Origin.here())
 
 
-def _other_time(vertex: Vertex, clock: Any) -> FloError:
+def _other_time(vertex: BuiltVertex, clock: Any) -> FloError:
     windows, verb = vertex.windows, _verb_of(vertex)
     assert windows is not None
     shown = "a computed time" if windows.time is None else f"`{windows.time}`"
@@ -152,5 +153,5 @@ def _other_time(vertex: Vertex, clock: Any) -> FloError:
     return error.located(Origin.here())
 
 
-def _verb_of(vertex: Vertex) -> str:
+def _verb_of(vertex: BuiltVertex) -> str:
     return (vertex.origin and vertex.origin.verb) or vertex.operator.name

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from flo.api.arguments import expect_kind, explain_call
 from flo.api.columns import bind_columns, is_expression, row_layout
 from flo.api.event_times import expect_column_duration
-from flo.api.on_time import END, START
 from flo.api.projections import columns_of
 from flo.api.row_verbs import project_rows
-from flo.api.scope import B_co, C_co, StreamBase, WindowColumns, name_input
+from flo.api.scope import B_co, C_co, StreamBase, name_input
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
+from flo.program.dag import WindowColumns
+from flo.program.on_time import END, START
 from flo.values.event_time import Duration
 from flo.values.operators.elementwise import FlatMap
 from flo.values.operators.session_columns import SessionColumns

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar
 
 from flo.api.aggregates import AggregateSpec
-from flo.api.on_time import END, START
 from flo.api.projections import expect_new_name
 from flo.core.errors import Origin, UnknownVerbError
 from flo.core.nested import Nested
 from flo.core.stream_type import Unbounded
+from flo.program.on_time import END, START
 from flo.values.event_time import TimeWindow
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag

@@ -33,7 +33,7 @@ from flo.columns.indices import Indices, Numbers, expand_ranges, one_chunk, take
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import ALL, KEY, apply_function, key_layout, passed_by, plain_columns, with_key
+from flo.tables.functions import ALL, KEY, apply_function, key_layout, plain_columns, with_key
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
 from flo.tables.operators.elementwise import like_rows
 from flo.tables.operators.joins import Joined, must_be_coded
@@ -46,6 +46,7 @@ from flo.tables.state.run import Run
 from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.zset_asof import AsOfJoin
+from flo.values.row_functions import passed_by
 
 AT = f"{KEY}at"
 """The column that is compared, where it is computed."""

@@ -24,7 +24,7 @@ from flo.columns.layout import Layout
 from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.tables.functions import apply_function, called, elements_of, passed_by, written
+from flo.tables.functions import apply_function, called, elements_of, written
 from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import multiply_weights
 from flo.tables.state.trace import consolidate_table, with_weights
@@ -35,6 +35,7 @@ from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.sets import SetUnion, ToBag, ToSet
 from flo.values.operators.shapes import expect_all_of_type
 from flo.values.operators.zsets import TRIED, MapWeights, Minus, Negate, Plus, ToZSet
+from flo.values.row_functions import passed_by
 from flo.values.weighted import Set
 
 

@@ -32,7 +32,7 @@ from flo.columns.windowing import Times, time_kind
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import apply_function, passed_by, plain_columns, with_key
+from flo.tables.functions import apply_function, plain_columns, with_key
 from flo.tables.operator import (
     Cut,
     Grouping,
@@ -52,6 +52,7 @@ from flo.tables.translate import CHOICES
 from flo.values.operators.interval_joins import IntervalJoin, span_of
 from flo.values.operators.retain import to_number
 from flo.values.operators.shapes import SIDES
+from flo.values.row_functions import passed_by
 
 NO_ROWS = Timed(())
 

@@ -39,7 +39,6 @@ from flo.core.stream_type import StreamTypes
 from flo.tables.functions import (
     beside,
     group_keys,
-    passed_by,
     plain_columns,
     result_layout,
     results,
@@ -61,6 +60,7 @@ from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.over import Over
 from flo.values.operators.over_functions import NUMBERING, WindowFunction
+from flo.values.row_functions import passed_by
 
 SUMMED = ("count", "sum", "avg")
 MORE = 8

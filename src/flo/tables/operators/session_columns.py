@@ -33,7 +33,6 @@ from flo.tables.functions import (
     KEY,
     beside,
     group_keys,
-    passed_by,
     plain_columns,
     result_layout,
     results,
@@ -52,6 +51,7 @@ from flo.tables.state.trace import add_checked, group_equal_rows, sum_ranges, wi
 from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.session_columns import SessionColumns
+from flo.values.row_functions import passed_by
 
 AT = f"{KEY}at"
 """The time, where it is computed."""
