@@ -279,7 +279,8 @@ def _serve(number: int, tasks: Tasks, exchange: Exchange, connection: Connection
     while True:
         try:
             kind, *details = connection.recv()
-        except (EOFError, OSError):
+        except (EOFError, OSError):  # the parent has stopped it, or was killed: then nobody else removes the files
+            exchange.remove()
             os._exit(0)
         try:
             answered += 1
