@@ -82,13 +82,13 @@ class Ending(OnTables[FinalGroups]):
         ends = apply_function(self.like.end, (self.inputs[0],), rows)[VALUE]
         numbers = Times.of(self.like.name, one_chunk(ends)).numbers
         if self.mark is None:
-            return replace(after, waiting=self.waiting.added(rows, numbers)), (None,)
+            return replace(after, waiting=self.waiting.add(rows, numbers)), (None,)
         is_behind = is_before(numbers, self._beyond(self.mark))
         if not is_behind.any():
-            return replace(after, waiting=self.waiting.added(rows, numbers)), (None,)
-        behind = self.behind.added(rows.filter(pa.array(is_behind)), numbers[is_behind]).consolidated()
+            return replace(after, waiting=self.waiting.add(rows, numbers)), (None,)
+        behind = self.behind.add(rows.filter(pa.array(is_behind)), numbers[is_behind]).consolidate()
         waits = rows.filter(pa.array(~is_behind))
-        waiting = self.waiting.added(waits, numbers[~is_behind]) if waits.num_rows else self.waiting
+        waiting = self.waiting.add(waits, numbers[~is_behind]) if waits.num_rows else self.waiting
         return replace(after, waiting=waiting, behind=behind if behind.runs else Expiring(())), (None,)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
@@ -111,7 +111,7 @@ class Ending(OnTables[FinalGroups]):
         behind = self.behind.table()
         if behind is not None:
             raise came_behind(str(behind.drop_columns([TIME, WEIGHT]).to_pylist()[0]))
-        waited, waiting = self.waiting.expired(None if self.mark is None else self._beyond(self.mark), until)
+        waited, waiting = self.waiting.take(None if self.mark is None else self._beyond(self.mark), until)
         after = replace(self, waiting=waiting)
         if waited is None:
             return after, None
@@ -155,17 +155,17 @@ class FinalSums(Ending):
     def arrived(self, table: pa.Table) -> tuple[Self, pa.Table]:
         _, groups, sums = self.groups.summed(table)
         totals = self.totals if self.totals.runs else Totals(groups.columns)
-        before = totals.known(groups)[WEIGHT]
+        before = totals.look_up(groups)[WEIGHT]
         changes = (add_checked(before, sums[WEIGHT]) != 0).astype(np.int64) - (before != 0)
         changed = np.flatnonzero(changes)
-        after = replace(self, totals=totals.extended(run_of_sums(groups.table, groups.keys, sums)))
+        after = replace(self, totals=totals.extend(run_of_sums(groups.table, groups.keys, sums)))
         return after, with_weights(take_rows(groups.table, changed), changes[changed])
 
     def grouped(self, waited: pa.Table) -> tuple[Self, pa.Table]:
         groups = run_of(waited.select(list(self.group)), self.group)
-        sums = self.totals.known(groups)
+        sums = self.totals.look_up(groups)
         gone = run_of_sums(groups.table, groups.keys, normalize({name: -column for name, column in sums.items()}))
-        return replace(self, totals=self.totals.extended(gone)), self.groups.results_of(groups, sums)
+        return replace(self, totals=self.totals.extend(gone)), self.groups.results_of(groups, sums)
 
 
 def _aggregation(like: FinalGroups, of: StreamType) -> GroupByTables | None:

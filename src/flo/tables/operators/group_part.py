@@ -255,7 +255,7 @@ class Reading:
 
     def integers(self, summand: Summand) -> Indices:
         """A sum of small integers."""
-        return self.once(summand, lambda: digits_of(self.sums, self.places[summand]).carried().to_ints()[0])
+        return self.once(summand, lambda: digits_of(self.sums, self.places[summand]).carry().to_ints()[0])
 
 
 @dataclass(frozen=True)

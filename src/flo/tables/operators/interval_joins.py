@@ -119,8 +119,8 @@ class IntervalTables(OnTables[IntervalJoin]):
         pairs = paired(Joined(self.like, inputs, self.outputs[0]), meetings)  # type: ignore[arg-type]
         after = replace(
             self,
-            left=self.left if self.right_over else lefts.extended(one),
-            right=self.right if self.left_over else rights.extended(other),
+            left=self.left if self.right_over else lefts.extend(one),
+            right=self.right if self.left_over else rights.extend(other),
         )
         return after, (self.emitted(pairs),)
 
@@ -157,7 +157,7 @@ class IntervalTables(OnTables[IntervalJoin]):
             return self
         changes: dict[str, Any] = {f"{SIDES[side][1:]}_mark": mark}
         after = replace(self, **changes)
-        changes = {SIDES[1 - side][1:]: after.kept_rows(1 - side).without_gone()}
+        changes = {SIDES[1 - side][1:]: after.kept_rows(1 - side).drop_gone_runs()}
         return replace(after, **changes)
 
     def __eq__(self, other: object) -> bool:

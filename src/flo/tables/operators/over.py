@@ -31,8 +31,8 @@ from flo.tables.state import frames
 from flo.tables.state.frames import Before, Read, Units
 from flo.tables.state.keys import Keys, find_equal, keys_of
 from flo.tables.state.limbs import has_digits
-from flo.tables.state.neighbours import Distinct, Near, Reach, reach_of, search, stretches
-from flo.tables.state.order import Comparison, Order, comparison, comparisons, own_numbers, shown_alike
+from flo.tables.state.neighbours import Distinct, Near, Reach, find_stretches, reach_of, search
+from flo.tables.state.order import Comparison, Order, comparison, comparisons, have_equal_texts, own_numbers
 from flo.tables.state.ranked import Ranked, groups_in, ranked_run
 from flo.tables.state.run import Run, match_keys
 from flo.tables.state.totals import numbers_in
@@ -107,9 +107,9 @@ class OverTables(InGroups[Over]):
         groups = groups_in(delta)
         changed = self._changed(rows, owed, delta, groups, order)
         emitted = self._differences(changed, order)
-        rows = rows.extended(_moved(changed, changed.now - changed.was, delta, groups, order))
+        rows = rows.extend(_moved(changed, changed.now - changed.was, delta, groups, order))
         if changed.owed.any():
-            owed = owed.extended(_moved(changed, changed.owed, delta, groups, order))
+            owed = owed.extend(_moved(changed, changed.owed, delta, groups, order))
         return replace(self, rows=rows, owed=owed), (self.emitted(emitted),)
 
     def _sorted(self, table: pa.Table) -> tuple[Run, OverOrder]:
@@ -156,11 +156,11 @@ class OverTables(InGroups[Over]):
         """The rows around anchors whose surroundings are known; None if these are too few."""
         changed, places = read
         count = len(near.runs)
-        peers = order.differ(changed.table, self.like.peers)
+        peers = order.find_changes(changed.table, self.like.peers)
         peers[1:] |= changed.owners[1:] != changed.owners[:-1]
         anchors = places[-1][near.anchors]
         rows = Distinct(changed.table, tuple(places[:count]), anchors, changed.owners, changed.was, changed.now, peers)
-        stretch = stretches(near, rows, reach)
+        stretch = find_stretches(near, rows, reach)
         if stretch is None:
             return None
         kept, numbers = stretch
@@ -267,7 +267,7 @@ class OverTables(InGroups[Over]):
         for weights in (changed.was, changed.now):
             units = _units(changed, weights, peers, values, down, apart)
             results = [
-                frames.results(function, read, units, number, self._arrow(number))
+                frames.compute(function, read, units, number, self._arrow(number))
                 for number, (function, read) in enumerate(zip(like.functions, reads, strict=True))
             ]
             sides.append((units, results))
@@ -333,7 +333,7 @@ def _consolidated(
     table = pa.concat_tables([take_rows(run.table, theirs) for run, _, theirs, _ in parts]).combine_chunks()
     owners = np.concatenate([ours for _, ours, _, _ in parts])
     source = np.concatenate([np.full(len(ours), kind) for _, ours, _, kind in parts])
-    places, firsts = order.sorted(table, owners, in_parts=True)
+    places, firsts = order.sort(table, owners, in_parts=True)
     weights, source = numbers_in(table, WEIGHT)[places], source[places]
     was, new, owing = (np.add.reduceat(np.where(source == kind, weights, 0), firsts) for kind in (OLD, NEW, OWED))
     sums, which = add_checked(add_checked(was, new), owing), np.zeros(len(places), np.int64)
@@ -374,7 +374,7 @@ def _moved(changed: Changed, weights: Indices, delta: Run, groups: Run, order: O
 
 def _peers(changed: Changed, order: OverOrder, count: int) -> Indices:
     """The number of the group of peers of each row."""
-    new = order.differ(changed.table, count)
+    new = order.find_changes(changed.table, count)
     new[1:] |= changed.stretches[1:] != changed.stretches[:-1]
     return np.cumsum(new)
 
@@ -416,7 +416,7 @@ def over(like: Over, inputs: StreamTypes) -> Operator | None:
     if not comparisons(key) or not all(_runs_on_columns(function, of) for function in like.functions):
         return None
     decided = set(layout.names) <= set(ordering_columns(of, like.key))
-    return OverTables(like) if decided or shown_alike(layout) else None
+    return OverTables(like) if decided or have_equal_texts(layout) else None
 
 
 def _runs_on_columns(function: WindowFunction, of: Collection) -> bool:

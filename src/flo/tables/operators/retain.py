@@ -54,7 +54,7 @@ class RetainTables(OnTables[Retain]):
         late, rows = table.filter(pa.array(gone)), table.filter(pa.array(~gone))
         after = self
         if rows.num_rows and not self.is_over:
-            after = replace(self, waiting=self.waiting.added(rows, times.numbers[~gone]))
+            after = replace(self, waiting=self.waiting.add(rows, times.numbers[~gone]))
         return after, (self.emitted(rows), self.emitted(late, 1))
 
     def steps(self, inputs: Values) -> Iterator[Step]:
@@ -79,7 +79,7 @@ class RetainTables(OnTables[Retain]):
         mark = self.like.mark_of(moment)
         if self.mark is not None and mark <= self.mark:
             return self, (None, None)
-        rows, waiting = self.waiting.expired(self.mark, mark)
+        rows, waiting = self.waiting.take(self.mark, mark)
         after = replace(self, mark=mark, waiting=waiting)
         if rows is None:
             return after, (None, None)

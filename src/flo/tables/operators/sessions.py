@@ -115,7 +115,7 @@ class OpenSessions(Trace):
         """Replaces the sessions `before` of these keys by the sessions `after`."""
         parts = [_weighted(keys, before, -1), _weighted(keys, after, 1)]
         delta = totals(pa.concat_tables(parts), (*keys.columns, FIRST, LAST))
-        return replace(self, columns=keys.columns).extended(run_of(delta.table, keys.columns))
+        return replace(self, columns=keys.columns).extend(run_of(delta.table, keys.columns))
 
 
 NO_SESSIONS = OpenSessions(())
@@ -331,7 +331,7 @@ class Sessions(Windower):
         """The open sessions of all rows."""
         if opened.ordered is not None:
             return opened.ordered
-        rows = panes.live(no_keys)
+        rows = panes.read_waiting(no_keys)
         if rows is None:
             return Ordered()
         times = rows[TIME].to_numpy()

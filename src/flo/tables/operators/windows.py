@@ -178,7 +178,7 @@ class WindowTables(EmitsWindows):
         clock = clock.moved(
             groups.keys, before.moved(before.latest if latest is None else latest, zoned, assigned.closed)
         )
-        panes, count = self.opened.counted(self._gone), self.count + len(times)
+        panes, count = self.opened.count_left(self._gone), self.count + len(times)
         after = replace(self, clock=clock, count=count, opened=panes, sessions=assigned.opened)
         owners, old, panes = after._closing_rows(groups.keys, assigned.closing)
         closed = self._closed(delta.groups, assigned, owners, old)
@@ -191,7 +191,7 @@ class WindowTables(EmitsWindows):
                 keys = Keys(groups.keys.keys.numbers[delta.ids[waits]], groups.keys.keys.exact)
             kept = self._kept(groups.rows, times)
             kept = kept if assigned.opens is None else kept.append_column(OPENS, pa.array(assigned.opens))
-            panes = panes.added(kept, waits, times[waits], self.count, self.keys, keys, after._gone)
+            panes = panes.add(kept, waits, times[waits], self.count, self.keys, keys, after._gone)
         late = take_rows(groups.rows, assigned.late) if len(assigned.late) else None
         if late is not None and apart:
             late = as_bag(late)
@@ -202,7 +202,7 @@ class WindowTables(EmitsWindows):
         windower, clock = self.windower, self.clock or self.new_clock()
         before = clock.read(groups, windower.axis.kind)
         closing, sessions = windower.remaining(groups, before, self.sessions, self.opened)
-        panes = self.opened.counted(self._gone)
+        panes = self.opened.count_left(self._gone)
         after = replace(self, clock=clock.ended(groups), opened=panes, sessions=sessions)
         owners, old, panes = after._closing_rows(groups, closing)
         none = np.zeros(0, np.int64)
@@ -225,7 +225,7 @@ class WindowTables(EmitsWindows):
         if not len(closing.groups):
             return np.zeros(0, np.int64), None, self.opened
         some = keys if len(closing.groups) == keys.rows else select_rows(keys, closing.groups)
-        return self.opened.closed(some, closing.since, closing.until, closing.gone)
+        return self.opened.take(some, closing.since, closing.until, closing.gone)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WindowTables) or type(other) is not type(self):

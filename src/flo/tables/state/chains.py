@@ -79,7 +79,7 @@ class Chains(NamedTuple):
     def last(self, which: Indices) -> Moments:
         return self.times[self.starts[which + 1] - 1]
 
-    def near(
+    def find_near(
         self, first: Moments, last: Moments, low: Indices, high: Indices, spacing: Spacing
     ) -> tuple[Indices, Indices]:
         """For each span of times, the first chain from `low` to `high` that is in the same session, and the one behind
@@ -101,7 +101,7 @@ class Stored(NamedTuple):
     def of(cls, runs: tuple[Run, ...], groups: Run, spacing: Spacing) -> Stored:
         return cls(runs, tuple(Chains.of(run, spacing) for run in runs), *spans_of(runs, groups))
 
-    def ties(self, place: int, owners: Indices, times: Moments) -> tuple[Indices, Indices]:
+    def find_ties(self, place: int, owners: Indices, times: Moments) -> tuple[Indices, Indices]:
         """The rows of a run with these groups and times, which are sorted: the first, and the one behind the last."""
         column, begins, stops = self.chains[place].times, self.begins[place, owners], self.stops[place, owners]
         firsts = np.flatnonzero(np.diff(owners, prepend=-1))
@@ -138,7 +138,7 @@ class Elements(NamedTuple):
     changed: Indices
     """The element of each row that changes."""
 
-    def sessions(self, there: Mask, spacing: Spacing) -> tuple[Moments, Moments]:
+    def find_sessions(self, there: Mask, spacing: Spacing) -> tuple[Moments, Moments]:
         """The first and the last time of the session of each element, if only some are there; any for the others."""
         firsts, lasts = self.first.copy(), self.last.copy()
         which = np.flatnonzero(there)
@@ -162,36 +162,36 @@ def find_elements(stored: Stored, groups: Run, delta: Run, owners: Indices, spac
     No row of the trace has a negative weight in all, before the delta and after it. So one is there at a time if the
     sum of the weights is positive.
     """
-    chosen = _chosen_chains(stored, delta, owners, spacing)
+    chosen = _choose_chains(stored, delta, owners, spacing)
     if not are_told_apart(stored.runs, groups, stored.begins, stored.stops):
-        return _row_by_row(stored, delta, chosen, spacing)
+        return _compare_rows(stored, delta, chosen, spacing)
     times, weights = spacing.read(delta), numbers_in(delta.table, WEIGHT)
     asked, moments = [owners], [times]
     for chains, (which, of) in zip(stored.chains, chosen, strict=True):
         low, high = (np.searchsorted(chains.negative, chains.starts[which + more]) for more in (0, 1))
         asked.append(np.repeat(of, high - low))
         moments.append(chains.times[chains.negative[expand_ranges(low, high - low)]])
-    order, firsts = _grouped(np.concatenate(asked), np.concatenate(moments))
+    order, firsts = _group(np.concatenate(asked), np.concatenate(moments))
     single = np.empty(len(order), np.int64)
     single[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
     owner, at = np.concatenate(asked)[order[firsts]], np.concatenate(moments)[order[firsts]]
     ranges, rows = [], [(single[: delta.rows], weights, np.ones(delta.rows, bool))]
     for place, run in enumerate(stored.runs):
-        low, high = stored.ties(place, owner, at)
+        low, high = stored.find_ties(place, owner, at)
         some = np.flatnonzero(low < high)
         low, high = low[some], high[some]
         ranges.append((low, high, some))
         stored_weights = numbers_in(run.table, WEIGHT)[expand_ranges(low, high - low)]
         rows.append((np.repeat(some, high - low), stored_weights, np.zeros(len(stored_weights), bool)))
-    was, now = _presence(rows, len(at))
-    return _with_pieces(stored, chosen, ranges, (owner, at, was, now), single[: delta.rows])
+    was, now = _find_present(rows, len(at))
+    return _cut_chains(stored, chosen, ranges, (owner, at, was, now), single[: delta.rows])
 
 
 Chosen = list[tuple[Indices, Indices]]
 """For each run, chains of it, ascending, and the group of each."""
 
 
-def _chosen_chains(stored: Stored, delta: Run, owners: Indices, spacing: Spacing) -> Chosen:
+def _choose_chains(stored: Stored, delta: Run, owners: Indices, spacing: Spacing) -> Chosen:
     """The chains of sessions that a delta may change."""
     shape = stored.begins.shape
     low, high = np.zeros((2, *shape), np.int64)
@@ -206,7 +206,7 @@ def _chosen_chains(stored: Stored, delta: Run, owners: Indices, spacing: Spacing
     own = Chains.of(delta, spacing)
     every = np.arange(len(own.starts) - 1)
     groups = owners[own.starts[:-1]]
-    begin, end = _extended(stored, own.first(every), own.last(every), low[:, groups], high[:, groups], spacing)
+    begin, end = _extend(stored, own.first(every), own.last(every), low[:, groups], high[:, groups], spacing)
     chosen = []
     for place in range(shape[0]):
         counts = end[place] - begin[place]
@@ -215,7 +215,7 @@ def _chosen_chains(stored: Stored, delta: Run, owners: Indices, spacing: Spacing
     return chosen
 
 
-def _extended(
+def _extend(
     stored: Stored, first: Moments, last: Moments, low: Indices, high: Indices, spacing: Spacing
 ) -> tuple[Indices, Indices]:
     """By run and span of times: the first chain from `low` to `high` in the same session, and the one behind the last.
@@ -225,7 +225,7 @@ def _extended(
     for _ in range(ROUNDS + int((high - low).max(initial=0)) // PER_ROUND):
         before = first[left], last[left]
         for place, chains in enumerate(stored.chains):
-            near = chains.near(first[left], last[left], low[place, left], high[place, left], spacing)
+            near = chains.find_near(first[left], last[left], low[place, left], high[place, left], spacing)
             begin[place, left], end[place, left] = near
             some = left[near[0] < near[1]]
             first[some] = np.minimum(first[some], chains.first(begin[place, some]))
@@ -237,7 +237,7 @@ def _extended(
     return begin, end
 
 
-def _with_pieces(
+def _cut_chains(
     stored: Stored,
     chosen: Chosen,
     ranges: list[tuple[Indices, Indices, Indices]],
@@ -261,7 +261,7 @@ def _with_pieces(
         spots.append((np.concatenate([low, starts]), np.concatenate([high, ends]), np.concatenate([some, numbers])))
         count += len(pieces)
     more = np.ones(count - len(at), bool)
-    return _sorted(
+    return _sort(
         (np.concatenate(owners), np.concatenate(first), np.concatenate(last)),
         (np.concatenate([was, more]), np.concatenate([now, more])),
         [Spot(*each) for each in spots],
@@ -269,7 +269,7 @@ def _with_pieces(
     )
 
 
-def _row_by_row(stored: Stored, delta: Run, chosen: Chosen, spacing: Spacing) -> Elements:
+def _compare_rows(stored: Stored, delta: Run, chosen: Chosen, spacing: Spacing) -> Elements:
     """The elements if other groups share a key number: every row is looked at, and belongs to the group of its key."""
     places = [
         np.unique(expand_ranges(chains.starts[which], chains.starts[which + 1] - chains.starts[which]))
@@ -282,7 +282,7 @@ def _row_by_row(stored: Stored, delta: Run, chosen: Chosen, spacing: Spacing) ->
     owners[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
     times = [chains.times[some] for chains, some in zip(stored.chains, places, strict=True)]
     moments = np.concatenate([*times, spacing.read(delta)])
-    order, firsts = _grouped(owners, moments)
+    order, firsts = _group(owners, moments)
     single = np.empty(len(order), np.int64)
     single[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
     elements = np.split(single, np.cumsum([len(some) for some in places]))
@@ -292,10 +292,10 @@ def _row_by_row(stored: Stored, delta: Run, chosen: Chosen, spacing: Spacing) ->
     ]
     at = moments[order[firsts]]
     spots = [Spot(some, some + 1, of) for some, of in zip(places, elements, strict=False)]
-    return _sorted((owners[order[firsts]], at, at), _presence(rows, len(firsts)), spots, elements[-1])
+    return _sort((owners[order[firsts]], at, at), _find_present(rows, len(firsts)), spots, elements[-1])
 
 
-def _grouped(owners: Indices, times: Moments) -> tuple[Indices, Indices]:
+def _group(owners: Indices, times: Moments) -> tuple[Indices, Indices]:
     """The indices that sort by group and time, and where each distinct pair begins."""
     order = np.lexsort((times, owners))
     owners, times = owners[order], times[order]
@@ -304,7 +304,7 @@ def _grouped(owners: Indices, times: Moments) -> tuple[Indices, Indices]:
     return order, np.flatnonzero(new)
 
 
-def _presence(rows: list[tuple[Indices, Indices, Mask]], count: int) -> tuple[Mask, Mask]:
+def _find_present(rows: list[tuple[Indices, Indices, Mask]], count: int) -> tuple[Mask, Mask]:
     """Whether the weights of each of so many elements have a positive sum, without the new ones and with them. The rows
     have an element, a weight, and whether they are new."""
     elements, weights, new = (np.concatenate(each) for each in zip(*rows, strict=True))
@@ -315,7 +315,7 @@ def _presence(rows: list[tuple[Indices, Indices, Mask]], count: int) -> tuple[Ma
     return (was > 0).astype(bool), (now > 0).astype(bool)
 
 
-def _sorted(
+def _sort(
     spans: tuple[Indices, Moments, Moments], there: tuple[Mask, Mask], spots: list[Spot], changed: Indices
 ) -> Elements:
     owners, first, last = spans

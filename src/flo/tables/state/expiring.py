@@ -47,19 +47,19 @@ class Expiring(Trace):
 
     term = "expiring"
 
-    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+    def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
         whole = consolidate_runs(*(Run((TIME,), run.keys, run.table) for run in runs), fully=fully)
         return Run(runs[0].columns, whole.keys, whole.table)
 
-    def added(self, rows: pa.Table, times: Any) -> Self:
+    def add(self, rows: pa.Table, times: Any) -> Self:
         """The trace with more rows, given their times."""
         numbers = in_order(times)
         order = stable_order(numbers)
         table = take_rows(rows, order).append_column(pa.field(TIME, pa.array(times[:0]).type), pa.array(times[order]))
         columns = (TIME, *(name for name in rows.column_names if name != WEIGHT))
-        return replace(self, columns=columns).extended(Run(columns, Keys(numbers[order], exact=False), table))
+        return replace(self, columns=columns).extend(Run(columns, Keys(numbers[order], exact=False), table))
 
-    def expired(self, since: Any, until: Any) -> tuple[pa.Table | None, Self]:
+    def take(self, since: Any, until: Any) -> tuple[pa.Table | None, Self]:
         """The rows with times from `since` on and before `until`, and the trace without them. Those before `since`,
         which is None at first, have expired already."""
         parts = []
@@ -72,7 +72,7 @@ class Expiring(Trace):
             return None, self
         field = rows.schema.field(WEIGHT)
         negative = rows.set_column(rows.schema.get_field_index(WEIGHT), field, pc.negate_checked(rows[WEIGHT]))
-        return rows.drop_columns([TIME]), self.added(negative.drop_columns([TIME]), rows[TIME].to_numpy())
+        return rows.drop_columns([TIME]), self.add(negative.drop_columns([TIME]), rows[TIME].to_numpy())
 
     @staticmethod
     def _first(run: Run, mark: Any) -> int:

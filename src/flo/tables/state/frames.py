@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.indices import Indices, Numbers
-from flo.tables.state.limbs import running
+from flo.tables.state.limbs import sum_before
 from flo.tables.state.order import comparison, own_numbers
 from flo.tables.state.totals import SPECIAL, Sums, as_array, as_decimals, as_floats
 from flo.tables.values import WEIGHT
@@ -117,7 +117,7 @@ class Units:
         if not offset:
             return self.peer_bounds[side]
         offset = -offset if self.descending else offset
-        return self._searched(self.order[-1], side, lambda values, there: _moved(values, offset))
+        return self._search(self.order[-1], side, lambda values, there: _rank_with_offset(values, offset))
 
     def _at_bound(self, place: int, side: int) -> Indices:
         """Returns where a range begins or ends whose bound is a column of the order: never before that of a row
@@ -125,10 +125,12 @@ class Units:
         if not place:
             return self.peer_bounds[side]
         bounds = self.order[place].take(pa.array(self.rows))
-        at = self._searched(self.order[0], side, lambda values, there: _ranked(values, bounds.take(pa.array(there))))
+        at = self._search(
+            self.order[0], side, lambda values, there: _rank_with_bounds(values, bounds.take(pa.array(there)))
+        )
         return np.maximum.accumulate(at)
 
-    def _searched(
+    def _search(
         self, order: pa.Array, side: int, ranks: Callable[[pa.Array, Indices], tuple[Numbers, Numbers]]
     ) -> Indices:
         """Returns where bounds are among the values of the order: `ranks` has both for rows that have a value."""
@@ -157,7 +159,7 @@ def _bounds(groups: Indices) -> tuple[Indices, Indices]:
     return firsts[which], np.append(firsts[1:], len(groups))[which]
 
 
-def _moved(values: pa.Array, offset: Any) -> tuple[Numbers, Numbers]:
+def _rank_with_offset(values: pa.Array, offset: Any) -> tuple[Numbers, Numbers]:
     """Ranks of values, and of the same values plus an offset, in one order."""
     kind, count = values.type, len(values)
     both: npt.NDArray[Any]
@@ -173,18 +175,18 @@ def _moved(values: pa.Array, offset: Any) -> tuple[Numbers, Numbers]:
         both = own_numbers(pa.concat_arrays([wide.cast(moved.type), moved]))
     else:
         numbers = np.asarray(values.cast(pa.int32() if pa.types.is_date32(kind) else pa.int64())).astype(np.int64)
-        both = _added(numbers, in_units(offset, kind))
+        both = _append_moved(numbers, in_units(offset, kind))
     ranks = np.unique(both, return_inverse=True)[1].astype(np.uint64)
     return ranks[:count], ranks[count:]
 
 
-def _ranked(values: pa.Array, bounds: pa.Array) -> tuple[Numbers, Numbers]:
+def _rank_with_bounds(values: pa.Array, bounds: pa.Array) -> tuple[Numbers, Numbers]:
     """Ranks of values and of bounds, in one order."""
     ranks = np.unique(own_numbers(pa.concat_arrays([values, bounds])), return_inverse=True)[1].astype(np.uint64)
     return ranks[: len(values)], ranks[len(values) :]
 
 
-def _added(numbers: Indices, step: int) -> npt.NDArray[Any]:
+def _append_moved(numbers: Indices, step: int) -> npt.NDArray[Any]:
     """The numbers, and the numbers plus a step."""
     limits = np.iinfo(np.int64)
     low, high = int(numbers.min()) + step, int(numbers.max()) + step
@@ -205,25 +207,25 @@ def in_units(offset: Any, kind: pa.DataType) -> int:
     return micro // unit if unit else micro * 1000
 
 
-def results(function: WindowFunction, read: Read | None, units: Units, number: int, arrow: pa.DataType) -> pa.Array:
+def compute(function: WindowFunction, read: Read | None, units: Units, number: int, arrow: pa.DataType) -> pa.Array:
     """The result of a function for every unit, as a column of this type. `number` tells its sums before stretches."""
     if read is None:
-        return pa.array(_numbering(function, units), arrow)
+        return pa.array(_number(function, units), arrow)
     if function.kind in ("lag", "lead"):
-        return _neighbour(function, read, units)
+        return _read_neighbour(function, read, units)
     begins, ends = units.frames(function.frame)
     if function.options[1:] == (True,):  # nth_value that skips nulls
-        return _taken(read, units, *_nth(read.counts[units.rows], begins, ends, function.options[0]))
+        return _take(read, units, *_nth(read.counts[units.rows], begins, ends, function.options[0]))
     if function.kind in ("first_value", "last_value", "nth_value"):
         places = ends - 1 if function.kind == "last_value" else begins + (*function.options, 1)[0] - 1
-        return _taken(read, units, places, (begins <= places) & (places < ends))
+        return _take(read, units, places, (begins <= places) & (places < ends))
     counts = read.counts[units.rows]
     if function.kind in ("first", "last"):
-        return _taken(read, units, *_nearest(counts, begins, ends, function.kind == "first"))
+        return _take(read, units, *_nearest(counts, begins, ends, function.kind == "first"))
     from_start = function.frame[1] is None
     if function.kind in ("min", "max"):
         greatest = function.kind == "max"
-        best = _taken(read, units, *_extreme(read, units, counts, begins, ends, greatest))
+        best = _take(read, units, *_extreme(read, units, counts, begins, ends, greatest))
         known = units.before.extremes.get(number) if from_start else None
         return best if known is None else best_of([best, known.take(pa.array(units.stretches))], read.kind, greatest)
     before = units.before.sums.get(number) if from_start else None
@@ -232,10 +234,10 @@ def results(function: WindowFunction, read: Read | None, units: Units, number: i
     sums = {name: total[ends] - total[begins] for name, total in totals.items()}
     for name, more in (before or {}).items():
         sums[name] = sums.get(name, 0) + more[units.stretches]
-    return _summed(function.kind, read, sums, arrow)
+    return _sum(function.kind, read, sums, arrow)
 
 
-def _numbering(function: WindowFunction, units: Units) -> Any:
+def _number(function: WindowFunction, units: Units) -> Any:
     start, _ = units.bounds
     match function.kind:
         case "row_number":
@@ -255,12 +257,12 @@ def _numbering(function: WindowFunction, units: Units) -> Any:
     return np.where(place < large, place // (size + 1), more + (place - large) // np.maximum(size, 1)) + 1
 
 
-def _neighbour(function: WindowFunction, read: Read, units: Units) -> pa.Array:
+def _read_neighbour(function: WindowFunction, read: Read, units: Units) -> pa.Array:
     distance, default = function.options
     low, high = units.bounds
     places = units.each + (-distance if function.kind == "lag" else distance)
     inside = (low <= places) & (places < high)
-    neighbours = _taken(read, units, places, inside)
+    neighbours = _take(read, units, places, inside)
     if default is None or inside.all():
         return neighbours
     filler = pa.array([default], read.values.type) if not isinstance(default, pa.Array) else default
@@ -268,7 +270,7 @@ def _neighbour(function: WindowFunction, read: Read, units: Units) -> pa.Array:
     return pa.concat_arrays([read.values, filler]).take(pa.array(chosen))
 
 
-def _taken(read: Read, units: Units, places: Indices, there: Flags) -> pa.Array:
+def _take(read: Read, units: Units, places: Indices, there: Flags) -> pa.Array:
     """The values of the units at these places; null where there is none."""
     if not units.count:
         return read.values.slice(0, 0)
@@ -358,7 +360,7 @@ def running_sums(read: Read, rows: Indices, weights: Indices, *, only_count: boo
         return sums
     array = pc.fill_null(array, pa.scalar(0, array.type)) if array.null_count else array
     array = array.take(pa.array(rows))
-    for index, total in running(array, weights).items():
+    for index, total in sum_before(array, weights).items():
         sums[f"0:{index}"] = total
     if pa.types.is_floating(array.type):
         values = np.asarray(array)
@@ -368,7 +370,7 @@ def running_sums(read: Read, rows: Indices, weights: Indices, *, only_count: boo
     return sums
 
 
-def _summed(kind: str, read: Read, sums: Sums, arrow: pa.DataType) -> pa.Array:
+def _sum(kind: str, read: Read, sums: Sums, arrow: pa.DataType) -> pa.Array:
     counts = sums[WEIGHT]
     if kind == "count":
         return pa.array(counts, arrow)

@@ -59,7 +59,7 @@ def keys_of(columns: list[pa.ChunkedArray]) -> Keys:
     return Keys(numbers, exact)
 
 
-def extended(keys: Keys, columns: list[pa.ChunkedArray]) -> Keys:
+def extend_keys(keys: Keys, columns: list[pa.ChunkedArray]) -> Keys:
     """The key numbers of the columns of these keys and some more, as `keys_of` gives them for all together."""
     numbers = keys.numbers
     for column in columns:
@@ -291,7 +291,7 @@ class Implied(Keys):
         return 0
 
 
-def implied(keys: Keys, columns: list[pa.Array]) -> Implied | None:
+def imply_keys(keys: Keys, columns: list[pa.Array]) -> Implied | None:
     """The same keys, computed from the columns when needed; None if that is slow, or gives other numbers."""
     if not columns or not len(columns[0]) or not all(map(_is_fixed, columns)):
         return None

@@ -30,7 +30,7 @@ class Limbs:
     low: int
     digits: npt.NDArray[np.int64]
 
-    def carried(self) -> Limbs:
+    def carry(self) -> Limbs:
         """The numbers in canonical form: all digits are from 0 to 2³² - 1, except the highest, which has the sign."""
         rows, carry = [], np.zeros(self.digits.shape[1], np.int64)
         for digit in self.digits:
@@ -44,7 +44,7 @@ class Limbs:
             rows.append(carry)
         return Limbs(self.low, np.array(rows, np.int64))
 
-    def trimmed(self) -> Limbs:
+    def trim(self) -> Limbs:
         """The same canonical form without highest digits that only repeat the sign."""
         digits = self.digits
         while len(digits) > 1 and (digits[-1] == -(digits[-2] >> BITS - 1)).all():
@@ -57,7 +57,7 @@ class Limbs:
         return self.digits[-1] < 0  # type: ignore[no-any-return]
 
     def absolute(self) -> Limbs:
-        return Limbs(self.low, np.where(self.negative(), -self.digits, self.digits)).carried()
+        return Limbs(self.low, np.where(self.negative(), -self.digits, self.digits)).carry()
 
     def number(self, place: int) -> int:
         """One of the numbers as a Python integer, times 2^(-32 · low)."""
@@ -79,7 +79,7 @@ class Limbs:
         if weights is None:
             return np.where(self.negative(), -1.0, 1.0) * _nearest(size, np.zeros(size.digits.shape[1], bool))
         small = _small(weights)
-        quotients, rest = _divided(size, np.where(small, np.abs(weights), 1), 4)  # more digits than a float holds
+        quotients, rest = _divide(size, np.where(small, np.abs(weights), 1), 4)  # more digits than a float holds
         results = np.where(self.negative() != (weights < 0), -1.0, 1.0) * _nearest(quotients, rest != 0)
         tiny = (np.abs(results) < 2.0**-1021) & self.digits.any(axis=0)  # these may be rounded twice
         for place in np.flatnonzero(~small | tiny):
@@ -101,7 +101,7 @@ class Limbs:
         """
         small = _small(divisors)
         size = Limbs(self.low, np.where(self.negative() | ~small, 0, self.digits))
-        quotients, _ = _divided(size, np.where(small, divisors, 1), 4)
+        quotients, _ = _divide(size, np.where(small, divisors, 1), 4)
         high, low, unit = _leading(quotients)
         root = np.sqrt(high)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -125,7 +125,7 @@ class Limbs:
                 digits[place + more] += (product & np.uint64(MASK)).astype(np.int64)
                 digits[place + more + 1] += (product >> np.uint64(BITS)).astype(np.int64)
         signs = np.where(self.negative() != other.negative(), -1, 1)
-        return Limbs(self.low + other.low, digits * signs).carried()
+        return Limbs(self.low + other.low, digits * signs).carry()
 
     def minus(self, other: Limbs) -> Limbs:
         """The differences to other numbers."""
@@ -134,7 +134,7 @@ class Limbs:
         digits = np.zeros((high - low, self.digits.shape[1]), np.int64)
         digits[self.low - low : self.low - low + len(self.digits)] += self.digits
         digits[other.low - low : other.low - low + len(other.digits)] -= other.digits
-        return Limbs(low, digits).carried()
+        return Limbs(low, digits).carry()
 
     @staticmethod
     def of_ints(numbers: Indices) -> Limbs:
@@ -144,19 +144,19 @@ class Limbs:
         """The numbers times a power of ten."""
         limbs = self
         for zeros in range(power, 0, -9):
-            limbs = Limbs(self.low, limbs.digits * 10 ** min(zeros, 9)).carried()
+            limbs = Limbs(self.low, limbs.digits * 10 ** min(zeros, 9)).carry()
         return limbs
 
-    def divided(self, weights: Indices) -> Limbs:
+    def divide(self, weights: Indices) -> Limbs:
         """The quotients by weights, rounded half to even. No index may be negative."""
-        whole = self.from_zero()
+        whole = self.pad_to_zero()
         small = _small(weights)
         divisors = np.where(small, np.abs(weights), 1)
-        quotients, rest = _divided(whole.absolute(), divisors, 0)
+        quotients, rest = _divide(whole.absolute(), divisors, 0)
         beyond = 2 * rest.astype(np.int64) - divisors
         quotients.digits[0] += (beyond > 0) | ((beyond == 0) & (quotients.digits[0] & 1 == 1))
         signs = np.where(self.negative() != (weights < 0), -1, 1)
-        quotients = Limbs(0, quotients.digits * signs).carried()
+        quotients = Limbs(0, quotients.digits * signs).carry()
         for place in np.flatnonzero(~small):
             number = round(Fraction(whole.number(int(place)), int(weights[place])))
             for index in range(len(quotients.digits)):
@@ -166,13 +166,13 @@ class Limbs:
 
     def to_ints(self) -> tuple[Indices, Indices]:
         """The numbers as int64, and the indices of those that do not fit. No digit index may be negative."""
-        digits = self.from_zero().digits
+        digits = self.pad_to_zero().digits
         values = digits[0] + (digits[1] << BITS if len(digits) > 1 else 0)
         large = np.flatnonzero((digits[2:] != 0).any(axis=0) | (values >> BITS != digits[1:2].sum(axis=0)))
         whole = (self.number(int(place)) << BITS * self.low for place in large)
         return values, np.array([p for p, n in zip(large, whole, strict=True) if n != values[p]], np.int64)
 
-    def from_zero(self) -> Limbs:
+    def pad_to_zero(self) -> Limbs:
         """The numbers with digits for all indices from 0."""
         return Limbs(0, np.concatenate([np.zeros((self.low, self.digits.shape[1]), np.int64), self.digits]))
 
@@ -182,7 +182,7 @@ def _small(weights: Indices) -> npt.NDArray[np.bool_]:
     return (weights >= -MASK) & (weights <= MASK)
 
 
-def _divided(size: Limbs, divisors: Indices, more: int) -> tuple[Limbs, Numbers]:
+def _divide(size: Limbs, divisors: Indices, more: int) -> tuple[Limbs, Numbers]:
     """Long division: the quotients, with `more` digits below the lowest, and the remainders."""
     rest, rows = np.zeros(len(divisors), np.uint64), []
     by = divisors.astype(np.uint64)
@@ -241,7 +241,7 @@ def _nearest(size: Limbs, more: npt.NDArray[np.bool_]) -> Floats:
     return results
 
 
-def pieces(array: pa.Array) -> Iterator[tuple[int, Indices]]:
+def split_digits(array: pa.Array) -> Iterator[tuple[int, Indices]]:
     """The digits of a column of numbers: pairs of an index and the digits of all rows.
 
     Decimals are in units of their last place. Values that are not finite count as zero.
@@ -263,7 +263,7 @@ def pieces(array: pa.Array) -> Iterator[tuple[int, Indices]]:
 
 
 def _of_floats(values: Floats) -> Iterator[tuple[int, Indices]]:
-    yield from placed(*_as_integers(values))
+    yield from place_digits(*_as_integers(values))
 
 
 def _as_integers(values: Floats) -> tuple[Indices, Indices]:
@@ -272,7 +272,7 @@ def _as_integers(values: Floats) -> tuple[Indices, Indices]:
     return (fraction * 2.0**53).astype(np.int64), exponent.astype(np.int64) - 53
 
 
-def placed(whole: Indices, unit: Indices | int) -> Iterator[tuple[int, Indices]]:
+def place_digits(whole: Indices, unit: Indices | int) -> Iterator[tuple[int, Indices]]:
     """The digits of numbers below 2⁵⁸ times powers of two."""
     shift, index = unit & (BITS - 1), unit >> 5
     sign, size = (np.sign(whole), np.abs(whole)) if whole.min(initial=0) < 0 else (1, whole)
@@ -293,32 +293,32 @@ def _distinct(numbers: Indices | int) -> list[int]:
     return [low + int(each) for each in np.flatnonzero(np.bincount(numbers - low))]
 
 
-def summed(column: Addends | Product, weights: Indices, firsts: Indices) -> Limbs:
+def sum_numbers(column: Addends | Product, weights: Indices, firsts: Indices) -> Limbs:
     """Σ number · weight over the rows from each index in `firsts` to the next."""
     if isinstance(column, Addends) and column.is_signed_integer:
         values = np.asarray(column.array.cast(pa.int64()))
         if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
             whole = np.add.reduceat(values * weights, firsts)
-            return Limbs(0, whole[np.newaxis]).carried()
+            return Limbs(0, whole[np.newaxis]).carry()
     parts, unit = column.parts
     if isinstance(unit, int) and largest(weights) * len(weights) < 2**28:
         sums = [np.add.reduceat(part * weights, firsts) for part in parts]  # below 2⁵⁸
-        digits = (piece for place, part in enumerate(sums) for piece in placed(part, unit + PART * place))
-        return limbs_of(added_up(digits), len(firsts)).carried().trimmed()
-    return added_pieces(column.pieces(), weights, firsts)
+        digits = (piece for place, part in enumerate(sums) for piece in place_digits(part, unit + PART * place))
+        return limbs_of(add_digits(digits), len(firsts)).carry().trim()
+    return sum_digits(column.split_digits(), weights, firsts)
 
 
-def added_pieces(digits: Iterable[tuple[int, Indices]], weights: Indices, firsts: Indices) -> Limbs:
+def sum_digits(digits: Iterable[tuple[int, Indices]], weights: Indices, firsts: Indices) -> Limbs:
     """The same for numbers that are given as digits: pairs of an index and the digits of all rows."""
     terms = (
         (index + more, np.add.reduceat(term, firsts))
         for index, digit in digits
         for more, term in enumerate(_weighted(digit, weights))
     )
-    return limbs_of(added_up(terms), len(firsts)).carried()
+    return limbs_of(add_digits(terms), len(firsts)).carry()
 
 
-def added_up(digits: Iterable[tuple[int, Indices]]) -> dict[int, Indices]:
+def add_digits(digits: Iterable[tuple[int, Indices]]) -> dict[int, Indices]:
     """Digits by index, added where they have the same index."""
     sums: dict[int, Indices] = {}
     for index, digit in digits:
@@ -347,7 +347,7 @@ def has_digits(kind: pa.DataType) -> bool:
 
 def limbs_in(array: pa.Array) -> Limbs:
     """The numbers of a column."""
-    return added_pieces(pieces(array), np.ones(len(array), np.int64), np.arange(len(array)))
+    return sum_digits(split_digits(array), np.ones(len(array), np.int64), np.arange(len(array)))
 
 
 def limbs_of(columns: dict[int, Indices], count: int) -> Limbs:
@@ -359,14 +359,14 @@ def limbs_of(columns: dict[int, Indices], count: int) -> Limbs:
     return Limbs(low, np.array([columns.get(index, nothing) for index in range(low, high + 1)]))
 
 
-def running(array: pa.Array, weights: Indices) -> dict[int, Indices]:
+def sum_before(array: pa.Array, weights: Indices) -> dict[int, Indices]:
     """Σ number · weight over all rows before each, and over all rows: sums by the index of the digit."""
     sums: dict[int, Indices] = {}
     if pa.types.is_integer(array.type) and not pa.types.is_uint64(array.type):
         values = np.asarray(array.cast(pa.int64()))
         if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
             return {0: np.concatenate([[0], np.cumsum(values * weights)])}
-    for index, digit in pieces(array):
+    for index, digit in split_digits(array):
         for more, term in enumerate(_weighted(digit, weights)):
             if term.any():
                 sums_before = np.concatenate([[0], np.cumsum(term)])
@@ -396,8 +396,8 @@ class Addends:
     def parts(self) -> tuple[list[Indices], Indices | int]:
         return parts_of(self.array)
 
-    def pieces(self) -> Iterator[tuple[int, Indices]]:
-        return pieces(self.array)
+    def split_digits(self) -> Iterator[tuple[int, Indices]]:
+        return split_digits(self.array)
 
 
 @dataclass(frozen=True)
@@ -407,12 +407,12 @@ class Product:
     one: Addends
     other: Addends
 
-    def pieces(self) -> Iterator[tuple[int, Indices]]:
+    def split_digits(self) -> Iterator[tuple[int, Indices]]:
         """Pairs of an index and the digits of all rows."""
         terms, unit = self._terms()
         for place, term in enumerate(terms):
             if term.any():
-                yield from placed(term, unit + PART * place)
+                yield from place_digits(term, unit + PART * place)
 
     @property
     def parts(self) -> tuple[list[Indices], Indices | int]:

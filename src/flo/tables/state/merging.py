@@ -78,12 +78,12 @@ class Merge:
         """The first row of each run that is not in a part."""
         return self.done or (0,) * len(self.runs)
 
-    def followed(self, newer: Merge) -> Merge:
+    def append(self, newer: Merge) -> Merge:
         """The merge of these runs and newer ones, which begins."""
         used = None if self.used is None or newer.used is None else (*self.used, *newer.used)
         return Merge((*self.runs, *newer.runs), used=used)
 
-    def advanced(
+    def advance(
         self, fuel: int, join: Callable[[list[Run]], Run], cut: Cut, how: tuple[object, ...] | None
     ) -> tuple[Merge, int]:
         """The merge with one more part, and the rows that were merged for it: at most about `fuel`. `how` says what
@@ -96,7 +96,7 @@ class Merge:
         cost = 1 if is_file else self.left - after.left
         if after.left:
             return after, cost
-        whole = _shared(how, parts, lambda: join_parts(parts)) if len(parts) > 1 else (*parts, part)[0].resting()
+        whole = _shared(how, parts, lambda: join_parts(parts)) if len(parts) > 1 else (*parts, part)[0].prepare()
         return Merge((whole,), used=None if self.used is None else (min(self.size, whole.rows),)), cost
 
     def _end_of_part(self, fuel: int, cut: Cut) -> tuple[tuple[int, ...], bool]:
@@ -147,7 +147,7 @@ class Merge:
         slices = [run.part(*bounds) for run, *bounds in zip(self.runs, self.starts, ends, strict=True)]
         there = [each for each in slices if each.rows]
         part = join(there) if there else slices[0]
-        return part.again() if any(part is run for run in self.runs) else part  # what is shared is another run
+        return part.copy() if any(part is run for run in self.runs) else part  # what is shared is another run
 
 
 class _File(NamedTuple):
@@ -251,7 +251,7 @@ def advance_merges(
         def join_here(runs: list[Run], oldest: bool = place == 0) -> Run:
             return join(runs, oldest=oldest)
 
-        after, cost = merges[place].advanced(fuel, join_here, cut, None if how is None else (*how, place == 0))
+        after, cost = merges[place].advance(fuel, join_here, cut, None if how is None else (*how, place == 0))
         fuel -= max(1, cost)
         merges[place : place + 1] = [after] if after.rows else []
     return merges
@@ -271,7 +271,7 @@ def _begin(merges: list[Merge], ratio: float) -> list[Merge]:
             if newer and alone[place].size <= ratio * newer:
                 first = place
             newer += alone[place].size
-        begun += [*alone[:first], *([reduce(Merge.followed, alone[first:])] if alone[first:] else [])]
+        begun += [*alone[:first], *([reduce(Merge.append, alone[first:])] if alone[first:] else [])]
         begun += [] if merge is None else [merge]
         alone = []
     return begun

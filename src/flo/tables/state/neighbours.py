@@ -321,7 +321,7 @@ class Distinct(NamedTuple):
     """Whether its peers begin with it."""
 
 
-def stretches(near: Near, rows: Distinct, reach: Reach) -> tuple[Indices, Indices] | None:
+def find_stretches(near: Near, rows: Distinct, reach: Reach) -> tuple[Indices, Indices] | None:
     """The distinct rows whose surroundings are known, and the number of the stretch of each; None if too few were
     read."""
     begin, before, end, behind = _known(near, rows)

@@ -320,7 +320,7 @@ class Order:
         """How the values of each column compare."""
         return (self.key and comparisons(self.key)) or (Comparison(own_numbers),) * len(self.columns)
 
-    def sorted(self, table: pa.Table, groups: Indices, in_parts: bool = False) -> tuple[Indices, Indices]:
+    def sort(self, table: pa.Table, groups: Indices, in_parts: bool = False) -> tuple[Indices, Indices]:
         """Sorts row indices by group and order; also returns where each distinct row starts.
 
         Groups are numbered from 0. `in_parts` says that the table consists of parts that are sorted already.
@@ -369,7 +369,7 @@ class Order:
         numbers = of.numbers(pa.concat_arrays([one, other]))
         return numbers[: len(one)] < numbers[len(one) :]
 
-    def in_place(self, array: pa.Array) -> npt.NDArray[Any] | None:
+    def numbers_in_place(self, array: pa.Array) -> npt.NDArray[Any] | None:
         """Values of the first column as numbers that compare as they do, without a copy; None if there are none."""
         kind = array.type
         if self.comparisons[0].of_values is not own_numbers or array.null_count:
@@ -385,7 +385,7 @@ class Order:
         bound = some.take(pa.array([last_of(self.numbers_of(0, some), fuel)]))
 
         def end(column: pa.Array) -> int:
-            numbers, asked = self.in_place(column), self.in_place(bound)
+            numbers, asked = self.numbers_in_place(column), self.numbers_in_place(bound)
             if numbers is not None and asked is not None and not self.directions[0]:
                 return int(np.searchsorted(numbers, asked[0], "right"))
             every = np.array([0]), np.array([len(column)])
@@ -393,7 +393,7 @@ class Order:
 
         return [end(column) for column in columns]
 
-    def differ(self, table: pa.Table, count: int) -> npt.NDArray[np.bool_]:
+    def find_changes(self, table: pa.Table, count: int) -> npt.NDArray[np.bool_]:
         """Which rows differ from the row before in the first `count` columns; the first row does."""
         new = np.ones(table.num_rows, bool)
         new[1:] = False
@@ -402,7 +402,7 @@ class Order:
             new[1:] |= numbers[1:] != numbers[:-1]
         return new
 
-    def not_compared(self, table: pa.Table, owners: Indices, rows: Indices) -> Indices:
+    def find_incomparable(self, table: pa.Table, owners: Indices, rows: Indices) -> Indices:
         """The groups of sorted rows with keys that Python cannot compare."""
         assert self.key is not None
         doubtful = np.logical_or.reduce([each.doubtful(array) for each, array in self._by_column(table)])
@@ -476,7 +476,7 @@ def _can_compare(one: Any, other: Any) -> bool:
     return True
 
 
-def shown_alike(layout: Layout) -> bool:
+def have_equal_texts(layout: Layout) -> bool:
     """Whether equal elements have equal texts. Equal decimals may have different texts."""
     return not any(_holds_decimal(cell.kind) for cell in layout.cells)
 

@@ -61,7 +61,7 @@ class Panes(Trace):
         """How many rows of each run may still wait: an upper bound where they were not counted."""
         return self.left if len(self.left) == len(self.runs) else tuple(run.rows for run in self.runs)
 
-    def added(
+    def add(
         self,
         rows: pa.Table,
         some: Indices,
@@ -80,9 +80,9 @@ class Panes(Trace):
         table = take_rows(rows, indices).append_column(_ARRIVAL, pa.array(count + indices))
         table = table.append_column(pa.field(TIME, pa.array(times[:0]).type, nullable=False), pa.array(times[order]))
         run = Run(columns or (TIME,), Keys(numbers[order], keys.exact and bool(columns)), table)
-        return replace(self, columns=columns)._extended(run, bounds)
+        return replace(self, columns=columns)._extend(run, bounds)
 
-    def closed(self, keys: Run, since: Any, until: Any, gone: Any) -> tuple[Indices, pa.Table | None, Panes]:
+    def take(self, keys: Run, since: Any, until: Any, gone: Any) -> tuple[Indices, pa.Table | None, Panes]:
         """(which of these keys each row belongs to, the rows, what waits after it): the rows of these keys with times
         from `since` on and before `until`, of which those before `gone` leave. `since` is what was `gone` before.
         Without key columns all rows are found, and it is not said that they belong to the one group."""
@@ -126,7 +126,7 @@ class Panes(Trace):
             ours, indices = ours[equal], indices[equal]
         return ours, take_rows(run.table, indices) if len(ours) else None, times[indices]
 
-    def counted(self, bounds: Bounds) -> Panes:
+    def count_left(self, bounds: Bounds) -> Panes:
         """The same, with rows that are gone counted: a state that was cut into other shards does not know."""
         if len(self.left) == len(self.runs):
             return self
@@ -146,25 +146,25 @@ class Panes(Trace):
             merges=tuple(merge for merge in kept if len(merge.runs) > 1),
         )
 
-    def _extended(self, delta: Run, bounds: Bounds) -> Self:
+    def _extend(self, delta: Run, bounds: Bounds) -> Self:
         every = replace(self, runs=(*self.runs, delta), left=(*self._left, delta.rows))
         merges = list(_with_left(group_runs(every.runs, self.merges), every.left))
         fuel = fuel_of(delta.rows, sum(run.rows for run in self.runs), PACE)
-        return self._of(advance_merges(merges, fuel, every._joining(bounds), self.cut, ratio=RATIO))
+        return self._of(advance_merges(merges, fuel, every._join_waiting(bounds), self.cut, ratio=RATIO))
 
-    def _joining(self, bounds: Bounds) -> Join:
+    def _join_waiting(self, bounds: Bounds) -> Join:
         """How runs, or slices of them, are merged: without the rows that are gone. Without key columns these are the
         ones before the first that waits."""
         if self.columns:
-            return lambda runs, *, oldest: _merged([_waiting(run, None, bounds) for run in runs])
+            return lambda runs, *, oldest: _merge_waiting([_waiting(run, None, bounds) for run in runs])
         some = [(run, left) for run, left in zip(self.runs, self._left, strict=True) if left]
         first = min(int(run.keys.at(np.array([run.rows - left]))[0]) for run, left in some)
-        return lambda runs, *, oldest: _merged([run.part(run.below(first), run.rows) for run in runs])
+        return lambda runs, *, oldest: _merge_waiting([run.part(run.below(first), run.rows) for run in runs])
 
     def cut(self, runs: list[Run], fuel: int) -> list[int] | None:
         return cut_sorted([run.table[TIME].to_numpy() for run in runs], fuel)
 
-    def live(self, bounds: Bounds) -> pa.Table | None:
+    def read_waiting(self, bounds: Bounds) -> pa.Table | None:
         """All waiting rows, in the order of arrival."""
         waiting = [_waiting(run, left, bounds) for run, left in zip(self.runs, self._left, strict=True)]
         if not waiting:
@@ -174,7 +174,7 @@ class Panes(Trace):
 
     def table(self) -> pa.Table | None:
         """All rows that its runs hold, as they came; under keys with those that are gone."""
-        return self.live(_none_gone)
+        return self.read_waiting(_none_gone)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Panes) and self.is_same(other, _none_gone)
@@ -189,7 +189,7 @@ class Panes(Trace):
         return (self.runs, self._left) == (other.runs, other._left) or self._texts(bounds) == other._texts(bounds)
 
     def _texts(self, bounds: Bounds) -> list[str]:
-        table = self.live(bounds)
+        table = self.read_waiting(bounds)
         return [] if table is None else [text_of(row) for row in table.to_pylist()]
 
     def lower(self, lower: Lowering) -> Term:
@@ -245,7 +245,7 @@ def _each_key(run: Run) -> tuple[Run, Indices]:
     )
 
 
-def _merged(runs: list[Run]) -> Run:
+def _merge_waiting(runs: list[Run]) -> Run:
     """Merges runs into one."""
     runs = [run for run in runs if run.rows] or runs[:1]
     if len(runs) == 1:

@@ -36,7 +36,7 @@ class Ranked(Trace):
     def how(self) -> tuple[object, ...]:
         return (*super().how, self.order)
 
-    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+    def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
         if len(runs) == 1:
             return runs[0]
         assert self.order is not None
@@ -47,7 +47,7 @@ class Ranked(Trace):
         groups = np.concatenate(
             [np.repeat(np.searchsorted(every, of), np.diff(start)) for of, start in zip(distinct, starts, strict=True)]
         )
-        indices, firsts = self.order.sorted(table, groups, in_parts=True)
+        indices, firsts = self.order.sort(table, groups, in_parts=True)
         keys = Keys(every[groups[indices]], all(run.keys.exact for run in runs))
         return _consolidate(self.columns, table, indices, firsts, keys)
 
@@ -66,7 +66,7 @@ def ranked_run(
     where that is known."""
     if groups is None:
         groups = np.unique(keys.numbers, return_inverse=True)[1]
-    indices, firsts = order.sorted(table, groups)
+    indices, firsts = order.sort(table, groups)
     return _consolidate(columns, table, indices, firsts, Keys(keys.numbers[indices], keys.exact))
 
 
@@ -126,7 +126,7 @@ class Leading(NamedTuple):
             else Leading(take_rows(self.table, rows), self.groups[rows], self.times[rows])
         )
 
-    def beside(self, other: Leading) -> Leading:
+    def append(self, other: Leading) -> Leading:
         """With the rows of other groups."""
         tables = pa.concat_tables([self.table, other.table.select(self.table.column_names)])
         return Leading(tables, np.concatenate([self.groups, other.groups]), np.concatenate([self.times, other.times]))
@@ -138,8 +138,8 @@ class Heads(Latest):
 
     term = "heads"
 
-    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
-        whole = super().joined(runs, fully=fully)
+    def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+        whole = super().join(runs, fully=fully)
         if not (oldest or fully):  # older runs may have the groups that are no more
             return whole
         there = np.flatnonzero(numbers_in(whole.table, WEIGHT))
@@ -149,7 +149,7 @@ class Heads(Latest):
 
     def of(self, groups: Run) -> Leading | None:
         """The heads of these groups; None if there are none."""
-        indices, rows = self.known(groups)
+        indices, rows = self.look_up(groups)
         if rows is None:
             return None
         there = np.flatnonzero(rows[WEIGHT].to_numpy())
@@ -157,7 +157,7 @@ class Heads(Latest):
             return None
         return Leading(take_rows(rows, there), indices[there], np.ones(len(there), np.int64))
 
-    def moved(self, old: Leading | None, new: Leading | None, groups: Run) -> Heads:
+    def update(self, old: Leading | None, new: Leading | None, groups: Run) -> Heads:
         """With the new heads of these groups in place of the old ones."""
         first, last = (_heads(head, groups.rows) for head in (old, new))
         gone = np.flatnonzero((first >= 0) & (last < 0))
@@ -178,7 +178,7 @@ class Heads(Latest):
         order = np.argsort(which)
         keys = Keys(groups.keys.at(which[order]), groups.keys.exact)
         run = Run(groups.columns, keys, take_rows(pa.concat_tables(parts), order))
-        return replace(self, columns=groups.columns).extended(run)
+        return replace(self, columns=groups.columns).extend(run)
 
 
 def _heads(head: Leading | None, count: int) -> Indices:
@@ -218,7 +218,7 @@ class Known(NamedTuple):
         if old is not None:
             parts, owners = [*parts, old.table], [*owners, old.groups]
         table, owner = pa.concat_tables(parts).combine_chunks(), np.concatenate(owners)
-        return cls(table, owner, order.sorted(table, owner)[0])
+        return cls(table, owner, order.sort(table, owner)[0])
 
     def begin(self, order: Order) -> pa.Array:
         """For each group, the first value of the first order column at which it may have changed."""
@@ -261,7 +261,7 @@ def first_rows(spans: list[Span], groups: Run, count: int, order: Order, ties: i
         seen = [part for part in (span.first(window, undecided) for span in spans) if len(part.groups)]
         undecided = np.zeros(groups.rows, bool)
         if seen:
-            heads, open_groups = _decided(seen, groups, count, order, ties)
+            heads, open_groups = _decide(seen, groups, count, order, ties)
             parts.append(heads)
             undecided[open_groups] = True
         window *= 2
@@ -302,7 +302,7 @@ class Span(NamedTuple):
         return cls(run, present, starts, starts + counts)
 
     @classmethod
-    def alone(cls, run: Run, groups: Run) -> Span:
+    def of_groups(cls, run: Run, groups: Run) -> Span:
         """The row ranges of groups, without rows of other groups with the same key number."""
         span = cls.of(run, groups)
         if run.keys.exact and groups.keys.exact:
@@ -310,7 +310,7 @@ class Span(NamedTuple):
         if not run.mixed:
             names = list(groups.columns)
             firsts, ours = take_rows(run.table.select(names), span.starts), take_rows(groups.table, span.groups)
-            return span.chosen(np.flatnonzero(find_equal(firsts.columns, ours.select(names).columns)))
+            return span.select(np.flatnonzero(find_equal(firsts.columns, ours.select(names).columns)))
         ours, theirs = match_keys(groups, run)
         order = np.lexsort((theirs, ours))
         which, starts, counts = np.unique(ours[order], return_index=True, return_counts=True)
@@ -318,15 +318,15 @@ class Span(NamedTuple):
         own = Run(run.columns, Keys(run.keys.at(rows), run.keys.exact), take_rows(run.table, rows))
         return cls(own, which, starts, starts + counts)
 
-    def moved(self, more: int) -> Span:
+    def renumber(self, more: int) -> Span:
         """The same ranges, of groups with other numbers."""
         return self._replace(groups=self.groups + more)
 
     def only(self, which: Mask) -> Span:
         """The ranges of some groups."""
-        return self.chosen(np.flatnonzero(which[self.groups]))
+        return self.select(np.flatnonzero(which[self.groups]))
 
-    def chosen(self, rows: Indices) -> Span:
+    def select(self, rows: Indices) -> Span:
         """Some of the ranges."""
         return self._replace(groups=self.groups[rows], starts=self.starts[rows], ends=self.ends[rows])
 
@@ -338,7 +338,7 @@ class Span(NamedTuple):
             before = order.before(column.take(pa.array(rows)), begin.take(pa.array(self.groups[which])))
             return ~before if self.backwards else before
 
-        searched = self._searched(column, begin, order)
+        searched = self._search(column, begin, order)
         if searched is not None:
             return self._replace(ends=searched) if self.backwards else self._replace(starts=searched)
         large = self.ends - self.starts > worth
@@ -346,7 +346,7 @@ class Span(NamedTuple):
             return self._replace(ends=bisect_ranges(np.where(large, self.starts, self.ends), self.ends, is_before))
         return self._replace(starts=bisect_ranges(self.starts, np.where(large, self.ends, self.starts), is_before))
 
-    def _searched(self, column: pa.Array, begin: pa.Array, order: Order) -> Indices | None:
+    def _search(self, column: pa.Array, begin: pa.Array, order: Order) -> Indices | None:
         """Where the ranges begin or end, by a search in each; None if that is slow, because values are no numbers, or
         because there are many ranges."""
         if not len(self.groups):
@@ -354,7 +354,7 @@ class Span(NamedTuple):
         new = np.flatnonzero(np.diff(self.starts, prepend=-1) | np.diff(self.ends, prepend=-1))
         if len(new) > FEW and len(new) * WORTH_NUMBERS > len(self.groups):
             return None
-        there, asked = order.in_place(column), order.in_place(begin)
+        there, asked = order.numbers_in_place(column), order.numbers_in_place(begin)
         if there is None or asked is None or there.dtype != asked.dtype:
             return None
         places, descending = np.empty(len(self.groups), np.int64), order.directions[0]
@@ -380,7 +380,7 @@ class Span(NamedTuple):
         return _Seen(take_rows(self.run.table, indices), np.repeat(groups, counts), edge)
 
 
-def _decided(
+def _decide(
     seen: list[_Seen], groups: Run, count: int, order: Order, ties: int | None = None
 ) -> tuple[Leading, Indices]:
     """The heads of the groups that the rows seen so far decide, and the groups that they do not.
@@ -395,7 +395,7 @@ def _decided(
         weights = np.where(
             find_equal([table[n] for n in groups.columns], [ours[n] for n in groups.columns]), weights, 0
         )
-    indices, firsts = order.sorted(table, which, in_parts=True)
+    indices, firsts = order.sort(table, which, in_parts=True)
     sums = sum_ranges(weights[indices], firsts)
     owner = which[indices[firsts]]
     rows = np.arange(len(firsts))
@@ -411,7 +411,7 @@ def _decided(
         enough = (np.add.reduceat(there, head) >= count) | (horizon == len(rows))
         times = np.clip(count - before, 0, there) * enough[nth]
     else:
-        new = begins | order.differ(take_rows(table.select(list(order.columns)), indices[firsts]), ties)
+        new = begins | order.find_changes(take_rows(table.select(list(order.columns)), indices[firsts]), ties)
         before = before[np.flatnonzero(new)][np.cumsum(new) - 1]
         behind = (before >= count) & (rows <= horizon[nth])
         enough = np.logical_or.reduceat(behind, head) | (horizon == len(rows))

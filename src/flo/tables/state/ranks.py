@@ -45,7 +45,7 @@ def settle(delta: Run, present: Trace, owed: Trace, order: Order) -> tuple[Run, 
     paid = np.minimum(weights, _weights_in(owed, delta, weights > 0, order))
     taken = np.minimum(-weights, _weights_in(present, delta, weights < 0, order))
     owing = np.where(weights > 0, -paid, -weights - taken)
-    return _weighing(delta, weights + owing), _weighing(delta, owing)
+    return _with_weights(delta, weights + owing), _with_weights(delta, owing)
 
 
 def _weights_in(trace: Trace, rows: Run, which: Mask, order: Order) -> Indices:
@@ -56,15 +56,15 @@ def _weights_in(trace: Trace, rows: Run, which: Mask, order: Order) -> Indices:
     some = Run(rows.columns, Keys(rows.keys.at(asked), rows.keys.exact), take_rows(rows.table, asked))
     values = one_chunk(some.table[order.columns[0]])
     for run in trace:
-        span = Span.alone(run, some).since(values, order, worth=0)
-        span = span.chosen(np.flatnonzero(span.starts < span.ends))
+        span = Span.of_groups(run, some).since(values, order, worth=0)
+        span = span.select(np.flatnonzero(span.starts < span.ends))
         theirs = one_chunk(span.run.table[order.columns[0]]).take(pa.array(span.starts))
         equal = ~order.before(values.take(pa.array(span.groups)), theirs)
         weights[asked[span.groups[equal]]] += numbers_in(span.run.table, WEIGHT)[span.starts[equal]]
     return weights
 
 
-def _weighing(run: Run, weights: Indices) -> Run:
+def _with_weights(run: Run, weights: Indices) -> Run:
     """The rows with other weights, without those whose weight is 0."""
     there = np.flatnonzero(weights)
     rows = with_weights(take_rows(run.table, there), weights[there])
@@ -90,7 +90,7 @@ class _Sorted(NamedTuple):
             tables.append(rows.append_column(OWNER, pa.array(np.repeat(span.groups, sizes), pa.int64())))
         table = pa.concat_tables(tables).combine_chunks()
         owners = numbers_in(table, OWNER)
-        indices, firsts = replace(order, group_columns=()).sorted(table, owners, in_parts=True)
+        indices, firsts = replace(order, group_columns=()).sort(table, owners, in_parts=True)
         until = np.cumsum(sum_ranges(numbers_in(table, WEIGHT)[indices], firsts))
         rows = indices[firsts]
         before = np.concatenate([[0], until])[np.searchsorted(owners[rows], np.arange(count))]
@@ -155,13 +155,13 @@ class ByRank:
         large = self._are_large[groups]
         if not large.any():
             return self._small.at(groups, ranks)
-        values = self._searched(groups[large], ranks[large])
+        values = self._search(groups[large], ranks[large])
         if large.all():
             return values
         places = np.argsort(np.concatenate([np.flatnonzero(large), np.flatnonzero(~large)]))
         return pa.concat_arrays([values, self._small.at(groups[~large], ranks[~large])]).take(pa.array(places))
 
-    def _searched(self, groups: Indices, ranks: Indices) -> pa.Array:
+    def _search(self, groups: Indices, ranks: Indices) -> pa.Array:
         """The values at ranks of large groups. Each is in the ranges that are left, which are cut at the same value."""
         starts, ends = self._starts[:, groups], self._ends[:, groups]
         before, most = self._weights_before(starts), max(MOST, len(self.spans))  # of more, one range has several

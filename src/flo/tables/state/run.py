@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from flo.columns.indices import Indices, Numbers, bisect_ranges, is_sorted, one_chunk, ranges, stable_order, take_rows
 from flo.core.term import Call, Lowerable, Lowering, Term, register
-from flo.tables.state.keys import Implied, Keys, find_equal, implied, keys_of
+from flo.tables.state.keys import Implied, Keys, find_equal, imply_keys, keys_of
 from flo.tables.values import WEIGHT
 
 LARGE = 1 << 20
@@ -99,25 +99,25 @@ class Run(Lowerable):
         known = [each for name in ("index", "_running") if (each := self.__dict__.get(name)) is not None]
         return int(self.table.nbytes) + self.keys.bytes + sum(int(each.nbytes) for each in known)
 
-    def resting(self) -> Run:
+    def prepare(self) -> Run:
         """The run prepared for storage: with its index, and if large without key numbers that the columns imply."""
         _ = self.index
         keys = self.implied() if self.rows >= LARGE else None
         if keys is None:
             return self
-        return Run(self.columns, keys, self.table)._knowing(self, "index", *FACTS)
+        return Run(self.columns, keys, self.table)._adopt(self, "index", *FACTS)
 
-    def again(self) -> Run:
+    def copy(self) -> Run:
         """Another run with the same rows."""
-        return replace(self)._knowing(self, "index", "name", *FACTS)
+        return replace(self)._adopt(self, "index", "name", *FACTS)
 
-    def _knowing(self, other: Run, *names: str) -> Run:
+    def _adopt(self, other: Run, *names: str) -> Run:
         """The run, which takes over what is known of another one with the same rows."""
         self.__dict__.update({name: other.__dict__[name] for name in names if name in other.__dict__})
         return self
 
     def implied(self) -> Implied | None:
-        return implied(self.keys, [one_chunk(self.table[name]) for name in self.columns])
+        return imply_keys(self.keys, [one_chunk(self.table[name]) for name in self.columns])
 
     @property
     def files(self) -> tuple[Run, ...]:
@@ -295,7 +295,7 @@ def merge_runs(runs: list[Run]) -> Run:
     """Merges runs into one. Among rows with equal keys, those of earlier runs come first."""
     if len(runs) == 1:
         return runs[0]
-    table, order, keys = interleaved(runs)
+    table, order, keys = interleave(runs)
     return Run(runs[0].columns, keys, take_rows(table, order))
 
 
@@ -305,7 +305,7 @@ def join_parts(parts: Sequence[Run]) -> Run:
     tables = [_with_columns(part.table, names) for part in parts]
     table = pa.concat_tables(tables, promote_options="default").combine_chunks()  # some say that they have no nulls
     numbers = np.concatenate([part.keys.numbers for part in parts])
-    whole = Run(parts[0].columns, Keys(numbers, all(part.keys.exact for part in parts)), table).resting()
+    whole = Run(parts[0].columns, Keys(numbers, all(part.keys.exact for part in parts)), table).prepare()
     ends = np.cumsum([part.rows for part in parts]).tolist()
     own = tuple(_file_in(whole, part, end - part.rows) for part, end in zip(parts, ends, strict=True))
     whole.__dict__.update(parts=own, ends=np.array(ends))
@@ -317,7 +317,7 @@ def _file_in(whole: Run, part: Run, start: int) -> Run:
     table = whole.table.slice(start, part.rows).select(part.table.column_names)
     keys = whole.keys.between(start, start + part.rows, part.keys.exact)
     names = ("name", "once") if table.schema == part.table.schema else ("once",)
-    return Run(whole.columns, keys, table)._knowing(part, *names)
+    return Run(whole.columns, keys, table)._adopt(part, *names)
 
 
 def _with_columns(table: pa.Table, names: list[str]) -> pa.Table:
@@ -327,7 +327,7 @@ def _with_columns(table: pa.Table, names: list[str]) -> pa.Table:
     return table.select(names)
 
 
-def interleaved(runs: list[Run]) -> tuple[pa.Table, Indices, Keys]:
+def interleave(runs: list[Run]) -> tuple[pa.Table, Indices, Keys]:
     """The rows of runs one after the other, the indices that merge them, and the key numbers in that order."""
     if len(runs) == 1:
         return runs[0].table, np.arange(runs[0].rows), runs[0].keys

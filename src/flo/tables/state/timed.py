@@ -40,7 +40,7 @@ class Timed(Trace):
             return np.zeros(len(times), bool)
         return times + self.span < self.mark if times.dtype == np.float64 else is_before(times, self.mark - self.span)
 
-    def without_gone(self) -> Self:
+    def drop_gone_runs(self) -> Self:
         """The trace without runs that are gone as a whole."""
         kept = tuple(run for run in self.runs if not self.is_gone(_last(run))[0])
         return self if len(kept) == len(self.runs) else replace(self, runs=kept)
@@ -49,7 +49,7 @@ class Timed(Trace):
     def how(self) -> tuple[object, ...]:
         return (*super().how, self.mark, self.span)
 
-    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+    def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
         first = runs[0]
         times = np.concatenate([times_in(run) for run in runs])
         kept = np.flatnonzero(~self.is_gone(times))
@@ -64,7 +64,7 @@ class Timed(Trace):
         return cut_sorted([times_in(run) for run in runs], fuel)
 
     def table(self) -> pa.Table | None:
-        return consolidate_table(self.joined(list(self.runs)).table) if self.runs else None
+        return consolidate_table(self.join(list(self.runs)).table) if self.runs else None
 
 
 def times_in(run: Run) -> Any:

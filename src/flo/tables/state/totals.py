@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
 from flo.tables.state.keys import Keys
-from flo.tables.state.limbs import BITS, MASK, Addends, Floats, Limbs, Product, limbs_of, summed
+from flo.tables.state.limbs import BITS, MASK, Addends, Floats, Limbs, Product, limbs_of, sum_numbers
 from flo.tables.state.run import Run, have_same_keys, match_keys, merge_runs
 from flo.tables.state.trace import Trace, add_checked, group_equal_rows, sum_ranges, text_of
 from flo.tables.values import WEIGHT
@@ -37,11 +37,11 @@ class Totals(Trace):
 
     term = "totals"
 
-    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+    def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
         if len(runs) == 1:  # which has every key once
             return drop_zeros(runs[0])
         if all(have_same_keys(runs[0], run) for run in runs[1:]):
-            return drop_zeros(self._added(runs))
+            return drop_zeros(self._add(runs))
         whole = merge_runs(_with_all_columns(runs, self.columns))
         keys = whole.table.select(list(self.columns))
         order, firsts = group_equal_rows(keys, whole.keys)
@@ -63,15 +63,15 @@ class Totals(Trace):
         numbers = Keys(whole.keys.numbers[firsts], whole.keys.exact)
         return drop_zeros(run_of_sums(take_rows(keys, firsts), numbers, sums))
 
-    def _added(self, runs: list[Run]) -> Run:
+    def _add(self, runs: list[Run]) -> Run:
         """The sums of runs that have the same keys, each once."""
-        sums = normalize(reduce(plus, map(self._sums, runs)))
+        sums = normalize(reduce(add_sums, map(self._sums, runs)))
         return run_of_sums(runs[0].table.select(list(self.columns)), runs[0].keys, sums)
 
     def _sums(self, run: Run) -> Sums:
         return {name: numbers_in(run.table, name) for name in run.table.column_names if name not in self.columns}
 
-    def known(self, groups: Run) -> Sums:
+    def look_up(self, groups: Run) -> Sums:
         """The sums of the given distinct groups."""
         sums: Sums = {}
         for run in self.runs:
@@ -84,7 +84,7 @@ class Totals(Trace):
         return sums
 
     def table(self) -> pa.Table | None:
-        return self.joined(list(self.runs)).table if self.runs else None
+        return self.join(list(self.runs)).table if self.runs else None
 
     def _content(self) -> dict[str, Any]:
         """The sums of every group as fractions: the digits of a number are not unique."""
@@ -155,9 +155,9 @@ def sums_of(weights: Indices, columns: Mapping[int, Summed], order: Indices, fir
 
     for place, column in columns.items():
         if isinstance(column, Product):
-            sums.update(_named(place, summed(Product(take(column.one), take(column.other)), weights, firsts)))
+            sums.update(_named(place, sum_numbers(Product(take(column.one), take(column.other)), weights, firsts)))
         else:
-            sums.update(_named(place, summed(take(column), weights, firsts)))
+            sums.update(_named(place, sum_numbers(take(column), weights, firsts)))
             for name, there in _specials(take(column).array):
                 sums[f"{place}:{name}"] = sum_ranges(np.where(there, weights, 0), firsts)
     return sums
@@ -177,13 +177,13 @@ def _named(place: int, limbs: Limbs) -> Sums:
     return {f"{place}:{limbs.low + index}": digit for index, digit in enumerate(limbs.digits)}
 
 
-def plus(one: Sums, other: Sums) -> Sums:
+def add_sums(one: Sums, other: Sums) -> Sums:
     """The elementwise sums of both."""
     both = {**other, **one}
     return {**both, **{name: add_checked(one[name], other[name]) for name in one.keys() & other.keys()}}
 
 
-def one_after_the_other(one: Sums, other: Sums) -> Sums:
+def concat_sums(one: Sums, other: Sums) -> Sums:
     """The sums of some groups, and then those of others."""
     nothing = [np.zeros(len(sums[WEIGHT]), np.int64) for sums in (one, other)]
     return {name: np.concatenate([one.get(name, nothing[0]), other.get(name, nothing[1])]) for name in one | other}
@@ -194,7 +194,7 @@ def normalize(sums: Sums) -> Sums:
     indices = {name.split(":")[0] for name in sums if ":" in name}
     kept = {name: column for name, column in sums.items() if name.split(":")[-1] in (*SPECIAL, WEIGHT)}
     for place in indices:
-        kept.update(_named(int(place), digits_of(sums, int(place)).carried()))
+        kept.update(_named(int(place), digits_of(sums, int(place)).carry()))
     return kept
 
 
@@ -208,7 +208,7 @@ def digits_of(sums: Sums, place: int) -> Limbs:
 
 def as_floats(sums: Sums, place: int, mean: bool = False) -> Floats:
     """The sums as floats, or with `mean` the sums divided by the weights, which must not be zero."""
-    limbs = digits_of(sums, place).carried()
+    limbs = digits_of(sums, place).carry()
     results = limbs.to_floats(sums[WEIGHT] if mean else None)
     nothing = np.zeros(len(results), np.int64)
     nan, up, down = (np.sign(sums.get(f"{place}:{name}", nothing)) for name in SPECIAL)
@@ -225,10 +225,10 @@ def as_array(sums: Sums, place: int, kind: pa.DataType, name: Any) -> pa.Array:
         return pa.array(as_floats(sums, place))
     if pa.types.is_decimal(kind):
         return as_decimals(sums, place, kind, kind, name)
-    limbs = digits_of(sums, place).carried()
+    limbs = digits_of(sums, place).carry()
     values, large = limbs.to_ints()
     if len(large):
-        raise too_large(limbs.from_zero().number(int(large[0])), "64 bits", name(int(large[0])))
+        raise too_large(limbs.pad_to_zero().number(int(large[0])), "64 bits", name(int(large[0])))
     return pa.array(values)
 
 
@@ -236,15 +236,15 @@ def as_decimals(
     sums: Sums, place: int, given: pa.DataType, kind: pa.DataType, name: Any, mean: bool = False
 ) -> pa.Array:
     """The sums of decimals, or with `mean` their quotients by the weights, as decimals with at least as many places."""
-    limbs = digits_of(sums, place).carried().from_zero().times_ten(kind.scale - given.scale)
-    return _decimals(limbs.divided(sums[WEIGHT]) if mean else limbs, kind, name)
+    limbs = digits_of(sums, place).carry().pad_to_zero().times_ten(kind.scale - given.scale)
+    return _decimals(limbs.divide(sums[WEIGHT]) if mean else limbs, kind, name)
 
 
 def as_list(sums: Sums, place: int, kind: pa.DataType) -> list[Any]:
     """The sums as Python numbers of any size."""
     if pa.types.is_floating(kind):
         return list(as_floats(sums, place).tolist())
-    limbs = digits_of(sums, place).carried().from_zero()
+    limbs = digits_of(sums, place).carry().pad_to_zero()
     if pa.types.is_decimal(kind):
         return [Fraction(limbs.number(at), 10**kind.scale) for at in range(limbs.digits.shape[1])]
     values, large = limbs.to_ints()

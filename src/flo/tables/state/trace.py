@@ -29,7 +29,7 @@ from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Keys, find_equal, has_fixed_width, keys_of
 from flo.tables.state.merging import Merge, advance_merges, fuel_of, group_runs
-from flo.tables.state.run import Run, interleaved, match_keys, merge_runs, starts_of
+from flo.tables.state.run import Run, interleave, match_keys, merge_runs, starts_of
 from flo.tables.values import WEIGHT
 
 
@@ -62,13 +62,13 @@ class Trace(Lowerable):
         """The memory that the runs take, with what is merged of them."""
         return sum(run.bytes for run in (*self.runs, *(part for merge in self.merges for part in merge.parts)))
 
-    def extended(self, delta: Run) -> Self:
+    def extend(self, delta: Run) -> Self:
         """The trace with the rows of a delta."""
         if not delta.rows:
             return self
-        new = self.joined([delta], oldest=not self.runs)
+        new = self.join([delta], oldest=not self.runs)
         merges = [*group_runs(self.runs, self.merges), *([Merge((new,))] if new.rows else [])]
-        merges = advance_merges(merges, fuel_of(delta.rows, self.rows), self.joined, self.cut, self.how)
+        merges = advance_merges(merges, fuel_of(delta.rows, self.rows), self.join, self.cut, self.how)
         runs = tuple(run for merge in merges for run in merge.runs)
         return replace(self, runs=runs, merges=tuple(merge for merge in merges if len(merge.runs) > 1))
 
@@ -77,7 +77,7 @@ class Trace(Lowerable):
         """What `joined` depends on besides the runs."""
         return type(self), self.columns
 
-    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+    def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
         """Merges runs into one, and combines the rows that belong together.
 
         `oldest` says that no earlier run has the keys of these.
@@ -88,17 +88,17 @@ class Trace(Lowerable):
         """Cuts the rows of one key number, if these have an order; see `merging.Cut`."""
         return None
 
-    def consolidated(self) -> Self:
+    def consolidate(self) -> Self:
         """The same trace in at most one run, with every row once."""
-        whole = [self.joined(list(self.runs), fully=True)] if self.runs else []
-        return replace(self, runs=tuple(run.resting() for run in whole if run.rows))
+        whole = [self.join(list(self.runs), fully=True)] if self.runs else []
+        return replace(self, runs=tuple(run.prepare() for run in whole if run.rows))
 
     def __iter__(self) -> Iterator[Run]:
         return iter(self.runs)
 
     def table(self) -> pa.Table | None:
         """All rows, each once, with the sum of its weights."""
-        return self.joined(list(self.runs), fully=True).table if self.runs else None
+        return self.join(list(self.runs), fully=True).table if self.runs else None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Trace) or type(other) is not type(self) or bool(self.runs) != bool(other.runs):
@@ -160,7 +160,7 @@ def consolidate_runs(*runs: Run, fully: bool = False) -> Run:
     whole_rows = fully or whole_key
     if not whole_rows and all(not run.rows or run.table[WEIGHT].to_numpy().min() > 0 for run in runs):
         return merge_runs([*runs])
-    table, order, keys = interleaved([*runs])
+    table, order, keys = interleave([*runs])
     if not len(order):
         return first
     weights = table[WEIGHT].to_numpy()[order]
@@ -393,7 +393,7 @@ class Latest(Trace):
 
     term = "latest"
 
-    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+    def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
         whole = merge_runs(runs)
         order, firsts = group_equal_rows(whole.table.select(list(self.columns)), whole.keys)
         if len(firsts) == whole.rows:
@@ -401,7 +401,7 @@ class Latest(Trace):
         newest = order[np.append(firsts[1:], len(order)) - 1]
         return Run(whole.columns, Keys(whole.keys.numbers[newest], whole.keys.exact), take_rows(whole.table, newest))
 
-    def known(self, keys: Run) -> tuple[Indices, pa.Table | None]:
+    def look_up(self, keys: Run) -> tuple[Indices, pa.Table | None]:
         """The indices of the given distinct keys that the trace has, and their rows."""
         unknown, indices, parts = np.ones(keys.rows, bool), [], []
         for run in reversed(self.runs):
