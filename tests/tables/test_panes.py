@@ -15,6 +15,7 @@ from flo.core.checkpoint import decode, encode
 from flo.core.term import Lifting, Lowering
 from flo.tables.groups import ONE
 from flo.tables.state import merging
+from flo.tables.state.expiring import Interval
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.panes import ARRIVAL, Panes
 from flo.tables.state.run import run_of
@@ -53,8 +54,8 @@ class Waiting:
         since = self.gone.get(key, 0)
         gone = self.gone[key] = since + by
         keys = run_of(pa.table({"key": [key]}), KEY) if self.columns else ONE
-        bounds = (np.array([time], self.kind) for time in (since, gone + further, gone))
-        owners, found, self.panes = self.panes.take(keys, *bounds)
+        *bounds, until = (np.array([time], self.kind) for time in (since, gone + further, gone))
+        owners, found, self.panes = self.panes.take(keys, Interval(*bounds), until)
         mine = [row for row in self.rows if row[0] == key and row[1] < gone + further]
         assert sorted(found[ARRIVAL].to_pylist() if found else []) == [arrival for _, _, arrival in mine]
         assert len(owners) == (len(mine) if self.columns else 0)

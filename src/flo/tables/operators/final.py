@@ -26,7 +26,7 @@ from flo.tables.functions import apply_function
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in, to_table_type, to_value_type
 from flo.tables.operators.clocked_windows import clocked_steps
 from flo.tables.operators.group_by import GroupByTables, group_by
-from flo.tables.state.expiring import LAST, TIME, Expiring, is_before
+from flo.tables.state.expiring import LAST, TIME, Expiring, Interval, is_before
 from flo.tables.state.run import run_of
 from flo.tables.state.totals import Totals, normalize, run_of_sums
 from flo.tables.state.trace import add_checked, consolidate_table, with_weights
@@ -111,7 +111,8 @@ class Ending(OnTables[FinalGroups]):
         behind = self.behind.table()
         if behind is not None:
             raise came_behind(str(behind.drop_columns([TIME, WEIGHT]).to_pylist()[0]))
-        waited, waiting = self.waiting.take(None if self.mark is None else self._beyond(self.mark), until)
+        since = None if self.mark is None else self._beyond(self.mark)
+        waited, waiting = self.waiting.take(Interval(since, until))
         after = replace(self, waiting=waiting)
         if waited is None:
             return after, None

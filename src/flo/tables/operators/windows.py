@@ -37,8 +37,9 @@ from flo.tables.operators.clocks import (
 from flo.tables.operators.sessions import OpenSessions
 from flo.tables.operators.weights import select_rows
 from flo.tables.operators.windowers import WINDOWERS, Assigned, Closing, Timed, Windower, too_far
+from flo.tables.state.expiring import Interval
 from flo.tables.state.keys import Keys
-from flo.tables.state.panes import ARRIVAL, TIME, Panes
+from flo.tables.state.panes import ARRIVAL, TIME, Cutoffs, Panes, Taken
 from flo.tables.state.run import Run
 from flo.tables.state.trace import with_weights
 from flo.tables.streams import Streams, add_stream_numbers, expect_nested, inner_of
@@ -210,22 +211,22 @@ class WindowTables(EmitsWindows):
         closed = self._closed(Groups(pa.table({}), groups, none), nothing, owners, old) if like.flush else None
         return replace(after, opened=panes), self._deltas(closed, None)
 
-    def _gone(self, keys: Run) -> tuple[Times, Any]:
+    def _gone(self, keys: Run) -> Cutoffs:
         """The time before which the rows of each of these keys are gone, and which keys have ended."""
         windower = self.windower
         reading = (self.clock or self.new_clock()).read(keys, windower.axis.kind)
-        return windower.gone(reading), reading.over
+        return Cutoffs(windower.gone(reading), reading.over)
 
     def _kept(self, rows: pa.Table, times: Times) -> pa.Table:
         """Returns rows with the columns that waiting rows need."""
         return rows.select([*self.keys, *self._names])
 
-    def _closing_rows(self, keys: Run, closing: Closing) -> tuple[Indices, pa.Table | None, Panes]:
+    def _closing_rows(self, keys: Run, closing: Closing) -> Taken:
         """(the place of each row's group in `closing.groups`, the rows that waited for what closes, those left)."""
         if not len(closing.groups):
-            return np.zeros(0, np.int64), None, self.opened
+            return Taken(np.zeros(0, np.int64), None, self.opened)
         some = keys if len(closing.groups) == keys.rows else select_rows(keys, closing.groups)
-        return self.opened.take(some, closing.since, closing.until, closing.gone)
+        return self.opened.take(some, Interval(closing.since, closing.until), closing.gone)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WindowTables) or type(other) is not type(self):
