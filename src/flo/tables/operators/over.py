@@ -139,7 +139,8 @@ class OverTables(InGroups[Over]):
         while searched is not None and (reach.onward or searched.cost(width) < searched.rows):
             near = searched.near(width, reach.onward)
             parts = [
-                (run, ours, theirs, OLD) for run, ours, theirs in zip(near.runs, near.owners, near.rows, strict=True)
+                (run, ours, theirs, OLD)
+                for run, ours, theirs in zip(near.search.runs, near.owners, near.rows, strict=True)
             ]
             changed = self._around(near, _consolidated([*parts, *others], groups, order), reach, order)
             if changed is not None:
@@ -155,10 +156,10 @@ class OverTables(InGroups[Over]):
     ) -> Changed | None:
         """The rows around anchors whose surroundings are known; None if these are too few."""
         changed, places = read
-        count = len(near.runs)
+        count = len(near.search.runs)
         peers = order.find_changes(changed.table, self.like.peers)
         peers[1:] |= changed.owners[1:] != changed.owners[:-1]
-        anchors = places[-1][near.anchors]
+        anchors = places[-1][near.search.anchors]
         rows = Distinct(changed.table, tuple(places[:count]), anchors, changed.owners, changed.was, changed.now, peers)
         stretch = find_stretches(near, rows, reach)
         if stretch is None:
@@ -198,9 +199,9 @@ class OverTables(InGroups[Over]):
                 continue
             totals = self._totals(function, changed.table, changed.was)
             before = {name: total[kept[firsts]] - total[begin] for name, total in totals.items()}
-            for place, run in enumerate(near.runs):
+            for place, run in enumerate(near.search.runs):
                 for name, total in self._totals_of(run, function).items():
-                    more = total[near.starts[place]] - total[near.begins[place]]
+                    more = total[near.read.starts[place]] - total[near.search.partitions.starts[place]]
                     before[name] = before.get(name, 0) + more
             sums[number] = before
         return Before(sums.pop(-1)[WEIGHT], sums, extremes)
@@ -213,8 +214,10 @@ class OverTables(InGroups[Over]):
         assert read is not None
         best = frames.running_extremes(read, read.counts & (changed.was > 0), changed.owners, greatest)
         sides = [(read, best, np.concatenate([[0], np.cumsum(changed.was < 0)]), begin, end)]
-        for place, run in enumerate(near.runs):
-            sides.append((*self._extremes_of(run, function), near.begins[place], near.starts[place]))
+        for place, run in enumerate(near.search.runs):
+            sides.append(
+                (*self._extremes_of(run, function), near.search.partitions.starts[place], near.read.starts[place])
+            )
         columns = []
         for some, leaders, below, low, high in sides:
             if (below[high] > below[low]).any():
