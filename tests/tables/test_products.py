@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from flo.tables.state.limbs import Addends, Limbs, Product, limbs_in, sum_numbers
+from flo.tables.state.limbs import Limbs, limbs_in
+from flo.tables.state.products import Addends, Product, sum_numbers
 from flo.values.exact import root_of, to_float
 
 FLOATS = [0.0, -0.0, 5e-324, 1e308, -1.7e308, 2.2e-308, 0.1, math.nan, math.inf, -math.inf]

@@ -21,7 +21,8 @@ import pyarrow.compute as pc
 from flo.columns.cell import Cell
 from flo.columns.indices import Indices, one_chunk
 from flo.tables.state.keys import Keys
-from flo.tables.state.limbs import Addends, Product, has_digits
+from flo.tables.state.limbs import has_digits
+from flo.tables.state.products import Addends, Product
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Summed, Sums, digits_of
 from flo.tables.state.trace import Trace, with_weights

@@ -18,7 +18,7 @@ from flo.tables.functions import beside, elements_of, written
 from flo.tables.groups import Counts, Groups, group_name, key_by_groups, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import NOTHING, new_rows
-from flo.tables.state.limbs import Addends
+from flo.tables.state.products import Addends
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Totals, as_array, numbers_in, run_of_sums, sums_of
 from flo.tables.state.trace import Latest, Trace, sum_ranges
