@@ -25,7 +25,8 @@ from flo.tables.operators.group_part import (
     Traces,
     scattered,
 )
-from flo.tables.state.order import Order, comparisons
+from flo.tables.state.comparison import comparisons
+from flo.tables.state.order import Order
 from flo.tables.state.ranked import Heads, Leading, Ranked, Span, first_rows, groups_in, ranked_run, start_of
 from flo.tables.state.ranks import ByRank, settle
 from flo.tables.state.run import Run

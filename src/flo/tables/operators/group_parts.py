@@ -35,8 +35,9 @@ from flo.tables.operators.group_part import (
 from flo.tables.operators.group_quantiles import QuantilePart
 from flo.tables.operators.group_sums import BitsPart, FinishedPart, LinearPart, MomentsPart
 from flo.tables.operators.weights import find_flips
+from flo.tables.state.comparison import comparisons
 from flo.tables.state.keys import Keys, extend_keys
-from flo.tables.state.order import Order, comparisons
+from flo.tables.state.order import Order
 from flo.tables.state.products import Addends
 from flo.tables.state.run import Run, match_keys, run_of
 from flo.tables.state.totals import Sums, as_array, numbers_in, sums_of

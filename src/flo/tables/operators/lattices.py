@@ -20,8 +20,8 @@ from flo.core.type_relations import accepts
 from flo.tables.functions import elements_of, result_layout, results, runs_on_columns
 from flo.tables.groups import Groups
 from flo.tables.operator import Grouping, OnTables, Placement
+from flo.tables.state.comparison import comparisons
 from flo.tables.state.limbs import BITS, Limbs, has_digits, limbs_of, split_digits
-from flo.tables.state.order import comparisons
 from flo.tables.state.products import Addends, sum_numbers
 from flo.tables.state.totals import numbers_in
 from flo.tables.translate import form_of

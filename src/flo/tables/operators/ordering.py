@@ -33,9 +33,10 @@ from flo.tables.functions import (
 from flo.tables.groups import keys_by, rows_of
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
 from flo.tables.operators.weights import select_rows, weights_of
+from flo.tables.state.comparison import comparisons
 from flo.tables.state.keys import Keys, keys_of
-from flo.tables.state.order import Order, comparisons, have_equal_texts
-from flo.tables.state.ranked import Known, Leading, Ranked, find_leading, groups_in, heads_of, ranked_run
+from flo.tables.state.order import Order, have_equal_texts
+from flo.tables.state.ranked import DeltaWithHeads, Leading, Ranked, find_leading, groups_in, heads_of, ranked_run
 from flo.tables.state.run import Run, match_keys, run_of
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Trace, consolidate_table, group_equal_rows, sum_ranges, text_of, with_weights
@@ -94,7 +95,7 @@ class TopKTables(InGroups[TopK]):
         kept = replace(self.rows, columns=delta.columns, order=order)
         groups = groups_in(delta)
         old = heads_of(self.heads, groups)
-        known = Known.of(delta, old, groups, order)
+        known = DeltaWithHeads.of(delta, old, groups, order)
         for group in order.find_incomparable(*known):
             like, to_elements = self.like, layout_of(self.inputs[0]).to_elements
             ranking = ValueOrder(like.key, like.descending, like.name, like.ties)

@@ -28,11 +28,12 @@ from flo.tables.functions import (
 from flo.tables.operator import Cut, kept, register_in
 from flo.tables.operators.ordering import InGroups, by_key, ordering_columns
 from flo.tables.state import frames
+from flo.tables.state.comparison import Comparison, comparison, comparisons, own_numbers
 from flo.tables.state.frames import Before, Read, Units
 from flo.tables.state.keys import Keys, find_equal, keys_of
 from flo.tables.state.limbs import has_digits
 from flo.tables.state.neighbours import Distinct, Near, Reach, find_stretches, reach_of, search
-from flo.tables.state.order import Comparison, Order, comparison, comparisons, have_equal_texts, own_numbers
+from flo.tables.state.order import Order, have_equal_texts
 from flo.tables.state.ranked import Ranked, groups_in, ranked_run
 from flo.tables.state.run import Run, match_keys
 from flo.tables.state.totals import numbers_in

@@ -31,8 +31,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.indices import Indices, Numbers
+from flo.tables.state.comparison import comparison, own_numbers
 from flo.tables.state.limbs import sum_before
-from flo.tables.state.order import comparison, own_numbers
 from flo.tables.state.totals import Sums, as_array, as_decimals, as_floats, find_specials
 from flo.tables.values import WEIGHT
 from flo.values.operators.over_functions import Frame, WindowFunction
