@@ -34,8 +34,8 @@ import pyarrow as pa
 
 from flo.columns.indices import Indices, Mask, bisect_ranges, expand_ranges, largest, one_chunk, take_rows
 from flo.columns.windowing import Times, are_apart, counted
-from flo.tables.state.neighbours import Ranges, find_ranges, have_own_numbers
-from flo.tables.state.run import Run, starts_of
+from flo.tables.state.neighbours import find_ranges, have_own_numbers
+from flo.tables.state.run import Owned, Ranges, Run, starts_of
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import group_equal_rows
 from flo.tables.values import WEIGHT
@@ -99,13 +99,12 @@ class Chains(NamedTuple):
         """Return the last time of each of these chains."""
         return self.times[self.starts[which + 1] - 1]
 
-    def find_near(
-        self, first: Moments, last: Moments, low: Indices, high: Indices, spacing: Spacing
-    ) -> tuple[Indices, Indices]:
-        """Return for each span of times the first chain in [low, high) that is less than a gap from it, and the one
-        behind the last."""
+    def find_near(self, first: Moments, last: Moments, within: Ranges, spacing: Spacing) -> Ranges:
+        """Return for each span of times the chains in a range that are less than a gap from it."""
+        low, high = within
         begin = bisect_ranges(low, high, lambda which, of: spacing.are_apart(first[of], self.last(which)))
-        return begin, bisect_ranges(begin, high, lambda which, of: ~spacing.are_apart(self.first(which), last[of]))
+        end = bisect_ranges(begin, high, lambda which, of: ~spacing.are_apart(self.first(which), last[of]))
+        return Ranges(begin, end)
 
 
 class Stored(NamedTuple):
@@ -121,9 +120,8 @@ class Stored(NamedTuple):
     def of(cls, runs: tuple[Run, ...], groups: Run, spacing: Spacing) -> Stored:
         return cls(runs, tuple(Chains.of(run, spacing) for run in runs), find_ranges(runs, groups))
 
-    def find_ties(self, place: int, owners: Indices, times: Moments) -> tuple[Indices, Indices]:
-        """Return for each of these groups and times, which are sorted, the first row of a run with both, and the one
-        behind the last."""
+    def find_ties(self, place: int, owners: Indices, times: Moments) -> Ranges:
+        """Return for each of these groups and times, which are sorted, the rows of a run with both."""
         column, (begins, stops) = self.chains[place].times, (each[place, owners] for each in self.where)
         firsts = np.flatnonzero(np.diff(owners, prepend=-1))
         if len(firsts) <= max(FEW_KEYS, len(owners) // WORTH_A_LOOP):
@@ -132,9 +130,9 @@ class Stored(NamedTuple):
                 there, asked = column[begins[first] : stops[first]], times[first:behind]
                 low[first:behind] = begins[first] + np.searchsorted(there, asked)
                 high[first:behind] = begins[first] + np.searchsorted(there, asked, "right")
-            return low, high
+            return Ranges(low, high)
         low = bisect_ranges(begins, stops, lambda rows, which: column[rows] < times[which])
-        return low, bisect_ranges(low, stops, lambda rows, which: column[rows] <= times[which])
+        return Ranges(low, bisect_ranges(low, stops, lambda rows, which: column[rows] <= times[which]))
 
 
 class Spot(NamedTuple):
@@ -143,6 +141,13 @@ class Spot(NamedTuple):
     starts: Indices
     ends: Indices
     elements: Indices
+
+
+class Sessions(NamedTuple):
+    """The first and the last time of a session, for each element."""
+
+    first: Moments
+    last: Moments
 
 
 class Elements(NamedTuple):
@@ -176,13 +181,12 @@ class Elements(NamedTuple):
             number[self.changed],
         )
 
-    def find_sessions(self, there: Mask, spacing: Spacing) -> tuple[Moments, Moments]:
-        """Return the first and the last time of the session of each element that is there, and anything for the others.
-        The elements must be sorted."""
+    def find_sessions(self, there: Mask, spacing: Spacing) -> Sessions:
+        """Return the session of each element that is there; anything for the others. The elements must be sorted."""
         firsts, lasts = self.first.copy(), self.last.copy()
         which = np.flatnonzero(there)
         if not len(which):
-            return firsts, lasts
+            return Sessions(firsts, lasts)
         owners, first = self.owners[which], self.first[which]
         values, ranks = np.unique(self.last[which], return_inverse=True)
         reached = np.maximum.accumulate(owners * len(values) + ranks)
@@ -192,7 +196,7 @@ class Elements(NamedTuple):
         begins = np.flatnonzero(new)
         counts = np.diff(begins, append=len(which))
         firsts[which], lasts[which] = np.repeat(first[begins], counts), np.repeat(last[begins + counts - 1], counts)
-        return firsts, lasts
+        return Sessions(firsts, lasts)
 
 
 def find_elements(stored: Stored, groups: Run, delta: Run, owners: Indices, spacing: Spacing) -> Elements:
@@ -225,16 +229,7 @@ def find_elements(stored: Stored, groups: Run, delta: Run, owners: Indices, spac
     return _cut_chains(stored, chosen, Elements(owner, at, at, was, now, spots, changed))
 
 
-class Chosen(NamedTuple):
-    """Some chains of a run."""
-
-    numbers: Indices
-    """Which ones, ascending."""
-    owners: Indices
-    """The group of each."""
-
-
-def _choose_chains(stored: Stored, delta: Run, owners: Indices, spacing: Spacing) -> list[Chosen]:
+def _choose_chains(stored: Stored, delta: Run, owners: Indices, spacing: Spacing) -> list[Owned]:
     """Return for each run the chains of sessions that a delta may change: all chains of its groups if these are few."""
     shape = stored.where.starts.shape
     low, high = np.zeros((2, *shape), np.int64)
@@ -243,46 +238,41 @@ def _choose_chains(stored: Stored, delta: Run, owners: Indices, spacing: Spacing
     high = np.where(stored.where.counts > 0, high, low)
     if int((high - low).sum()) <= FEW_CHAINS + PER_ROW * delta.rows:
         return [
-            Chosen(expand_ranges(low[place], counts), np.repeat(np.arange(shape[1]), counts))
+            Owned(expand_ranges(low[place], counts), np.repeat(np.arange(shape[1]), counts))
             for place, counts in enumerate(high - low)
         ]
     own = Chains.of(delta, spacing)
     every = np.arange(len(own.starts) - 1)
     groups = owners[own.starts[:-1]]
-    begin, end = _extend(stored, own.first(every), own.last(every), low[:, groups], high[:, groups], spacing)
-    chosen = []
-    for place in range(shape[0]):
-        counts = end[place] - begin[place]
-        which, first = np.unique(expand_ranges(begin[place], counts), return_index=True)
-        chosen.append(Chosen(which, np.repeat(groups, counts)[first]))
-    return chosen
+    within = Ranges(low[:, groups], high[:, groups])
+    near = _extend(stored, own.first(every), own.last(every), within, spacing)
+    return [Ranges(*each).list_once(groups) for each in zip(*near, strict=True)]
 
 
-def _extend(
-    stored: Stored, first: Moments, last: Moments, low: Indices, high: Indices, spacing: Spacing
-) -> tuple[Indices, Indices]:
-    """Return by run and span of times the first chain in [low, high) of the same session, and the one behind the last.
+def _extend(stored: Stored, first: Moments, last: Moments, within: Ranges, spacing: Spacing) -> Ranges:
+    """Return by run and span of times the chains in a range that are in the same session.
 
     A span is extended by the chains near it, until there are no more. If that takes long, all chains are taken.
     """
+    low, high = within
     begin, end = low.copy(), low.copy()
     left = np.arange(len(first))
     for _ in range(ROUNDS + int((high - low).max(initial=0)) // PER_ROUND):
         before = first[left], last[left]
         for place, chains in enumerate(stored.chains):
-            near = chains.find_near(first[left], last[left], low[place, left], high[place, left], spacing)
+            near = chains.find_near(first[left], last[left], Ranges(low[place, left], high[place, left]), spacing)
             begin[place, left], end[place, left] = near
-            some = left[near[0] < near[1]]
+            some = left[near.counts > 0]
             first[some] = np.minimum(first[some], chains.first(begin[place, some]))
             last[some] = np.maximum(last[some], chains.last(end[place, some] - 1))
         left = left[(first[left] != before[0]) | (last[left] != before[1])]
         if not len(left):
-            return begin, end
+            return Ranges(begin, end)
     begin[:, left], end[:, left] = low[:, left], high[:, left]
-    return begin, end
+    return Ranges(begin, end)
 
 
-def _cut_chains(stored: Stored, chosen: list[Chosen], single: Elements) -> Elements:
+def _cut_chains(stored: Stored, chosen: list[Owned], single: Elements) -> Elements:
     """Return elements that are single times, and the pieces that they cut chains into."""
     count, owners, first, last, spots = len(single.first), [single.owners], [single.first], [single.last], []
     for chains, (which, of), (low, high, some) in zip(stored.chains, chosen, single.spots, strict=True):
@@ -310,7 +300,7 @@ def _cut_chains(stored: Stored, chosen: list[Chosen], single: Elements) -> Eleme
     ).sort()
 
 
-def _compare_rows(stored: Stored, delta: Run, chosen: list[Chosen], spacing: Spacing) -> Elements:
+def _compare_rows(stored: Stored, delta: Run, chosen: list[Owned], spacing: Spacing) -> Elements:
     """Return the elements if other groups share a key number: the time of every row is one, and each row is compared to
     tell its group."""
     places = [
@@ -319,9 +309,7 @@ def _compare_rows(stored: Stored, delta: Run, chosen: list[Chosen], spacing: Spa
     ]
     parts = [take_rows(run.table, some) for run, some in zip(stored.runs, places, strict=True)] + [delta.table]
     keys = pa.concat_tables([part.select(list(delta.columns)) for part in parts]).combine_chunks()
-    order, firsts = group_equal_rows(keys)
-    owners = np.empty(len(order), np.int64)
-    owners[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
+    owners = group_equal_rows(keys).numbers()
     times = [chains.times[some] for chains, some in zip(stored.chains, places, strict=True)]
     moments = np.concatenate([*times, spacing.read(delta)])
     distinct = _group(owners, moments)

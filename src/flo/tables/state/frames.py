@@ -33,6 +33,7 @@ import pyarrow.compute as pc
 from flo.columns.indices import Indices, Numbers
 from flo.tables.state.comparison import comparison, own_numbers
 from flo.tables.state.limbs import sum_before
+from flo.tables.state.run import Ranges
 from flo.tables.state.totals import Sums, as_array, as_decimals, as_floats, find_specials
 from flo.tables.values import WEIGHT
 from flo.values.operators.over_functions import Frame, WindowFunction
@@ -91,25 +92,25 @@ class Units:
         return np.concatenate([[0], np.cumsum(self.weights)])
 
     @cached_property
-    def bounds(self) -> Bounds:
+    def bounds(self) -> Ranges:
         """For each unit, the units of its stretch."""
         return _bounds(self.stretches)
 
     @cached_property
-    def peer_bounds(self) -> Bounds:
+    def peer_bounds(self) -> Ranges:
         """For each unit, its peers."""
         return _bounds(self.peers)
 
     @property
     def stretch_sizes(self) -> Indices:
         """For each unit, how many rows its stretch has."""
-        return self.total[self.bounds.ends] - self.total[self.bounds.begins]
+        return self.total[self.bounds.ends] - self.total[self.bounds.starts]
 
     def count_before(self, of: Indices) -> Indices:
         """Return how many rows of the partition of each unit come before another unit of its stretch, given in `of`."""
-        return self.before.rows[self.stretches] + self.total[of] - self.total[self.bounds.begins]
+        return self.before.rows[self.stretches] + self.total[of] - self.total[self.bounds.starts]
 
-    def frames(self, frame: Frame) -> Bounds:
+    def frames(self, frame: Frame) -> Ranges:
         """Return the frame of each unit. One that ends before it begins is empty."""
         mode, start, end = frame
         low, high = self.bounds
@@ -122,7 +123,7 @@ class Units:
         else:
             begins = low if start is None else self._at(start, 0)
             ends = high if end is None else self._at(end, 1)
-        return Bounds(begins, np.maximum(begins, ends))
+        return Ranges(begins, np.maximum(begins, ends))
 
     def _at(self, offset: Any, side: int) -> Indices:
         """Return where a range begins (side 0) or ends (side 1): at the peers, or at an offset from the value."""
@@ -163,15 +164,6 @@ class Units:
         return bounds
 
 
-class Bounds(NamedTuple):
-    """A range of units for each unit."""
-
-    begins: Indices
-    """The first unit of each range."""
-    ends: Indices
-    """The unit behind the last."""
-
-
 class Places(NamedTuple):
     """A unit for each unit, if there is one."""
 
@@ -181,13 +173,13 @@ class Places(NamedTuple):
     """Whether there is one."""
 
 
-def _bounds(groups: Indices) -> Bounds:
+def _bounds(groups: Indices) -> Ranges:
     """Return for each item the range of its group. Items of a group are adjacent."""
     new = np.ones(len(groups), bool)
     new[1:] = groups[1:] != groups[:-1]
     firsts = np.flatnonzero(new)
     which = np.cumsum(new) - 1
-    return Bounds(firsts[which], np.append(firsts[1:], len(groups))[which])
+    return Ranges(firsts[which], np.append(firsts[1:], len(groups))[which])
 
 
 def _rank_with_offset(values: pa.Array, offset: Any) -> tuple[Numbers, Numbers]:
@@ -275,12 +267,12 @@ def _number(function: WindowFunction, units: Units) -> Any:
         case "row_number":
             return units.count_before(units.each) + 1
         case "rank":
-            return units.count_before(units.peer_bounds.begins) + 1
+            return units.count_before(units.peer_bounds.starts) + 1
         case "dense_rank":
-            return units.peers - units.peers[units.bounds.begins] + 1 if units.count else units.peers
+            return units.peers - units.peers[units.bounds.starts] + 1 if units.count else units.peers
         case "percent_rank":
             others = units.stretch_sizes - 1
-            return np.where(others > 0, units.count_before(units.peer_bounds.begins) / np.maximum(others, 1), 0.0)
+            return np.where(others > 0, units.count_before(units.peer_bounds.starts) / np.maximum(others, 1), 0.0)
         case "cume_dist":
             return units.count_before(units.peer_bounds.ends) / units.stretch_sizes
     (buckets,) = function.options

@@ -36,7 +36,7 @@ from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
 from flo.tables.state.frames import in_units
 from flo.tables.state.keys import find_equal
 from flo.tables.state.order import Order
-from flo.tables.state.run import Run, match_keys
+from flo.tables.state.run import Owned, Ranges, Run, match_keys
 from flo.values.operators.over_functions import WindowFunction
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -104,24 +104,6 @@ def _span(start: Any, end: Any) -> Any:
     return 2 * max(abs(bound) for bound in (start, end) if bound)
 
 
-class Ranges(NamedTuple):
-    """A range of rows for each run and group, or for each run and anchor: two arrays with a line for each run."""
-
-    starts: npt.NDArray[np.int64]
-    """The first row of each range."""
-    ends: npt.NDArray[np.int64]
-    """The row behind the last."""
-
-    @property
-    def counts(self) -> npt.NDArray[np.int64]:
-        """How many rows each range has."""
-        return self.ends - self.starts
-
-    def of(self, groups: Indices) -> Ranges:
-        """Return the ranges of these groups."""
-        return Ranges(self.starts[:, groups], self.ends[:, groups])
-
-
 @dataclass(frozen=True)
 class Near:
     """The rows of every run that were read around anchors."""
@@ -157,7 +139,7 @@ class Search:
     def rows(self) -> int:
         """How many rows the partitions have."""
         first = np.unique(self.groups, return_index=True)[1]
-        return int(self.partitions.of(first).counts.sum())
+        return int(self.partitions.counts[:, first].sum())
 
     def cost(self, width: int) -> int:
         """Return how many rows are read around anchors, at most."""
@@ -167,12 +149,9 @@ class Search:
         """Read so many rows of every run before and behind the anchors, or with `onward` all rows behind them."""
         starts = np.maximum(self.equal.starts - width, self.partitions.starts)
         ends = self.partitions.ends if onward else np.minimum(self.equal.ends + width, self.partitions.ends)
-        rows, owners = [], []
-        for start, counts in zip(starts, ends - starts, strict=True):
-            read, first = np.unique(expand_ranges(start, counts), return_index=True)
-            rows.append(read)
-            owners.append(np.repeat(self.groups, counts)[first])
-        return Near(self, tuple(rows), tuple(owners), Ranges(starts, ends), width)
+        read = [Ranges(*each).list_once(self.groups) for each in zip(starts, ends, strict=True)]
+        rows, owners = tuple(each.indices for each in read), tuple(each.owners for each in read)
+        return Near(self, rows, owners, Ranges(starts, ends), width)
 
 
 def search(runs: tuple[Run, ...], delta: Run, groups: Run, order: Order, reach: Reach, peers: int) -> Search | None:
@@ -188,10 +167,10 @@ def search(runs: tuple[Run, ...], delta: Run, groups: Run, order: Order, reach: 
     targets = Targets.of(take_rows(delta.table, places), order, reach, peers)
     if targets is None:
         return None
-    partitions = partitions.of(ours)
-    low, high = targets.find([run.table for run in runs], partitions.starts.ravel(), partitions.ends.ravel())
+    partitions = Ranges(partitions.starts[:, ours], partitions.ends[:, ours])
+    equal = targets.find([run.table for run in runs], Ranges(*(each.ravel() for each in partitions)))
     shape = (len(runs), len(ours))
-    return Search(runs, places, ours, Ranges(low.reshape(shape), high.reshape(shape)), partitions, targets)
+    return Search(runs, places, ours, Ranges(*(each.reshape(shape) for each in equal)), partitions, targets)
 
 
 class Target(NamedTuple):
@@ -221,17 +200,16 @@ class Targets(NamedTuple):
             columns[-1] = Target(name, high, low) if order.directions[peers - 1] else Target(name, low, high)
         return cls(order, columns)
 
-    def find(self, tables: list[pa.Table], begins: Indices, stops: Indices) -> tuple[Indices, Indices]:
-        """Return for each table and anchor the first row in [begin, stop) that is not before the anchor, and the first
-        that is behind it."""
-        low, high = begins.copy(), stops.copy()
-        which = np.tile(np.arange(len(begins) // max(len(tables), 1)), len(tables))
+    def find(self, tables: list[pa.Table], within: Ranges) -> Ranges:
+        """Return for each table and anchor the rows in a range that are neither before the anchor nor behind it."""
+        low, high = within.starts.copy(), within.ends.copy()
+        which = np.tile(np.arange(len(low) // max(len(tables), 1)), len(tables))
         for place, (name, first, last) in enumerate(self.columns):
             stored = [one_chunk(table[name]) for table in tables]
             narrowed = _bound(stored, low, high, first, which, self.order, place, behind=False)
             high = _bound(stored, narrowed, high, last, which, self.order, place, behind=True)
             low = narrowed
-        return low, high
+        return Ranges(low, high)
 
 
 def shifted(values: pa.Array, offset: Any) -> pa.Array | None:
@@ -332,8 +310,8 @@ class Distinct(NamedTuple):
     """Whether a row is the first of its peers."""
 
 
-def find_stretches(near: Near, rows: Distinct, reach: Reach) -> tuple[Indices, Indices] | None:
-    """Return the rows that are known around anchors, and the number of the stretch of each; None if too few were read.
+def find_stretches(near: Near, rows: Distinct, reach: Reach) -> Owned | None:
+    """Return the rows that are known around anchors, owned by the number of their stretch; None if too few were read.
 
     1. Take the rows that are known around each anchor.
     2. If peers matter, shrink them to whole groups of peers, since more peers may not have been read.
@@ -344,7 +322,7 @@ def find_stretches(near: Near, rows: Distinct, reach: Reach) -> tuple[Indices, I
     stop = np.searchsorted(rows.owners, rows.owners[rows.of_anchors], side="right")
     if reach.span is not None:
         start = np.searchsorted(rows.owners, rows.owners[rows.of_anchors])
-        first, last = near.search.targets.find([rows.table], start, stop)
+        first, last = near.search.targets.find([rows.table], Ranges(start, stop))
         last = last - 1
     elif reach.peers:
         first, last = _preceding(rows.new_peers)[first], _following(np.append(rows.new_peers, True))[last + 1] - 1
@@ -402,9 +380,9 @@ def _preceding(new: Flags) -> Indices:
     return np.maximum.accumulate(np.where(new, np.arange(len(new)), 0))
 
 
-def _join_intervals(begin: Indices, end: Indices) -> tuple[Indices, Indices]:
-    """Return the indices in these intervals, ends included, and the number of the stretch of each: intervals that
-    overlap are one."""
+def _join_intervals(begin: Indices, end: Indices) -> Owned:
+    """Return the indices in these intervals, ends included, owned by the number of their stretch. Intervals that
+    overlap are one stretch."""
     order = np.argsort(begin, kind="stable")
     begin, reached = begin[order], np.maximum.accumulate(end[order])
     new = np.ones(len(begin), bool)
@@ -412,4 +390,4 @@ def _join_intervals(begin: Indices, end: Indices) -> tuple[Indices, Indices]:
     firsts = np.flatnonzero(new)
     lasts = np.append(firsts[1:], len(begin)) - 1
     counts = reached[lasts] - begin[firsts] + 1
-    return expand_ranges(begin[firsts], counts), np.repeat(np.arange(len(firsts)), counts)
+    return Owned(expand_ranges(begin[firsts], counts), np.repeat(np.arange(len(firsts)), counts))

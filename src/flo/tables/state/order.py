@@ -37,7 +37,7 @@ from flo.core.data import canonical_text
 from flo.tables.state.comparison import Comparison, comparisons, has_numbers, own_numbers, rank_values
 from flo.tables.state.keys import find_equal
 from flo.tables.state.merging import last_of, places_in
-from flo.tables.state.trace import group_equal_rows
+from flo.tables.state.trace import EqualRows, group_equal_rows
 from flo.values.canonical import canonical_element
 from flo.values.operators.zset_ranking import comparable
 
@@ -73,13 +73,13 @@ class Order:
         """How the values of each column compare."""
         return (self.key and comparisons(self.key)) or (Comparison(own_numbers),) * len(self.columns)
 
-    def sort(self, table: pa.Table, groups: Indices, in_parts: bool = False) -> tuple[Indices, Indices]:
-        """Sort rows by group and order. Return the row indices in order, and where each distinct row begins there.
+    def sort(self, table: pa.Table, groups: Indices, in_parts: bool = False) -> EqualRows:
+        """Sort rows by group and order.
 
         Groups are numbered from 0. `in_parts` says that the table consists of parts that are sorted already.
         """
         if not table.num_rows:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+            return EqualRows(np.zeros(0, np.int64), np.zeros(0, np.int64))
         columns = self._by_column(table)
         first = self.numbers_of(0, columns[0][1])
         codes, exact = _codes(groups, first)
@@ -93,7 +93,7 @@ class Order:
         if not self.decisive:
             _break_ties(order, new, lambda rows: [self._ties(take_rows(table.select(list(self.layout.names)), rows))])
         self._tell_apart(table, order, new)
-        return order, np.flatnonzero(new)
+        return EqualRows(order, np.flatnonzero(new))
 
     def _tell_apart(self, table: pa.Table, order: Indices, new: npt.NDArray[np.bool_]) -> None:
         """Mark rows as distinct that are equal, but belong to groups that share a number."""
@@ -102,7 +102,7 @@ class Order:
             return
         groups = table.select(list(self.group_columns))
         if not find_equal(*(take_rows(groups, order[rows]).columns for rows in (tied - 1, tied))).all():
-            _break_ties(order, new, lambda rows: [_number_rows(take_rows(groups, rows))])
+            _break_ties(order, new, lambda rows: [group_equal_rows(take_rows(groups, rows)).numbers()])
 
     def numbers_of(self, place: int, array: pa.Array) -> Numbers:
         """Return numbers in the order of the values of a column."""
@@ -177,17 +177,7 @@ class Order:
         """Return a number for each row that is equal for equal rows only. Its order depends on nothing but the rows."""
         if self.by_text:
             return rank_values(texts(self.layout, rows)).astype(np.int64)
-        return _number_rows(rows)
-
-
-def _number_rows(rows: pa.Table) -> Indices:
-    """Return a number for each row that is equal for equal rows only."""
-    order, firsts = group_equal_rows(rows)
-    begins = np.zeros(len(order), np.int64)
-    begins[firsts] = 1
-    numbers = np.empty(len(order), np.int64)
-    numbers[order] = np.cumsum(begins)
-    return numbers
+        return group_equal_rows(rows).numbers()
 
 
 def _codes(groups: Indices, keys: Numbers) -> tuple[Numbers, bool]:

@@ -34,6 +34,7 @@ from flo.columns.indices import (
     Mask,
     Numbers,
     bisect_ranges,
+    expand_ranges,
     is_sorted,
     one_chunk,
     ranges,
@@ -63,6 +64,39 @@ class KeyRanges(NamedTuple):
     """The first row of each of these."""
     counts: Indices
     """How many rows each of these has."""
+
+
+class Ranges(NamedTuple):
+    """Ranges of indices, from a start up to an end: two arrays of one shape."""
+
+    starts: Indices
+    """The first index of each range."""
+    ends: Indices
+    """The index behind the last."""
+
+    @property
+    def counts(self) -> Indices:
+        """How many indices each range has."""
+        return self.ends - self.starts
+
+    def list_once(self, owners: Indices) -> Owned:
+        """Return the indices in ranges that may overlap, each once, given the owner of each range."""
+        indices, first = np.unique(expand_ranges(self.starts, self.counts), return_index=True)
+        return Owned(indices, np.repeat(owners, self.counts)[first])
+
+
+class Owned(NamedTuple):
+    """Indices, and the group that each belongs to."""
+
+    indices: Indices
+    owners: Indices
+
+
+class Pairs(NamedTuple):
+    """Pairs of a row of one run and a row of another, as row indices."""
+
+    ours: Indices
+    theirs: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -404,14 +438,14 @@ def interleave(runs: list[Run]) -> Interleaved:
     return Interleaved(table, order, Keys(numbers[order], all(run.keys.exact for run in runs)))
 
 
-def match_keys(left: Run, right: Run) -> tuple[Indices, Indices]:
-    """Return all pairs of rows of two runs with equal keys, as row indices of the one and of the other."""
+def match_keys(left: Run, right: Run) -> Pairs:
+    """Return all pairs of rows of two runs with equal keys."""
     if have_same_keys(left, right):
         every = np.arange(left.rows)
-        return every, every
+        return Pairs(every, every)
     if right.rows < left.rows:
         others, rows = match_keys(right, left)
-        return rows, others
+        return Pairs(rows, others)
     starts = left.starts
     present, theirs, others = right.find(left.keys.at(starts[:-1]))
     ours, counts = starts[present], starts[present + 1] - starts[present]
@@ -424,13 +458,13 @@ def match_keys(left: Run, right: Run) -> tuple[Indices, Indices]:
     return drop_collisions(left, right, ours, theirs)
 
 
-def drop_collisions(left: Run, right: Run, ours: Indices, theirs: Indices) -> tuple[Indices, Indices]:
+def drop_collisions(left: Run, right: Run, ours: Indices, theirs: Indices) -> Pairs:
     """Return those of these pairs of rows with equal key numbers that have equal keys."""
     if not len(ours) or (left.keys.exact and right.keys.exact):
-        return ours, theirs
+        return Pairs(ours, theirs)
     one, other = (take_rows(run.table.select(list(run.columns)), rows) for run, rows in ((left, ours), (right, theirs)))
     equal = find_equal(one.columns, other.columns)
-    return ours[equal], theirs[equal]
+    return Pairs(ours[equal], theirs[equal])
 
 
 def have_same_keys(left: Run, right: Run) -> bool:

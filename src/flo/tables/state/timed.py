@@ -28,7 +28,7 @@ from flo.columns.indices import Indices, bisect_ranges, ranges, take_rows
 from flo.tables.state.expiring import is_before
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.merging import cut_sorted
-from flo.tables.state.run import Run, drop_collisions
+from flo.tables.state.run import Pairs, Run, drop_collisions
 from flo.tables.state.trace import Trace, consolidate_table
 
 TIME = "==at"
@@ -97,7 +97,7 @@ def timed_run(rows: pa.Table, columns: tuple[str, ...], times: Any) -> Run:
     return Run(columns, Keys(keys.numbers[order], keys.exact), table)
 
 
-def match_times(rows: Run, run: Run, first: Any, last: Any) -> tuple[Indices, Indices]:
+def match_times(rows: Run, run: Run, first: Any, last: Any) -> Pairs:
     """Return all pairs of a row of the one and a row of the other run with equal keys, where the time of the other is
     from `first` to `last`. Both are given for each row of the one, and are themselves in the interval."""
     times = times_in(run)
@@ -110,7 +110,7 @@ IsBefore: TypeAlias = Callable[[Indices, Indices], Any]
 """Says which rows, given by their indices, are before a bound, given by the index of the key that it belongs to."""
 
 
-def match_between(keys: Run, run: Run, is_early: IsBefore, is_inside: IsBefore | None) -> tuple[Indices, Indices]:
+def match_between(keys: Run, run: Run, is_early: IsBefore, is_inside: IsBefore | None) -> Pairs:
     """Return all pairs of a row of `keys` and a row of `run` that has its key, and is inside of its interval.
 
     The rows of a key in the run are sorted: first those that are early, then those inside, then others. `is_inside` is

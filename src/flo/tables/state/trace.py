@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -314,11 +314,27 @@ def weight_overflow() -> ElementError:
     )
 
 
-def group_equal_rows(table: pa.Table, keys: Keys | None = None, rows: Indices | None = None) -> tuple[Indices, Indices]:
-    """Group equal rows. Return an order of the row indices, and where each distinct row begins in it.
+class EqualRows(NamedTuple):
+    """Rows in an order in which equal ones are adjacent.
 
-        rows            order       firsts
-        0: x 1: y 2: x  [0, 2, 1]   [0, 2]     rows 0 and 2 are equal
+    rows            order       firsts     numbers
+    0: x 1: y 2: x  [0, 2, 1]   [0, 2]     [0, 1, 0]      rows 0 and 2 are equal
+    """
+
+    order: Indices
+    """The row indices in that order."""
+    firsts: Indices
+    """Where each distinct row begins in the order."""
+
+    def numbers(self) -> Indices:
+        """Return for each row which of the distinct rows it is."""
+        numbers = np.empty(len(self.order), np.int64)
+        numbers[self.order] = np.repeat(np.arange(len(self.firsts)), np.diff(self.firsts, append=len(self.order)))
+        return numbers
+
+
+def group_equal_rows(table: pa.Table, keys: Keys | None = None, rows: Indices | None = None) -> EqualRows:
+    """Group equal rows.
 
     Rows are in the order of their key numbers, older ones first among equal rows. Distinct rows that share a number
     are distinguished by their text. With `rows`, these are the rows that are grouped, and `keys` are theirs.
@@ -337,10 +353,10 @@ def group_equal_rows(table: pa.Table, keys: Keys | None = None, rows: Indices | 
         if not equal.all():
             whole = table if rows is None else take_rows(table, rows)
             return _split_collisions(whole, order, numbers, doubtful[~equal])
-    return order, np.flatnonzero(new)
+    return EqualRows(order, np.flatnonzero(new))
 
 
-def gather_equal_rows(table: pa.Table) -> tuple[Indices, Indices]:
+def gather_equal_rows(table: pa.Table) -> EqualRows:
     """Group equal rows, as `group_equal_rows` does, but in any order.
 
     Rows of a few small integers or times are packed and sorted, without comparing columns.
@@ -351,7 +367,7 @@ def gather_equal_rows(table: pa.Table) -> tuple[Indices, Indices]:
         return group_equal_rows(table)
     both = sort_with_indices(small, bits)
     small = both >> bits
-    return both & ((1 << bits) - 1), np.flatnonzero(np.diff(small, prepend=-1))
+    return EqualRows(both & ((1 << bits) - 1), np.flatnonzero(np.diff(small, prepend=-1)))
 
 
 def _pack_columns(table: pa.Table, most: int) -> Indices | None:
@@ -382,7 +398,7 @@ def _step(numbers: Indices) -> int:
     return some if some > 1 and not (numbers % some).any() else 1
 
 
-def _split_collisions(table: pa.Table, order: Indices, numbers: Numbers, different: Indices) -> tuple[Indices, Indices]:
+def _split_collisions(table: pa.Table, order: Indices, numbers: Numbers, different: Indices) -> EqualRows:
     """Do what `group_equal_rows` does if distinct rows share a number."""
     indices = np.flatnonzero(np.isin(numbers, numbers[different]))
     texts = [text_of(row) for row in take_rows(table, order[indices]).to_pylist()]
@@ -391,7 +407,7 @@ def _split_collisions(table: pa.Table, order: Indices, numbers: Numbers, differe
     again = np.lexsort((ties, numbers))
     order, numbers, ties = order[again], numbers[again], ties[again]
     new = np.concatenate([[True], (numbers[1:] != numbers[:-1]) | (ties[1:] != ties[:-1])])
-    return order, np.flatnonzero(new)
+    return EqualRows(order, np.flatnonzero(new))
 
 
 def text_of(row: dict[str, Any]) -> str:
