@@ -118,6 +118,7 @@ class Stored(NamedTuple):
 
     @classmethod
     def of(cls, runs: tuple[Run, ...], groups: Run, spacing: Spacing) -> Stored:
+        """Find these groups in the runs of a trace."""
         return cls(runs, tuple(Chains.of(run, spacing) for run in runs), find_ranges(runs, groups))
 
     def find_ties(self, place: int, owners: Indices, times: Moments) -> Ranges:

@@ -65,6 +65,7 @@ class Expiring(Trace):
     term = "expiring"
 
     def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+        """Merge runs by time, and consolidate equal rows: rows that were taken and their retractions cancel out."""
         whole = consolidate_runs(*(Run((TIME,), run.keys, run.table) for run in runs), fully=fully)
         return Run(runs[0].columns, whole.keys, whole.table)
 

@@ -80,10 +80,12 @@ class Units:
 
     @property
     def count(self) -> int:
+        """How many units there are."""
         return len(self.rows)
 
     @cached_property
     def each(self) -> Indices:
+        """The index of each unit."""
         return np.arange(self.count)
 
     @cached_property

@@ -140,6 +140,7 @@ def _mix_words(words: Iterable[Numbers]) -> Numbers:
 
 
 def _is_text(kind: pa.DataType) -> bool:
+    """Return whether values of this type are strings or bytes of any length."""
     types = pa.types
     tests = (types.is_string, types.is_binary, types.is_large_string, types.is_large_binary)
     return any(test(kind) for test in tests)
@@ -165,11 +166,13 @@ def _fits_int64(kind: pa.DataType) -> bool:
 
 
 def _to_int64(array: pa.Array) -> pa.Array:
+    """Return integers and times as int64."""
     narrow = pa.types.is_date32(array.type) or pa.types.is_time32(array.type)
     return (array.cast(pa.int32()) if narrow else array).cast(pa.int64())
 
 
 def _of_floats(values: npt.NDArray[np.float64]) -> Numbers:
+    """Return the bits of floats, where equal floats have equal bits: 0.0 and -0.0, and all nan."""
     one_zero = values + 0.0  # -0.0 and 0.0 are equal
     bits: Numbers = one_zero.view(np.uint64)
     return np.where(np.isnan(values), np.uint64(0x7FF8000000000000), bits)

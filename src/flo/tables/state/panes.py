@@ -157,7 +157,7 @@ class Panes(Trace):
         """Return the panes with the rows that wait counted: those of a state that was cut into other shards are not."""
         if len(self.left) == len(self.runs):
             return self
-        kept = [_drop_left(run, None, cutoffs) for run in self.runs]
+        kept = [_keep_waiting(run, None, cutoffs) for run in self.runs]
         return replace(self, runs=tuple(kept), merges=())._with_left([run.rows for run in kept])
 
     def _with_left(self, left: list[int]) -> Self:
@@ -185,7 +185,7 @@ class Panes(Trace):
         """Return how to merge runs, or slices of them: without the rows that have left. Without key columns these are
         the ones before the first that waits in any run."""
         if self.columns:
-            return lambda runs, *, oldest: _merge_waiting([_drop_left(run, None, cutoffs) for run in runs])
+            return lambda runs, *, oldest: _merge_waiting([_keep_waiting(run, None, cutoffs) for run in runs])
         some = [(run, left) for run, left in zip(self.runs, self._left, strict=True) if left]
         first = min(int(run.keys.at(np.array([run.rows - left]))[0]) for run, left in some)
         return lambda runs, *, oldest: _merge_waiting([run.part(run.below(first), run.rows) for run in runs])
@@ -195,7 +195,7 @@ class Panes(Trace):
 
     def read_waiting(self, cutoffs: FindCutoffs) -> pa.Table | None:
         """Return all rows that wait, in the order of arrival; None if there are no runs."""
-        waiting = [_drop_left(run, left, cutoffs) for run, left in zip(self.runs, self._left, strict=True)]
+        waiting = [_keep_waiting(run, left, cutoffs) for run, left in zip(self.runs, self._left, strict=True)]
         if not waiting:
             return None
         table = pa.concat_tables([run.table for run in waiting])
@@ -203,10 +203,10 @@ class Panes(Trace):
 
     def table(self) -> pa.Table | None:
         """Return all rows that its runs hold, in the order of arrival; with key columns also those that have left."""
-        return self.read_waiting(_none_left)
+        return self.read_waiting(_no_cutoffs)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Panes) and self.is_same(other, _none_left)
+        return isinstance(other, Panes) and self.is_same(other, _no_cutoffs)
 
     def __hash__(self) -> int:
         return hash(type(self))
@@ -236,8 +236,8 @@ def _count_used(merges: Iterable[Merge], left: Iterable[int]) -> Iterator[Merge]
     return (replace(merge, used=tuple(islice(each, len(merge.runs)))) for merge in merges)
 
 
-def _none_left(keys: Run) -> Cutoffs:
-    """Return cutoffs as if no row had left, where the real ones are not known."""
+def _no_cutoffs(keys: Run) -> Cutoffs:
+    """Return cutoffs that keep all rows, where the real ones are not known."""
     return Cutoffs(np.full(keys.rows, -np.inf), np.zeros(keys.rows, bool))
 
 
@@ -246,8 +246,8 @@ def in_time_order(times: Any) -> Indices:
     return sort_indices(times) if times.dtype == np.int64 else np.argsort(times, kind="stable")
 
 
-def _drop_left(run: Run, left: int | None, cutoffs: FindCutoffs) -> Run:
-    """Return a run without the rows that have left. `left` is how many wait, where that is known."""
+def _keep_waiting(run: Run, left: int | None, cutoffs: FindCutoffs) -> Run:
+    """Return the rows of a run that wait. `left` is how many these are, where that is known."""
     if left == run.rows:
         return run
     if run.columns == (TIME,):

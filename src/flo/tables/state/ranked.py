@@ -55,6 +55,7 @@ class Ranked(Trace):
         return (*super().how, self.order)
 
     def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+        """Merge runs by group and order, and consolidate equal rows, which are adjacent then."""
         if len(runs) == 1:
             return runs[0]
         assert self.order is not None
@@ -159,6 +160,7 @@ class Heads(Latest):
     term = "heads"
 
     def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+        """Keep the newest head of each group, and drop groups without rows if nothing older is left that they hide."""
         whole = super().join(runs, fully=fully)
         if not (oldest or fully):  # older runs may have the groups that are no more
             return whole
@@ -233,6 +235,7 @@ class DeltaWithHeads(NamedTuple):
 
     @classmethod
     def of(cls, delta: Run, old: Leading | None, groups: Run, order: Order) -> DeltaWithHeads:
+        """Return the rows of a delta and the old heads of these groups, and sort them."""
         ours, indices = match_keys(groups, delta)
         parts, owners = [take_rows(delta.table, indices)], [ours]
         if old is not None:

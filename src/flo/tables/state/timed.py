@@ -62,6 +62,7 @@ class Timed(Trace):
         return (*super().how, self.mark, self.span)
 
     def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+        """Merge runs by key and time, without the rows that are gone."""
         first = runs[0]
         times = np.concatenate([times_in(run) for run in runs])
         kept = np.flatnonzero(~self.is_gone(times))

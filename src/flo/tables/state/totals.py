@@ -49,6 +49,12 @@ class Totals(Trace):
     term = "totals"
 
     def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+        """Merge runs, and add up the rows with equal keys column by column.
+
+        1. If all runs have the same keys, add their columns.
+        2. Otherwise interleave the runs, and group rows with equal keys.
+        3. Add up the keys with several rows. The others stay as they are.
+        """
         if len(runs) == 1:  # which has every key once
             return drop_zeros(runs[0])
         if all(have_same_keys(runs[0], run) for run in runs[1:]):

@@ -161,6 +161,7 @@ register("merge", lambda place, count, done, parts: (place, count, tuple(done), 
 
 
 def _identical(one: Run, other: Run) -> bool:
+    """Return whether two runs have the same content, without comparing rows."""
     return one is other or (one.rows == other.rows and one.name == other.name)
 
 
@@ -306,6 +307,7 @@ def add_checked(one: Indices, other: Indices) -> Indices:
 
 
 def weight_overflow() -> ElementError:
+    """Return the error of a sum of weights that does not fit 64 bits."""
     return ElementError(
         "the sum of the weights of equal rows of {input}, or of a group, does not fit 64 bits",
         facts=(("expected", f"from {-(2**63)} to {2**63 - 1}"),),
@@ -435,6 +437,7 @@ class Latest(Trace):
     term = "latest"
 
     def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+        """Merge runs, and keep the newest row of each key."""
         whole = merge_runs(runs)
         order, firsts = group_equal_rows(whole.table.select(list(self.columns)), whole.keys)
         if len(firsts) == whole.rows:
