@@ -32,7 +32,7 @@ from flo.tables.operator import (
 from flo.tables.operators.joins import Joined, Meeting, must_be_coded, paired
 from flo.tables.state.keys import keys_of
 from flo.tables.state.run import Run
-from flo.tables.state.timed import Timed, match_times, shifted, timed_run, times_in
+from flo.tables.state.timed import Timed, add_span, match_times, timed_run, times_in
 from flo.tables.translate import CHOICES
 from flo.values.operators.interval_joins import IntervalJoin, span_of
 from flo.values.operators.retain import to_number
@@ -102,12 +102,12 @@ class IntervalTables(OnTables[IntervalJoin]):
         low, high = span_of(self.like.low), span_of(self.like.high)
         meetings: list[Meeting] = []
         times = times_in(one)
-        since, until = shifted(times, low), shifted(times, high)
+        since, until = add_span(times, low), add_span(times, high)
         for each in (*rights.runs, other):
             ours, theirs = match_times(one, each, since, until)
             meetings += [(one, each, ours, theirs)] if len(ours) else []
         times = times_in(other)
-        since, until = shifted(times, -high, down=True), shifted(times, -low, up=True)
+        since, until = add_span(times, -high, down=True), add_span(times, -low, up=True)
         for each in lefts.runs:
             theirs, ours = match_times(other, each, since, until)
             if times.dtype == np.float64:  # sums are compared, as on values, and not differences

@@ -4,7 +4,8 @@ A trace has these runs, oldest first, with their rows. Runs 1 to 3 are of simila
 
     run 0     run 1   run 2   run 3   run 4
     40000     9000    5000    3000    200
-              └─ key numbers below 7… are merged: done = (4100, 2300, 1500), in one part of 7800 rows
+              └─ key numbers below 7… are merged: done = (4100, 2300, 1500)
+                 They are in one part of 7800 rows, since some have cancelled out.
 
 Invariant: `parts` has the rows before `done` of all runs of the merge, in the order of key numbers, and no others.
 

@@ -194,7 +194,7 @@ class Targets(NamedTuple):
         columns = [Target(name, one_chunk(anchors[name]), one_chunk(anchors[name])) for name in names]
         if reach.span is not None:
             name, values, _ = columns[-1]
-            low, high = shifted(values, -reach.span), shifted(values, reach.span)
+            low, high = add_offset(values, -reach.span), add_offset(values, reach.span)
             if low is None or high is None:
                 return None
             columns[-1] = Target(name, high, low) if order.directions[peers - 1] else Target(name, low, high)
@@ -212,7 +212,7 @@ class Targets(NamedTuple):
         return Ranges(low, high)
 
 
-def shifted(values: pa.Array, offset: Any) -> pa.Array | None:
+def add_offset(values: pa.Array, offset: Any) -> pa.Array | None:
     """Return the values plus an offset, or a little further; None if the type has no such values."""
     kind = values.type
     if pa.types.is_floating(kind):

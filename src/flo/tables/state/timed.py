@@ -138,7 +138,7 @@ def merge_by_time(runs: list[Run], times: Any, kept: Indices | None = None) -> R
     return Run(runs[0].columns, Keys(numbers[order], all(run.keys.exact for run in runs)), rows)
 
 
-def shifted(times: Any, span: Any, *, down: bool = False, up: bool = False) -> Any:
+def add_span(times: Any, span: Any, *, down: bool = False, up: bool = False) -> Any:
     """Return the times plus a span; as Python's own integers where these would overflow. Floats are rounded `down` or
     `up` by more than sums of such numbers are rounded."""
     if times.dtype == np.float64:
