@@ -17,8 +17,8 @@ from flo.columns.traced import TracedExpression
 from flo.core.collection import Collection
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
+from flo.tables.state.comparison import code_of
 from flo.tables.state.keys import keys_of
-from flo.tables.state.order import code_of
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.sharing import Sharing
 from flo.tables.values import layout_of

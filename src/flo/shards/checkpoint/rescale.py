@@ -280,7 +280,7 @@ class _Cutting:
             runs = [self._run(old, run) for run in (each.args[1] if each is not None else ())]
             columns.append([part for run in runs if (part := self._slice(shard, run, key)).rows])
         beside = [[run for run in runs if run is not None] for runs in itertools.zip_longest(*columns)]
-        whole = [Totals(runs[0].columns).joined(runs) if some.name == "totals" else merge_runs(runs) for runs in beside]
+        whole = [Totals(runs[0].columns).join(runs) if some.name == "totals" else merge_runs(runs) for runs in beside]
         return Call(some.name, (some.args[0], tuple(self.new[shard](run) for run in whole)))
 
     def _run(self, shard: int, term: Any) -> Run:

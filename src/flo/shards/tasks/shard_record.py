@@ -174,7 +174,7 @@ class ShardRecord:
             places = pa.array(np.arange(start, start + table.num_rows))
             table, columns = with_weights(table.append_column(PLACE, places), np.ones(len(places), np.int64)), (PLACE,)
         before: Trace = self.views.get(output.name, Trace(columns))
-        return before.extended(run_of(table, columns))
+        return before.extend(run_of(table, columns))
 
 
 def describe_view(of: ElementCollection[Any], trace: Trace | None) -> Any:

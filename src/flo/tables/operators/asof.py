@@ -151,7 +151,7 @@ class AsOfTables(OnTables[AsOfJoin]):
         parts += self._match(arrived, after, 1)
         stored = replace(self.left, columns=arrived.columns, order=self._order(0))
         grown = replace(
-            self, left=self.left if self.ended_side == 1 else stored.extended(arrived), right=before.extended(changed)
+            self, left=self.left if self.ended_side == 1 else stored.extend(arrived), right=before.extend(changed)
         )
         some = [part for part in parts if part is not None and part.num_rows]
         return grown, (self.emitted(pa.concat_tables(some) if some else None),)

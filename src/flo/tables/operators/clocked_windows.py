@@ -107,7 +107,7 @@ class ClockedWindows(EmitsWindows):
         rows = take_rows(table.select([*self.keys, *self._names]), order)
         rows = rows.append_column(pa.field(ARRIVAL, pa.int64(), nullable=False), pa.array(self.count + order))
         rows = rows.append_column(pa.field(TIME, pa.array(times[:0]).type, nullable=False), pa.array(times[order]))
-        waiting = self.held.extended(Run((TIME,), Keys(numbers[order], exact=False), rows))
+        waiting = self.held.extend(Run((TIME,), Keys(numbers[order], exact=False), rows))
         return replace(self, waiting=waiting, count=self.count + table.num_rows), (None, None)
 
     def at(self, moment: Any) -> tuple[Self, Deltas]:
@@ -118,7 +118,7 @@ class ClockedWindows(EmitsWindows):
         stops = self.grid.after(self._moment(mark))
         closed = self._close_between(self._first_open(), stops)
         after = replace(self, mark=mark)
-        return replace(after, waiting=after.held.without_gone()), (closed, None)
+        return replace(after, waiting=after.held.drop_gone_runs()), (closed, None)
 
     def _first_open(self) -> Any:
         """The first window that is open; None if all are."""

@@ -289,7 +289,7 @@ class ClockPerKey(Latest, Clock):
     term = "clocks"
 
     def read(self, keys: Run, kind: type) -> Reading:
-        indices, rows = self.known(keys)
+        indices, rows = self.look_up(keys)
         known, zoned, over = np.zeros((3, keys.rows), bool)
         latest = np.zeros(keys.rows, _dtype(kind))
         closed: Any = np.ma.array(latest.copy(), mask=np.ones(keys.rows, bool))
@@ -303,15 +303,15 @@ class ClockPerKey(Latest, Clock):
     def moved(self, keys: Run, reading: Reading) -> ClockPerKey:
         closed = pa.array(reading.closed.filled(0), mask=np.ma.getmaskarray(reading.closed))
         columns = {LATEST: reading.latest, ZONED: reading.zoned, CLOSED: closed, OVER: reading.over}
-        return self.extended(Run(keys.columns, keys.keys, beside(keys.table, pa.table(columns))))
+        return self.extend(Run(keys.columns, keys.keys, beside(keys.table, pa.table(columns))))
 
     def ended(self, keys: Run) -> ClockPerKey:
-        indices, rows = self.known(keys)
+        indices, rows = self.look_up(keys)
         if rows is None:
             return self
         rows = rows.set_column(rows.schema.get_field_index(OVER), OVER, pa.array(np.ones(len(indices), bool)))
         order = np.argsort(indices)
-        return self.extended(Run(keys.columns, select_rows(keys, np.sort(indices)).keys, take_rows(rows, order)))
+        return self.extend(Run(keys.columns, select_rows(keys, np.sort(indices)).keys, take_rows(rows, order)))
 
 
 class Axis(ABC):

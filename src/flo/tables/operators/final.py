@@ -36,7 +36,7 @@ from flo.tables.functions import apply_function
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in, to_table_type, to_value_type
 from flo.tables.operators.clocked_windows import clocked_steps
 from flo.tables.operators.group_by import GroupByTables, group_by
-from flo.tables.state.expiring import LAST, TIME, Expiring, is_before
+from flo.tables.state.expiring import LAST, TIME, Expiring, Interval, is_before
 from flo.tables.state.run import run_of
 from flo.tables.state.totals import Totals, normalize, run_of_sums
 from flo.tables.state.trace import add_checked, consolidate_table, with_weights
@@ -92,13 +92,13 @@ class Ending(OnTables[FinalGroups]):
         ends = apply_function(self.like.end, (self.inputs[0],), rows)[VALUE]
         numbers = Times.of(self.like.name, one_chunk(ends)).numbers
         if self.mark is None:
-            return replace(after, waiting=self.waiting.added(rows, numbers)), (None,)
+            return replace(after, waiting=self.waiting.add(rows, numbers)), (None,)
         is_behind = is_before(numbers, self._beyond(self.mark))
         if not is_behind.any():
-            return replace(after, waiting=self.waiting.added(rows, numbers)), (None,)
-        behind = self.behind.added(rows.filter(pa.array(is_behind)), numbers[is_behind]).consolidated()
+            return replace(after, waiting=self.waiting.add(rows, numbers)), (None,)
+        behind = self.behind.add(rows.filter(pa.array(is_behind)), numbers[is_behind]).consolidate()
         waits = rows.filter(pa.array(~is_behind))
-        waiting = self.waiting.added(waits, numbers[~is_behind]) if waits.num_rows else self.waiting
+        waiting = self.waiting.add(waits, numbers[~is_behind]) if waits.num_rows else self.waiting
         return replace(after, waiting=waiting, behind=behind if behind.runs else Expiring(())), (None,)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
@@ -121,7 +121,8 @@ class Ending(OnTables[FinalGroups]):
         behind = self.behind.table()
         if behind is not None:
             raise came_behind(str(behind.drop_columns([TIME, WEIGHT]).to_pylist()[0]))
-        waited, waiting = self.waiting.expired(None if self.mark is None else self._beyond(self.mark), until)
+        since = None if self.mark is None else self._beyond(self.mark)
+        waited, waiting = self.waiting.take(Interval(since, until))
         after = replace(self, waiting=waiting)
         if waited is None:
             return after, None
@@ -165,17 +166,17 @@ class FinalSums(Ending):
     def add(self, table: pa.Table) -> tuple[Self, pa.Table]:
         _, groups, sums = self.groups.sum_rows(table)
         totals = self.totals if self.totals.runs else Totals(groups.columns)
-        before = totals.known(groups)[WEIGHT]
+        before = totals.look_up(groups)[WEIGHT]
         changes = (add_checked(before, sums[WEIGHT]) != 0).astype(np.int64) - (before != 0)
         changed = np.flatnonzero(changes)
-        after = replace(self, totals=totals.extended(run_of_sums(groups.table, groups.keys, sums)))
+        after = replace(self, totals=totals.extend(run_of_sums(groups.table, groups.keys, sums)))
         return after, with_weights(take_rows(groups.table, changed), changes[changed])
 
     def take_groups(self, waited: pa.Table) -> tuple[Self, pa.Table]:
         groups = run_of(waited.select(list(self.group)), self.group)
-        sums = self.totals.known(groups)
+        sums = self.totals.look_up(groups)
         gone = run_of_sums(groups.table, groups.keys, normalize({name: -column for name, column in sums.items()}))
-        return replace(self, totals=self.totals.extended(gone)), self.groups.results_of(groups, sums)
+        return replace(self, totals=self.totals.extend(gone)), self.groups.results_of(groups, sums)
 
 
 def _aggregation(like: FinalGroups, of: StreamType) -> GroupByTables | None:

@@ -34,7 +34,7 @@ from flo.tables.operators.group_part import Delta, Keeper, Part, Reading, Summan
 from flo.tables.operators.group_parts import keepers_of, parts_of
 from flo.tables.state.keys import Keys, find_equal, keys_of
 from flo.tables.state.run import Run
-from flo.tables.state.totals import Sums, Totals, numbers_in, one_after_the_other, plus, run_of_sums, sums_of
+from flo.tables.state.totals import Sums, Totals, add_sums, concat_sums, numbers_in, run_of_sums, sums_of
 from flo.tables.state.trace import group_equal_rows, with_weights
 from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
@@ -156,13 +156,13 @@ class GroupByTables(OnTables[GroupBy]):
             sums = {**sums, **more}
             run = run_of_sums(groups.table, groups.keys, sums)
         totals = self.totals if self.totals.runs else Totals(run.columns)
-        before = totals.known(groups)
-        states = {0: State(before, old), 1: State(plus(before, sums), new)}
+        before = totals.look_up(groups)
+        states = {0: State(before, old), 1: State(add_sums(before, sums), new)}
         results = self._results(groups, states, delta.read)
         every = tuple(trace for traces in new.values() for trace in traces)
         latest = Latest(groups, [column[groups.rows :] for column in results])
         changed = self._compare(groups, {number: state.sums[WEIGHT] > 0 for number, state in states.items()}, results)
-        return self._after(totals.extended(run), every, latest), (self.emitted(changed),)
+        return self._after(totals.extend(run), every, latest), (self.emitted(changed),)
 
     def _after(self, totals: Totals, traces: Traces, latest: Latest) -> Self:
         """The operator with another state. What follows from its parameters is not computed again."""
@@ -188,7 +188,7 @@ class GroupByTables(OnTables[GroupBy]):
         known = self._latest.columns if self._latest is not None and self._latest.is_of(groups) else None
         if known is not None:
             states = {1: states[1]}
-        sums = reduce(one_after_the_other, (state.sums for state in states.values()))
+        sums = reduce(concat_sums, (state.sums for state in states.values()))
         traces = {number: state.traces for number, state in states.items()}
         count, own = groups.rows, groups.table.select(list(self._group))
         reading = Reading(groups, sums, self._places, traces, lambda place: self._name(own, place % count), read)

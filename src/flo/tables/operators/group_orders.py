@@ -38,7 +38,8 @@ from flo.tables.operators.group_part import (
     Traces,
     scatter,
 )
-from flo.tables.state.order import Order, comparisons
+from flo.tables.state.comparison import comparisons
+from flo.tables.state.order import Order
 from flo.tables.state.ranked import Heads, Leading, Ranked, Span, first_rows, groups_in, ranked_run, start_of
 from flo.tables.state.ranks import ByRank, settle
 from flo.tables.state.run import Run
@@ -126,21 +127,21 @@ class Ordered(Keeper):
         if self.counts:
             assert isinstance(owed[0], Ranked)
             run, more = settle(run, rows, owed[0], order)
-            owed = (replace(owed[0], columns=columns, order=order).extended(more),)
+            owed = (replace(owed[0], columns=columns, order=order).extend(more),)
         if not run.rows:
             return (rows, *heads, *owed), {}
         if not heads:
-            return (rows.extended(run), *owed), {}
+            return (rows.extend(run), *owed), {}
         groups = groups_in(run)
         read = delta.read if delta.numbers_differ and _are_all(groups, delta.groups) else {}
         spans = [Span.of(each, groups) for each in (*rows.runs, run)]
         moved = [self._move_heads(end, head, spans, groups, read) for end, head in enumerate(heads, start=1)]
-        return (rows.extended(run), *moved, *owed), {}
+        return (rows.extend(run), *moved, *owed), {}
 
     def by_rank(self, reading: Reading) -> ByRank:
         """The values of the groups of a delta, before and after it."""
         runs = [(state, run) for state, traces in enumerate(reading.traces.values()) for run in traces[self][0]]
-        spans = [Span.alone(run, reading.groups).moved(state * reading.groups.rows) for state, run in runs]
+        spans = [Span.of_groups(run, reading.groups).renumber(state * reading.groups.rows) for state, run in runs]
         return ByRank(spans, reading.states, self.order(False, reading.groups))
 
     def _move_heads(self, end: int, heads: Trace, spans: list[Span], groups: Run, read: dict[Any, Any]) -> Trace:
@@ -153,9 +154,9 @@ class Ordered(Keeper):
         stays, begin = start_of(spans[-1].run, old, groups, order, backwards)
         ranges = [span.only(~stays)._replace(backwards=backwards).since(begin, order) for span in spans]
         new = first_rows(ranges, groups, 1, order)
-        after = heads.moved(old and old.only(~stays), new, groups)
+        after = heads.update(old and old.only(~stays), new, groups)
         if old is not None and stays.any():
-            new = old.only(stays) if new is None else old.only(stays).beside(new)
+            new = old.only(stays) if new is None else old.only(stays).append(new)
         read[self, end, 0], read[self, end, 1] = old, new
         return after
 

@@ -33,7 +33,8 @@ import pyarrow.compute as pc
 from flo.columns.cell import Cell
 from flo.columns.indices import Indices, one_chunk
 from flo.tables.state.keys import Keys
-from flo.tables.state.limbs import Addends, Product, has_digits
+from flo.tables.state.limbs import has_digits
+from flo.tables.state.products import Addends, Product
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Summed, Sums, digits_of
 from flo.tables.state.trace import Trace, with_weights
@@ -277,7 +278,7 @@ class Reading:
 
     def integers(self, summand: Summand) -> Indices:
         """A sum of small integers."""
-        return self.once(summand, lambda: digits_of(self.sums, self.places[summand]).carried().to_ints()[0])
+        return self.once(summand, lambda: digits_of(self.sums, self.places[summand]).carry().to_ints()[0])
 
 
 @dataclass(frozen=True)

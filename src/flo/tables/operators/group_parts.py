@@ -47,9 +47,10 @@ from flo.tables.operators.group_part import (
 from flo.tables.operators.group_quantiles import QuantilePart
 from flo.tables.operators.group_sums import BitsPart, FinishedPart, LinearPart, MomentsPart
 from flo.tables.operators.weights import find_flips
-from flo.tables.state.keys import Keys, extended
-from flo.tables.state.limbs import Addends
-from flo.tables.state.order import Order, comparisons
+from flo.tables.state.comparison import comparisons
+from flo.tables.state.keys import Keys, extend_keys
+from flo.tables.state.order import Order
+from flo.tables.state.products import Addends
 from flo.tables.state.run import Run, match_keys, run_of
 from flo.tables.state.totals import Sums, as_array, numbers_in, sums_of
 from flo.tables.state.trace import Trace, group_equal_rows, sum_ranges, with_weights
@@ -79,7 +80,7 @@ class DistinctValues(Keeper):
     def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
         values, owners = self._values(delta)
         moved = find_flips(traces[0], values)
-        trace = replace(traces[0], columns=values.columns).extended(values)
+        trace = replace(traces[0], columns=values.columns).extend(values)
         come = np.flatnonzero(moved)
         if not len(come):
             return (trace,), {}
@@ -105,7 +106,7 @@ class DistinctValues(Keeper):
         mask = delta.mask(self.which)
         if mask is not None:
             table, owners, weights = table.filter(pa.array(mask)), owners[mask], weights[mask]
-        numbers = extended(Keys(groups.keys.at(owners), groups.keys.exact), table.columns)
+        numbers = extend_keys(Keys(groups.keys.at(owners), groups.keys.exact), table.columns)
         order, firsts = group_equal_rows(table.add_column(0, OWNER, pa.array(owners)), numbers)
         sums = sum_ranges(weights[order], firsts)
         kept = np.flatnonzero(sums)
@@ -158,7 +159,7 @@ class GroupValues(Keeper):
         some = delta.choose(self.which, self.names)
         columns = tuple(some.keys.column_names)
         run = run_of(some.rows(self.names).combine_chunks(), columns)
-        return (replace(traces[0], columns=columns).extended(run),), {}
+        return (replace(traces[0], columns=columns).extend(run),), {}
 
     def rows_of(self, reading: Reading) -> pa.Table | None:
         """Reads the values of groups with their weights, and the index of the result that each is for. Some cancel
@@ -217,7 +218,7 @@ class ValuesPart(Part):
         layout, owners = self._layout, numbers_in(table, OWNER)
         assert layout is not None
         columns = tuple(self.names[place] for place in self._by)
-        order, firsts = Order(columns, down, layout, by_text=False, key=layout, decisive=True).sorted(table, owners)
+        order, firsts = Order(columns, down, layout, by_text=False, key=layout, decisive=True).sort(table, owners)
         times = sum_ranges(numbers_in(table, WEIGHT)[order], firsts)
         there = order[firsts[times > 0]]
         return InOrder(one_chunk(table[self.names[0]]).take(pa.array(there)), times[times > 0], owners[there])

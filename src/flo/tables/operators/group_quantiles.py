@@ -26,8 +26,8 @@ from flo.columns.cell import Cell
 from flo.columns.indices import Indices
 from flo.tables.operators.group_orders import Ordered, Wanted
 from flo.tables.operators.group_part import Part, Reading, scatter
+from flo.tables.state.comparison import comparisons
 from flo.tables.state.limbs import Limbs, limbs_in
-from flo.tables.state.order import comparisons
 from flo.tables.state.ranks import ByRank
 from flo.tables.state.trace import weight_overflow
 from flo.values.operators import group_aggregates as on_values

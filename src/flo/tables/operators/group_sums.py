@@ -205,7 +205,7 @@ class MomentsPart(Part):
         one, two = self._numbers[place], self._numbers[other]
 
         def make() -> Limbs:
-            x, y, xy = (digits_of(reading.sums, reading.places[each]).carried() for each in (one, two, Times(one, two)))
+            x, y, xy = (digits_of(reading.sums, reading.places[each]).carry() for each in (one, two, Times(one, two)))
             return xy.times(Limbs.of_ints(count)).minus(x.times(y))
 
         return reading.once(("spread", one, two), make)

@@ -47,7 +47,7 @@ from flo.tables.operator import (
 from flo.tables.operators.joins import Joined, Meeting, must_be_coded, pair_rows
 from flo.tables.state.keys import keys_of
 from flo.tables.state.run import Run
-from flo.tables.state.timed import Timed, match_times, shifted, timed_run, times_in
+from flo.tables.state.timed import Timed, add_span, match_times, timed_run, times_in
 from flo.tables.translate import CHOICES
 from flo.values.operators.interval_joins import IntervalJoin, span_of
 from flo.values.operators.retain import to_number
@@ -120,12 +120,12 @@ class IntervalTables(OnTables[IntervalJoin]):
         low, high = span_of(self.like.low), span_of(self.like.high)
         meetings: list[Meeting] = []
         times = times_in(one)
-        since, until = shifted(times, low), shifted(times, high)
+        since, until = add_span(times, low), add_span(times, high)
         for each in (*rights.runs, other):
             ours, theirs = match_times(one, each, since, until)
             meetings += [Meeting(one, each, ours, theirs)] if len(ours) else []
         times = times_in(other)
-        since, until = shifted(times, -high, down=True), shifted(times, -low, up=True)
+        since, until = add_span(times, -high, down=True), add_span(times, -low, up=True)
         for each in lefts.runs:
             theirs, ours = match_times(other, each, since, until)
             if times.dtype == np.float64:  # sums are compared, as on values, and not differences
@@ -137,8 +137,8 @@ class IntervalTables(OnTables[IntervalJoin]):
         pairs = pair_rows(Joined(self.like, inputs, self.outputs[0]), meetings)  # type: ignore[arg-type]
         after = replace(
             self,
-            left=self.left if self.right_over else lefts.extended(one),
-            right=self.right if self.left_over else rights.extended(other),
+            left=self.left if self.right_over else lefts.extend(one),
+            right=self.right if self.left_over else rights.extend(other),
         )
         return after, (self.emitted(pairs),)
 
@@ -176,7 +176,7 @@ class IntervalTables(OnTables[IntervalJoin]):
             return self
         changes: dict[str, Any] = {f"{SIDES[side][1:]}_mark": mark}
         after = replace(self, **changes)
-        changes = {SIDES[1 - side][1:]: after.kept_rows(1 - side).without_gone()}
+        changes = {SIDES[1 - side][1:]: after.kept_rows(1 - side).drop_gone_runs()}
         return replace(after, **changes)
 
     def __eq__(self, other: object) -> bool:

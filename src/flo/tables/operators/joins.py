@@ -121,7 +121,7 @@ class JoinedByKey(OnTables[J]):
 
     def add_to(self, trace: Trace, index: int, delta: Run) -> Trace:
         """Adds a delta to the trace of a side. Once the other side has ended, nothing more is kept."""
-        return trace if self.ended_side == 1 - index else trace.extended(delta)
+        return trace if self.ended_side == 1 - index else trace.extend(delta)
 
     def unit(self, of: Collection, part: pa.Table) -> str:
         return repr(layout_of(of).to_elements(part)[0])
@@ -390,7 +390,7 @@ class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
     def side_ended(self, index: int) -> Self:
         if index == 1:
             return replace(self, left=NOTHING, right=self.right.keys_only(), ended_side=1)
-        ended = replace(self, left=self.left.consolidated(), ended_side=0)
+        ended = replace(self, left=self.left.consolidate(), ended_side=0)
         rows = self.right.rows.table()
         if rows is None:
             return replace(ended, right=NO_PARTNERS)
@@ -440,7 +440,7 @@ class OuterTables(Paired[Outer]):
         return grown, (self.emitted(pa.concat_tables(some) if some else None),)
 
     def side_ended(self, index: int) -> Self:
-        sides = [self.left.consolidated(), self.right.consolidated()]
+        sides = [self.left.consolidate(), self.right.consolidate()]
         partners = [self.other_partners, self.partners]
         ended, other = replace(self, ended_side=index), 1 - index
         if self.like.alone[index]:

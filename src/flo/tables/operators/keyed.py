@@ -174,13 +174,13 @@ class KeyPartitionsTables(OnTables[KeyPartitions]):
         )
         run = run_of(take_rows(keys, order[firsts]).append_column(HOME, pa.array(different)), tuple(keys.column_names))
         state = replace(self.homes, columns=run.columns)
-        known, before = state.known(run)
+        known, before = state.look_up(run)
         if before is not None:
             self._expect_partitions(run.table, known, run.table[HOME].to_numpy()[known], before[HOME].to_numpy())
         new = select_rows(run, np.setdiff1d(np.arange(run.rows), known))
         columns = [*keys.columns, *table.drop_columns([homes]).columns]
         rows = pa.Table.from_arrays(columns, schema=KeyedColumns(of).schema)
-        return replace(self, homes=state.extended(new)), (replace(KeyedColumns(of).bottom(), table=rows),)
+        return replace(self, homes=state.extend(new)), (replace(KeyedColumns(of).bottom(), table=rows),)
 
     def _expect_partitions(self, keys: pa.Table, indices: Indices, partitions: Any, expected: Any) -> None:
         """Raises if a row of a key is in another partition than expected."""
@@ -287,8 +287,8 @@ class KeyedJoinTables(OnKeyed[KeyedJoin]):
         pairs = pair_rows(joined, meetings, key_names(of))
         if pairs is not None and isinstance(of.inner, ZSet):
             pairs = net_changes(pairs)
-        left = self.left if self.ended_side == 1 else self.left.extended(one)
-        right = self.right if self.ended_side == 0 else self.right.extended(other)
+        left = self.left if self.ended_side == 1 else self.left.extend(one)
+        right = self.right if self.ended_side == 0 else self.right.extend(other)
         return replace(self, left=left, right=right), (keyed_delta(of, pairs),)
 
     def side_ended(self, index: int) -> Self:

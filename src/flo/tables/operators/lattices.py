@@ -33,8 +33,9 @@ from flo.core.type_relations import accepts
 from flo.tables.functions import elements_of, result_layout, results, runs_on_columns
 from flo.tables.groups import Groups
 from flo.tables.operator import Grouping, OnTables, Placement
-from flo.tables.state.limbs import BITS, Addends, Limbs, has_digits, limbs_of, pieces, summed
-from flo.tables.state.order import comparisons
+from flo.tables.state.comparison import comparisons
+from flo.tables.state.limbs import BITS, Limbs, has_digits, limbs_of, split_digits
+from flo.tables.state.products import Addends, sum_numbers
 from flo.tables.state.totals import numbers_in
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, is_ordered, layout_of
@@ -280,15 +281,15 @@ class SumLatticeTables(OnTables[SumLattice]):
 
 def _sum_all(array: pa.Array, weights: Any) -> Limbs:
     """The one sum of all numbers times their weights."""
-    return summed(Addends(array), weights, np.zeros(1, np.int64))
+    return sum_numbers(Addends(array), weights, np.zeros(1, np.int64))
 
 
 def _sum_prefixes(array: pa.Array) -> Limbs:
     """The sum up to each number."""
     digits: dict[int, Any] = {}
-    for index, digit in pieces(array):
+    for index, digit in split_digits(array):
         digits[index] = digits[index] + digit if index in digits else digit
-    return limbs_of({index: np.cumsum(digit) for index, digit in digits.items()}, len(array)).carried()
+    return limbs_of({index: np.cumsum(digit) for index, digit in digits.items()}, len(array)).carry()
 
 
 def _find_largest(sums: Limbs) -> int:

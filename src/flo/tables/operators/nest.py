@@ -407,7 +407,7 @@ class IntegrateTables(RunningTables[Integrate]):
         follows = count - begins
         rows = take_rows(table, np.repeat(np.arange(table.num_rows), follows))
         new = rows.set_column(0, rows.schema.field(0), pa.array(expand_ranges(begins, follows)))
-        grown = self.before.extended(sum_streams(table))
+        grown = self.before.extend(sum_streams(table))
         return replace(self, before=grown), sort_by_number(net_changes(pa.concat_tables([old, new])))
 
 
@@ -428,5 +428,5 @@ class DifferentiateTables(RunningTables[Differentiate]):
         first = add_stream_numbers(before, np.zeros(before.num_rows, np.int64))
         taken_back = pa.concat_tables([first, back])
         taken_back = with_weights(taken_back, -numbers_in(taken_back, WEIGHT))
-        current = NOTHING.extended(sum_streams(table.filter(pa.array(last))))
+        current = NOTHING.extend(sum_streams(table.filter(pa.array(last))))
         return replace(self, before=current), sort_by_number(net_changes(pa.concat_tables([table, taken_back])))

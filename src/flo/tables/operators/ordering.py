@@ -43,9 +43,10 @@ from flo.tables.functions import (
 from flo.tables.groups import keys_by, rows_of
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
 from flo.tables.operators.weights import select_rows, weights_of
+from flo.tables.state.comparison import comparisons
 from flo.tables.state.keys import Keys, keys_of
-from flo.tables.state.order import Order, comparisons, shown_alike
-from flo.tables.state.ranked import Known, Leading, Ranked, find_leading, groups_in, heads_of, ranked_run
+from flo.tables.state.order import Order, have_equal_texts
+from flo.tables.state.ranked import DeltaWithHeads, Leading, Ranked, find_leading, groups_in, heads_of, ranked_run
 from flo.tables.state.run import Run, match_keys, run_of
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Trace, consolidate_table, group_equal_rows, sum_ranges, text_of, with_weights
@@ -95,7 +96,7 @@ class TopKTables(InGroups[TopK]):
         if not comparisons(result_layout(like.key, of)):
             return False
         layout = layout_of(of)
-        return set(layout.names) <= set(ordering_columns(of, like.key)) or shown_alike(layout)
+        return set(layout.names) <= set(ordering_columns(of, like.key)) or have_equal_texts(layout)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return columns
@@ -105,8 +106,8 @@ class TopKTables(InGroups[TopK]):
         kept = replace(self.rows, columns=delta.columns, order=order)
         groups = groups_in(delta)
         old = heads_of(self.heads, groups)
-        known = Known.of(delta, old, groups, order)
-        for group in order.not_compared(*known):
+        known = DeltaWithHeads.of(delta, old, groups, order)
+        for group in order.find_incomparable(*known):
             like, to_elements = self.like, layout_of(self.inputs[0]).to_elements
             ranking = ValueOrder(like.key, like.descending, like.name, like.ties)
             rank_on_values(group, groups, self.rows, delta, old, to_elements, like.count, ranking)
@@ -117,10 +118,10 @@ class TopKTables(InGroups[TopK]):
             if head is not None
         ]
         changed = run_of(consolidate_table(pa.concat_tables(parts or [delta.table.slice(0, 0)])), delta.columns)
-        heads = replace(self.heads, columns=delta.columns).extended(changed)
+        heads = replace(self.heads, columns=delta.columns).extend(changed)
         rows = changed.table.select([*layout_of(self.outputs[0]).names, *self.keys])
         rows = with_weights(rows, numbers_in(changed.table, WEIGHT))
-        return replace(self, rows=kept.extended(delta), heads=heads), (self.emitted(consolidate_table(rows)),)
+        return replace(self, rows=kept.extend(delta), heads=heads), (self.emitted(consolidate_table(rows)),)
 
 
 def rank_on_values(
@@ -210,7 +211,7 @@ class Arranged(Trace):
     def how(self) -> tuple[object, ...]:
         return (*super().how, self.order, self.once)
 
-    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+    def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
         return runs[0] if len(runs) == 1 else self.run(pa.concat_tables([run.table for run in runs]), in_parts=True)
 
     def cut(self, runs: list[Run], fuel: int) -> list[int] | None:
@@ -243,7 +244,7 @@ class Arranged(Trace):
             compared = zip(self.order.comparisons, self.order.columns, strict=True)
             numbers = [of.numbers(one_chunk(table[name])) for of, name in compared]
             return np.lexsort((*numbers[::-1], groups) if groups.any() else numbers[::-1]), None
-        indices, firsts = self.order.sorted(table, groups, in_parts)
+        indices, firsts = self.order.sort(table, groups, in_parts)
         if self.once:
             return indices[firsts], np.ones(len(firsts), np.int64)
         return indices[firsts], sum_ranges(numbers_in(table, WEIGHT)[indices], firsts)
@@ -273,12 +274,12 @@ class SortTables(OnTables[Sort]):
     def fits(cls, like: Sort, inputs: StreamTypes) -> bool:
         """Columns must have the order that Python gives the keys, and elements a text that breaks ties."""
         of = inputs[0].collection
-        return bool(comparisons(result_layout(like.key, of))) and (is_ordered(of) or shown_alike(layout_of(of)))
+        return bool(comparisons(result_layout(like.key, of))) and (is_ordered(of) or have_equal_texts(layout_of(of)))
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         table, _ = with_key_columns(table, self.inputs[0], self.like.key)
         kept = self._kept()
-        return replace(self, rows=kept.extended(kept.run(table))), (None,)
+        return replace(self, rows=kept.extend(kept.run(table))), (None,)
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:
         table, which = rows_of(self.rows, groups)
@@ -290,7 +291,7 @@ class SortTables(OnTables[Sort]):
         one_run = is_ordered(self.inputs[0]) and len(self.rows.runs) == 1  # and in order
         if not one_run:
             indices, weights = kept.sorted(table, which, in_parts=True)
-        strange = kept.order.not_compared(table, which, indices)
+        strange = kept.order.find_incomparable(table, which, indices)
         if len(strange):
             self._refuse(take_rows(table, np.flatnonzero(which == strange[0])))
         rows = table if one_run else take_rows(table, indices if weights is None else np.repeat(indices, weights))

@@ -47,11 +47,12 @@ from flo.tables.functions import (
 from flo.tables.operator import Cut, kept, register_in
 from flo.tables.operators.ordering import InGroups, ordering_columns, with_key_columns
 from flo.tables.state import frames
+from flo.tables.state.comparison import Comparison, comparison, comparisons, own_numbers
 from flo.tables.state.frames import Before, Read, Units
 from flo.tables.state.keys import Keys, find_equal, keys_of
 from flo.tables.state.limbs import has_digits
-from flo.tables.state.neighbours import Distinct, Near, Reach, reach_of, search, stretches
-from flo.tables.state.order import Comparison, Order, comparison, comparisons, own_numbers, shown_alike
+from flo.tables.state.neighbours import Distinct, Near, Reach, find_stretches, reach_of, search
+from flo.tables.state.order import Order, have_equal_texts
 from flo.tables.state.ranked import Ranked, groups_in, ranked_run
 from flo.tables.state.run import Run, match_keys
 from flo.tables.state.totals import numbers_in
@@ -160,9 +161,9 @@ class OverTables(InGroups[Over]):
         groups = groups_in(delta)
         changed = self._find_changed(rows, owed, delta, groups, order)
         emitted = self._find_differences(changed, order)
-        rows = rows.extended(_weigh(changed, changed.now - changed.was, delta, groups, order))
+        rows = rows.extend(_weigh(changed, changed.now - changed.was, delta, groups, order))
         if changed.owed.any():
-            owed = owed.extended(_weigh(changed, changed.owed, delta, groups, order))
+            owed = owed.extend(_weigh(changed, changed.owed, delta, groups, order))
         return replace(self, rows=rows, owed=owed), (self.emitted(emitted),)
 
     def _sort(self, table: pa.Table) -> tuple[Run, OverOrder]:
@@ -196,7 +197,7 @@ class OverTables(InGroups[Over]):
             near = searched.near(width, reach.onward)
             parts = [
                 Part(run, owners, places, OLD)
-                for run, owners, places in zip(near.runs, near.owners, near.rows, strict=True)
+                for run, owners, places in zip(near.search.runs, near.owners, near.rows, strict=True)
             ]
             changed = self._select_around(near, _consolidate([*parts, *others], groups, order), reach, order)
             if changed is not None:
@@ -210,12 +211,12 @@ class OverTables(InGroups[Over]):
     def _select_around(self, near: Near, read: Distinguished, reach: Reach, order: OverOrder) -> Changed | None:
         """Selects the rows around anchors whose surroundings were read; None if too few were."""
         changed, places = read
-        count = len(near.runs)
-        peers = order.differ(changed.table, self.like.peers)
+        count = len(near.search.runs)
+        peers = order.find_changes(changed.table, self.like.peers)
         peers[1:] |= changed.owners[1:] != changed.owners[:-1]
-        anchors = places[-1][near.anchors]
+        anchors = places[-1][near.search.anchors]
         rows = Distinct(changed.table, tuple(places[:count]), anchors, changed.owners, changed.was, changed.now, peers)
-        stretch = stretches(near, rows, reach)
+        stretch = find_stretches(near, rows, reach)
         if stretch is None:
             return None
         kept, numbers = stretch
@@ -254,9 +255,9 @@ class OverTables(InGroups[Over]):
                 continue
             totals = self._totals(function, changed.table, changed.was)
             before = {name: total[kept[firsts]] - total[begin] for name, total in totals.items()}
-            for place, run in enumerate(near.runs):
+            for place, run in enumerate(near.search.runs):
                 for name, total in self._totals_of(run, function).items():
-                    more = total[near.starts[place]] - total[near.begins[place]]
+                    more = total[near.read.starts[place]] - total[near.search.partitions.starts[place]]
                     before[name] = before.get(name, 0) + more
             sums[number] = before
         return Before(sums.pop(-1)[WEIGHT], sums, extremes)
@@ -269,8 +270,10 @@ class OverTables(InGroups[Over]):
         assert read is not None
         best = frames.running_extremes(read, read.counts & (changed.was > 0), changed.owners, greatest)
         sides = [(Extremes(read, best, np.concatenate([[0], np.cumsum(changed.was < 0)])), begin, end)]
-        for place, run in enumerate(near.runs):
-            sides.append((self._extremes_of(run, function), near.begins[place], near.starts[place]))
+        for place, run in enumerate(near.search.runs):
+            sides.append(
+                (self._extremes_of(run, function), near.search.partitions.starts[place], near.read.starts[place])
+            )
         columns = []
         for (some, leaders, below), low, high in sides:
             if (below[high] > below[low]).any():
@@ -322,7 +325,7 @@ class OverTables(InGroups[Over]):
         for weights in (changed.was, changed.now):
             units = _units(changed, weights, peers, values, down, apart)
             results = [
-                frames.results(function, read, units, number, self._arrow(number))
+                frames.compute(function, read, units, number, self._arrow(number))
                 for number, (function, read) in enumerate(zip(like.functions, reads, strict=True))
             ]
             sides.append((units, results))
@@ -383,7 +386,7 @@ def _consolidate(parts: list[Part], groups: Run, order: OverOrder) -> Distinguis
     table = pa.concat_tables([take_rows(part.run.table, part.rows) for part in parts]).combine_chunks()
     owners = np.concatenate([part.owners for part in parts])
     source = np.concatenate([np.full(len(part.owners), part.source) for part in parts])
-    places, firsts = order.sorted(table, owners, in_parts=True)
+    places, firsts = order.sort(table, owners, in_parts=True)
     weights, source = numbers_in(table, WEIGHT)[places], source[places]
     was, new, owing = (np.add.reduceat(np.where(source == kind, weights, 0), firsts) for kind in (OLD, NEW, OWED))
     sums, which = add_checked(add_checked(was, new), owing), np.zeros(len(places), np.int64)
@@ -424,7 +427,7 @@ def _weigh(changed: Changed, weights: Indices, delta: Run, groups: Run, order: O
 
 def _peers(changed: Changed, order: OverOrder, count: int) -> Indices:
     """The number of the group of peers of each row."""
-    new = order.differ(changed.table, count)
+    new = order.find_changes(changed.table, count)
     new[1:] |= changed.stretches[1:] != changed.stretches[:-1]
     return np.cumsum(new)
 
@@ -467,7 +470,7 @@ def over(like: Over, inputs: StreamTypes) -> Operator | None:
     if not comparisons(key) or not all(_runs_on_columns(function, of) for function in like.functions):
         return None
     decided = set(layout.names) <= set(ordering_columns(of, like.key))
-    return OverTables(like) if decided or shown_alike(layout) else None
+    return OverTables(like) if decided or have_equal_texts(layout) else None
 
 
 def _runs_on_columns(function: WindowFunction, of: Collection) -> bool:

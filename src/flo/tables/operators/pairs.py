@@ -30,7 +30,7 @@ from flo.tables.functions import elements_of, result_layout, results
 from flo.tables.groups import Groups, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement, add_deltas
 from flo.tables.operators.sequences import side_by_side
-from flo.tables.state.order import Comparison, comparisons, rank_densely
+from flo.tables.state.comparison import Comparison, comparisons, rank_densely
 from flo.tables.state.run import match_keys
 from flo.tables.translate import form_of
 from flo.tables.values import Rows, layout_of, of_elements

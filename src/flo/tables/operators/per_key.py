@@ -119,7 +119,7 @@ class KeysTables(OnKeyed[PerKey]):
             ended = [announce_keys(keys.select(list(names)), ended=True)] if self._is_over(index) else []
             said = [keys, *ended, value.keys.filter(value.keys[ENDED])]
             outputs.append(keyed_delta(value.of, value.table, pa.concat_tables(said)))
-        return replace(self, seen=self.seen.extended(new)), tuple(outputs)
+        return replace(self, seen=self.seen.extend(new)), tuple(outputs)
 
     def _is_over(self, index: int) -> bool:
         return bool(self.over) and self.over[index]
@@ -291,7 +291,7 @@ class FormOfEveryKey(WithForm[Operator]):
         delta = totals(with_weights(gone, np.ones(gone.num_rows, np.int64)), self.keys)
         done = np.flatnonzero(weights_in(self.ends, delta) + weights_of(delta) == len(values))
         ended = announce_keys(take_rows(delta.table.select(list(self.keys)), done), ended=True)
-        return replace(self, ends=self.ends.extended(delta)), pa.concat_tables([new, ended])
+        return replace(self, ends=self.ends.extend(delta)), pa.concat_tables([new, ended])
 
     def _announce_ended_by_itself(self, form: OnTables[Operator], table: pa.Table, said: pa.Table) -> pa.Table:
         """Announces the keys that the operator itself has ended with these rows, as `take` does. Of ends that arrive,
@@ -307,13 +307,13 @@ class FormOfEveryKey(WithForm[Operator]):
     def _close(self, form: OnTables[Operator], said: pa.Table) -> Closed[Self]:
         """Closes the keys that have ended, each once. `said` announces keys."""
         new = said.filter(pc.invert(said[ENDED])).select(list(self.keys))
-        opened = self.open.extended(run_of(with_weights(new, np.ones(new.num_rows, np.int64)), self.keys))
+        opened = self.open.extend(run_of(with_weights(new, np.ones(new.num_rows, np.int64)), self.keys))
         gone = Groups.of(said.filter(said[ENDED]), self.keys).keys
         gone = select_rows(gone, np.flatnonzero(weights_in(opened, gone)))
         if not gone.rows:
             return Closed(replace(self, open=opened), form, announce_keys(new), (None,) * len(self.outputs))
         after, last = form.close(gone)
-        left = opened.extended(Run(gone.columns, gone.keys, with_weights(gone.table, -np.ones(gone.rows, np.int64))))
+        left = opened.extend(Run(gone.columns, gone.keys, with_weights(gone.table, -np.ones(gone.rows, np.int64))))
         said = pa.concat_tables([announce_keys(new), announce_keys(gone.table.select(list(self.keys)), ended=True)])
         return Closed(replace(self, open=left), after, said, last)
 

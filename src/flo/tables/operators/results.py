@@ -26,7 +26,7 @@ from flo.tables.functions import beside, elements_of, written
 from flo.tables.groups import Counts, Groups, group_name, key_by_groups, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import NOTHING, new_rows
-from flo.tables.state.limbs import Addends
+from flo.tables.state.products import Addends
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Totals, as_array, numbers_in, run_of_sums, sums_of
 from flo.tables.state.trace import Latest, Trace, sum_ranges
@@ -64,7 +64,7 @@ class ResultTables(OnTables[Op]):
         after = self
         if isinstance(self.inputs[0], Set):
             new = new_rows(self.seen, table, (*self.keys, *layout_of(self.inputs[0]).names))
-            after, table = replace(self, seen=self.seen.extended(new)), new.table
+            after, table = replace(self, seen=self.seen.extend(new)), new.table
         return (after.add(Groups.of(table, self.keys)) if table.num_rows else after), (None,)
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:
@@ -113,10 +113,10 @@ class SumTables(ResultTables[Sum]):
         delta = run_of_sums(
             groups.keys.table, groups.keys.keys, sums_of(weights_beside(rows), values, indices, groups.firsts)
         )
-        return replace(self, totals=key_by_groups(self.totals, groups.keys).extended(delta))
+        return replace(self, totals=key_by_groups(self.totals, groups.keys).extend(delta))
 
     def results(self, groups: Run) -> pa.Table:
-        sums, layout = key_by_groups(self.totals, groups).known(groups), layout_of(self.outputs[0])
+        sums, layout = key_by_groups(self.totals, groups).look_up(groups), layout_of(self.outputs[0])
         totals = as_array(sums, 0, layout.cells[0].arrow, lambda index: group_name(groups, self.keys, index))
         return with_keys(pa.Table.from_arrays([totals], schema=layout.schema), groups, self.keys)
 
@@ -140,7 +140,7 @@ class Accumulating(OnTables[F]):
         if not self.keys:
             return [*self.one] or [like.acc]
         accumulators = [like.acc] * groups.rows
-        indices, rows = key_by_groups(self.reached, groups).known(groups)
+        indices, rows = key_by_groups(self.reached, groups).look_up(groups)
         if rows is not None:
             layout = Layout.of(returned_type(like.f))
             assert layout is not None
@@ -154,7 +154,7 @@ class Accumulating(OnTables[F]):
             return replace(self, one=tuple(results))
         like = self.like
         delta = Run(groups.columns, groups.keys, beside(groups.table, written(results, returned_type(like.f))))
-        return replace(self, reached=key_by_groups(self.reached, groups).extended(delta))
+        return replace(self, reached=key_by_groups(self.reached, groups).extend(delta))
 
     @calling
     def call_by_group(self, groups: Groups) -> tuple[Self, list[Any]]:
@@ -204,8 +204,8 @@ class LastTables(ResultTables[Last]):
     def add(self, groups: Groups) -> Self:
         newest = take_rows(groups.rows, np.cumsum(groups.counts) - 1)  # a copy: a slice would hold on to all of them
         table = newest if self.keys else beside(newest, groups.keys.table)
-        return replace(self, kept=key_by_groups(self.kept, groups.keys).extended(replace(groups.keys, table=table)))
+        return replace(self, kept=key_by_groups(self.kept, groups.keys).extend(replace(groups.keys, table=table)))
 
     def results(self, groups: Run) -> pa.Table | None:
-        _, rows = key_by_groups(self.kept, groups).known(groups)
+        _, rows = key_by_groups(self.kept, groups).look_up(groups)
         return None if rows is None else rows.select([*self.keys, *schema_of(self.inputs[0]).names])

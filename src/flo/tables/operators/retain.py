@@ -31,7 +31,7 @@ from flo.core.stream_type import StreamTypes
 from flo.tables.functions import apply_function
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in, to_table_type, to_value_type
 from flo.tables.operators.elementwise import negate_weights
-from flo.tables.state.expiring import Expiring, is_before
+from flo.tables.state.expiring import Expiring, Interval, is_before
 from flo.tables.translate import CHOICES
 from flo.tables.values import layout_of
 from flo.values.operators.retain import Retain
@@ -67,7 +67,7 @@ class RetainTables(OnTables[Retain]):
         late, rows = table.filter(pa.array(gone)), table.filter(pa.array(~gone))
         after = self
         if rows.num_rows and not self.is_over:
-            after = replace(self, waiting=self.waiting.added(rows, times.numbers[~gone]))
+            after = replace(self, waiting=self.waiting.add(rows, times.numbers[~gone]))
         return after, (self.emitted(rows), self.emitted(late, 1))
 
     def steps(self, inputs: Values) -> Iterator[Step]:
@@ -92,7 +92,7 @@ class RetainTables(OnTables[Retain]):
         mark = self.like.mark_of(moment)
         if self.mark is not None and mark <= self.mark:
             return self, (None, None)
-        rows, waiting = self.waiting.expired(self.mark, mark)
+        rows, waiting = self.waiting.take(Interval(self.mark, mark))
         after = replace(self, mark=mark, waiting=waiting)
         if rows is None:
             return after, (None, None)

@@ -167,10 +167,10 @@ class SpanTables(OnTables[Window]):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         ends = self.find_ends(table)
         if not ends:
-            return replace(self, opened=self.opened.extended(self.opened.run(table))), (None,)
+            return replace(self, opened=self.opened.extend(self.opened.run(table))), (None,)
         rest = take_rows(table, np.arange(ends[-1], table.num_rows))
         counts = np.diff(ends, prepend=-self.opened.rows)
-        after = replace(self, opened=NOTHING.extended(NOTHING.run(rest)))
+        after = replace(self, opened=NOTHING.extend(NOTHING.run(rest)))
         return after, (self._streams([table.slice(0, ends[-1])], counts),)
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:

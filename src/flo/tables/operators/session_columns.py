@@ -112,7 +112,7 @@ class SessionTables(InGroups[SessionColumns]):
         if moved.rows:
             elements = find_elements(stored, groups, moved, owners_of(groups, moved), spacing)
             parts.append(self._find_changes(stored, moved, elements, spacing))
-        after = replace(self, rows=rows.extended(moved), owed=owed.extended(owing))
+        after = replace(self, rows=rows.extend(moved), owed=owed.extend(owing))
         return after, (self.emitted(pa.concat_tables(parts) if parts else None),)
 
     def _sort(self, table: pa.Table) -> Sorted:
@@ -149,7 +149,7 @@ class SessionTables(InGroups[SessionColumns]):
         numbers = keys_of([parts[0][name] for name in names]).numbers
         for kind, trace in ((1, stored), (2, Stored.of(owed.runs, groups, spacing))):
             for place, run in enumerate(trace.runs):
-                low, high = trace.ties(place, owners, times)
+                low, high = trace.find_ties(place, owners, times)
                 some = np.flatnonzero(low < high)
                 low, once = np.unique(low[some], return_index=True)  # rows of one time are one range
                 part = take_rows(run.table.select([*names, WEIGHT]), expand_ranges(low, high[some[once]] - low))
@@ -171,7 +171,7 @@ class SessionTables(InGroups[SessionColumns]):
     def _find_changes(self, stored: Stored, moved: Run, elements: Elements, spacing: Spacing) -> pa.Table:
         """Returns the output rows that are no longer right, with negative weights, and the new ones."""
         (old_first, old_last), (first, last) = (
-            elements.sessions(there, spacing) for there in (elements.was, elements.now)
+            elements.find_sessions(there, spacing) for there in (elements.was, elements.now)
         )
         other = elements.was & ~(elements.now & (old_first == first) & (old_last == last))
         tables, owners = [], []

@@ -136,7 +136,7 @@ class OpenSessions(Trace):
         """Returns the sessions with those of these keys that were `before` replaced by those `after`."""
         parts = [_with_keys(keys, before, -1), _with_keys(keys, after, 1)]
         delta = totals(pa.concat_tables(parts), (*keys.columns, FIRST, LAST))
-        return replace(self, columns=keys.columns).extended(run_of(delta.table, keys.columns))
+        return replace(self, columns=keys.columns).extend(run_of(delta.table, keys.columns))
 
 
 NO_SESSIONS = OpenSessions(())
@@ -363,7 +363,7 @@ class Sessions(Windower):
         """The open sessions where there are no key columns: as they were kept, or computed from the rows that wait."""
         if opened.ordered is not None:
             return opened.ordered
-        rows = panes.live(no_keys)
+        rows = panes.read_waiting(no_keys)
         if rows is None:
             return Ordered()
         times = rows[TIME].to_numpy()

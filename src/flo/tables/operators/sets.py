@@ -70,7 +70,7 @@ class DistinctTables(Remembering[Distinct | Positive]):
         before = weights_in(self.rows, delta)
         changed = self.like.weight_of(add_checked(before, weights_of(delta))) - self.like.weight_of(before)
         moved = np.flatnonzero(changed)
-        grown = replace(self, rows=self.rows.extended(delta))
+        grown = replace(self, rows=self.rows.extend(delta))
         return grown, (self.emitted(select_rows(delta, moved, changed[moved]).table),)
 
 
@@ -99,7 +99,7 @@ class NewTables(Remembering[ToBag | ToZSet | SequenceDistinct]):
         rows = table.take(pa.array(order))
         if WEIGHT in rows.column_names:
             rows = with_weights(rows, np.ones(len(order), np.int64))
-        return replace(self, seen=self.seen.extended(kept)), (self.emitted(rows),)
+        return replace(self, seen=self.seen.extend(kept)), (self.emitted(rows),)
 
 
 @form_of(ZSetToBag, ZSetToSet)
@@ -117,7 +117,7 @@ class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
         delta = totals(table, self.names())
         if self.keys:  # rows are looked for by group
             delta = run_by(delta.table, self.keys)
-        return replace(self, rows=self.rows.extended(delta)), (None,)
+        return replace(self, rows=self.rows.extend(delta)), (None,)
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:
         rows, _ = rows_of(self.rows, groups)
@@ -152,8 +152,8 @@ class IntersectionTables(Remembering[Intersection]):
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = new_rows(self.left, left, self.names(0)), new_rows(self.right, right, self.names(1))
-        left_trace = self.left if self.ended_side == 1 else self.left.extended(one)
-        right_trace = self.right if self.ended_side == 0 else self.right.extended(other)
+        left_trace = self.left if self.ended_side == 1 else self.left.extend(one)
+        right_trace = self.right if self.ended_side == 0 else self.right.extend(other)
         grown = replace(self, left=left_trace, right=right_trace)
         parts = [
             select_rows(one, np.flatnonzero(weights_in(grown.right, one))).table,
@@ -186,7 +186,7 @@ class DifferenceTables(InTurn[Difference], Remembering[Difference]):
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         if right.num_rows:
-            return replace(self, gone=self.gone.extended(new_rows(self.gone, right, self.names(1)))), (None,)
+            return replace(self, gone=self.gone.extend(new_rows(self.gone, right, self.names(1)))), (None,)
         rows = totals(left, self.names(0))
         return self, (self.emitted(select_rows(rows, np.flatnonzero(weights_in(self.gone, rows) == 0)).table),)
 

@@ -47,8 +47,8 @@ class Current(Latest):
 
     term = "current"
 
-    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
-        whole = super().joined(runs, fully=fully)
+    def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+        whole = super().join(runs, fully=fully)
         if not oldest:
             return whole
         there = np.flatnonzero(np.asarray(one_chunk(whole.table[REST]).is_valid()))
@@ -124,10 +124,10 @@ class UpsertTables(OfChanges):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         arrived = self.by_key(table)
         rows = replace(self.rows, columns=arrived.columns)
-        latest = rows.joined([arrived])
-        _, old = rows.known(latest)
+        latest = rows.join([arrived])
+        _, old = rows.look_up(latest)
         changes = self.replace_rows(old, latest.table)
-        return replace(self, rows=rows.extended(latest)), (self.emitted(changes),)
+        return replace(self, rows=rows.extend(latest)), (self.emitted(changes),)
 
 
 @final
@@ -147,7 +147,7 @@ class OrderedUpsertTables(OfChanges):
         groups = np.empty(arrived.rows, np.int64)
         groups[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
         latest = _choose(arrived, np.sort(self._find_latest(arrived.table, groups)))
-        places, old = rows.known(latest)
+        places, old = rows.look_up(latest)
         if old is not None:
             both = pa.concat_tables([latest.table, old.select(latest.table.column_names)]).combine_chunks()
             winners = self._find_latest(both, np.concatenate([np.arange(latest.rows), places]))
@@ -155,7 +155,7 @@ class OrderedUpsertTables(OfChanges):
             old = old.filter(pa.array(np.isin(places, later)))
             latest = _choose(latest, later)
         changes = self.replace_rows(old, latest.table)
-        return replace(self, rows=rows.extended(latest)), (self.emitted(changes),)
+        return replace(self, rows=rows.extend(latest)), (self.emitted(changes),)
 
     def _find_latest(self, table: pa.Table, groups: Indices) -> Indices:
         """The index of the latest change of each group: by the order column, then a row after a deletion, then by row.

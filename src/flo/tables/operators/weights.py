@@ -133,12 +133,12 @@ class Partners(Lowerable):
         changed = find_flips(self.keys, keys)
         moved = np.flatnonzero(changed)
         kept = Run(columns, rows.keys, rows.table.select([*columns, WEIGHT]))
-        after = Partners(self.rows.extended(kept), self.keys.extended(keys))
+        after = Partners(self.rows.extend(kept), self.keys.extend(keys))
         return MovedPartners(after, select_rows(keys, moved, changed[moved]))
 
     def keys_only(self) -> Partners:
         """The keys alone, for when no more rows will arrive."""
-        keys = [select_rows(run, np.flatnonzero(weights_of(run) > 0)) for run in self.keys.consolidated()]
+        keys = [select_rows(run, np.flatnonzero(weights_of(run) > 0)) for run in self.keys.consolidate()]
         ones = [select_rows(run, np.arange(run.rows), np.ones(run.rows, np.int64)) for run in keys if run.rows]
         return Partners(NOTHING, replace(self.keys, runs=tuple(ones)))
 

@@ -50,8 +50,9 @@ from flo.tables.operators.clocks import (
 from flo.tables.operators.sessions import OpenSessions
 from flo.tables.operators.weights import select_rows
 from flo.tables.operators.windowers import WINDOWERS, Assigned, Closing, Timed, Windower, too_far
+from flo.tables.state.expiring import Interval
 from flo.tables.state.keys import Keys
-from flo.tables.state.panes import ARRIVAL, TIME, Panes
+from flo.tables.state.panes import ARRIVAL, TIME, Cutoffs, Panes, Taken
 from flo.tables.state.run import Run
 from flo.tables.state.trace import with_weights
 from flo.tables.streams import Streams, add_stream_numbers, expect_nested, inner_of
@@ -208,7 +209,7 @@ class WindowTables(EmitsWindows):
         clock = clock.moved(
             groups.keys, before.moved(before.latest if latest is None else latest, zoned, assigned.closed)
         )
-        panes, count = self.opened.counted(self._gone), self.count + len(times)
+        panes, count = self.opened.count_left(self._gone), self.count + len(times)
         after = replace(self, clock=clock, count=count, opened=panes, sessions=assigned.opened)
         owners, old, panes = after._closing_rows(groups.keys, assigned.closing)
         closed = self._close(delta.groups, assigned, owners, old)
@@ -221,7 +222,7 @@ class WindowTables(EmitsWindows):
                 keys = Keys(groups.keys.keys.numbers[delta.ids[waits]], groups.keys.keys.exact)
             kept = self._kept(groups.rows, times)
             kept = kept if assigned.opens is None else kept.append_column(OPENS, pa.array(assigned.opens))
-            panes = panes.added(kept, waits, times[waits], self.count, self.keys, keys, after._gone)
+            panes = panes.add(kept, waits, times[waits], self.count, self.keys, keys, after._gone)
         late = take_rows(groups.rows, assigned.late) if len(assigned.late) else None
         if late is not None and apart:
             late = as_bag(late)
@@ -232,7 +233,7 @@ class WindowTables(EmitsWindows):
         windower, clock = self.windower, self.clock or self.new_clock()
         before = clock.read(groups, windower.axis.kind)
         closing, sessions = windower.remaining(groups, before, self.sessions, self.opened)
-        panes = self.opened.counted(self._gone)
+        panes = self.opened.count_left(self._gone)
         after = replace(self, clock=clock.ended(groups), opened=panes, sessions=sessions)
         owners, old, panes = after._closing_rows(groups, closing)
         none = np.zeros(0, np.int64)
@@ -240,22 +241,22 @@ class WindowTables(EmitsWindows):
         closed = self._close(Groups(pa.table({}), groups, none), nothing, owners, old) if like.flush else None
         return replace(after, opened=panes), self._deltas(closed, None)
 
-    def _gone(self, keys: Run) -> tuple[Times, Any]:
+    def _gone(self, keys: Run) -> Cutoffs:
         """Returns for each of these keys the time before which its rows have left, and whether it has ended."""
         windower = self.windower
         reading = (self.clock or self.new_clock()).read(keys, windower.axis.kind)
-        return windower.gone(reading), reading.over
+        return Cutoffs(windower.gone(reading), reading.over)
 
     def _kept(self, rows: pa.Table, times: Times) -> pa.Table:
         """Returns rows with the columns that waiting rows need."""
         return rows.select([*self.keys, *self._names])
 
-    def _closing_rows(self, keys: Run, closing: Closing) -> tuple[Indices, pa.Table | None, Panes]:
+    def _closing_rows(self, keys: Run, closing: Closing) -> Taken:
         """(the place of each row's group in `closing.groups`, the rows that waited for what closes, those left)."""
         if not len(closing.groups):
-            return np.zeros(0, np.int64), None, self.opened
+            return Taken(np.zeros(0, np.int64), None, self.opened)
         some = keys if len(closing.groups) == keys.rows else select_rows(keys, closing.groups)
-        return self.opened.closed(some, closing.since, closing.until, closing.gone)
+        return self.opened.take(some, Interval(closing.since, closing.until), closing.gone)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WindowTables) or type(other) is not type(self):
