@@ -39,6 +39,7 @@ def output_of(*arguments: str) -> Any:
     return ast.literal_eval(done.stdout.strip().splitlines()[-1])
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["values", "tables"])
 def test_a_script_and_the_same_program_as_a_module(engine: str, tmp_path: Path) -> None:

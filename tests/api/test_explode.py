@@ -38,7 +38,7 @@ ORDERS = [
 
 
 @pytest.mark.every(test=2)
-@pytest.mark.sampled(spark=("parts-True",))
+@pytest.mark.sampled(spark=())
 @pytest.mark.parametrize("keep_empty", [False, True])
 @pytest.mark.parametrize("column", ["parts", "marks"])
 def test_every_engine_agrees_with_duckdb(engine: Any, column: str, keep_empty: bool) -> None:

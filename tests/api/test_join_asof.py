@@ -108,7 +108,7 @@ def test_it_is_duckdbs_after_every_delta(name: str, direction: str, how: str) ->
         assert tables == expected
 
 
-@pytest.mark.sampled(spark=("backward",))
+@pytest.mark.sampled(spark=())
 @pytest.mark.parametrize("direction", ["backward", "forward"])
 def test_every_engine_agrees(engine: Any, direction: str) -> None:
     """With keys under other names, of two columns, and rows taken back."""

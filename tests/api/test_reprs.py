@@ -60,7 +60,7 @@ def test_a_loop_shows_its_inputs_and_outputs() -> None:
     loop.end("prices")
     assert repr(loop) == "<FlowLoop from prices (ended), orders to doubled, orders>"
     assert repr(on_tables.loop()) == "<TableLoop from prices, orders to doubled, orders>"
-    assert repr(on_tables) == "<Flow 'shop', in this process: run(…), loop(…), explain()>"
+    assert repr(on_tables) == "<Flow 'shop', in this process: run(…), loop(…), start(…), explain()>"
 
 
 def test_a_stream_without_a_name_shows_the_verb_and_the_line() -> None:

@@ -101,6 +101,7 @@ def test_it_can_end() -> None:
     assert flow.run(rows=[Customer(1, "Ann", 3), Customer(1, "Ann", 4)])["rows"] == {Customer(1, "Ann", 4): 1}
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("order_by", [None, "age"])
 def test_every_schedule_has_one_outcome(order_by: str | None) -> None:
     flow = shop(order_by=order_by)

@@ -49,6 +49,7 @@ def test_a_few_programs_with_shuffled_pushes(engine: str, seed: int, tmp_path: P
     same_in_any_order(seed, engine, tmp_path)
 
 
+@pytest.mark.every(test=3)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [18, 21, 25])
 def test_a_few_programs_with_shuffled_pushes_in_tasks(seed: int, tmp_path: Path) -> None:

@@ -136,6 +136,7 @@ def drawn_parts(rng: random.Random, partitions: int) -> list[Log]:
     return parts
 
 
+@pytest.mark.every(test=3)
 @pytest.mark.parametrize("build", ["windows", "clocks"])
 @pytest.mark.parametrize("seed", range(times(10)))
 def test_engines_and_schedules_agree_when_partitions_are_added(tmp_path: Path, build: str, seed: int) -> None:

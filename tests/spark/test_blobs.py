@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import random
-import weakref
+import subprocess
+import sys
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +13,6 @@ import pytest
 from flo.shards.tasks import context
 from flo.shards.tasks.blobs import ALIGNED, PIECE, REPORT, SCHEMA, Blob, read_blobs, report_blob, unpickle
 from flo.shards.tasks.context import LOADED, Code, enter_task
-from flo.spark.tasks.spark_task import exempt_from_gc
 
 SIZES = [0, 1, PIECE - 1, PIECE, PIECE + 1, 5 * PIECE + 7]
 
@@ -80,25 +79,30 @@ def test_ends_and_notes_stay_apart() -> None:
     assert [(each.delivery, each.ended, each.data) for each in found if each.ended] == [(4, True, None)]
 
 
-class _Loop:
-    def __init__(self) -> None:
+EXEMPT = """
+import gc, weakref
+from flo.spark.tasks.spark_task import exempt_from_gc
+
+class Loop:
+    def __init__(self):
         self.itself = self
+
+item = Loop()
+gone = weakref.ref(item)
+exempt_from_gc()
+assert gc.get_freeze_count() > 0
+del item
+gc.collect()
+exempt_from_gc()
+assert gone() is not None  # it is not looked at
+exempt_from_gc(again=True)
+assert gone() is None
+"""
 
 
 def test_what_is_exempt_and_no_longer_used_goes_when_that_is_asked_for() -> None:
-    item = _Loop()
-    gone = weakref.ref(item)
-    try:
-        exempt_from_gc()
-        assert gc.get_freeze_count() > 0
-        del item
-        gc.collect()
-        exempt_from_gc()
-        assert gone() is not None  # it is not looked at
-        exempt_from_gc(again=True)
-        assert gone() is None
-    finally:
-        gc.unfreeze()
+    """In a process of its own: to look at all that a test process holds takes long, and undoes that it is exempt."""
+    subprocess.run([sys.executable, "-c", EXEMPT], check=True)
 
 
 def test_a_task_is_told_when_loaded_code_is_dropped() -> None:

@@ -14,6 +14,7 @@ import flo
 from flo.core.stream_type import StreamType
 from flo.shards.checkpoint.commits import commit_version, expect_next_version
 from flo.shards.checkpoint.program_changes import read_description
+from flo.shards.checkpoint.spark_logs import ResumedBatches
 from flo.shards.micro_batches import Outcome
 from flo.shards.sinks.giving import Giving
 from flo.shards.sinks.output_changes import OutputChanges
@@ -97,6 +98,7 @@ def test_offsets_of_another_query_are_refused(tmp_path, newest, version):
         folder=str(tmp_path), run_micro_batch=lambda *_: pytest.fail("the micro-batch was taken")
     )
     query._static, query._has_first, query._lease = [], False, SimpleNamespace(expect_held=lambda: None)
+    query._resumed = ResumedBatches()
     with pytest.raises(flo.CheckpointError, match=f"continues with version {version}") as caught:
         query._run_micro_batch(None, version)
     assert "expected" in str(caught.value)

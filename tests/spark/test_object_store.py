@@ -47,6 +47,7 @@ def s3(s3_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     folders._filesystem.cache_clear()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_on_s3(s3: str) -> None:
     for data in DATA[:2]:

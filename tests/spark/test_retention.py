@@ -76,6 +76,7 @@ def test_files_do_not_grow_with_the_number_of_micro_batches(tmp_path):
     assert max(sizes[20:]) <= max(sizes[5:15])
 
 
+@pytest.mark.thorough
 def test_a_soak_stays_as_large_as_it_is(tmp_path, monkeypatch):
     """Windows, a table that changes and a join, as in `benchmarks.soak`: whatever the time."""
     monkeypatch.setattr(merging, "SMALLEST_PART", 1)

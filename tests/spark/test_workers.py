@@ -50,6 +50,7 @@ def restricted(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_workers_need_no_more_than_the_documents_say(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

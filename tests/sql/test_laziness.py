@@ -71,7 +71,7 @@ READ_FOR_NOTHING = (
 )
 
 
-@pytest.mark.every(test=5)
+@pytest.mark.every(test=12)
 @pytest.mark.parametrize("text", [*AT_THE_INPUT, *IN_BRANCHES, *FILTERED, *READ_FOR_NOTHING])
 def test_it_is_as_in_batch_spark(spark: Any, text: str) -> None:
     compare(spark, f"SELECT {text}", {"t": SCHEMA}, [{"t": delta} for delta in DELTAS])

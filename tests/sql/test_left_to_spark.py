@@ -96,14 +96,14 @@ def as_in_batch_spark(spark: Any, text: str) -> None:
     compare(spark, text, {"t": SCHEMA}, [{"t": delta} for delta in DELTAS])
 
 
-@pytest.mark.every(test=3)
+@pytest.mark.every(test=9)
 @pytest.mark.parametrize("name", VALUES)
 def test_above_a_group(spark: Any, name: str) -> None:
     named = ", ".join(f"{each} AS v{place}" for place, each in enumerate(_split(VALUES[name])))
     as_in_batch_spark(spark, f"SELECT i, {named} FROM t WHERE i <> 4 OR s IS NOT NULL GROUP BY i")
 
 
-@pytest.mark.every(test=3)
+@pytest.mark.every(test=7)
 @pytest.mark.parametrize("name", PLACES)
 def test_in_other_places(spark: Any, name: str) -> None:
     as_in_batch_spark(spark, f"SELECT {PLACES[name]}")

@@ -45,7 +45,7 @@ CASES: dict[str, tuple[pa.DataType, list[Any], tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.every(test=3)
+@pytest.mark.every(test=7)
 @pytest.mark.parametrize("order", ["", "DESC"])
 @pytest.mark.parametrize(
     ("kind", "frame"), [(kind, frame) for kind, (_, _, frames) in CASES.items() for frame in frames]
@@ -65,6 +65,7 @@ def test_it_is_as_in_batch_spark(spark: Any, kind: str, frame: str, order: str) 
         spark.conf.set("spark.sql.session.timeZone", before)
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("kind", ["TINYINT", "SMALLINT"])
 def test_a_row_at_the_end_of_a_type(spark: Any, kind: str) -> None:
     """What is near the row that changes may have no value in the type. It did not matter in the first delta."""

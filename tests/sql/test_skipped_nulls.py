@@ -36,6 +36,7 @@ QUERIES = (
 )
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("text", QUERIES)
 def test_it_is_as_in_batch_spark(spark: Any, text: str) -> None:
     compare(spark, f"SELECT {text}", {"t": SCHEMA}, [{"t": delta} for delta in DELTAS])

@@ -87,6 +87,7 @@ QUERIES = {
 }
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("name", QUERIES)
 def test_as_spark_has_them(name: str, spark: Any) -> None:
     """The same on values and on tables."""

@@ -106,6 +106,7 @@ def emitted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("chain", CHAINS)
 def test_rows_between_operators_are_as_many_as_changed(chain: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = emitted(monkeypatch)

@@ -35,6 +35,7 @@ def by_key() -> flo.Flow:
     return flow
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("build", [batches, by_key])
 def test_three_times_the_work_costs_about_three_times_the_calls(build: Any) -> None:
     """Counted in calls of Python functions, as times are not the same on every machine."""

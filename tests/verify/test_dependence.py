@@ -117,6 +117,7 @@ def fresh() -> None:
     in_a_default.__defaults__[0].clear()  # type: ignore[index]
 
 
+@pytest.mark.every(test=3)
 @pytest.mark.parametrize("function", CHANGING, ids=lambda each: getattr(each, "__name__", type(each).__name__))
 def test_a_function_that_depends_on_what_it_changes_breaks_a_law(function: Callable[..., Any]) -> None:
     before = Captured([function])
@@ -194,6 +195,7 @@ def size_of_set(x: str) -> int:
     return len(set(x))
 
 
+@pytest.mark.every(test=3)
 @pytest.mark.parametrize(
     ("function", "kind"), [(by_hash, str), (in_set_order, str), (by_process, int)], ids=lambda each: each.__name__
 )
@@ -224,6 +226,7 @@ def test_the_difference_between_processes_is_real() -> None:
     assert tuple(printed) == report.counterexample.outcomes
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("function", [sorted_set, size_of_set], ids=lambda each: each.__name__)
 def test_sets_whose_order_does_not_matter_pass(function: Callable[..., Any]) -> None:
     assert check(function, str, work=WORK).verdict == "passes"

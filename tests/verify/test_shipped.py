@@ -146,7 +146,7 @@ def test_operator(name):
 
 
 @pytest.mark.slow
-@pytest.mark.every(test=2)
+@pytest.mark.every(test=5)
 @pytest.mark.parametrize("name", sorted(MANY))
 def test_operator_of_many_cases(name):
     """Every sixth case."""

@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
-from flo.columns.expression import plain_column
-from flo.columns.layout import Layout
 from flo.core.facts import Timing
 from flo.program.dag import BuiltStream, BuiltVertex, WindowColumns
 from flo.values.element_value import ElementCollection
@@ -54,6 +52,8 @@ class NotOnTime(Exception):
 
 def trace_times(stream: BuiltStream) -> OnTime:
     """Return what is known of the times of a stream's rows. Raises `NotOnTime` if no clock has seen each of them."""
+    from flo.columns.expression import plain_column  # not at first: a program on values does not wait for Arrow
+
     vertex = stream.source
     if vertex is None:
         raise NotOnTime(stream)
@@ -103,6 +103,8 @@ def _united(one: OnTime, other: OnTime) -> OnTime:
 
 def _columns(stream: BuiltStream) -> dict[str, Any]:
     """The columns of a stream's rows, and their Arrow types."""
+    from flo.columns.layout import Layout
+
     of = stream.type.collection
     layout = Layout.of(of.element) if isinstance(of, ElementCollection) else None
     return {} if layout is None else {field.name: field.type for field in layout.schema}
