@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from multiprocessing.connection import Connection
@@ -250,7 +252,10 @@ class Worker:
         return WorkerLost(
             f"worker {self.number} has ended: {why}",
             facts=(("often", "the system has ended it because memory was short"),),
-            instead=(("push again", "after the program was started again; with a checkpoint nothing is lost"),),
+            instead=(
+                ("another loop", "begins anew"),
+                ("start(…, checkpoint=…)", "keeps states in files: another worker takes its place"),
+            ),
         )
 
     def stop(self) -> None:
@@ -282,11 +287,13 @@ def _serve(number: int, tasks: Tasks, exchange: Exchange, connection: Connection
         except (EOFError, OSError):  # the parent has stopped it, or was killed: then nobody else removes the files
             exchange.remove()
             os._exit(0)
+        answered += 1
         try:
-            answered += 1
-            connection.send(act[kind](*details))
+            answer = act[kind](*details)
         except BaseException as error:
+            answer = error
+        with suppress(OSError):  # the parent is gone, which the next question tells
             try:
-                connection.send(error)
-            except Exception:
-                connection.send(FloError(f"worker {number} raised {type(error).__name__}: {error}"))
+                connection.send(answer)
+            except (pickle.PicklingError, TypeError, AttributeError):
+                connection.send(FloError(f"worker {number} raised {type(answer).__name__}: {answer}"))
