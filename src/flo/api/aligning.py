@@ -64,8 +64,8 @@ def _wider(one: Any, other: Any) -> Any:
     the types differ in something else."""
     parts, others = get_args(one), get_args(other)
     if get_origin(one) is get_origin(other) is tuple and len(parts) == len(others) and ... not in parts + others:
-        found = [a if a == b else _wider(a, b) for a, b in zip(parts, others, strict=True)]
-        return None if None in found else tuple[tuple(found)]  # type: ignore[misc]
+        wider = [a if a == b else _wider(a, b) for a, b in zip(parts, others, strict=True)]
+        return None if None in wider else tuple[tuple(wider)]  # type: ignore[misc]
     kinds = {*alternatives(one), *alternatives(other)}
     if not {int, float} <= kinds <= {int, float, type(None)} or Int128 in (one, other):
         return None

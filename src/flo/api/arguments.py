@@ -76,15 +76,15 @@ def expect_parameters(verb: str, given: Any, *arguments: Any) -> None:
         kind, stream = kind_of(argument), stream_of(argument)
         if accepts(expected.kind, kind) or (is_narrowed(stream, kind) and overlaps(expected.kind, kind)):
             continue
-        name, wanted, found = name_of(given), type_name(expected.kind), type_name(kind)
-        instead = [(f"{name}({expected.name}: {found})", "a function that accepts its argument")]
+        name, wanted, actual = name_of(given), type_name(expected.kind), type_name(kind)
+        instead = [(f"{name}({expected.name}: {actual})", "a function that accepts its argument")]
         if stream is not None and isinstance(argument, StreamBase) and overlaps(expected.kind, kind):
             instead.append((f"{{input}}.filter(…).{verb}(…)", f"if a filter only leaves {wanted}"))
         elif stream is not None and isinstance(argument, StreamBase):
             instead.append((f"{{input}}.map(…).{verb}(…)", f"convert the elements to {wanted} first"))
         error = TypeMismatch(
             f"`{verb}` calls `{name}` with {describe_row(argument)}: expected {wanted} as `{expected.name}`, "
-            f"got {found}",
+            f"got {actual}",
             facts=(
                 ("function", describe_function(given)),
                 *([("{input}", stream.type.described())] if stream is not None else []),
@@ -142,11 +142,11 @@ def expect_accumulator(verb: str, initial: Any, f: Any, stream: Any) -> Any:
             where=Origin.here(),
         )
     if not accepts(expected.kind, returned_type(f)):
-        found = type_name(returned_type(f))
+        actual = type_name(returned_type(f))
         raise TypeMismatch(
-            f"`{verb}` calls `{name}` with its last result: expected {wanted} as `{expected.name}`, got {found}",
+            f"`{verb}` calls `{name}` with its last result: expected {wanted} as `{expected.name}`, got {actual}",
             facts=(("function", describe_function(f)),),
-            instead=((f"{name}({expected.name}: {found}, …) -> {found}", "one type for the state"),),
+            instead=((f"{name}({expected.name}: {actual}, …) -> {actual}", "one type for the state"),),
             where=Origin.here(),
         )
     return f
@@ -200,21 +200,21 @@ def value_of(stream: Any) -> Of:
 
 def lattice_of(verb: str, lattice: Any, stream: Any, f: Any) -> Lattice[Any]:
     """Return the lattice, if the elements, or what `f` returns for them, can be its values."""
-    found: Lattice[Any] = call_located(Lattice.from_annotation, lattice)
+    checked: Lattice[Any] = call_located(Lattice.from_annotation, lattice)
     kind = kind_of(stream) if f is None else returned_type(f)
-    if isinstance(found, Custom):
+    if isinstance(checked, Custom):
         value = stream if f is None else result_of(f, f"results of `{name_of(f)}`")
-        expect_parameters(verb, found.joining, value, value)
-    elif is_plain(found) and not overlaps(found.whole, kind):
+        expect_parameters(verb, checked.joining, value, value)
+    elif is_plain(checked) and not overlaps(checked.whole, kind):
         source = "the elements of {input}" if f is None else f"the results of `{name_of(f)}`"
         error = TypeMismatch(
-            f"`{verb}` joins values of {found}: expected {type_name(found.ordinary)}, got {source}, which are "
+            f"`{verb}` joins values of {checked}: expected {type_name(checked.ordinary)}, got {source}, which are "
             f"{type_name(kind)}",
             facts=(("{input}", stream.type.described()),),
-            instead=((f"{{input}}.{verb}({found}, f)", f"where f returns {type_name(found.ordinary)}"),),
+            instead=((f"{{input}}.{verb}({checked}, f)", f"where f returns {type_name(checked.ordinary)}"),),
         )
         raise name_input(error, stream).located(Origin.here())
-    return found
+    return checked
 
 
 def result_of(f: Any, name: str) -> Of:

@@ -108,10 +108,10 @@ def _expect_order(on: Any, other: Any) -> None:
     nested = any(cell.arrow.num_fields for cell in (one, another))
     forms = on.layout.form, other.layout.form
     if nested or forms != ("value", "value") or kinds[0] != kinds[1] or zones[0] != zones[1]:
-        shown = [f"{type_name(kind)}{' with a zone' if zone else ''}" for kind, zone in zip(kinds, zones, strict=True)]
+        labels = [f"{type_name(kind)}{' with a zone' if zone else ''}" for kind, zone in zip(kinds, zones, strict=True)]
         raise TypeMismatch(
             "`join_asof` compares `on` of both sides: expected numbers, times or strings of one type, "
-            f"got {shown[0]} and {shown[1]}",
+            f"got {labels[0]} and {labels[1]}",
             facts=(("on", brief(on)), ("other_on", brief(other))),
             where=Origin.here(),
         )

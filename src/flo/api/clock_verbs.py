@@ -82,12 +82,12 @@ class ClockVerbs(StreamBase[C_co, B_co]):
             now = self.scope.add_now(because, "idle_after")
             operator = ActiveClock(function, lateness, idle_after, because)
             clock, rows, late = self.scope.apply(operator, self, now, verb="clock")  # type: ignore[arg-type]
-        made, vertex = _as_clock(clock), clock.source
+        result, vertex = _as_clock(clock), clock.source
         assert vertex is not None
-        made.rows, made.late, vertex.late = rows, late, late
-        vertex.outputs = (made, rows, late)
+        result.rows, result.late, vertex.late = rows, late, late
+        vertex.outputs = (result, rows, late)
         rows.name, late.name = f"{clock.name}.rows", clock.name
-        return made
+        return result
 
     @overload
     def limit_ahead(
@@ -128,9 +128,9 @@ class ClockVerbs(StreamBase[C_co, B_co]):
 def _as_clock(stream: Any) -> Any:
     from flo.api.stream import Clock  # here, because it is a stream and has the verbs of this module
 
-    made: Any = Clock(stream.scope, stream.type, stream.name, stream.origin, stream.source)
-    made.assigned = stream.assigned
-    return made
+    clock: Any = Clock(stream.scope, stream.type, stream.name, stream.origin, stream.source)
+    clock.assigned = stream.assigned
+    return clock
 
 
 @explain_call(first="flo.min_clock(one, other)")

@@ -45,7 +45,7 @@ def unknown_column(
     """Return the error for a column that there is not, with the one whose name is closest."""
     known = list(known)
     facts = [("columns", ", ".join(known))]
-    shown = '"{}"' if expression is None else 'nw.col("{}")'
+    template = '"{}"' if expression is None else 'nw.col("{}")'
     if expression is not None:
         from flo.columns.readable import readable
 
@@ -55,7 +55,7 @@ def unknown_column(
     return TypeMismatch(
         f"{subject} {verb} the column `{name}`, which {owner}",
         facts=tuple(facts),
-        instead=tuple((shown.format(each), "the column with the closest name") for each in close),
+        instead=tuple((template.format(each), "the column with the closest name") for each in close),
     )
 
 
@@ -70,11 +70,11 @@ def explain_misfit(error: FloError, subject: str, given: Any) -> None:
 
 
 def _in_plain_words(reason: str) -> str:
-    found = _NO_KERNEL.match(reason)
-    if found is None:
+    match = _NO_KERNEL.match(reason)
+    if match is None:
         return reason
-    name = found[1].removesuffix("_checked")
-    return f"`{_SIGNS.get(name, name)}` does not take {' and '.join(found[2].split(', '))}"
+    name = match[1].removesuffix("_checked")
+    return f"`{_SIGNS.get(name, name)}` does not take {' and '.join(match[2].split(', '))}"
 
 
 def _names_in(given: Any) -> Iterator[str]:

@@ -48,13 +48,13 @@ def expect_same_kind(verb: str, *times: tuple[Any, Any]) -> None:
     """Raise if times, each given as a function and the stream of its elements, are dates here and numbers there, as
     far as that is known."""
     types = [[each for each in time_types(time_type(*pair)) if each not in (None, Any)] for pair in times]
-    dates = [{each is date for each in found} for found in types]
-    for index, (found, (_, stream)) in enumerate(zip(dates, times, strict=True)):
-        if found and dates[0] and found.isdisjoint(dates[0]):
-            shown = [type_name(resolve_type(time_type(*times[place]))) for place in (0, index)]
+    dates = [{each is date for each in kinds} for kinds in types]
+    for index, (are_dates, (_, stream)) in enumerate(zip(dates, times, strict=True)):
+        if are_dates and dates[0] and are_dates.isdisjoint(dates[0]):
+            kinds = [type_name(resolve_type(time_type(*times[place]))) for place in (0, index)]
             error = TypeMismatch(
-                f"`{verb}` compares times, which must be numbers, or dates and datetimes; got {shown[0]} and "
-                f"{shown[1]}, the times of {{input}}",
+                f"`{verb}` compares times, which must be numbers, or dates and datetimes; got {kinds[0]} and "
+                f"{kinds[1]}, the times of {{input}}",
                 facts=(("{input}", stream.type.described()),),
             )
             raise name_input(error, stream).located(Origin.here())
@@ -69,8 +69,8 @@ def times_of(clock: Any) -> list[tuple[Any, Any]]:
 
 def expect_column_duration(verb: str, name: str, given: Any, kind: type, element: Any, *, zero: bool = False) -> None:
     """Raise unless a duration fits a column of times, counted in int, float or timedelta, with room in 64 bits."""
-    times, shown = [date if kind is timedelta else kind], type_name(resolve_type(element))
-    call_located(lambda: expect_duration(verb, name, given, times, shown, zero=zero, exact=True))
+    times, kind_name = [date if kind is timedelta else kind], type_name(resolve_type(element))
+    call_located(lambda: expect_duration(verb, name, given, times, kind_name, zero=zero, exact=True))
     if span_of(given) > LARGEST:
         raise TypeMismatch(f"`{name}` of `{verb}` must be at most {LARGEST}; got {brief(given)}", where=Origin.here())
 

@@ -43,8 +43,8 @@ class FinalVerbs(StreamBase[C_co, B_co]):
             raise _without_window(self)
         rows: Any = vertex.inputs[0]
         end = _end_of(self, rows, groups, _expect_on_time(rows, clock), clock)
-        (found,) = self.scope.apply(FinalGroups(groups, end), rows, clock, verb=VERB)
-        return found
+        (final_rows,) = self.scope.apply(FinalGroups(groups, end), rows, clock, verb=VERB)
+        return final_rows
 
 
 def _expect_groups(stream: Any) -> tuple[Vertex, GroupBy]:
@@ -67,11 +67,11 @@ def _expect_on_time(rows: Any, clock: Any) -> OnTime:
     """Return what is known of the times of rows. Raises unless the clock has seen each of them."""
     try:
         seen = trace_times(rows)
-    except NotOnTime as found:
-        made = found.stream.source
-        if made is None or not made.inputs or isinstance(made.operator, CLOCKS):
-            raise _behind(found.stream, clock) from None
-        raise _not_alone(made, clock) from None
+    except NotOnTime as error:
+        vertex = error.stream.source
+        if vertex is None or not vertex.inputs or isinstance(vertex.operator, CLOCKS):
+            raise _behind(error.stream, clock) from None
+        raise _not_alone(vertex, clock) from None
     if not seen.clocks <= set(clocks_in(clock)):
         raise _behind(rows, clock)
     return seen
@@ -142,10 +142,10 @@ def _without_window(stream: Any) -> FloError:
 def _other_time(vertex: Vertex, clock: Any) -> FloError:
     windows, verb = vertex.windows, _verb_of(vertex)
     assert windows is not None
-    shown = "a computed time" if windows.time is None else f"`{windows.time}`"
+    by = "a computed time" if windows.time is None else f"`{windows.time}`"
     times = ", ".join(label(each.operator.time) for each in clocks_in(clock) if isinstance(each.operator, CLOCKS))
     error = TypeMismatch(
-        f"`final` needs windows of the time that {clock.described_name} has seen; `{verb}` is by {shown}",
+        f"`final` needs windows of the time that {clock.described_name} has seen; `{verb}` is by {by}",
         facts=(("clock", f"is by {times}"), (verb, f"is at {vertex.origin}")),
         instead=((f'clock("at"), and {verb}(…, "at")', "the same column, which is passed on unchanged"),),
     )

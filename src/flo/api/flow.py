@@ -179,8 +179,8 @@ class Flow(Displayed):
         """Return the rows of a query of Spark SQL over z-sets of rows, which it calls by their names.
 
         Spark plans the query, so it must be installed; the result is maintained by Flo, and can be retracted."""
-        found: Stream[ZSet[Any], Unbounded] = _sql[0](text, streams)
-        return found
+        rows: Stream[ZSet[Any], Unbounded] = _sql[0](text, streams)
+        return rows
 
     def output(self, name: str, stream: Stream[Any, Any]) -> None:
         """Make a stream an output of the program."""
@@ -441,10 +441,10 @@ def _expect_hashable(collection: Collection) -> Collection:
             f"rows of a {collection.name} must be hashable; {type_name(element)} is a dataclass that can be changed",
             instead=(("@dataclass(frozen=True)", f"before the class {type_name(element)}"),),
         )
-    found = unhashable_field(element)
-    if found is None:
+    field = unhashable_field(element)
+    if field is None:
         return collection
-    name, kind = found
+    name, kind = field
     parts = ", ".join(type_name(part) for part in get_args(kind) if part is not type(None)) or "T"
     listed = get_origin(kind) is list
     raise TypeMismatch(

@@ -74,8 +74,8 @@ class Grouped(Generic[B]):
     def agg(self, *unnamed: Never, **aggregates: AggregateSpec) -> Stream[ZSet[Any], B]:
         """Return a row for each group: its columns, and a column for each aggregate."""
         expect_names(unnamed)
-        found: Stream[ZSet[Any], B] = aggregated(self._stream, self._keys, aggregates, self._sets)
-        return found
+        rows: Stream[ZSet[Any], B] = aggregated(self._stream, self._keys, aggregates, self._sets)
+        return rows
 
 
 def group_rows(
@@ -124,15 +124,15 @@ def cube_sets(keys: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 
 def expect_sets(sets: Iterable[Any]) -> list[tuple[str, ...]]:
     """Return grouping sets as tuples of names."""
-    found = [tuple(each) if isinstance(each, (list, tuple)) else (each,) for each in sets]
-    for name in (name for each in found for name in each):
+    tuples = [tuple(each) if isinstance(each, (list, tuple)) else (each,) for each in sets]
+    for name in (name for each in tuples for name in each):
         if not isinstance(name, str):
             raise TypeMismatch(
                 f"`grouping_sets` must get lists of column names; got {brief(name)}",
                 instead=(('grouping_sets(["a", "b"], ["a"], [])', "each list is one grouping"),),
                 where=Origin.here(),
             )
-    return found
+    return tuples
 
 
 def aggregated(
@@ -153,12 +153,12 @@ def aggregated(
     fields = {name: plan.kind(name) for name in plan.keys}
     columns = []
     for name, spec in specs.items():
-        found = plan.aggregate(name, spec)
-        fields[name] = found.kind
+        aggregate = plan.aggregate(name, spec)
+        fields[name] = aggregate.kind
         where = spec.where or (PRESENT if plan.whole else None)
         columns.append(
             Aggregated(
-                found.aggregator,
+                aggregate.aggregator,
                 tuple(places[each] for each in spec.arguments),
                 None if where is None else places[where],
                 aggregates[name].described(),
@@ -173,10 +173,10 @@ def aggregated(
 def expect_names(unnamed: tuple[Any, ...]) -> None:
     """Raise if aggregates have no names."""
     for given in unnamed:
-        shown = shown_argument(given)
-        named = f"agg({given.kind}_1={shown})" if isinstance(given, AggregateSpec) else "agg(n=flo.count(), …)"
+        text = shown_argument(given)
+        named = f"agg({given.kind}_1={text})" if isinstance(given, AggregateSpec) else "agg(n=flo.count(), …)"
         raise TypeMismatch(
-            f"`agg` must get aggregates by name; got {shown}",
+            f"`agg` must get aggregates by name; got {text}",
             instead=((named, "name=aggregate"),),
             where=Origin.here(),
         )
@@ -239,16 +239,16 @@ class _Plan:
         self._names: dict[Any, str] = {}
         self._called: dict[str, str] = {}
         self._given: dict[str, AggregateSpec] = {}
-        self._shown: dict[str, str] = {}
+        self._labels: dict[str, str] = {}
         self._kinds: dict[str, Any] = {}
         self._directions: dict[str, tuple[bool, ...]] = {}
         self._element = element_of(stream)
 
     def add(self, name: str, spec: AggregateSpec) -> AggregateSpec:
         """Return the aggregate with its arguments and condition as names of columns."""
-        self._given[name], self._shown[name] = spec, f"`{name}={spec!r}` of `agg`"
+        self._given[name], self._labels[name] = spec, f"`{name}={spec!r}` of `agg`"
         for each in (*spec.arguments, *(() if spec.where is None else (spec.where,))):
-            expect_known_here(self._shown[name], each, self.stream)
+            expect_known_here(self._labels[name], each, self.stream)
         given = list(spec.arguments)
         if spec.order_by is not None:
             ordered, self._directions[name] = self._ordered(spec.order_by)
@@ -335,7 +335,7 @@ class _Plan:
 
         if spec.where is not None and Kind.of(self._kinds[spec.where]).plain is not bool:
             problem = TypeMismatch(
-                f"`where` in {self._shown[name]} must be true or false; got {type_name(self._kinds[spec.where])}",
+                f"`where` in {self._labels[name]} must be true or false; got {type_name(self._kinds[spec.where])}",
                 facts=(("{input}", self.stream.type.described()),),
                 instead=(("where=nw.col(…) > …", "a comparison"),),
             )
@@ -344,10 +344,10 @@ class _Plan:
         if spec.kind == "linear" and is_column_function(spec.options[0]):
             expect_function("agg", "finish", spec.options[0], Of(Any, "the totals"), columns=False)
         try:
-            found = aggregate_of(spec.kind, spec.options, kinds, self._directions.get(name, ()))
+            aggregate = aggregate_of(spec.kind, spec.options, kinds, self._directions.get(name, ()))
         except TypeError as error:
             problem = TypeMismatch(
-                f"{self._shown[name]} cannot be computed: {error}",
+                f"{self._labels[name]} cannot be computed: {error}",
                 facts=(("{input}", self.stream.type.described()),),
                 instead=_converted(self._given[name], kinds[0] if kinds else None),
             )
@@ -356,7 +356,7 @@ class _Plan:
             self._expect_functions(self._given[name].arguments)
         always = spec.kind in ("count", "count_distinct", "collect")
         restricted = spec.where is not None or self.whole
-        return found if always or not restricted else Found(found.aggregator, or_none(found.kind))
+        return aggregate if always or not restricted else Found(aggregate.aggregator, or_none(aggregate.kind))
 
     def _expect_functions(self, given: tuple[Any, ...]) -> None:
         """Raise if a function of rows gives two results for one row: what it added could not be subtracted."""
@@ -411,8 +411,8 @@ def _without_set(result: Any, keys: Mapping[str, Any], aggregates: Mapping[str, 
             identifiers = [
                 sum(1 << place for place, key in enumerate(reversed(list(keys))) if key not in some) for some in sets
             ]
-            found = literal(identifiers[-1])
+            identifier = literal(identifiers[-1])
             for number in range(len(sets) - 2, -1, -1):
-                found = if_else(column(SET) == number, literal(identifiers[number]), found)
-            given[name] = found
+                identifier = if_else(column(SET) == number, literal(identifiers[number]), identifier)
+            given[name] = identifier
     return result._then_named("agg", Map(bind_columns("agg", "columns", given, (result,))))

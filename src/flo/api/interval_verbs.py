@@ -77,9 +77,9 @@ def _expect_interval(between: Any, *times: tuple[Any, Any]) -> tuple[Any, Any]:
     spans = [span for span in between if type(span) is not int or span != 0]  # 0 is a span of all times
     fitting = all(is_duration_of(span, kinds, exact=exact) for span in spans)
     if not fitting or len({isinstance(span, timedelta) for span in spans}) > 1:
-        shown = {(int,): "integers", (date,): "timedeltas"}.get((*kinds,), "spans" if Any in kinds else "numbers")
+        wanted = {(int,): "integers", (date,): "timedeltas"}.get((*kinds,), "spans" if Any in kinds else "numbers")
         raise TypeMismatch(
-            f"`between` of `{VERB}` must be two {shown}, as the times are; got {brief(between)}", where=Origin.here()
+            f"`between` of `{VERB}` must be two {wanted}, as the times are; got {brief(between)}", where=Origin.here()
         )
     if span_of(between[0]) > span_of(between[1]):
         raise TypeMismatch(

@@ -121,20 +121,20 @@ def combined_names(
     """For each column of two rows side by side, its side and its name there. Raises if two have the same name.
 
     Columns that are shared occur once; others of the right with a name of the left get the suffix."""
-    found = {name: (0, name) for name in left}
+    columns = {name: (0, name) for name in left}
     for name in right:
         called = f"{name}{suffix}" if name in left else name
         if name in shared:
             continue
-        if called in found:
+        if called in columns:
             raise TypeMismatch(
                 f"`{verb}` makes two columns `{called}`",
                 facts=(("left", ", ".join(left)), ("right", ", ".join(right)), ("suffix", brief(suffix))),
                 instead=((f'{verb}(…, suffix="{suffix}2")', "another suffix"), ("rename(…)", "before it")),
                 where=Origin.here(),
             )
-        found[called] = (1, name)
-    return found
+        columns[called] = (1, name)
+    return columns
 
 
 @dataclass(frozen=True)
@@ -273,9 +273,9 @@ def expect_comparable(verb: str, left: Any, right: Any, on: Any, other_on: Any, 
         cells = [cell.arrow for cell in map(cell_of, kinds) if cell is not None]
         apart = len(cells) == 2 and are_other_times(*cells)
         if type(None) not in kinds and (apart or not may_be_equal(*kinds)):
-            shown = [f"`{readable(key)}`, {type_name(kind)}" for key, kind in pair]
+            labels = [f"`{readable(key)}`, {type_name(kind)}" for key, kind in pair]
             raise TypeMismatch(
-                f"`{verb}` compares keys that are never equal: {shown[0]}, and {shown[1]}",
+                f"`{verb}` compares keys that are never equal: {labels[0]}, and {labels[1]}",
                 facts=(
                     ("left", ", ".join(columns_of(left, verb))),
                     ("right", ", ".join(columns_of(right, verb))),
@@ -352,11 +352,11 @@ def _outer(sides: Sides, how: str, where: Any, apart: bool) -> Any:
         left = without_null_keys(sides.left, sides.on, apart and how == "right")
         right = without_null_keys(sides.right, sides.other_on, apart and how == "left")
         return left._then_named("join", OUTER[how](*sides.keys(apart=both), into), right)
-    pairs = found = _inner(sides, where, apart)
+    pairs = rows = _inner(sides, where, apart)
     for side, stream in enumerate((sides.left, sides.right)):
         if OUTER[how].alone[side]:
-            found = _with_missing(found, _matched(stream, pairs, sides, side, AntiJoin), sides, side, into.kind)
-    return found
+            rows = _with_missing(rows, _matched(stream, pairs, sides, side, AntiJoin), sides, side, into.kind)
+    return rows
 
 
 def _matching(sides: Sides, how: str, where: Any, apart: bool) -> Any:

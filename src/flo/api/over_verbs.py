@@ -87,16 +87,16 @@ class RowsOver(Generic[B]):
             )
         if not functions:
             raise TypeMismatch("`with_columns` must get at least one window function", where=Origin.here())
-        made = {name: self._function(name, given) for name, given in functions.items()}
-        return self._added(made)
+        bound = {name: self._function(name, given) for name, given in functions.items()}
+        return self._added(bound)
 
     def _added(self, functions: dict[str, WindowFunction], verb: str = "over") -> Stream[ZSet[Any], B]:
         from flo.columns.projection import Widened
 
         layout = self.order.key.inputs[0]
         into = Widened(layout, {name: each.result_type(layout.element) for name, each in functions.items()})
-        order, made = self.order, tuple(functions.values())
-        operator = Over(made, self.by, order.key, order.directions, order.peers, into)
+        order, columns = self.order, tuple(functions.values())
+        operator = Over(columns, self.by, order.key, order.directions, order.peers, into)
         output: Stream[ZSet[Any], B]
         (output,) = self.stream.scope.apply(operator, self.stream, verb=verb)
         return output

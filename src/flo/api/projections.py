@@ -47,9 +47,9 @@ def expect_name(verb: str, given: Any) -> None:
     if not isinstance(given, str):
         from flo.columns.readable import readable
 
-        shown = readable(given) if hasattr(given, "_nodes") else brief(given)
+        text = readable(given) if hasattr(given, "_nodes") else brief(given)
         raise TypeMismatch(
-            f"`{verb}` must get names of columns; got {shown}",
+            f"`{verb}` must get names of columns; got {text}",
             instead=((f'{verb}("price")' if verb == "drop" else f'{verb}({{"old": "new"}})', "strings"),),
             where=Origin.here(),
         )
@@ -63,14 +63,14 @@ def expect_column(stream: StreamBase[Any, Any], verb: str, name: str, known: tup
 
 def named_columns(verb: str, given: tuple[Any, ...], named: Mapping[str, Any], stream: Any) -> dict[str, Any]:
     """Return columns by name: names stand for themselves, and expressions have the name of their column or alias."""
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     every = [part for item in given for part in (item if isinstance(item, (list, tuple)) else (item,))]
     for each in (part for item in every for part in _one_by_one(item, stream)):
         name = each if isinstance(each, str) else _output_name(verb, each)
-        found[expect_new_name(verb, name, found)] = each
+        columns[expect_new_name(verb, name, columns)] = each
     for name, each in named.items():
-        found[expect_new_name(verb, name, found)] = each
-    return found
+        columns[expect_new_name(verb, name, columns)] = each
+    return columns
 
 
 def _one_by_one(given: Any, stream: Any) -> list[Any]:
@@ -87,11 +87,11 @@ def _one_by_one(given: Any, stream: Any) -> list[Any]:
         return [given]
 
 
-def expect_new_name(verb: str, name: str, found: Mapping[str, Any]) -> str:
-    if name in found:
+def expect_new_name(verb: str, name: str, known: Mapping[str, Any]) -> str:
+    if name in known:
         raise TypeMismatch(
             f"`{verb}` gets the column `{name}` twice",
-            facts=(("columns", ", ".join(found)),),
+            facts=(("columns", ", ".join(known)),),
             instead=((f"{name}_2=…", "another name"),),
             where=Origin.here(),
         )

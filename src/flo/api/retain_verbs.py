@@ -67,10 +67,10 @@ def _expect_clock(stream: Any, time: Any, clock: Any, keep: Any) -> None:
 
     cell = time.layout.cells[0]
     kind = time_kind(cell.arrow) if time.layout.form == "value" else None
-    shown = type_name(time.layout.element)
+    row_kind = type_name(time.layout.element)
     if kind is None:
         error = TypeMismatch(
-            f"`time` of `retain` must be integers, floats, dates or times; {time.__name__} of {{input}} is {shown}",
+            f"`time` of `retain` must be integers, floats, dates or times; {time.__name__} of {{input}} is {row_kind}",
             facts=(("{input}", stream.type.described()),),
         )
         raise name_input(error, stream).located(Origin.here())
@@ -87,15 +87,15 @@ def _expect_clock(stream: Any, time: Any, clock: Any, keep: Any) -> None:
     ordered = plain_type(lattice.ordered)
     if isinstance(ordered, type) and ordered not in (Any, *KINDS[kind]):
         error = TypeMismatch(
-            f"`retain` compares the times of rows, {shown}, with the clock {{input}}, which is {type_name(ordered)}",
+            f"`retain` compares the times of rows, {row_kind}, with the clock {{input}}, which is {type_name(ordered)}",
             facts=(("{input}", clock.type.described()),),
         )
         raise name_input(error, clock).located(Origin.here())
     zone, zoned = getattr(cell.arrow, "tz", None) is not None, has_zone(lattice.ordered)
     if isinstance(clock, Clock) and zoned is not None and zoned is not zone:  # the type of another LVar does not tell
-        shown, other = (f"{'with' if each else 'without'} a zone" for each in (zone, zoned))
+        own, other = (f"{'with' if each else 'without'} a zone" for each in (zone, zoned))
         error = TypeMismatch(
-            f"`retain` compares the times of rows, {shown}, with the clock {{input}}, whose times are {other}",
+            f"`retain` compares the times of rows, {own}, with the clock {{input}}, whose times are {other}",
             facts=(("{input}", clock.type.described()),),
             instead=(('nw.col("at").dt.replace_time_zone("UTC")', "takes times without a zone as UTC"),),
         )

@@ -164,16 +164,16 @@ class RowVerbs(StreamBase[C_co, B_co]):
 
     def grouping_sets(self: RowVerbs[ZSet[Any], B], *sets: list[str] | tuple[str, ...] | str) -> Grouped[B]:
         """Group by each of these lists of columns; columns left out are null."""
-        found = expect_sets(sets)
-        columns = tuple(dict.fromkeys(name for some in found for name in some))
-        return group_rows(self, "grouping_sets", columns, {}, lambda keys: tuple(found))
+        tuples = expect_sets(sets)
+        columns = tuple(dict.fromkeys(name for some in tuples for name in some))
+        return group_rows(self, "grouping_sets", columns, {}, lambda keys: tuple(tuples))
 
     def agg(self: RowVerbs[ZSet[Any], B], *unnamed: Never, **aggregates: AggregateSpec) -> Stream[ZSet[Any], B]:
         """Return one row with aggregates of all rows, also before any row has come."""
         expect_names(unnamed)
         expect_kind("agg", self, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
-        found: Stream[ZSet[Any], B] = aggregated(self, {}, aggregates)
-        return found
+        rows: Stream[ZSet[Any], B] = aggregated(self, {}, aggregates)
+        return rows
 
     @overload
     def explode(

@@ -399,5 +399,5 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
 
     def __repr__(self) -> str:
         """Show the user's name, or the verb and line that made the stream, and its type."""
-        made = self.name if self.assigned or self.origin is None else f"`{self.name}` at {self.origin}"
-        return f"<{type(self).__name__} {made}: {self.type.described()}>"
+        label = self.name if self.assigned or self.origin is None else f"`{self.name}` at {self.origin}"
+        return f"<{type(self).__name__} {label}: {self.type.described()}>"

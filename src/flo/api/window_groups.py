@@ -46,10 +46,10 @@ class GroupedWindows(Generic[B]):
     def agg(self, *unnamed: Never, **aggregates: AggregateSpec) -> Stream[Bag[Any], B]:
         """Return a row for each group of each window, when the window closes: the bounds of the window, if it has
         them, the columns of the group, and a column for each aggregate."""
-        found: Stream[Bag[Any], B] = aggregate_windows(
+        groups: Stream[Bag[Any], B] = aggregate_windows(
             self._windows, lambda rows: rows.group_by(*self._columns, **self._named).agg(*unnamed, **aggregates)
         )
-        return found
+        return groups
 
 
 def are_windows(stream: Any) -> bool:
@@ -73,12 +73,12 @@ def aggregate_windows(windows: Any, aggregate: Any) -> Any:
         return aggregate(rows.to_zset()).to_bag()
 
     def with_bounds(rows: Any, bounds: Any) -> Any:
-        found = aggregate(rows.to_zset())
-        own = getattr(found.collection.element, "_columns", ())
+        results = aggregate(rows.to_zset())
+        own = getattr(results.collection.element, "_columns", ())
         for name in (START, END):
             expect_new_name("agg", name, dict.fromkeys(own))
         beside = bounds.to_zset().select(**{START: "start", END: "end"})
-        return beside.join(found, how="cross").to_bag()
+        return beside.join(results, how="cross").to_bag()
 
     both = len(windows.collection.inner) == 2
     return windows.nest(with_bounds if both else without_bounds).flatten()

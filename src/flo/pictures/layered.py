@@ -253,8 +253,8 @@ def _corners(parts: Sequence[Link], rows: Sequence[Row]) -> list[tuple[float, fl
     first, last = parts[0], parts[-1]
     start = first.source.x + first.source.port(first.out, first.source.outs)
     end = last.target.x + last.target.port(last.into, last.target.ins)
-    found = [(start, first.source.top + first.source.height), (start, rows[first.source.rank].bottom)]
+    corners = [(start, first.source.top + first.source.height), (start, rows[first.source.rank].bottom)]
     for part in parts[:-1]:
         row = rows[part.target.rank]
-        found += [(part.target.x, row.top), (part.target.x, row.bottom)]
-    return [*found, (end, rows[last.target.rank].top), (end, last.target.top)]
+        corners += [(part.target.x, row.top), (part.target.x, row.bottom)]
+    return [*corners, (end, rows[last.target.rank].top), (end, last.target.top)]

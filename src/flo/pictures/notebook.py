@@ -52,8 +52,10 @@ def html_of(thing: object) -> str:
         case Report():
             laws = f"laws: {', '.join(law.name for law in thing.laws)}"
             facts = [_line(f"{thing.strength}"), _line(laws)]
-            shown = _counterexample(thing.counterexample)
-            return html_block(_verdict(f"{thing.subject} {thing.verdict}", thing.ok), *([shown] if shown else facts))
+            counterexample = _counterexample(thing.counterexample)
+            return html_block(
+                _verdict(f"{thing.subject} {thing.verdict}", thing.ok), *([counterexample] if counterexample else facts)
+            )
         case Counterexample():
             return html_block(_counterexample(thing))
         case Replay():
@@ -77,10 +79,10 @@ def html_text(text: str) -> str:
 def html_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "", count: int = 0) -> str:
     """Return a table; of many rows the first ones. `count` is how many there are, if `rows` has fewer."""
     given = list(islice(rows, MOST_ROWS + 1))
-    shown = given[:MOST_ROWS]
-    body = "".join(f"<tr>{''.join(f'<td>{_cell(cell)}</td>' for cell in row)}</tr>" for row in shown)
-    if count > len(shown) or len(given) > len(shown):
-        more = f"{count - len(shown):,} more" if count else "more"
+    first = given[:MOST_ROWS]
+    body = "".join(f"<tr>{''.join(f'<td>{_cell(cell)}</td>' for cell in row)}</tr>" for row in first)
+    if count > len(first) or len(given) > len(first):
+        more = f"{count - len(first):,} more" if count else "more"
         body += f'<tr><td class="muted" colspan="{len(columns)}">… {more}</td></tr>'
     head = "".join(f"<th>{escape(str(column))}</th>" for column in columns)
     named = f"<caption>{escape(caption)}</caption>" if caption else ""

@@ -89,8 +89,8 @@ def _fold(columns: Sequence[int], kept: set[int], most: int) -> tuple[list[int],
     longest = _longest_column([len(column) for column in members], most)
     dots, dot_of = Dots(), [0] * len(columns)
     for number, column in enumerate(members):
-        shown = max(longest - 1, sum(state in kept for state in column)) if len(column) > longest else len(column)
-        for states in [*([state] for state in column[:shown]), *([column[shown:]] if column[shown:] else [])]:
+        alone = max(longest - 1, sum(state in kept for state in column)) if len(column) > longest else len(column)
+        for states in [*([state] for state in column[:alone]), *([column[alone:]] if column[alone:] else [])]:
             for state in states:
                 dot_of[state] = len(dots.states)
             dots.states.append(states)

@@ -79,7 +79,7 @@ class StateGraph:
         """Return the edges along a trace, by their numbers. What the search has not found is added."""
         given = self.scenario
         run = Run(given.graph, given.output_types, given.channels, given.names)
-        states, found = [self.space.start(given.channels)], list[int]()
+        states, followed = [self.space.start(given.channels)], list[int]()
         for place, name in enumerate(trace.split(), start=1):
             try:
                 take_move(run, name, place)
@@ -96,8 +96,8 @@ class StateGraph:
                 known[ends] = [len(self.edges)]
                 self.edges.append((*ends, move))
             alike = [number for number in known[ends] if self.moves[self.edges[number][2]]["text"] == event]
-            found.append((alike or known[ends])[0])
-        return found
+            followed.append((alike or known[ends])[0])
+        return followed
 
     def _number(self, state: State) -> int:
         known = self.numbers.setdefault(state, len(self.numbers))

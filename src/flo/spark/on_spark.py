@@ -224,10 +224,10 @@ class OnSpark:
 
     def explain(self) -> str:
         """The plan as text: the stages, the shuffles between them, how each operator runs, and what state it keeps."""
-        found = explain_plan(self._flow.name, self._plan, self._blocks(self._parallelism()), self._native_operators)
+        plan = explain_plan(self._flow.name, self._plan, self._blocks(self._parallelism()), self._native_operators)
         program = self._flow._scope, self._flow._outputs
         beside = [*explain_partitions(*program), *explain_state(*program)]
-        return "\n".join([found, *(f"  {line}" for line in beside)])
+        return "\n".join([plan, *(f"  {line}" for line in beside)])
 
     def _repr_html_(self) -> str:
         return html_text(self.explain())

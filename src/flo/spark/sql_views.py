@@ -61,7 +61,7 @@ class Views:
         self._inputs = inputs
         self._frames: dict[str, DataFrame] = {}
         self._described: dict[str, str] = {}
-        self._shown: dict[str, str] = {}
+        self._native: dict[str, str] = {}
         self._tables: dict[str, Any] = {}
         """The streams of upserts, by input."""
         self._compiler = Compiler(self._tables, spark, self.flow._scope)
@@ -116,7 +116,7 @@ class Views:
         expect_columns(segment.columns)
         steps = steps_of(segment)
         self._frames[name] = run_steps(self.spark, steps, rows)
-        self._described[name], self._shown[name] = describe_steps(steps), shown_steps(steps)
+        self._described[name], self._native[name] = describe_steps(steps), shown_steps(steps)
         fields = [pa.field(each.column, each.type, each.nullable) for each in segment.columns]
         return self.flow.input(name, ZSet(row_type_of(pa.schema(fields or [_NO_COLUMNS]))))
 
@@ -136,8 +136,8 @@ class Views:
         """Return the plan as text: what Catalyst does with the inputs, the stages, the shuffles between them, and what
         state each operator keeps."""
         first, *lines = self._on_spark.explain().splitlines()
-        width = max(map(len, self._shown), default=0)
-        inputs = [f"    {name.ljust(width)}   native: {shown}" for name, shown in self._shown.items()]
+        width = max(map(len, self._native), default=0)
+        inputs = [f"    {name.ljust(width)}   native: {steps}" for name, steps in self._native.items()]
         return "\n".join([first, "  at the inputs", *inputs, *lines])
 
 

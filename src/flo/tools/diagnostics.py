@@ -96,9 +96,9 @@ def of_timeout(up: TimeUp, what: str, file: str, line: int, instead: tuple[str, 
 def untried(fault: FunctionError, name: str, file: str, line: int) -> Diagnostic:
     """A warning about a function that raises on generated values: it may be right on those that it is meant for."""
     fault.instead = tuple((code.replace("examples={", f"{EXAMPLES} = {{"), why) for code, why in fault.instead)
-    found = of_fault(fault, file, line)
+    diagnostic = of_fault(fault, file, line)
     message = f"`{name}` is typed, and its laws could not be tried: {fault.summary}"
-    return replace(found, level="warning", message=message)
+    return replace(diagnostic, level="warning", message=message)
 
 
 def _counts(frame: traceback.FrameSummary, file: str) -> bool:

@@ -86,25 +86,25 @@ def _definition(test: Any) -> Origin:
 
 def _flow_of(returned: Any, taken: dict[str, Any], test: str) -> flo.Flow:
     """The flow that the test returned; if it returned nothing, the one that it takes."""
-    found = [returned] if returned is not None else [item for item in taken.values() if isinstance(item, flo.Flow)]
-    if len(found) == 1 and isinstance(found[0], flo.Flow):
-        return found[0]
+    flows = [returned] if returned is not None else [item for item in taken.values() if isinstance(item, flo.Flow)]
+    if len(flows) == 1 and isinstance(flows[0], flo.Flow):
+        return flows[0]
     if inspect.iscoroutine(returned):
         returned.close()
     given = (
-        f"returned {type(returned).__name__}" if returned is not None else f"took {len(found)} flows and returned none"
+        f"returned {type(returned).__name__}" if returned is not None else f"took {len(flows)} flows and returned none"
     )
     pytest.fail(f"`{test}` must return a flow, or take one as a fixture; it {given}", pytrace=False)
 
 
 def _explored(flow: flo.Flow, inputs: Mapping[str, Any], where: Origin | None) -> Exploration:
     try:
-        found = flow.explore(**inputs)
+        exploration = flow.explore(**inputs)
     except FloError as error:
         _fail_with(error, where)
-    if not found.ok:
-        _fail(f"the flow {flow.name!r} has {found}", where)
-    return found
+    if not exploration.ok:
+        _fail(f"the flow {flow.name!r} has {exploration}", where)
+    return exploration
 
 
 def _fail_with(error: FloError, where: Origin | None) -> NoReturn:

@@ -99,15 +99,15 @@ def find_flow(module: Any, name: str) -> Flow:
 
 def split_pairs(texts: list[str]) -> dict[str, str]:
     """Return the values of texts NAME=VALUE by their names."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for text in texts:
         name, equals, rest = text.partition("=")
         if not equals or not name or not rest:
             raise FloError(f"expected NAME=VALUE; got `{text}`")
-        if name in found:
-            raise NameTakenError(f"`{name}` is given twice: `{found[name]}` and `{rest}`")
-        found[name] = rest
-    return found
+        if name in values:
+            raise NameTakenError(f"`{name}` is given twice: `{values[name]}` and `{rest}`")
+        values[name] = rest
+    return values
 
 
 def _on_spark(
@@ -142,9 +142,9 @@ def _on_spark(
             with cancel_jobs(spark, stopped):
                 results = flow.on(spark).run(order=order, shards=given.shards, **frames)
                 left = {
-                    name: found.toArrow() if hasattr(found, "toArrow") else found
-                    for name, found in results.items()
-                    if not _write_result(name, found, sinks.get(name, "view"))
+                    name: result.toArrow() if hasattr(result, "toArrow") else result
+                    for name, result in results.items()
+                    if not _write_result(name, result, sinks.get(name, "view"))
                 }
             print_results(output, left)
             return
@@ -273,16 +273,16 @@ def micro_batch_table(query: Any) -> Table:
 
 def print_results(output: Console, results: Mapping[str, Any]) -> None:
     """Prints every output: rows as a table, other values as they are."""
-    for name, found in results.items():
-        if not hasattr(found, "to_pylist"):
-            output.print(f"{name}: {found!r}", markup=False)
+    for name, result in results.items():
+        if not hasattr(result, "to_pylist"):
+            output.print(f"{name}: {result!r}", markup=False)
         else:
-            output.print(result_table(name, found))
+            output.print(result_table(name, result))
 
 
-def result_table(name: str, found: Any) -> Table:
+def result_table(name: str, result: Any) -> Table:
     """Return the first rows of an Arrow table."""
-    table = Table(*found.column_names, title=f"{name}, {found.num_rows:,} rows", title_justify="left")
-    for row in found.slice(0, SHOWN).to_pylist():
+    table = Table(*result.column_names, title=f"{name}, {result.num_rows:,} rows", title_justify="left")
+    for row in result.slice(0, SHOWN).to_pylist():
         table.add_row(*(str(value) for value in row.values()))
     return table

@@ -99,11 +99,11 @@ def run(given: argparse.Namespace) -> int:
         query = views.start(sinks, checkpoint=checkpoint, shards=given.shards, trigger=trigger)
         show_page(given, query, stack)
         stack.callback(query.stop)
-        shown = [name for name in statements if name not in sinks]
-        follow(query, stopped, _Shown(query, shown))
+        views = [name for name in statements if name not in sinks]
+        follow(query, stopped, _Shown(query, views))
         stop(query, early=stopped.is_set() and given.once)
         if committed_versions(str(checkpoint)):  # else the sources have no rows
-            print_results(output, {name: query.view(name).arrow() for name in shown})
+            print_results(output, {name: query.view(name).arrow() for name in views})
         keep_page(given, stopped)
     return 0
 

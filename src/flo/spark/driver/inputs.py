@@ -63,8 +63,8 @@ class NativePrefix:
     @classmethod
     def of(cls, entry: Entry) -> NativePrefix:
         operators: tuple[Operator, ...] = ()
-        while isinstance(entry.type.collection, Columns) and (found := _first_expression(entry.dag)) is not None:
-            operator, rest = found
+        while isinstance(entry.type.collection, Columns) and (first := _first_expression(entry.dag)) is not None:
+            operator, rest = first
             if WEIGHTS in layout_of(operator.outputs[0]).names or not runs_in_catalyst(_expression(operator)):
                 break
             operators = (*operators, operator)
@@ -161,8 +161,8 @@ def _partition_column(name: str, frame: DataFrame, order: Order | None) -> tuple
     if partition not in frame.columns:
         raise ElementError(f"the input `{name}` has no column `{partition}`, which `order` names")
     if not isinstance(frame.schema[partition].dataType, IntegralType):
-        found = frame.schema[partition].dataType.simpleString()
-        raise ElementError(f"the column `{partition}` of the input `{name}` is {found}; partitions must be integers")
+        kind = frame.schema[partition].dataType.simpleString()
+        raise ElementError(f"the column `{partition}` of the input `{name}` is {kind}; partitions must be integers")
     return partition, position
 
 
@@ -214,11 +214,11 @@ def _expression(operator: Any) -> Any:
 
 def _has_row_types(frame: DataFrame, of: Any) -> bool:
     """Whether the columns have exactly the types of the rows. Then only nulls and weights may not fit."""
-    layout, found = layout_of(of), arrow_schema(frame.schema)
+    layout, schema = layout_of(of), arrow_schema(frame.schema)
     wanted = list(layout.schema)
     if has_weights(frame, of):
         wanted.append(pa.field(WEIGHTS, pa.int64()))
-    same = all(field.name in found.names and found.field(field.name).type == field.type for field in wanted)
+    same = all(field.name in schema.names and schema.field(field.name).type == field.type for field in wanted)
     by_bytes = all(each.dataType == StringType() for each in frame.schema if isinstance(each.dataType, StringType))
     return same and by_bytes and are_distinct_names(frame.columns) and all(cell.among is None for cell in layout.cells)
 

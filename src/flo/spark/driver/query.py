@@ -176,11 +176,11 @@ class Query:
             if self._over.is_set():
                 return
             self._watch.end()
-            found = None
+            error = None
             with contextlib.suppress(Exception):  # Java may have ended
-                found = self._query.exception()
-            if found is not None and self._failure is None:
-                self._failure = self._translate(found)
+                error = self._query.exception()
+            if error is not None and self._failure is None:
+                self._failure = self._translate(error)
             with contextlib.suppress(CheckpointError, OSError):  # the next start reports it
                 self._lease.release()
             self._over.set()
@@ -250,10 +250,10 @@ class Query:
     def exception(self) -> Exception | None:
         """The error that ended the query, if one did."""
         try:
-            found: Exception | None = self._query.exception()
+            failure: Exception | None = self._query.exception()
         except Exception as error:  # Java has ended
             return self._lose(error)
-        return found and self._end_with(found)  # a query that was stopped may have failed before
+        return failure and self._end_with(failure)  # a query that was stopped may have failed before
 
     @property
     def active(self) -> bool:

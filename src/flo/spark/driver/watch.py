@@ -166,10 +166,10 @@ class Watch:
         """What a live page does not have yet: the last entries, and the views that it shows."""
         self.look()
         outputs = self._view_names()
-        shown = [outputs[int(place)] for place in asked.get("views", "").split(",") if place]
-        self._read_views(shown)
+        names = [outputs[int(place)] for place in asked.get("views", "").split(",") if place]
+        self._read_views(names)
         history = self.history.to_data(int(asked.get("grain", 0)), int(asked.get("count", 0)))
-        return {**self._now(), "history": history, "views": [self._view(name) for name in shown]}
+        return {**self._now(), "history": history, "views": [self._view(name) for name in names]}
 
     def data(self) -> dict[str, Any]:
         """All of a page: the plan, the whole history, and the views as they were read last."""
@@ -198,8 +198,8 @@ class Watch:
         return [each.name for each in self._batches.outputs if each.how == VIEW]
 
     def _view(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = self._views.get(name) or view_data(name, -1, (), ())
-        return found
+        data: dict[str, Any] = self._views.get(name) or view_data(name, -1, (), ())
+        return data
 
     def _read_views(self, names: list[str], patient: bool = True) -> None:
         """Reads the first rows of views, if there is a new version of them."""
