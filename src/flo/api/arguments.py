@@ -10,7 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar, get_args, get_origin
 
-from flo.api.columns import Of, bind_columns, describe_row, is_expression, kind_of, stream_of
+from flo.api.columns import TypedValue, bind_columns, describe_row, is_expression, kind_of, stream_of
 from flo.api.scope import Scope, StreamBase, Vertex, name_input
 from flo.core.collection import Collection
 from flo.core.elements import belongs, returned_type, type_name
@@ -29,8 +29,8 @@ def expect_function(
 ) -> Any:
     """Return the function if it can be called with these arguments.
 
-    An argument is a row of a stream, given as the stream itself, or as `Perhaps`, `KeyOf`, `WEIGHTS` or `Of`. If
-    `columns` are allowed, they count as a function too; `gives` is the type that they must have.
+    An argument is a row of a stream, given as the stream itself, or as `Perhaps`, `KeyOf`, `WEIGHTS` or `TypedValue`.
+    If `columns` are allowed, they count as a function too; `gives` is the type that they must have.
     """
     if columns and is_expression(given):
         return bind_columns(verb, parameter, given, arguments, gives)
@@ -128,7 +128,7 @@ def _inside(scope: Scope | None) -> Iterator[Vertex]:
 
 def expect_accumulator(verb: str, initial: Any, f: Any, stream: Any) -> Any:
     """Return the function of a state and an element, if it accepts the initial value and its own results as state."""
-    expect_function(verb, "f", f, Of(Any), stream, columns=False)
+    expect_function(verb, "f", f, TypedValue(Any), stream, columns=False)
     expected, _ = positional_parameters(f, 2)
     if expected is None:
         return f
@@ -191,11 +191,11 @@ def expect_directions(verb: str, descending: Any, key: Any) -> bool | tuple[bool
     return flags
 
 
-def value_of(stream: Any) -> Of:
+def value_of(stream: Any) -> TypedValue:
     """Return the value of a lattice variable as the argument of a function."""
     lattice = getattr(stream.collection, "lattice", None)
     kind = lattice.ordinary if isinstance(lattice, Lattice) and is_plain(lattice) else Any
-    return Of(kind, "the value of the variable")
+    return TypedValue(kind, "the value of the variable")
 
 
 def lattice_of(verb: str, lattice: Any, stream: Any, f: Any) -> Lattice[Any]:
@@ -217,9 +217,9 @@ def lattice_of(verb: str, lattice: Any, stream: Any, f: Any) -> Lattice[Any]:
     return checked
 
 
-def result_of(f: Any, name: str) -> Of:
+def result_of(f: Any, name: str) -> TypedValue:
     """Return what another function returns. For columns it is not known whether they may be null."""
-    return Of(Any if hasattr(f, "returns") else returned_type(f), name)
+    return TypedValue(Any if hasattr(f, "returns") else returned_type(f), name)
 
 
 def is_plain(lattice: Lattice[Any]) -> bool:

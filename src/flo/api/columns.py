@@ -46,7 +46,7 @@ class KeyOf:
 
 
 @dataclass(frozen=True)
-class Of:
+class TypedValue:
     """A value of this type, without columns."""
 
     kind: Any
@@ -67,7 +67,7 @@ def kind_of(row: Any) -> Any:
     """Return the Python type of a row, as far as it is known."""
     if row is WEIGHTS:
         return int
-    if isinstance(row, Of):
+    if isinstance(row, TypedValue):
         return row.kind
     collection = getattr(stream_of(row), "collection", None)
     if isinstance(row, KeyOf):
@@ -80,7 +80,7 @@ def describe_row(row: Any) -> str:
     """Return what a row is, for error messages."""
     if row is WEIGHTS:
         return "the weight of a row"
-    if isinstance(row, Of):
+    if isinstance(row, TypedValue):
         return row.name
     kind = "keys" if isinstance(row, KeyOf) else "elements"
     return f"{kind} of {{input}}" + (" or None" if isinstance(row, Perhaps) else "")
@@ -193,7 +193,7 @@ __all__ = [
     "Asked",
     "Columns",
     "KeyOf",
-    "Of",
+    "TypedValue",
     "Perhaps",
     "bind_columns",
     "column_layout",

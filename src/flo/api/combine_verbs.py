@@ -42,7 +42,7 @@ E = TypeVar("E", bound=Collection)
 B = TypeVar("B", bound=Unbounded)
 B2 = TypeVar("B2", bound=Unbounded)
 
-Keys: TypeAlias = "Columns | list[Any]"
+JoinKeys: TypeAlias = "Columns | list[Any]"
 """The columns that rows are joined on."""
 Unordered: TypeAlias = Bag[Any] | Set[Any] | ZSet[Any] | LVar[Any]
 
@@ -119,8 +119,8 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def join(
         self: CombineVerbs[Set[T], B],
         other: Stream[Set[U], B2],
-        on: Keys,
-        other_on: Keys | None = None,
+        on: JoinKeys,
+        other_on: JoinKeys | None = None,
         *,
         where: Columns | None = None,
         suffix: str = "_right",
@@ -130,8 +130,8 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def join(
         self: CombineVerbs[Bag[T], B],
         other: Stream[Bag[U], B2],
-        on: Keys,
-        other_on: Keys | None = None,
+        on: JoinKeys,
+        other_on: JoinKeys | None = None,
         *,
         where: Columns | None = None,
         suffix: str = "_right",
@@ -141,8 +141,8 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def join(
         self: CombineVerbs[ZSet[T], B],
         other: Stream[ZSet[U], B2],
-        on: Keys,
-        other_on: Keys | None = None,
+        on: JoinKeys,
+        other_on: JoinKeys | None = None,
         *,
         how: Literal["inner", "left", "right", "full"] = "inner",
         where: Columns | None = None,
@@ -153,8 +153,8 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def join(
         self: CombineVerbs[ZSet[T], B],
         other: Stream[ZSet[U], B2],
-        on: Keys,
-        other_on: Keys | None = None,
+        on: JoinKeys,
+        other_on: JoinKeys | None = None,
         *,
         how: Literal["semi", "anti"],
         where: Columns | None = None,

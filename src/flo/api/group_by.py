@@ -15,7 +15,7 @@ from flo.api.aggregates import AggregateSpec, shown_argument
 from flo.api.aligning import retype
 from flo.api.arguments import expect_function, expect_kind
 from flo.api.column_errors import expect_known_columns
-from flo.api.columns import Of, bind_columns
+from flo.api.columns import TypedValue, bind_columns
 from flo.api.ordering import bind_order
 from flo.api.projections import (
     bind_rows,
@@ -342,7 +342,7 @@ class _Plan:
             raise name_input(problem, self.stream).located(Origin.here())
         kinds = tuple(self._kinds[each] for each in spec.arguments)
         if spec.kind == "linear" and is_column_function(spec.options[0]):
-            expect_function("agg", "finish", spec.options[0], Of(Any, "the totals"), columns=False)
+            expect_function("agg", "finish", spec.options[0], TypedValue(Any, "the totals"), columns=False)
         try:
             aggregate = aggregate_of(spec.kind, spec.options, kinds, self._directions.get(name, ()))
         except TypeError as error:

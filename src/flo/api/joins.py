@@ -138,7 +138,7 @@ def combined_names(
 
 
 @dataclass(frozen=True)
-class Sides:
+class JoinSides:
     """Two streams of rows, their keys, and the names of the columns of the results."""
 
     left: Any
@@ -227,9 +227,9 @@ def join_rows(
     return _inner(sides, where, apart)
 
 
-def sides_of(verb: str, left: Any, right: Any, on: Any, other_on: Any, suffix: str) -> Sides:
+def sides_of(verb: str, left: Any, right: Any, on: Any, other_on: Any, suffix: str) -> JoinSides:
     """Return two streams of rows with their keys. Raises unless the keys can be equal."""
-    sides = Sides(left, right, _keys(on), _keys(on if other_on is None else other_on), suffix, verb)
+    sides = JoinSides(left, right, _keys(on), _keys(on if other_on is None else other_on), suffix, verb)
     if len(sides.on) != len(sides.other_on):
         raise TypeMismatch(
             f"`{verb}` must get as many keys for both sides; got {len(sides.on)} and {len(sides.other_on)}",
@@ -330,7 +330,7 @@ def without_null_keys(stream: Any, on: tuple[Any, ...], drop: bool) -> Any:
     return stream._then_named("join", Filter(bind_columns("join", "on", all_there(on), (stream,), bool)))
 
 
-def _inner(sides: Sides, where: Any, apart: bool) -> Any:
+def _inner(sides: JoinSides, where: Any, apart: bool) -> Any:
     on, other_on = sides.keys()
     left = without_null_keys(sides.left, sides.on, apart)
     kinds = {Bag: BagJoin, Set: SetJoin, ZSet: Join}
@@ -345,7 +345,7 @@ def _restricted(pairs: Any, where: Any) -> Any:
     return pairs._then_named("join", Filter(bind_columns("join", "where", where, (pairs,), bool)))
 
 
-def _outer(sides: Sides, how: str, where: Any, apart: bool) -> Any:
+def _outer(sides: JoinSides, how: str, where: Any, apart: bool) -> Any:
     into = sides.into(how)
     if where is None:
         both = apart and how == "full"  # null keys of both sides stay, so they must differ
@@ -359,14 +359,14 @@ def _outer(sides: Sides, how: str, where: Any, apart: bool) -> Any:
     return rows
 
 
-def _matching(sides: Sides, how: str, where: Any, apart: bool) -> Any:
+def _matching(sides: JoinSides, how: str, where: Any, apart: bool) -> Any:
     if where is None:
         right = without_null_keys(sides.right, sides.other_on, apart)
         return sides.left._then_named("join", FILTERING[how](*sides.keys()), right)
     return _matched(sides.left, _inner(sides, where, apart), sides, 0, FILTERING[how])
 
 
-def _matched(stream: Any, pairs: Any, sides: Sides, side: int, kind: Any) -> Any:
+def _matched(stream: Any, pairs: Any, sides: JoinSides, side: int, kind: Any) -> Any:
     """Return the rows of one side that are, or are not, in a pair. Equal rows have the same fate."""
     called = {column: name for name, (which, column) in sides.names().items() if which == side}
     called = {**{name: name for name in sides.shared}, **called}
@@ -379,7 +379,7 @@ def _matched(stream: Any, pairs: Any, sides: Sides, side: int, kind: Any) -> Any
     return stream._then_named("join", kind(*keys), present)
 
 
-def _with_missing(pairs: Any, alone: Any, sides: Sides, side: int, row: Any) -> Any:
+def _with_missing(pairs: Any, alone: Any, sides: JoinSides, side: int, row: Any) -> Any:
     """Return the pairs, and the rows of one side without a partner, with nulls for its columns."""
     from flo.columns.building import literal
     from flo.columns.expression import Expression

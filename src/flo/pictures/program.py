@@ -16,7 +16,7 @@ from flo.api.flow import Flow
 from flo.api.scope import Scope, Vertex
 from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.errors import Origin
-from flo.pictures.layered import BELOW, Box, Layout, Link, lay_out
+from flo.pictures.layered import BELOW, Box, Diagram, Link, lay_out
 from flo.pictures.svg import MONO, Picture, palette, shorten, tag, text_width
 from flo.program.dag import live_vertices
 from flo.program.outline import describe_operator
@@ -63,7 +63,7 @@ class Body:
     drawn: list[Drawn] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     backs: list[tuple[Box, Box, str]] = field(default_factory=list)
-    layout: Layout = field(default_factory=lambda: Layout(0, 0, ()))
+    layout: Diagram = field(default_factory=lambda: Diagram(0, 0, ()))
 
     @property
     def width(self) -> float:
@@ -212,7 +212,7 @@ def _tip(x: float, y: float, kind: str = "tip") -> str:
     return tag("path", class_=kind, d=f"M{x:.1f} {y:.1f}l-3.6 -7h7.2z")
 
 
-def _draw_back(layout: Layout, source: Box, target: Box, key: str, place: int, x: float, y: float) -> Iterator[str]:
+def _draw_back(layout: Diagram, source: Box, target: Box, key: str, place: int, x: float, y: float) -> Iterator[str]:
     """Draw the way from a write to the read of the next round: between the rows, and up at the side."""
     gap = BELOW / 2 - 3
     start, end = x + source.x, x + target.x

@@ -15,7 +15,7 @@ AGAIN = 16
 
 
 @dataclass
-class Entry:
+class HistoryEntry:
     """The figures of one micro-batch, or of several that follow each other."""
 
     version: int
@@ -43,10 +43,10 @@ class Entry:
     """Rows that the sources had, and that were not read, after the last one. None if they do not say."""
     batches: int = 1
 
-    def joined(self, later: Entry) -> Entry:
+    def joined(self, later: HistoryEntry) -> HistoryEntry:
         """The figures of both."""
         lags = [each.lag for each in (self, later) if each.lag is not None]
-        return Entry(
+        return HistoryEntry(
             later.version,
             later.time,
             self.seconds + later.seconds,
@@ -70,10 +70,10 @@ class History:
         self.most = most
         self.grain = 1
         """How many micro-batches an entry has. The last one may have fewer."""
-        self.entries: list[Entry] = []
+        self.entries: list[HistoryEntry] = []
         self._lock = threading.Lock()
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: HistoryEntry) -> None:
         """Add the figures of a micro-batch."""
         with self._lock:
             if self.entries and self.entries[-1].batches < self.grain:
@@ -96,7 +96,7 @@ class History:
                 for name, value in figures.items():
                     setattr(self.entries[place], name, value)
 
-    def total(self) -> Entry | None:
+    def total(self) -> HistoryEntry | None:
         """The figures of all micro-batches; None if there are none yet."""
         with self._lock:
             entries = list(self.entries)

@@ -43,7 +43,7 @@ from flo.shards.sinks.output_changes import DIVERTED, OutputChanges
 from flo.shards.tasks.input_task import row_collection
 from flo.shards.tasks.output_files import PARTS, VIEW
 from flo.shards.tasks.state import READABLE
-from flo.spark.driver.inputs import BoundInput, NativePrefix, Order, bind_input, describe_source, has_weights
+from flo.spark.driver.inputs import BoundInput, InputOrder, NativePrefix, bind_input, describe_source, has_weights
 from flo.spark.driver.job_names import hold_description
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.query import Query
@@ -92,7 +92,7 @@ class OnSpark:
         outputs: Mapping[str, Any] | None = None,
         *,
         checkpoint: str | Path,
-        order: Mapping[str, Order] | None = None,
+        order: Mapping[str, InputOrder] | None = None,
         shards: int | None = None,
         trigger: Mapping[str, Any] | None = None,
         spark_checkpoint: str | Path | None = None,
@@ -175,7 +175,7 @@ class OnSpark:
     def run(
         self,
         *,
-        order: Mapping[str, Order] | None = None,
+        order: Mapping[str, InputOrder] | None = None,
         shards: int | None = None,
         on_error: OnError = "raise",
         **inputs: DataFrame,
@@ -289,7 +289,7 @@ class OnSpark:
         }
 
     def _bind_inputs(
-        self, frames: Mapping[str, DataFrame], order: Mapping[str, Order], divert: bool
+        self, frames: Mapping[str, DataFrame], order: Mapping[str, InputOrder], divert: bool
     ) -> dict[str, BoundInput]:
         """Binds the DataFrames to inputs. Raises if one can never fit."""
         for name in order:

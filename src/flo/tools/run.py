@@ -130,7 +130,7 @@ def _on_spark(
         raise FloError("all inputs of the flow are bounded: it runs once, and --checkpoint would keep nothing")
     if at_once:
         expect_no_page(given, "all inputs of the flow are bounded: it runs once")
-    sources = {name: Source.of(text) for name, text in inputs.items()}
+    sources = {name: InputSource.of(text) for name, text in inputs.items()}
     with contextlib.ExitStack() as stack:
         with Console(stderr=True).status("starting Spark"):
             spark = embedded(f"flo run {flow.name}", master=given.spark)
@@ -198,7 +198,7 @@ def _expect_names(flow: Flow, inputs: Mapping[str, str], order: Mapping[str, str
 
 
 @dataclass(frozen=True)
-class Source:
+class InputSource:
     """An input: a path, whose file names tell the format, or a Spark format with options."""
 
     kind: str
@@ -206,7 +206,7 @@ class Source:
     path: Path | None = None
 
     @classmethod
-    def of(cls, text: str) -> Source:
+    def of(cls, text: str) -> InputSource:
         path = Path(text)
         kind, colon, rest = text.partition(":")
         if not path.exists():

@@ -16,7 +16,7 @@ from flo.api.running import expect_known
 from flo.core.errors import FloError, NameTakenError, Origin, UnknownNameError
 from flo.tools.ctrl_c import catch_ctrl_c
 from flo.tools.run import (
-    Source,
+    InputSource,
     follow,
     micro_batch_table,
     print_results,
@@ -67,7 +67,7 @@ def run(given: argparse.Namespace) -> int:
         raise UnknownNameError(f"there is no file `{given.file}`")
     if given.once and given.every:
         raise FloError("--once ends when all data is processed, so it takes no --every")
-    sources = {name: Source.of(text) for name, text in split_pairs(given.input).items()}
+    sources = {name: InputSource.of(text) for name, text in split_pairs(given.input).items()}
     if not sources:
         raise UnknownNameError("the views have no input", instead=(("--input NAME=PATH", ""),))
     try:

@@ -40,10 +40,10 @@ class Skipped:
     reason: str
 
 
-Found: TypeAlias = Subject | Skipped
+Candidate: TypeAlias = Subject | Skipped
 
 
-def find_subjects(module: ModuleType) -> list[Found]:
+def find_subjects(module: ModuleType) -> list[Candidate]:
     """Return the subjects in the order of the file; an object with two names occurs once."""
     defined = _definitions(Path(str(module.__file__)))
     everything = [*_objects(module, defined), *_functions(module, defined), *_classes(module, defined)]
@@ -97,7 +97,7 @@ def _objects(module: ModuleType, defined: dict[str, ast.stmt]) -> Iterator[Subje
             yield Subject(kind, name, _line(defined.get(name)), lambda item=item: item)  # type: ignore[misc]
 
 
-def _functions(module: ModuleType, defined: dict[str, ast.stmt]) -> Iterator[Found]:
+def _functions(module: ModuleType, defined: dict[str, ast.stmt]) -> Iterator[Candidate]:
     """Functions of this file that are annotated `-> flo.Flow`."""
     for name, statement in defined.items():
         function = vars(module).get(name)
@@ -128,7 +128,7 @@ def _required(arguments: ast.arguments) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _classes(module: ModuleType, defined: dict[str, ast.stmt]) -> Iterator[Found]:
+def _classes(module: ModuleType, defined: dict[str, ast.stmt]) -> Iterator[Candidate]:
     """Operators, lattices and collections of this file; those that need arguments, as instances at module level."""
     instances = {type(item) for item in vars(module).values()}
     for name, statement in defined.items():

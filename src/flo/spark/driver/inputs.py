@@ -72,12 +72,12 @@ class NativePrefix:
         return cls(operators, entry)
 
 
-Order: TypeAlias = str | tuple[str, str]
+InputOrder: TypeAlias = str | tuple[str, str]
 """The column with the position of a row; of a partitioned input the columns with its partition and its position."""
 
 
 def bind_input(
-    name: str, frame: DataFrame, entry: Entry, native: NativePrefix | None, position: Order | None
+    name: str, frame: DataFrame, entry: Entry, native: NativePrefix | None, position: InputOrder | None
 ) -> BoundInput:
     """Binds a DataFrame to an input. Raises if its rows can never fit."""
     of: Any = row_collection(entry.type.collection)
@@ -123,7 +123,7 @@ def counter_name(name: str) -> str:
     return f"rows of {name}"
 
 
-def describe_source(name: str, frame: DataFrame, entry: Entry, position: Order | None) -> str:
+def describe_source(name: str, frame: DataFrame, entry: Entry, position: InputOrder | None) -> str:
     """How an input is read. A query that resumes from a checkpoint must read it in the same way."""
     how = "streaming" if frame.isStreaming else "read whole"
     partition = None
@@ -136,7 +136,7 @@ def describe_source(name: str, frame: DataFrame, entry: Entry, position: Order |
     return f"{name}: {how}, in the order of `{position}` {frame.schema[position].dataType.simpleString()}{each}"
 
 
-def _expect_one(name: str, position: Order | None) -> str | None:
+def _expect_one(name: str, position: InputOrder | None) -> str | None:
     """The column that orders an input that is not partitioned."""
     if position is not None and not isinstance(position, str):
         raise OrderError(
@@ -146,7 +146,7 @@ def _expect_one(name: str, position: Order | None) -> str | None:
     return position
 
 
-def _partition_column(name: str, frame: DataFrame, order: Order | None) -> tuple[str, str]:
+def _partition_column(name: str, frame: DataFrame, order: InputOrder | None) -> tuple[str, str]:
     """The columns with the partition and the position of a row: those named, or Kafka's."""
     if order is None and {PARTITION, OFFSET} <= set(frame.columns):
         order = (PARTITION, OFFSET)

@@ -28,7 +28,7 @@ LITERALS = ("literal int64", "literal string", "literal bool")
 COMPARISONS = ("__lt__", "__le__", "__gt__", "__ge__")
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-Key = tuple[str, tuple[str, ...]]
+FunctionKey = tuple[str, tuple[str, ...]]
 Allowed = Callable[[Mapping[str, Any]], bool]
 
 
@@ -63,7 +63,7 @@ def _either_side(kind: str) -> list[tuple[str, str]]:
     return [(kind, kind), (kind, literal)] if literal in LITERALS else [(kind, kind)]
 
 
-ALLOWED: dict[Key, Allowed] = {
+ALLOWED: dict[FunctionKey, Allowed] = {
     **{("col", (kind,)): _always for kind in PASSED},
     **{("result", (kind,)): _always for kind in PASSED},
     **{("lit", (kind,)): _is_plain_value for kind in LITERALS},

@@ -19,7 +19,7 @@ from flo.core.errors import FloError, Origin
 from flo.pictures.metrics import format_metrics
 from flo.pictures.notebook import MOST_ROWS
 from flo.pictures.pages import to_json
-from flo.pictures.run_history import Entry, History
+from flo.pictures.run_history import History, HistoryEntry
 from flo.pictures.run_page import run_page, view_data
 from flo.pictures.serving import Answer, PageServer
 from flo.shards.checkpoint.state_sizes import StateSizes
@@ -47,7 +47,7 @@ class Watched:
     """The outputs that have late rows."""
 
 
-class Watch:
+class QueryWatch:
     """Collects the figures of a query, and serves them."""
 
     def __init__(
@@ -79,7 +79,7 @@ class Watch:
     def note(self, outcome: Outcome) -> None:
         """Adds a micro-batch that was committed."""
         self.history.add(
-            Entry(
+            HistoryEntry(
                 outcome.version,
                 time.time(),
                 outcome.seconds,
