@@ -117,28 +117,6 @@ class CombineVerbs(StreamBase[C_co, B_co]):
 
     @overload
     def join(
-        self: CombineVerbs[Set[T], B],
-        other: Stream[Set[U], B2],
-        on: JoinKeys,
-        other_on: JoinKeys | None = None,
-        *,
-        where: Columns | None = None,
-        suffix: str = "_right",
-        nulls_equal: bool = False,
-    ) -> Stream[Set[Any], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[Bag[T], B],
-        other: Stream[Bag[U], B2],
-        on: JoinKeys,
-        other_on: JoinKeys | None = None,
-        *,
-        where: Columns | None = None,
-        suffix: str = "_right",
-        nulls_equal: bool = False,
-    ) -> Stream[Bag[Any], B | B2]: ...
-    @overload
-    def join(
         self: CombineVerbs[ZSet[T], B],
         other: Stream[ZSet[U], B2],
         on: JoinKeys,
@@ -153,8 +131,8 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def join(
         self: CombineVerbs[ZSet[T], B],
         other: Stream[ZSet[U], B2],
-        on: JoinKeys,
-        other_on: JoinKeys | None = None,
+        on: Asked[T] | JoinKeys,
+        other_on: Asked[U] | JoinKeys | None = None,
         *,
         how: Literal["semi", "anti"],
         where: Columns | None = None,
@@ -170,54 +148,6 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         where: Columns | None = None,
         suffix: str = "_right",
     ) -> Stream[ZSet[Any], B | B2]: ...
-    @overload
-    def join(self: CombineVerbs[Set[T], B], other: Stream[Set[tuple[T, U]], B2]) -> Stream[Set[U], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[Set[T], B],
-        other: Stream[Set[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-        into: Callable[[T, U], R],
-    ) -> Stream[Set[R], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[Set[T], B],
-        other: Stream[Set[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-        into: Columns,
-    ) -> Stream[Set[Any], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[Set[T], B],
-        other: Stream[Set[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-    ) -> Stream[Set[tuple[T, U]], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[Bag[T], B],
-        other: Stream[Bag[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-        into: Callable[[T, U], R],
-    ) -> Stream[Bag[R], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[Bag[T], B],
-        other: Stream[Bag[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-        into: Columns,
-    ) -> Stream[Bag[Any], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[Bag[T], B],
-        other: Stream[Bag[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-    ) -> Stream[Bag[tuple[T, U]], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[ZSet[T], B], other: Stream[C_co, B2] | Wider[C_co, Any, B2]
@@ -247,28 +177,10 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         other: Stream[ZSet[U], B2],
         on: Asked[T],
         other_on: Asked[U],
-        *,
-        how: Literal["left"],
-    ) -> Stream[ZSet[tuple[T, U | None]], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
         into: Callable[[T, U | None], R],
         *,
         how: Literal["left"],
     ) -> Stream[ZSet[R], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-        *,
-        how: Literal["right"],
-    ) -> Stream[ZSet[tuple[T | None, U]], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[ZSet[T], B],
@@ -285,15 +197,6 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         other: Stream[ZSet[U], B2],
         on: Asked[T],
         other_on: Asked[U],
-        *,
-        how: Literal["full"],
-    ) -> Stream[ZSet[tuple[T | None, U | None]], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
         into: Callable[[T | None, U | None], R],
         *,
         how: Literal["full"],
@@ -304,19 +207,36 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         other: Stream[ZSet[U], B2],
         on: Asked[T],
         other_on: Asked[U],
-        into: Columns,
+        into: Columns | None = None,
         *,
         how: Literal["inner", "left", "right", "full"] = "inner",
     ) -> Stream[ZSet[Any], B | B2]: ...
     @overload
+    def join(self: CombineVerbs[Set[T], B], other: Stream[Set[tuple[T, U]], B2]) -> Stream[Set[U], B | B2]: ...
+    @overload
     def join(
-        self: CombineVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
+        self: CombineVerbs[Set[Any], B],
+        other: Stream[Set[Any], B2],
+        on: Asked[Any] | JoinKeys,
+        other_on: Asked[Any] | JoinKeys | None = None,
+        into: Callable[[Any, Any], Any] | Columns | None = None,
         *,
-        how: Literal["semi", "anti"],
-    ) -> Stream[ZSet[T], B | B2]: ...
+        where: Columns | None = None,
+        suffix: str = "_right",
+        nulls_equal: bool = False,
+    ) -> Stream[Set[Any], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[Bag[Any], B],
+        other: Stream[Bag[Any], B2],
+        on: Asked[Any] | JoinKeys,
+        other_on: Asked[Any] | JoinKeys | None = None,
+        into: Callable[[Any, Any], Any] | Columns | None = None,
+        *,
+        where: Columns | None = None,
+        suffix: str = "_right",
+        nulls_equal: bool = False,
+    ) -> Stream[Bag[Any], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[Keyed[K, Any], B],
