@@ -11,7 +11,8 @@ from fractions import Fraction
 from typing import Any, TypeVar, get_args, get_origin
 
 from flo.api.columns import TypedValue, bind_columns, describe_row, is_expression, kind_of, stream_of
-from flo.api.scope import Scope, StreamBase, Vertex, name_input
+from flo.api.scope import AnyBase, Scope, StreamBase, Vertex, name_input
+from flo.api.type_variables import R
 from flo.core.collection import Collection
 from flo.core.elements import belongs, returned_type, type_name
 from flo.core.errors import CollectionError, FloError, Origin, TypeMismatch, brief
@@ -20,7 +21,6 @@ from flo.core.type_relations import accepts, overlaps, positional_parameters, si
 from flo.values.lattice import Custom, Lattice
 from flo.values.operators.elementwise import Filter
 
-R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -298,7 +298,7 @@ def expect_known_arguments(verb: str, unknown: Mapping[str, Any], meant: Mapping
 
 def expect_kind(
     verb: str,
-    stream: StreamBase[Any, Any],
+    stream: AnyBase,
     *kinds: type[Collection],
     signature: str = "",
     instead: tuple[tuple[str, str], ...] = (),
@@ -313,7 +313,7 @@ def expect_kind(
             instead=fit_advice(instead, stream.type),
             index=0,
         )
-        raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
+        raise name_input(error, stream).located(Origin.here())
 
 
 def explain_call(**instead: str) -> Callable[[F], F]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Never
 
 from flo.api.arguments import expect_kind, expect_known_arguments
 from flo.api.columns import Perhaps, bind_columns, is_expression, row_layout
 from flo.api.joins import combined_names, expect_comparable
-from flo.api.scope import B_co, C_co, StreamBase
+from flo.api.scope import StreamBase
+from flo.api.type_variables import B2, B, B_co, C_co, T, U
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
-from flo.core.stream_type import Unbounded
 from flo.values.exact import plain_type
 from flo.values.operators.zset_asof import AsOfJoin
 from flo.values.weighted import ZSet
@@ -18,11 +18,6 @@ from flo.values.weighted import ZSet
 if TYPE_CHECKING:
     from flo.api.stream import Stream
     from flo.columns.expression import Column
-
-T = TypeVar("T")
-U = TypeVar("U")
-B = TypeVar("B", bound=Unbounded)
-B2 = TypeVar("B2", bound=Unbounded)
 
 
 class AsofVerbs(StreamBase[C_co, B_co]):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from flo.api.arguments import call_located, expect_callable
-from flo.api.scope import Scope
+from flo.api.scope import AnyStream, Scope
+from flo.api.type_variables import C, T
 from flo.core.collection import Collection
 from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.errors import DeferError, FloError, Origin, ScopeError, TypeMismatch, brief
@@ -22,9 +23,6 @@ from flo.values.weighted import Bag, Set
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
-
-T = TypeVar("T")
-C = TypeVar("C", bound=Collection)
 
 
 class Loop:
@@ -105,7 +103,7 @@ def build_body(
     verb: str,
     *,
     loops: bool,
-    outer: tuple[Stream[Any, Any], ...] = (),
+    outer: tuple[AnyStream, ...] = (),
 ) -> tuple[Graph, Scope, Loop]:
     """Call the user's function on inner streams of these types, and compile the graph that it built."""
     origin = Origin.here()
@@ -128,7 +126,7 @@ def build_body(
 
 def _outputs(
     returned: Any, scope: Scope, verb: str, origin: Origin | None, *, may_be_none: bool
-) -> tuple[Stream[Any, Any], ...]:
+) -> tuple[AnyStream, ...]:
     """Return the streams that the body returned. There may be none if the body has a `write_defer`."""
     from flo.api.stream import Stream
 

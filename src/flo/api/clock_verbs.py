@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from flo.api.arguments import expect_kind, expect_no_argument, explain_call
 from flo.api.columns import Asked
 from flo.api.event_times import expect_same_kind, expect_time, times_of
-from flo.api.scope import B_co, C_co, Scope, StreamBase, Vertex
+from flo.api.scope import Scope, StreamBase, Vertex
+from flo.api.type_variables import B, B_co, C_co, T
 from flo.core.errors import Origin, ScopeError, TypeMismatch, brief
-from flo.core.stream_type import Unbounded
 from flo.values.event_time import Duration
 from flo.values.operators.active_clocks import ActiveClock
 from flo.values.operators.ahead import LimitAhead
@@ -26,8 +26,6 @@ from flo.values.weighted import Bag
 if TYPE_CHECKING:
     from flo.api.stream import Clock, Limited
 
-T = TypeVar("T")
-B = TypeVar("B", bound=Unbounded)
 
 UNCHANGED = (Filter, KeyBy, FilterKeys, ToBag, BagUnion)
 """Operators that pass on elements as they are, so that each keeps the time that its clock has seen."""
@@ -44,16 +42,12 @@ class ClockVerbs(StreamBase[C_co, B_co]):
     ) -> Clock[Sequence[T], B]: ...
     @overload
     def clock(
-        self: ClockVerbs[Partitioned[T], B], time: Asked[T], lateness: Duration | None = None
-    ) -> Clock[Bag[T], B]: ...
-    @overload
-    def clock(
         self: ClockVerbs[Partitioned[T], B],
         time: Asked[T],
         lateness: Duration | None = None,
         *,
-        idle_after: timedelta,
-        because: str,
+        idle_after: timedelta | None = None,
+        because: str | None = None,
     ) -> Clock[Bag[T], B]: ...
     @explain_call(time="clock(lambda row: row.at)")
     def clock(self, time: Any, lateness: Duration | None = None, *, idle_after: Any = None, because: Any = None) -> Any:
@@ -67,10 +61,12 @@ class ClockVerbs(StreamBase[C_co, B_co]):
         back. When it comes back, its rows before the clock are late. That depends on when rows arrive, so it needs a
         reason, `because`. The time is recorded with the data: see `Flow.now`.
         """
+        from flo.api.stream import Clock  # here, because it is a stream and has the verbs of this module
+
         function = expect_time("clock", time, self, lateness)
         if idle_after is None:
             expect_no_argument("clock", "because", because, "only `idle_after` needs a reason")
-            clock, rows, late = self.scope.apply(ClockOf(function, lateness), self, verb="clock")  # type: ignore[arg-type]
+            clock, rows, late = self.scope.apply(ClockOf(function, lateness), self, verb="clock")
         else:
             if not isinstance(idle_after, timedelta) or idle_after <= timedelta(0):
                 raise TypeMismatch(
@@ -81,11 +77,9 @@ class ClockVerbs(StreamBase[C_co, B_co]):
             expect_kind("clock", self, Partitioned)
             now = self.scope.add_now(because, "idle_after")
             operator = ActiveClock(function, lateness, idle_after, because)
-            clock, rows, late = self.scope.apply(operator, self, now, verb="clock")  # type: ignore[arg-type]
-        result, vertex = _as_clock(clock), clock.source
-        assert vertex is not None
-        result.rows, result.late, vertex.late = rows, late, late
-        vertex.outputs = (result, rows, late)
+            clock, rows, late = self.scope.apply(operator, self, now, verb="clock")
+        result = clock._as(Clock)
+        result.rows, result.late, result.vertex.late = rows, late, late
         rows.name, late.name = f"{clock.name}.rows", clock.name
         return result
 
@@ -117,34 +111,25 @@ class ClockVerbs(StreamBase[C_co, B_co]):
             kept, ahead = self.per_key(body)  # type: ignore[attr-defined]
         else:
             function = expect_time("limit_ahead", time, self, most=most)
-            kept, ahead = self.scope.apply(LimitAhead(function, most, believe), self, verb="limit_ahead")  # type: ignore[arg-type]
-        result: Any = Limited(kept.scope, kept.type, kept.name, kept.origin, kept.source)
-        vertex = kept.source
-        result.assigned, result.ahead = kept.assigned, ahead
-        vertex.outputs, vertex.late = (result, ahead), ahead
+            kept, ahead = self.scope.apply(LimitAhead(function, most, believe), self, verb="limit_ahead")
+        result = kept._as(Limited)
+        result.ahead = result.vertex.late = ahead
         return result
-
-
-def _as_clock(stream: Any) -> Any:
-    from flo.api.stream import Clock  # here, because it is a stream and has the verbs of this module
-
-    clock: Any = Clock(stream.scope, stream.type, stream.name, stream.origin, stream.source)
-    clock.assigned = stream.assigned
-    return clock
 
 
 @explain_call(first="flo.min_clock(one, other)")
 def min_clock(first: Clock[Any, B], *others: Clock[Any, B]) -> Clock[Any, B]:
     """Return the clock that is as far as the one of these that is behind."""
-    result: Any = first
+    from flo.api.stream import Clock
+
+    result = first
     for clock in (first, *others):
         expect_clock("min_clock", clock)
     expect_same_kind("min_clock", *(each for clock in (first, *others) for each in times_of(clock)))
     for clock in others:
         (stream,) = result.scope.apply(MinClock(), result, clock, verb="min_clock")
-        result = _as_clock(stream)
-        stream.source.outputs = (result,)
-    return result  # type: ignore[no-any-return]
+        result = stream._as(Clock)
+    return result
 
 
 def expect_clock(verb: str, given: Any) -> None:

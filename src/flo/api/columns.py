@@ -8,10 +8,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Optional, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Optional, TypeAlias
 
 from flo.api.column_errors import expect_known_columns, explain_misfit
 from flo.api.scope import StreamBase, name_input
+from flo.api.type_variables import T
 from flo.core.elements import type_name
 from flo.core.errors import FloError, Origin, TypeMismatch
 from flo.values.keyed import Keyed
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 else:
     Columns = Any
 
-T = TypeVar("T")
 Asked: TypeAlias = "Callable[[T], Any] | Columns"
 """A function of rows whose result type does not affect the type of the verb's result."""
 COLUMNS = "columns"

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, overload
 
 from flo.api.aligning import align_rows
 from flo.api.arguments import expect_kind, expect_known_arguments, expect_no_argument, expect_optional
 from flo.api.columns import Asked, Columns
 from flo.api.joins import expect_how, expect_plain_join, is_column_join, join_pairs, join_rows
-from flo.api.scope import B_co, C_co, StreamBase, Wider
+from flo.api.scope import AnyBase, StreamBase, Wider
+from flo.api.type_variables import B2, B, B_co, C, C_co, D, E, K, R, T, U
 from flo.core.collection import Collection
 from flo.core.errors import Origin
 from flo.core.nested import Nested
-from flo.core.stream_type import Bounded, Unbounded
+from flo.core.stream_type import Bounded
 from flo.core.structural import Wire
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
@@ -32,15 +33,6 @@ from flo.values.weighted import Bag, Set, ZSet
 if TYPE_CHECKING:
     from flo.api.stream import Stream
 
-T = TypeVar("T")
-U = TypeVar("U")
-R = TypeVar("R")
-K = TypeVar("K")
-C = TypeVar("C", bound=Collection)
-D = TypeVar("D", bound=Collection)
-E = TypeVar("E", bound=Collection)
-B = TypeVar("B", bound=Unbounded)
-B2 = TypeVar("B2", bound=Unbounded)
 
 JoinKeys: TypeAlias = "Columns | list[Any]"
 """The columns that rows are joined on."""
@@ -60,7 +52,7 @@ def joinable(collection: Collection) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _sides(verb: str, left: Any, right: Any) -> tuple[Any, Any]:
+def _sides(verb: str, left: AnyBase, right: AnyBase) -> tuple[AnyBase, AnyBase]:
     expect_kind(verb, left, ZSet, instead=ROWS)
     return align_rows(verb, left, right)
 
@@ -332,5 +324,5 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         """Return the last element, or the last inner streams, when the stream has ended."""
         if not isinstance(self.collection, Nested):
             return self._then(Last())
-        streams = self.scope.apply(NestedLast(len(self.collection.inner)), self, verb="last")  # type: ignore[arg-type]
+        streams = self.scope.apply(NestedLast(len(self.collection.inner)), self, verb="last")
         return streams[0] if len(streams) == 1 else streams

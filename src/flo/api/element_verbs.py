@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Never, overload
 
 from flo.api.arguments import (
     expect_accumulator,
@@ -15,9 +15,11 @@ from flo.api.arguments import (
 )
 from flo.api.columns import Asked, Columns
 from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
-from flo.api.scope import B_co, C_co, StreamBase
+from flo.api.scope import StreamBase
+from flo.api.type_variables import B, B_co, C, C_co, D, T, U
 from flo.core.errors import Origin, TypeMismatch, brief
-from flo.core.stream_type import Bounded, Unbounded
+from flo.core.stream_type import Bounded
+from flo.values.element_value import ElementKind
 from flo.values.operators.bags import Count, Distinct, FoldUnordered, Sort, Sum
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.sequences import Fold
@@ -31,10 +33,6 @@ from flo.values.weighted import Bag, Set, ZSet
 if TYPE_CHECKING:
     from flo.api.stream import Stream
 
-T = TypeVar("T")
-U = TypeVar("U")
-B = TypeVar("B", bound=Unbounded)
-
 
 class ElementVerbs(StreamBase[C_co, B_co]):
     @overload
@@ -46,13 +44,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     @overload
     def map(self: ElementVerbs[ZSet[T], B], f: Callable[[T], U]) -> Stream[ZSet[U], B]: ...
     @overload
-    def map(self: ElementVerbs[Sequence[T], B], f: Columns) -> Stream[Sequence[Any], B]: ...
-    @overload
-    def map(self: ElementVerbs[Bag[T], B], f: Columns) -> Stream[Bag[Any], B]: ...
-    @overload
-    def map(self: ElementVerbs[Set[T], B], f: Columns) -> Stream[Set[Any], B]: ...
-    @overload
-    def map(self: ElementVerbs[ZSet[T], B], f: Columns) -> Stream[ZSet[Any], B]: ...
+    def map(self: ElementVerbs[ElementKind[T, C, D], B], f: Columns) -> Stream[D, B]: ...
     def map(self, f: Any) -> Any:
         """Apply `f` to every element; a z-set keeps the weights.
 
@@ -61,15 +53,9 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         """
         return self._then(Map(expect_function("map", "f", f, self)))
 
-    @overload
-    def filter(self: ElementVerbs[Sequence[T], B], keep: Asked[T]) -> Stream[Sequence[T], B]: ...
-    @overload
-    def filter(self: ElementVerbs[Bag[T], B], keep: Asked[T]) -> Stream[Bag[T], B]: ...
-    @overload
-    def filter(self: ElementVerbs[Set[T], B], keep: Asked[T]) -> Stream[Set[T], B]: ...
-    @overload
-    def filter(self: ElementVerbs[ZSet[T], B], keep: Asked[T]) -> Stream[ZSet[T], B]: ...
-    def filter(self, keep: Any = None, *more: Never, **named: Never) -> Any:
+    def filter(
+        self: ElementVerbs[ElementKind[T, C, D], B], keep: Asked[T] | None = None, *more: Never, **named: Never
+    ) -> Stream[C, B]:
         """Keep the elements for which `keep` is true."""
         if more or named or isinstance(keep, (list, tuple, bool)):
             raise TypeMismatch(
@@ -98,15 +84,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     ) -> Stream[Sequence[U], Bounded]: ...
     @overload
     def fold(
-        self: ElementVerbs[Bag[T], Bounded],
-        initial: U,
-        f: Callable[[U, T], U],
-        *,
-        commutative: str | None = None,
-    ) -> Stream[Sequence[U], Bounded]: ...
-    @overload
-    def fold(
-        self: ElementVerbs[Set[T], Bounded],
+        self: ElementVerbs[Bag[T] | Set[T], Bounded],
         initial: U,
         f: Callable[[U, T], U],
         *,
@@ -124,24 +102,14 @@ class ElementVerbs(StreamBase[C_co, B_co]):
             return self._then(Fold(initial, f))
         return self._then(FoldUnordered(initial, f, reason))
 
-    @overload
-    def count(self: ElementVerbs[Sequence[T], Bounded]) -> Stream[Sequence[int], Bounded]: ...
-    @overload
-    def count(self: ElementVerbs[Bag[T], Bounded]) -> Stream[Sequence[int], Bounded]: ...
-    @overload
-    def count(self: ElementVerbs[Set[T], Bounded]) -> Stream[Sequence[int], Bounded]: ...
-    def count(self) -> Any:
+    def count(self: ElementVerbs[Sequence[T] | Bag[T] | Set[T], Bounded]) -> Stream[Sequence[int], Bounded]:
         """Return the number of elements of the whole stream. For a z-set: `agg(n=flo.count())`."""
         _expect_no_zset("count", self, "{input}.agg(n=flo.count())")
         return self._then(Count())
 
-    @overload
-    def sum(self: ElementVerbs[Sequence[T], Bounded]) -> Stream[Sequence[T], Bounded]: ...
-    @overload
-    def sum(self: ElementVerbs[Bag[T], Bounded]) -> Stream[Sequence[T], Bounded]: ...
-    @overload
-    def sum(self: ElementVerbs[Set[T], Bounded]) -> Stream[Sequence[T], Bounded]: ...
-    def sum(self, of: Any = None) -> Any:
+    def sum(
+        self: ElementVerbs[Sequence[T] | Bag[T] | Set[T], Bounded], of: None = None
+    ) -> Stream[Sequence[T], Bounded]:
         """Return the sum of the whole stream. Floats are added exactly, so that their order does not matter.
 
         For a z-set: `agg(sum=flo.sum(…))`.
@@ -152,13 +120,9 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         expect_no_argument("sum", "of", of, "it adds the elements", ((code, "sums the results of `of`"),))
         return self._then(Sum())
 
-    @overload
-    def sort(self: ElementVerbs[Sequence[T], Bounded], key: Asked[T] | None = None) -> Stream[Sequence[T], Bounded]: ...
-    @overload
-    def sort(self: ElementVerbs[Bag[T], Bounded], key: Asked[T] | None = None) -> Stream[Sequence[T], Bounded]: ...
-    @overload
-    def sort(self: ElementVerbs[Set[T], Bounded], key: Asked[T] | None = None) -> Stream[Sequence[T], Bounded]: ...
-    def sort(self, key: Any = None) -> Any:
+    def sort(
+        self: ElementVerbs[Sequence[T] | Bag[T] | Set[T], Bounded], key: Asked[T] | None = None
+    ) -> Stream[Sequence[T], Bounded]:
         """Sort the whole stream by `key`. This turns a bag or a set into a sequence."""
         ordered = ("{input}.over(order_by=…).with_columns(n=flo.row_number())", "all rows, with their places")
         expect_kind(
@@ -184,9 +148,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         return self._then(ZSetDistinct() if isinstance(self.collection, ZSet) else Distinct())
 
     @overload
-    def to_bag(self: ElementVerbs[Sequence[T], B]) -> Stream[Bag[T], B]: ...
-    @overload
-    def to_bag(self: ElementVerbs[Set[T], B]) -> Stream[Bag[T], B]: ...
+    def to_bag(self: ElementVerbs[Sequence[T] | Set[T], B]) -> Stream[Bag[T], B]: ...
     @overload
     def to_bag(self: ElementVerbs[ZSet[T], Bounded]) -> Stream[Bag[T], Bounded]: ...
     def to_bag(self) -> Any:
@@ -194,22 +156,14 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         return self._then(ZSetToBag() if isinstance(self.collection, ZSet) else ToBag())
 
     @overload
-    def to_set(self: ElementVerbs[Sequence[T], B]) -> Stream[Set[T], B]: ...
-    @overload
-    def to_set(self: ElementVerbs[Bag[T], B]) -> Stream[Set[T], B]: ...
+    def to_set(self: ElementVerbs[Sequence[T] | Bag[T], B]) -> Stream[Set[T], B]: ...
     @overload
     def to_set(self: ElementVerbs[ZSet[T], Bounded]) -> Stream[Set[T], Bounded]: ...
     def to_set(self) -> Any:
         """Return the distinct elements. A z-set must have ended, because before that an element may be retracted."""
         return self._then(ZSetToSet() if isinstance(self.collection, ZSet) else ToSet())
 
-    @overload
-    def to_zset(self: ElementVerbs[Bag[T], B]) -> Stream[ZSet[T], B]: ...
-    @overload
-    def to_zset(self: ElementVerbs[Set[T], B]) -> Stream[ZSet[T], B]: ...
-    @overload
-    def to_zset(self: ElementVerbs[Sequence[T], B]) -> Stream[ZSet[T], B]: ...
-    def to_zset(self) -> Any:
+    def to_zset(self: ElementVerbs[Sequence[T] | Bag[T] | Set[T], B]) -> Stream[ZSet[T], B]:
         """Return the elements with their counts as weights."""
         return self._then(ToZSet())
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from flo.api.arguments import expect_kind, explain_call
 from flo.api.clock_verbs import CLOCKS, clocks_in, expect_clock
 from flo.api.columns import bind_columns
 from flo.api.on_time import END, NotOnTime, OnTime, trace_times
-from flo.api.scope import B_co, C_co, StreamBase, Vertex, name_input
+from flo.api.scope import StreamBase, Vertex, name_input
+from flo.api.type_variables import B2, B, B_co, C_co, T
 from flo.core.errors import FloError, Origin, TypeMismatch
 from flo.core.labels import label
-from flo.core.stream_type import Unbounded
 from flo.values.operators.final import FinalGroups
 from flo.values.operators.group_by import GroupBy
 from flo.values.weighted import Bag, ZSet
@@ -19,9 +19,6 @@ from flo.values.weighted import Bag, ZSet
 if TYPE_CHECKING:
     from flo.api.stream import Clock, Stream
 
-T = TypeVar("T")
-B = TypeVar("B", bound=Unbounded)
-B2 = TypeVar("B2", bound=Unbounded)
 VERB = "final"
 
 

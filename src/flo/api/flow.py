@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, overload
 
 from flo.api.explain import explain_flow
 from flo.api.running import FlowLoop, Negative, Result, expect_known, schedule_of
-from flo.api.scope import Scope, expect_stream_name
+from flo.api.scope import AnyStream, Scope, expect_stream_name
 from flo.api.stream import Stream
+from flo.api.type_variables import C, T
 from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
 from flo.core.display import Displayed, pictures
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
     from flo.pictures.svg import Picture
     from flo.spark.on_spark import OnSpark
 
-C = TypeVar("C", bound=Collection)
-T = TypeVar("T")
 _engines: list[tuple[Callable[[Any], bool], Callable[[Any, Any, int | None], Any]]] = []
 _sql: list[Callable[[str, Mapping[str, Any]], Any]] = []
 
@@ -80,7 +79,7 @@ class Flow(Displayed):
     def __init__(self, name: str = "flow") -> None:
         self.name = name
         self._scope = Scope(f"the flow {name!r}")
-        self._outputs: dict[str, Stream[Any, Any]] = {}
+        self._outputs: dict[str, AnyStream] = {}
 
     @overload
     def input(
@@ -175,14 +174,14 @@ class Flow(Displayed):
             raise error.located(Origin.here()) from None
         return stream
 
-    def sql(self, text: str, /, **streams: Stream[Any, Any]) -> Stream[ZSet[Any], Unbounded]:
+    def sql(self, text: str, /, **streams: AnyStream) -> Stream[ZSet[Any], Unbounded]:
         """Return the rows of a query of Spark SQL over z-sets of rows, which it calls by their names.
 
         Spark plans the query, so it must be installed; the result is maintained by Flo, and can be retracted."""
         rows: Stream[ZSet[Any], Unbounded] = _sql[0](text, streams)
         return rows
 
-    def output(self, name: str, stream: Stream[Any, Any]) -> None:
+    def output(self, name: str, stream: AnyStream) -> None:
         """Make a stream an output of the program."""
         here = Origin.here()
         expect_stream_name(name, "output", here)
@@ -195,9 +194,9 @@ class Flow(Displayed):
             )
         self._outputs[name] = stream
 
-    def _late(self) -> dict[str, Stream[Any, Any]]:
+    def _late(self) -> dict[str, AnyStream]:
         """Return the side outputs of late elements that nothing reads. They become outputs, so that nothing is lost."""
-        late: dict[str, Stream[Any, Any]] = {}
+        late: dict[str, AnyStream] = {}
         for stream in self._scope.unread_late(self._outputs.values()):
             taken, name, number = {*self._outputs, *late}, stream.name, 1
             while name in taken:

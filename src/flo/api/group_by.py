@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from itertools import combinations, count
-from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Never
 
 from flo.api.aggregates import AggregateSpec, shown_argument
 from flo.api.aligning import retype
@@ -27,10 +27,10 @@ from flo.api.projections import (
     named_columns,
 )
 from flo.api.scope import name_input
+from flo.api.type_variables import B
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import type_name
 from flo.core.errors import FloError, Origin, TypeMismatch, UnknownVerbError, brief
-from flo.core.stream_type import Unbounded
 from flo.core.structural import Source
 from flo.values.operators.elementwise import Map
 from flo.values.operators.group_by import Aggregated, GroupBy
@@ -43,7 +43,6 @@ from flo.verify.laws import A_FUNCTION
 if TYPE_CHECKING:
     from flo.api.stream import Stream
 
-B = TypeVar("B", bound=Unbounded)
 ARGUMENT = "=="
 """The names of the argument columns begin with this; no column of a user does."""
 CONDITIONS = ("having", "filter", "where")

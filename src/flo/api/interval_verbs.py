@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from flo.api.arguments import explain_call
 from flo.api.clock_verbs import find_clock, share_clock
 from flo.api.event_times import expect_same_kind, time_type, times_of
 from flo.api.joins import RIGHT, sides_of, without_null_keys
-from flo.api.scope import B_co, C_co, StreamBase, name_input
+from flo.api.scope import StreamBase, name_input
+from flo.api.type_variables import B2, B, B_co, C_co, T, U
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import Origin, TypeMismatch, brief
-from flo.core.stream_type import Unbounded
 from flo.values.event_time import is_duration_of, time_types
 from flo.values.operators.interval_joins import IntervalJoin, span_of
 from flo.values.operators.sets import ToBag
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from flo.api.stream import Stream
     from flo.columns.expression import Column
 
-T = TypeVar("T")
-U = TypeVar("U")
-B = TypeVar("B", bound=Unbounded)
-B2 = TypeVar("B2", bound=Unbounded)
 VERB = "join_interval"
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Never
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_kind, expect_number, expect_optional
 from flo.api.columns import Columns, bind_columns, is_expression
 from flo.api.ordering import OrderBy, TotalOrder, bind_total_order, one_or_tuple, sort_keys
 from flo.api.projections import columns_of, expect_new_name
-from flo.api.scope import B_co, C_co, StreamBase, name_input
+from flo.api.scope import StreamBase, name_input
+from flo.api.type_variables import B, B_co, C_co, T
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import belongs, returned_type, type_name
 from flo.core.errors import Origin, TypeMismatch, UnknownVerbError, brief
-from flo.core.stream_type import Unbounded
 from flo.values.exact import plain_type
 from flo.values.operators.over import Over
 from flo.values.operators.over_functions import AGGREGATES, WHOLE, Bound, Frame, WindowFunction, without_none
@@ -24,9 +24,6 @@ from flo.values.weighted import ZSet
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
-
-T = TypeVar("T")
-B = TypeVar("B", bound=Unbounded)
 
 
 class OverVerbs(StreamBase[C_co, B_co]):

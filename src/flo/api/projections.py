@@ -9,7 +9,7 @@ from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_function, expect_kind
 from flo.api.column_errors import unknown_column
 from flo.api.columns import COLUMNS, bind_columns, is_expression, kind_of
-from flo.api.scope import StreamBase, Vertex, name_input
+from flo.api.scope import AnyBase, Vertex, name_input
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import FloError, Origin, TypeMismatch, brief
@@ -19,7 +19,7 @@ from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 
 
-def columns_of(stream: StreamBase[Any, Any], verb: str) -> tuple[str, ...]:
+def columns_of(stream: AnyBase, verb: str) -> tuple[str, ...]:
     """Return the names of the columns of a stream's rows. Raises if the elements are not rows."""
     from flo.columns.layout import Layout
 
@@ -32,10 +32,10 @@ def columns_of(stream: StreamBase[Any, Any], verb: str) -> tuple[str, ...]:
         facts=(("{input}", stream.type.described()),),
         instead=((f"flo.{stream.collection.name}[Row]", "where Row is a NamedTuple, a dataclass or `flo.rows(…)`"),),
     )
-    raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
+    raise name_input(error, stream).located(Origin.here())
 
 
-def has_columns(stream: StreamBase[Any, Any]) -> bool:
+def has_columns(stream: AnyBase) -> bool:
     """Return whether the elements of a stream have columns."""
     from flo.columns.layout import Layout
 
@@ -55,10 +55,10 @@ def expect_name(verb: str, given: Any) -> None:
         )
 
 
-def expect_column(stream: StreamBase[Any, Any], verb: str, name: str, known: tuple[str, ...]) -> None:
+def expect_column(stream: AnyBase, verb: str, name: str, known: tuple[str, ...]) -> None:
     if name not in known:
         error = unknown_column(f"`{verb}`", name, known)
-        raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
+        raise name_input(error, stream).located(Origin.here())
 
 
 def named_columns(verb: str, given: tuple[Any, ...], named: Mapping[str, Any], stream: Any) -> dict[str, Any]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from flo.api.arguments import expect_kind, explain_call
 from flo.api.columns import bind_columns, is_expression
 from flo.api.event_times import expect_column_duration, expect_same_kind, times_of
-from flo.api.scope import B_co, C_co, StreamBase, name_input
+from flo.api.scope import StreamBase, name_input
+from flo.api.type_variables import B2, B, B_co, C_co, T
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
-from flo.core.stream_type import Unbounded
-from flo.values.event_time import has_zone
+from flo.values.event_time import Duration, has_zone
 from flo.values.exact import plain_type
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from flo.api.stream import Retained, Stream
     from flo.columns.expression import Column
 
-T = TypeVar("T")
-B = TypeVar("B", bound=Unbounded)
-B2 = TypeVar("B2", bound=Unbounded)
 KINDS: dict[type, tuple[type, ...]] = {int: (int,), float: (int, float), timedelta: (date, datetime)}
 """The types of the clocks of times, by what the times are counted in."""
 
@@ -33,7 +30,7 @@ KINDS: dict[type, tuple[type, ...]] = {int: (int,), float: (int, float), timedel
 class RetainVerbs(StreamBase[C_co, B_co]):
     @explain_call(clock='retain("at", stream.clock(time, lateness))')
     def retain(
-        self: RetainVerbs[ZSet[T], B], time: Column, clock: Stream[LVar[Any], B2], keep: Any = None
+        self: RetainVerbs[ZSet[T], B], time: Column, clock: Stream[LVar[Any], B2], keep: Duration | None = None
     ) -> Retained[T, B | B2]:
         """Return the rows whose time is not more than `keep` before the clock.
 
@@ -51,13 +48,10 @@ class RetainVerbs(StreamBase[C_co, B_co]):
         self.scope.expect_here(clock, "retain", Origin.here())
         bound = bind_columns("retain", "time", time, (self,))
         _expect_clock(self, bound, clock, keep)
-        kept, expired = self.scope.apply(Retain(bound, keep), self, clock, verb="retain")  # type: ignore[arg-type]
-        vertex = kept.source
-        assert vertex is not None
-        result: Any = Retained(kept.scope, kept.type, kept.name, kept.origin, vertex)
-        result.expired, result.assigned = expired, kept.assigned
-        vertex.outputs = (result, expired)
-        return result  # type: ignore[no-any-return]
+        kept, expired = self.scope.apply(Retain(bound, keep), self, clock, verb="retain")
+        result: Retained[T, B | B2] = kept._as(Retained)
+        result.expired = expired
+        return result
 
 
 def _expect_clock(stream: Any, time: Any, clock: Any, keep: Any) -> None:

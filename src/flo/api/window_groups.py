@@ -7,22 +7,20 @@ is kept of windows that have closed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Never
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.on_time import END, START
 from flo.api.projections import expect_new_name
+from flo.api.type_variables import B
 from flo.core.errors import Origin, UnknownVerbError
 from flo.core.nested import Nested
-from flo.core.stream_type import Unbounded
 from flo.values.event_time import TimeWindow
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
-
-B = TypeVar("B", bound=Unbounded)
 
 
 class GroupedWindows(Generic[B]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from flo.api.arguments import (
     expect_directions,
@@ -14,9 +14,9 @@ from flo.api.arguments import (
 from flo.api.columns import WEIGHTS, Asked, Columns
 from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
 from flo.api.over_verbs import number_rows
-from flo.api.scope import B_co, C_co, StreamBase
+from flo.api.scope import StreamBase
+from flo.api.type_variables import B, B_co, C_co, T
 from flo.core.errors import Origin, TypeMismatch, brief
-from flo.core.stream_type import Unbounded
 from flo.values.operators.zset_ranking import TopK
 from flo.values.operators.zsets import MapWeights, Minus, Negate
 from flo.values.weighted import ZSet
@@ -24,11 +24,6 @@ from flo.values.weighted import ZSet
 if TYPE_CHECKING:
     from flo.api.stream import Stream
 
-T = TypeVar("T")
-U = TypeVar("U")
-R = TypeVar("R")
-B = TypeVar("B", bound=Unbounded)
-B2 = TypeVar("B2", bound=Unbounded)
 
 UNSAID: Any = object()
 """The default of an argument that only some calls of a verb may have."""

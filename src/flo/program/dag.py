@@ -24,7 +24,7 @@ from flo.values.operators.keyed_streams import inner_types
 from flo.values.operators.per_key import PerKey
 
 
-class AnyStream(Protocol):
+class StreamLike(Protocol):
     """A stream of a DAG, or of the fluent API. Streams are compared by identity."""
 
     @property
@@ -33,22 +33,22 @@ class AnyStream(Protocol):
     def __hash__(self) -> int: ...
 
 
-class AnyVertex(Protocol):
+class VertexLike(Protocol):
     """A vertex of a DAG, or of the fluent API: an operator applied to streams."""
 
     @property
     def operator(self) -> Operator: ...
     @property
-    def inputs(self) -> Sequence[AnyStream]: ...
+    def inputs(self) -> Sequence[StreamLike]: ...
     @property
-    def outputs(self) -> Sequence[AnyStream]: ...
+    def outputs(self) -> Sequence[StreamLike]: ...
     @property
     def origin(self) -> Origin | None: ...
     @property
     def id(self) -> str: ...
 
 
-V = TypeVar("V", bound=AnyVertex)
+V = TypeVar("V", bound=VertexLike)
 
 
 @dataclass(eq=False)
@@ -90,7 +90,7 @@ class Dag:
 
     @classmethod
     def of_vertices(
-        cls, inputs: Iterable[AnyStream], vertices: Sequence[AnyVertex], outputs: Sequence[AnyStream]
+        cls, inputs: Iterable[StreamLike], vertices: Sequence[VertexLike], outputs: Sequence[StreamLike]
     ) -> Dag:
         """Return the DAG from these inputs to these outputs. What no output depends on is left out."""
         dag = cls()
@@ -143,7 +143,7 @@ class Dag:
                 return self.apply(operator, inputs, origin)
 
 
-def live_vertices(vertices: Sequence[V], outputs: Iterable[AnyStream]) -> list[V]:
+def live_vertices(vertices: Sequence[V], outputs: Iterable[StreamLike]) -> list[V]:
     """Return the vertices that an output depends on, and those without outputs, such as `write_defer`."""
     wanted = set(outputs)
     live = []
