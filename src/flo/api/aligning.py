@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any, Optional, TypeVar, get_args, get_origin
 
 from flo.api.columns import kind_of
-from flo.api.scope import StreamBase, name_input
+from flo.api.scope import AnyBase, StreamBase, name_input
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch
 from flo.core.type_relations import alternatives
@@ -44,7 +44,7 @@ def is_row_type(kind: Any) -> bool:
     return named and bool(_fields(kind))
 
 
-def retype(stream: Any, row: Any, verb: str) -> Any:
+def retype(stream: AnyBase, row: Any, verb: str) -> Any:
     """Return the stream with rows of this type, which has the same columns with the same or wider types."""
     from flo.columns.expression import Expression
     from flo.columns.layout import VALUE, Layout
@@ -78,7 +78,7 @@ def _fields(kind: Any) -> dict[str, Any]:
     return fields_of(kind) or {}
 
 
-def _common(verb: str, name: str, one: Any, other: Any, stream: Any) -> Any:
+def _common(verb: str, name: str, one: Any, other: Any, stream: AnyBase) -> Any:
     """Return the type of a column that has the values of both."""
     from flo.columns.aggregate_types import Kind
 
@@ -107,7 +107,7 @@ def _fits_64_bits(kind: Any) -> bool:
     return cell is not None and str(cell.arrow) in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 
 
-def _refuse_columns(verb: str, left: Any, right: Any, fields: dict[str, Any], others: dict[str, Any]) -> None:
+def _refuse_columns(verb: str, left: AnyBase, right: AnyBase, fields: dict[str, Any], others: dict[str, Any]) -> None:
     missing = [name for name in fields if name not in others]
     more = [name for name in others if name not in fields]
     facts = [("left", ", ".join(fields)), ("{input}", ", ".join(others))]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never
 from flo.api.arguments import expect_kind, expect_known_arguments
 from flo.api.columns import Perhaps, bind_columns, is_expression, row_layout
 from flo.api.joins import combined_names, expect_comparable
-from flo.api.scope import StreamBase
+from flo.api.scope import AnyBase, StreamBase
 from flo.api.type_variables import B2, B, B_co, C_co, T, U
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
@@ -67,7 +67,7 @@ class AsofVerbs(StreamBase[C_co, B_co]):
         return joined
 
 
-def _expect_option(name: str, given: Any, options: tuple[str, ...]) -> None:
+def _expect_option(name: str, given: object, options: tuple[str, ...]) -> None:
     if given not in options:
         raise TypeMismatch(
             f"`{name}` of `join_asof` must be {' or '.join(map(repr, options))}; got {brief(given)}",
@@ -76,7 +76,7 @@ def _expect_option(name: str, given: Any, options: tuple[str, ...]) -> None:
         )
 
 
-def _columns(name: str, given: Any) -> tuple[Any, ...] | None:
+def _columns(name: str, given: object) -> tuple[Any, ...] | None:
     """Return columns as a tuple."""
     if given is None:
         return None
@@ -88,7 +88,7 @@ def _columns(name: str, given: Any) -> tuple[Any, ...] | None:
     return columns
 
 
-def _bound(name: str, given: Any, stream: Any) -> Any:
+def _bound(name: str, given: object, stream: AnyBase) -> Any:
     """Return columns as a function of the rows of a stream."""
     if isinstance(given, tuple) or is_expression(given):
         return bind_columns("join_asof", name, given, (stream,))
@@ -112,7 +112,7 @@ def _expect_order(on: Any, other: Any) -> None:
         )
 
 
-def _side_by_side(stream: Any, other: Any, by: tuple[Any, ...], suffix: str, *, inner: bool) -> Any:
+def _side_by_side(stream: AnyBase, other: Any, by: tuple[Any, ...], suffix: str, *, inner: bool) -> Any:
     """Return the function that puts the columns of two rows side by side."""
     from flo.columns.expression import names_of
 

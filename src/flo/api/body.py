@@ -34,14 +34,14 @@ class Loop:
         self._read: dict[str, Origin | None] = {}
 
     @overload
-    def read_defer(self, key: str, collection: type[C] | C, *, initial: Any) -> Stream[C, Bounded]: ...
+    def read_defer(self, key: str, collection: type[C] | C, *, initial: object) -> Stream[C, Bounded]: ...
     @overload
     def read_defer(self, key: str, *, initial: set[T] | frozenset[T]) -> Stream[Set[T], Bounded]: ...
     @overload
     def read_defer(self, key: str, *, initial: list[T] | tuple[T, ...]) -> Stream[Sequence[T], Bounded]: ...
     @overload
     def read_defer(self, key: str, *, initial: Counter[T]) -> Stream[Bag[T], Bounded]: ...
-    def read_defer(self, key: str, collection: Any = None, *, initial: Any) -> Any:
+    def read_defer(self, key: str, collection: Any = None, *, initial: object) -> Any:
         """Return what `write_defer(key, …)` wrote for the previous inner stream; `initial` for the first one."""
         kind = call_located(Collection.of, collection) if collection is not None else infer_collection(key, initial)
         self._read.setdefault(key, Origin.here())
@@ -79,7 +79,7 @@ class Loop:
         return error
 
 
-def infer_collection(key: str, initial: Any) -> Collection:
+def infer_collection(key: str, initial: object) -> Collection:
     """Return the collection of plain data. Its element type is left open, because later writes may have another."""
     match initial:
         case set() | frozenset():
@@ -125,7 +125,7 @@ def build_body(
 
 
 def _outputs(
-    returned: Any, scope: Scope, verb: str, origin: Origin | None, *, may_be_none: bool
+    returned: object, scope: Scope, verb: str, origin: Origin | None, *, may_be_none: bool
 ) -> tuple[AnyStream, ...]:
     """Return the streams that the body returned. There may be none if the body has a `write_defer`."""
     from flo.api.stream import Stream

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 from flo.api.arguments import expect_kind, expect_no_argument, explain_call
 from flo.api.columns import Asked
 from flo.api.event_times import expect_same_kind, expect_time, times_of
-from flo.api.scope import Scope, StreamBase, Vertex
+from flo.api.scope import AnyBase, AnyStream, Scope, StreamBase, Vertex
 from flo.api.type_variables import B, B_co, C_co, T
 from flo.core.errors import Origin, ScopeError, TypeMismatch, brief
 from flo.values.event_time import Duration
@@ -50,7 +50,9 @@ class ClockVerbs(StreamBase[C_co, B_co]):
         because: str | None = None,
     ) -> Clock[Bag[T], B]: ...
     @explain_call(time="clock(lambda row: row.at)")
-    def clock(self, time: Any, lateness: Duration | None = None, *, idle_after: Any = None, because: Any = None) -> Any:
+    def clock(
+        self, time: Any, lateness: Duration | None = None, *, idle_after: object = None, because: object = None
+    ) -> Any:
         """Return the clock of the stream: the largest time seen, minus the lateness; of a partitioned stream the
         minimum over its partitions.
 
@@ -76,7 +78,7 @@ class ClockVerbs(StreamBase[C_co, B_co]):
                 )
             expect_kind("clock", self, Partitioned)
             now = self.scope.add_now(because, "idle_after")
-            operator = ActiveClock(function, lateness, idle_after, because)
+            operator = ActiveClock(function, lateness, idle_after, str(because))
             clock, rows, late = self.scope.apply(operator, self, now, verb="clock")
         result = clock._as(Clock)
         result.rows, result.late, result.vertex.late = rows, late, late
@@ -104,7 +106,7 @@ class ClockVerbs(StreamBase[C_co, B_co]):
 
         if isinstance(self.collection, Partitioned):
 
-            def body(rows: Any) -> Any:
+            def body(rows: AnyStream) -> tuple[AnyStream, AnyStream]:
                 limited = rows.limit_ahead(time, most, believe=believe)
                 return limited, limited.ahead
 
@@ -132,7 +134,7 @@ def min_clock(first: Clock[Any, B], *others: Clock[Any, B]) -> Clock[Any, B]:
     return result
 
 
-def expect_clock(verb: str, given: Any) -> None:
+def expect_clock(verb: str, given: object) -> None:
     from flo.api.stream import Clock
 
     if not isinstance(given, Clock):
@@ -143,7 +145,7 @@ def expect_clock(verb: str, given: Any) -> None:
         )
 
 
-def read_clock(verb: str, stream: Any, clock: Any) -> tuple[ClockOf | ActiveClock, Any]:
+def read_clock(verb: str, stream: AnyBase, clock: AnyBase) -> tuple[ClockOf | ActiveClock, Any]:
     """Return the operator of the clock that the rows of a stream have passed, and the clock as the scope of the stream
     reads it. Raises unless the rows are on time by this clock."""
     expect_clock(verb, clock)
@@ -164,7 +166,7 @@ def read_clock(verb: str, stream: Any, clock: Any) -> tuple[ClockOf | ActiveCloc
     return vertex.operator, share_clock(verb, stream.scope, clock)
 
 
-def find_clock(verb: str, stream: Any) -> Any:
+def find_clock(verb: str, stream: AnyBase) -> Any:
     """Return the clock whose rows a stream is made of. Raises if there is none."""
     vertex = _passed(stream)
     if vertex is None:
@@ -181,7 +183,7 @@ def find_clock(verb: str, stream: Any) -> Any:
     return vertex.outputs[0]
 
 
-def _passed(stream: Any) -> Vertex | None:
+def _passed(stream: AnyBase) -> Vertex | None:
     """Return the clock whose `rows` a stream is made of, with elements left out."""
     while True:
         vertex = stream.source
@@ -201,15 +203,15 @@ def _passed(stream: Any) -> Vertex | None:
             return None
 
 
-def clocks_in(clock: Any) -> list[Vertex]:
+def clocks_in(clock: AnyBase) -> list[Vertex]:
     """Return the clocks that a clock is the minimum of."""
-    vertex = clock.source
+    vertex = clock.vertex
     if isinstance(vertex.operator, MinClock):
         return [each for part in vertex.inputs for each in clocks_in(part)]
     return [vertex]
 
 
-def share_clock(verb: str, scope: Scope, clock: Any) -> Any:
+def share_clock(verb: str, scope: Scope, clock: AnyBase) -> AnyBase:
     """Return the clock as this scope reads it: a body of `per_key` gets the clock from around it as an input."""
     if clock.scope is scope:
         return clock

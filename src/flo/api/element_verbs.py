@@ -15,7 +15,7 @@ from flo.api.arguments import (
 )
 from flo.api.columns import Asked, Columns
 from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
-from flo.api.scope import StreamBase
+from flo.api.scope import AnyBase, StreamBase
 from flo.api.type_variables import B, B_co, C, C_co, D, T, U
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Bounded
@@ -90,7 +90,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         *,
         commutative: str | None = None,
     ) -> Stream[Sequence[U], Bounded]: ...
-    def fold(self, initial: Any, f: Any, *, commutative: str | None = None) -> Any:
+    def fold(self, initial: object, f: Any, *, commutative: str | None = None) -> Any:
         """Return the result of the whole stream, when it has ended.
 
         On unordered collections `f` must not depend on the order: it is tested on examples, and rejected with the
@@ -168,13 +168,13 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         return self._then(ToZSet())
 
 
-def _expect_no_zset(verb: str, stream: Any, code: str) -> None:
+def _expect_no_zset(verb: str, stream: AnyBase, code: str) -> None:
     """Raise for a z-set, whose aggregates are those of `agg`."""
     if isinstance(stream.collection, ZSet):
         expect_kind(verb, stream, Sequence, Bag, Set, instead=((code, "a row that changes as rows come and go"),))
 
 
-def first_of_each(stream: Any, on: Any, order_by: Any) -> Any:
+def first_of_each(stream: AnyBase, on: Any, order_by: Any) -> Any:
     """Return one row for each content of some columns."""
     expect_kind("distinct", stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
     by = expect_function("distinct", "on", one_or_tuple(on), stream)

@@ -13,7 +13,7 @@ from typing import Any
 from flo.api.arguments import call_located, expect_function, is_narrowed
 from flo.api.columns import kind_of
 from flo.api.projections import element_of
-from flo.api.scope import name_input
+from flo.api.scope import AnyBase, name_input
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import FloError, Origin, TypeMismatch, brief
 from flo.core.type_relations import resolve_type
@@ -25,7 +25,7 @@ LARGEST = (1 << 62) - 1
 """The largest duration of times in columns: one more or less stays in 64 bits."""
 
 
-def expect_time(verb: str, given: Any, stream: Any, lateness: Any = None, **positive: Any) -> Any:
+def expect_time(verb: str, given: object, stream: AnyBase, lateness: Any = None, **positive: object) -> Any:
     """Return the function that gives the time of an element. Raises unless it gives times that the lateness and the
     other durations fit."""
     function = expect_function(verb, "time", given, stream)
@@ -33,7 +33,7 @@ def expect_time(verb: str, given: Any, stream: Any, lateness: Any = None, **posi
     return function
 
 
-def expect_durations_of(verb: str, time: Any, stream: Any, lateness: Any = None, **positive: Any) -> None:
+def expect_durations_of(verb: str, time: Any, stream: AnyBase, lateness: Any = None, **positive: object) -> None:
     """Raise unless the durations fit the times that a function gives for the elements of a stream."""
     kind = time_type(time, stream)
     narrowed = is_narrowed(stream, kind_of(stream))
@@ -60,14 +60,16 @@ def expect_same_kind(verb: str, *times: tuple[Any, Any]) -> None:
             raise name_input(error, stream).located(Origin.here())
 
 
-def times_of(clock: Any) -> list[tuple[Any, Any]]:
+def times_of(clock: AnyBase) -> list[tuple[Any, Any]]:
     """Return the functions that give the times of a clock, each with the stream of the elements."""
     from flo.api.clock_verbs import clocks_in
 
     return [(getattr(vertex.operator, "time", None), vertex.inputs[0]) for vertex in clocks_in(clock)]
 
 
-def expect_column_duration(verb: str, name: str, given: Any, kind: type, element: Any, *, zero: bool = False) -> None:
+def expect_column_duration(
+    verb: str, name: str, given: object, kind: type, element: Any, *, zero: bool = False
+) -> None:
     """Raise unless a duration fits a column of times, counted in int, float or timedelta, with room in 64 bits."""
     times, kind_name = [date if kind is timedelta else kind], type_name(resolve_type(element))
     call_located(lambda: expect_duration(verb, name, given, times, kind_name, zero=zero, exact=True))
@@ -75,7 +77,7 @@ def expect_column_duration(verb: str, name: str, given: Any, kind: type, element
         raise TypeMismatch(f"`{name}` of `{verb}` must be at most {LARGEST}; got {brief(given)}", where=Origin.here())
 
 
-def expect_timed_pairs(stream: Any, interval: Any) -> None:
+def expect_timed_pairs(stream: AnyBase, interval: object) -> None:
     """Raise unless the elements of a stream are pairs of a value and a time that the interval fits."""
     narrowed = is_narrowed(stream, kind_of(stream))
     call_located(
@@ -83,7 +85,7 @@ def expect_timed_pairs(stream: Any, interval: Any) -> None:
     )
 
 
-def time_type(time: Any, stream: Any) -> Any:
+def time_type(time: Any, stream: AnyBase) -> Any:
     """Return the type of the times, as far as it is known."""
     annotated = returned_type(time)
     if annotated is not Any:
@@ -97,7 +99,7 @@ def time_type(time: Any, stream: Any) -> Any:
         return Any
 
 
-def _element(stream: Any) -> Any:
+def _element(stream: AnyBase) -> Any:
     """Return the type of the elements of a stream, as far as it is known."""
     try:
         return element_of(stream)

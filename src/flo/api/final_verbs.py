@@ -8,7 +8,7 @@ from flo.api.arguments import expect_kind, explain_call
 from flo.api.clock_verbs import CLOCKS, clocks_in, expect_clock
 from flo.api.columns import bind_columns
 from flo.api.on_time import END, NotOnTime, OnTime, trace_times
-from flo.api.scope import StreamBase, Vertex, name_input
+from flo.api.scope import AnyBase, StreamBase, Vertex, name_input
 from flo.api.type_variables import B2, B, B_co, C_co, T
 from flo.core.errors import FloError, Origin, TypeMismatch
 from flo.core.labels import label
@@ -44,7 +44,7 @@ class FinalVerbs(StreamBase[C_co, B_co]):
         return final_rows
 
 
-def _expect_groups(stream: Any) -> tuple[Vertex, GroupBy]:
+def _expect_groups(stream: AnyBase) -> tuple[Vertex, GroupBy]:
     """Return the aggregation that has made a stream, with its groups."""
     vertex = stream.source
     if vertex is None or not isinstance(vertex.operator, GroupBy):
@@ -60,7 +60,7 @@ def _expect_groups(stream: Any) -> tuple[Vertex, GroupBy]:
     return vertex, vertex.operator
 
 
-def _expect_on_time(rows: Any, clock: Any) -> OnTime:
+def _expect_on_time(rows: AnyBase, clock: AnyBase) -> OnTime:
     """Return what is known of the times of rows. Raises unless the clock has seen each of them."""
     try:
         seen = trace_times(rows)
@@ -74,12 +74,12 @@ def _expect_on_time(rows: Any, clock: Any) -> OnTime:
     return seen
 
 
-def _example(clock: Any) -> tuple[str, str]:
+def _example(clock: AnyBase) -> tuple[str, str]:
     name = clock.name if clock.assigned else "clock"
     return f'{name}.rows.to_zset().tumble(60, "at").group_by("{END}").agg(…)', "windows of the rows on time"
 
 
-def _behind(rows: Any, clock: Any) -> FloError:
+def _behind(rows: AnyBase, clock: AnyBase) -> FloError:
     error = TypeMismatch(
         f"`final` follows {clock.described_name}, and the rows of {{input}} may come behind it",
         facts=(("{input}", rows.type.described()), ("clock", "must have seen each row")),
@@ -88,7 +88,7 @@ def _behind(rows: Any, clock: Any) -> FloError:
     return name_input(error, rows).located(Origin.here())
 
 
-def _not_alone(vertex: Vertex, clock: Any) -> FloError:
+def _not_alone(vertex: Vertex, clock: AnyBase) -> FloError:
     verb = _verb_of(vertex)
     error = TypeMismatch(
         f"`final` needs rows of {clock.described_name}, through verbs that treat each row alone; `{verb}` does not",
@@ -101,7 +101,7 @@ def _not_alone(vertex: Vertex, clock: Any) -> FloError:
     return error.located(Origin.here())
 
 
-def _end_of(stream: Any, rows: Any, groups: GroupBy, seen: OnTime, clock: Any) -> Any:
+def _end_of(stream: AnyBase, rows: AnyBase, groups: GroupBy, seen: OnTime, clock: AnyBase) -> Any:
     """Return the end of the window of each row, as a function of the columns of its group."""
     from flo.columns.functions import call
     from flo.columns.layout import Layout
@@ -124,7 +124,7 @@ def _end_of(stream: Any, rows: Any, groups: GroupBy, seen: OnTime, clock: Any) -
     return end
 
 
-def _without_window(stream: Any) -> FloError:
+def _without_window(stream: AnyBase) -> FloError:
     error = TypeMismatch(
         "the groups of `final` must be those of windows; {input} is not grouped by `window_end`, or by `window_start` "
         "of `tumble` or `hop`, as the windows have them",
@@ -136,7 +136,7 @@ def _without_window(stream: Any) -> FloError:
     return name_input(error, stream).located(Origin.here())
 
 
-def _other_time(vertex: Vertex, clock: Any) -> FloError:
+def _other_time(vertex: Vertex, clock: AnyBase) -> FloError:
     windows, verb = vertex.windows, _verb_of(vertex)
     assert windows is not None
     by = "a computed time" if windows.time is None else f"`{windows.time}`"

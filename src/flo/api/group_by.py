@@ -26,7 +26,7 @@ from flo.api.projections import (
     is_column_function,
     named_columns,
 )
-from flo.api.scope import name_input
+from flo.api.scope import AnyBase, name_input
 from flo.api.type_variables import B
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import type_name
@@ -52,7 +52,9 @@ SET, PRESENT = "=set", f"{ARGUMENT}present"
 class Grouped(Generic[B]):
     """Rows in groups, made by `group_by`, `rollup`, `cube` or `grouping_sets`. `agg` computes a row for each group."""
 
-    def __init__(self, stream: Any, keys: dict[str, Any], sets: tuple[tuple[str, ...], ...] | None, verb: str) -> None:
+    def __init__(
+        self, stream: AnyBase, keys: dict[str, Any], sets: tuple[tuple[str, ...], ...] | None, verb: str
+    ) -> None:
         self._stream, self._keys, self._sets, self._verb = stream, keys, sets, verb
 
     def __repr__(self) -> str:
@@ -78,7 +80,7 @@ class Grouped(Generic[B]):
 
 
 def group_rows(
-    stream: Any, verb: str, columns: tuple[Any, ...], named: Mapping[str, Any], sets: Any = None
+    stream: AnyBase, verb: str, columns: tuple[Any, ...], named: Mapping[str, Any], sets: Any = None
 ) -> Grouped[Any]:
     """Return the rows in groups. Raises if they are not a z-set or there are no columns."""
     expect_kind(verb, stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
@@ -95,7 +97,7 @@ def group_rows(
     return Grouped(stream, keys, sets(tuple(keys)) if sets else None, verb)
 
 
-def expect_known_here(subject: str, given: Any, stream: Any) -> None:
+def expect_known_here(subject: str, given: object, stream: AnyBase) -> None:
     """Raise if a column is unknown to the stream; functions and what is no column are judged later."""
     if is_column_function(given):
         return
@@ -135,7 +137,7 @@ def expect_sets(sets: Iterable[Any]) -> list[tuple[str, ...]]:
 
 
 def aggregated(
-    stream: Any,
+    stream: AnyBase,
     keys: dict[str, Any],
     aggregates: Mapping[str, Any],
     sets: tuple[tuple[str, ...], ...] | None = None,
@@ -232,7 +234,7 @@ def _expect_sets_for_id(aggregates: Mapping[str, Any], sets: Any) -> None:
 class _Plan:
     """The columns that an aggregation needs: those of the group, the arguments and the conditions, each once."""
 
-    def __init__(self, stream: Any, keys: dict[str, Any], whole: bool) -> None:
+    def __init__(self, stream: AnyBase, keys: dict[str, Any], whole: bool) -> None:
         self.stream, self.keys, self.whole = stream, keys, whole
         self.columns: dict[str, Any] = dict(keys)
         self._names: dict[Any, str] = {}
@@ -263,7 +265,7 @@ class _Plan:
         given = bound.key.given
         return list(given), bound.directions
 
-    def _column(self, aggregate: str, given: Any, taken: Sequence[str] = ()) -> str:
+    def _column(self, aggregate: str, given: object, taken: Sequence[str] = ()) -> str:
         """Return the name of the column with this argument. Equal arguments of different aggregates share one; those of
         one aggregate do not, because its state has a column for each: `taken` are the columns that it has already."""
         from flo.columns.expression import expression_text
@@ -311,7 +313,7 @@ class _Plan:
             rows = rows._then_named("agg", Plus(), part)
         return rows
 
-    def _with_default(self, rows: Any, sets: tuple[tuple[str, ...], ...] | None) -> Any:
+    def _with_default(self, rows: AnyBase, sets: tuple[tuple[str, ...], ...] | None) -> Any:
         """Return the rows with one more for each grouping without columns, of which nothing counts: such a grouping has
         a result before any row has come."""
         from flo.columns.row_types import row_type

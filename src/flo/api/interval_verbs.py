@@ -9,7 +9,7 @@ from flo.api.arguments import explain_call
 from flo.api.clock_verbs import find_clock, share_clock
 from flo.api.event_times import expect_same_kind, time_type, times_of
 from flo.api.joins import RIGHT, sides_of, without_null_keys
-from flo.api.scope import StreamBase, name_input
+from flo.api.scope import AnyBase, StreamBase, name_input
 from flo.api.type_variables import B2, B, B_co, C_co, T, U
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import Origin, TypeMismatch, brief
@@ -86,7 +86,7 @@ def _expect_interval(between: Any, *times: tuple[Any, Any]) -> tuple[Any, Any]:
     return between
 
 
-def _expect_same_times(stream: Any, time: Any, other_time: Any) -> None:
+def _expect_same_times(stream: AnyBase, time: Any, other_time: Any) -> None:
     """Raise if the times of both sides are of two kinds, as far as that is known."""
     from flo.columns.strict import are_other_times
     from flo.columns.windowing import time_kind

@@ -17,6 +17,7 @@ from flo.api.arguments import expect_keys, expect_kind, expect_no_argument, expe
 from flo.api.columns import Perhaps, bind_columns, is_expression, row_layout
 from flo.api.ordering import one_or_tuple
 from flo.api.projections import columns_of, expect_column
+from flo.api.scope import AnyBase
 from flo.core.elements import type_name
 from flo.core.errors import FloError, Origin, TypeMismatch, brief
 from flo.core.type_relations import may_be_equal
@@ -45,7 +46,7 @@ OUTER = {"left": LeftJoin, "right": RightJoin, "full": FullJoin}
 FILTERING = {"semi": SemiJoin, "anti": AntiJoin}
 
 
-def expect_how(how: Any) -> str:
+def expect_how(how: object) -> str:
     """Return the kind of join. Raises if there is none of this name."""
     if how in HOW:
         return str(how)
@@ -69,7 +70,7 @@ def is_column_join(on: Any, other_on: Any) -> bool:
     return is_column_key(on) and (other_on is None or is_column_key(other_on))
 
 
-def expect_plain_join(how: str, where: Any, suffix: str, nulls_equal: bool, left: Any) -> None:
+def expect_plain_join(how: str, where: Any, suffix: str, nulls_equal: bool, left: AnyBase) -> None:
     """Raise if a join of pairs gets an argument that only joins of rows have."""
     if how != "inner":
         _expect_zset(left)
@@ -87,11 +88,11 @@ def expect_plain_join(how: str, where: Any, suffix: str, nulls_equal: bool, left
             )
 
 
-def _expect_zset(left: Any) -> None:
+def _expect_zset(left: AnyBase) -> None:
     expect_kind("join", left, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
 
 
-def perhaps(left: Any, right: Any, how: str) -> tuple[Any, Any]:
+def perhaps(left: AnyBase, right: AnyBase, how: str) -> tuple[Any, Any]:
     """Return the rows that results are made of: those of a side that may be missing, or of both."""
     return (
         Perhaps(left) if how in ("right", "full") else left,
@@ -99,7 +100,7 @@ def perhaps(left: Any, right: Any, how: str) -> tuple[Any, Any]:
     )
 
 
-def join_pairs(left: Any, right: Any, on: Any, other_on: Any, into: Any, how: str) -> Any:
+def join_pairs(left: AnyBase, right: AnyBase, on: Any, other_on: Any, into: Any, how: str) -> Any:
     """Return the join of two streams by any keys, as pairs, or as what `into` makes of them."""
     if other_on is None and is_column_key(on):
         other_on = on
@@ -141,8 +142,8 @@ def combined_names(
 class JoinSides:
     """Two streams of rows, their keys, and the names of the columns of the results."""
 
-    left: Any
-    right: Any
+    left: AnyBase
+    right: AnyBase
     on: tuple[Any, ...]
     other_on: tuple[Any, ...]
     suffix: str
@@ -210,7 +211,7 @@ def _null_side(on: tuple[Any, ...], side: int) -> Any:
 
 
 def join_rows(
-    left: Any, right: Any, on: Any, other_on: Any, how: str, where: Any, suffix: str, nulls_equal: bool
+    left: AnyBase, right: AnyBase, on: Any, other_on: Any, how: str, where: Any, suffix: str, nulls_equal: bool
 ) -> Any:
     """Return the join of two streams of rows, as rows."""
     _expect_arguments(on, how, where, suffix, left)
@@ -227,7 +228,7 @@ def join_rows(
     return _inner(sides, where, apart)
 
 
-def sides_of(verb: str, left: Any, right: Any, on: Any, other_on: Any, suffix: str) -> JoinSides:
+def sides_of(verb: str, left: AnyBase, right: AnyBase, on: Any, other_on: Any, suffix: str) -> JoinSides:
     """Return two streams of rows with their keys. Raises unless the keys can be equal."""
     sides = JoinSides(left, right, _keys(on), _keys(on if other_on is None else other_on), suffix, verb)
     if len(sides.on) != len(sides.other_on):
@@ -261,7 +262,7 @@ def _expect_no_condition(key: Any) -> None:
         )
 
 
-def expect_comparable(verb: str, left: Any, right: Any, on: Any, other_on: Any, parameters: str) -> None:
+def expect_comparable(verb: str, left: AnyBase, right: AnyBase, on: Any, other_on: Any, parameters: str) -> None:
     """Raise if two columns of the keys of both sides have types whose values are never equal."""
     from flo.columns.aggregate_types import Kind
     from flo.columns.cell import cell_of
@@ -303,7 +304,7 @@ def _no_keys(how: str) -> TypeMismatch:
     )
 
 
-def _expect_arguments(on: Any, how: str, where: Any, suffix: Any, left: Any) -> None:
+def _expect_arguments(on: Any, how: str, where: Any, suffix: object, left: AnyBase) -> None:
     if how == "cross" and on is not None:
         raise TypeMismatch(
             "`join` with how='cross' pairs all rows, and takes no `on`",
@@ -322,7 +323,7 @@ def _keys(on: Any) -> tuple[Any, ...]:
     return tuple(on) if isinstance(on, (list, tuple)) else (on,)
 
 
-def without_null_keys(stream: Any, on: tuple[Any, ...], drop: bool) -> Any:
+def without_null_keys(stream: AnyBase, on: tuple[Any, ...], drop: bool) -> Any:
     if not drop:
         return stream
     from flo.columns.building import all_there
@@ -338,7 +339,7 @@ def _inner(sides: JoinSides, where: Any, apart: bool) -> Any:
     return _restricted(left._then_named("join", operator, sides.right), where)
 
 
-def _restricted(pairs: Any, where: Any) -> Any:
+def _restricted(pairs: AnyBase, where: Any) -> Any:
     """Return the results for which the condition holds."""
     if where is None:
         return pairs
@@ -366,7 +367,7 @@ def _matching(sides: JoinSides, how: str, where: Any, apart: bool) -> Any:
     return _matched(sides.left, _inner(sides, where, apart), sides, 0, FILTERING[how])
 
 
-def _matched(stream: Any, pairs: Any, sides: JoinSides, side: int, kind: Any) -> Any:
+def _matched(stream: AnyBase, pairs: AnyBase, sides: JoinSides, side: int, kind: Any) -> Any:
     """Return the rows of one side that are, or are not, in a pair. Equal rows have the same fate."""
     called = {column: name for name, (which, column) in sides.names().items() if which == side}
     called = {**{name: name for name in sides.shared}, **called}
@@ -379,7 +380,7 @@ def _matched(stream: Any, pairs: Any, sides: JoinSides, side: int, kind: Any) ->
     return stream._then_named("join", kind(*keys), present)
 
 
-def _with_missing(pairs: Any, alone: Any, sides: JoinSides, side: int, row: Any) -> Any:
+def _with_missing(pairs: AnyBase, alone: AnyBase, sides: JoinSides, side: int, row: Any) -> Any:
     """Return the pairs, and the rows of one side without a partner, with nulls for its columns."""
     from flo.columns.building import literal
     from flo.columns.expression import Expression

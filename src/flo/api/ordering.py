@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from flo.api.columns import Columns, bind_columns, is_expression, kind_of
-from flo.api.scope import name_input
+from flo.api.scope import AnyBase, name_input
 from flo.core.errors import Origin, TypeMismatch, brief
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def desc(of: Columns, *, nulls_last: bool = False) -> SortKey:
     return _made("desc", of, descending=True, nulls_last=nulls_last)
 
 
-def _made(name: str, of: Any, *, descending: bool, nulls_last: Any) -> SortKey:
+def _made(name: str, of: Any, *, descending: bool, nulls_last: object) -> SortKey:
     if isinstance(of, tuple) or not is_expression(of):
         raise TypeMismatch(
             f"`{name}` must get one column or expression; got {brief(of)}",
@@ -59,7 +59,7 @@ def _made(name: str, of: Any, *, descending: bool, nulls_last: Any) -> SortKey:
     return SortKey(of, descending, nulls_last)
 
 
-def one_or_tuple(given: Any) -> Any:
+def one_or_tuple(given: object) -> Any:
     """Return a list of columns as a tuple; one column alone, and None for none."""
     if not isinstance(given, (list, tuple)):
         return given
@@ -73,7 +73,7 @@ class BoundOrder(NamedTuple):
     directions: tuple[bool, ...]
 
 
-def bind_order(verb: str, given: Any, stream: Any, parameter: str = "order_by") -> BoundOrder:
+def bind_order(verb: str, given: object, stream: AnyBase, parameter: str = "order_by") -> BoundOrder:
     """Return the order as an expression of a tuple on the rows of a stream, and the direction of each column."""
     columns, directions = _columns(verb, parameter, sort_keys(verb, given, parameter), stream)
     return BoundOrder(bind_columns(verb, parameter, tuple(columns), (stream,)), tuple(directions))
@@ -88,7 +88,7 @@ class TotalOrder(NamedTuple):
     """How many of the columns were asked for. Rows that are equal in these are peers."""
 
 
-def bind_total_order(verb: str, given: Any, stream: Any, parameter: str = "order_by") -> TotalOrder:
+def bind_total_order(verb: str, given: object, stream: AnyBase, parameter: str = "order_by") -> TotalOrder:
     """Return the order with its ties broken by the whole row, column by column, the smallest first.
 
     Columns that Python does not order, such as a set, are left out: rows that differ in nothing else are ordered by
@@ -108,7 +108,7 @@ def bind_total_order(verb: str, given: Any, stream: Any, parameter: str = "order
     return TotalOrder(bind_columns(verb, parameter, every, (stream,)), down, len(columns))
 
 
-def sort_keys(verb: str, given: Any, parameter: str = "order_by") -> list[SortKey]:
+def sort_keys(verb: str, given: object, parameter: str = "order_by") -> list[SortKey]:
     """Return the sort keys that a user has given, at least one."""
     parts = list(given) if isinstance(given, (list, tuple)) else [given]
     for part in parts:
@@ -119,7 +119,7 @@ def sort_keys(verb: str, given: Any, parameter: str = "order_by") -> list[SortKe
     return [part if isinstance(part, SortKey) else SortKey(part) for part in parts]
 
 
-def _not_an_order(verb: str, parameter: str, given: Any) -> TypeMismatch:
+def _not_an_order(verb: str, parameter: str, given: object) -> TypeMismatch:
     return TypeMismatch(
         f"`{parameter}` of `{verb}` must be columns, expressions, `flo.asc(…)`, `flo.desc(…)` or a list of these; "
         f"got {brief(given)}",
@@ -128,7 +128,7 @@ def _not_an_order(verb: str, parameter: str, given: Any) -> TypeMismatch:
     )
 
 
-def _columns(verb: str, parameter: str, keys: list[SortKey], stream: Any) -> tuple[list[Any], list[bool]]:
+def _columns(verb: str, parameter: str, keys: list[SortKey], stream: AnyBase) -> tuple[list[Any], list[bool]]:
     """Return the columns of an order with their directions. A flag precedes those whose nulls are not where the
     engines put them: first if ascending, last if descending."""
     columns: list[Any] = []
@@ -144,7 +144,7 @@ def _columns(verb: str, parameter: str, keys: list[SortKey], stream: Any) -> tup
     return columns, directions
 
 
-def _expect_order(verb: str, parameter: str, key: SortKey, bound: Any, stream: Any) -> None:
+def _expect_order(verb: str, parameter: str, key: SortKey, bound: Any, stream: AnyBase) -> None:
     """Raise unless the values of a column have an order."""
     if not _has_order(bound.kind):
         error = TypeMismatch(
@@ -161,7 +161,7 @@ def _is_null(of: Any) -> Any:
     return column(of).is_null()
 
 
-def _any_column(stream: Any) -> Any:
+def _any_column(stream: AnyBase) -> Any:
     from flo.columns.layout import Layout
 
     layout = Layout.of(kind_of(stream))

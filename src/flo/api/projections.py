@@ -42,7 +42,7 @@ def has_columns(stream: AnyBase) -> bool:
     return Layout.of(kind_of(stream)) is not None
 
 
-def expect_name(verb: str, given: Any) -> None:
+def expect_name(verb: str, given: object) -> None:
     """Raise unless this is a name of a column."""
     if not isinstance(given, str):
         from flo.columns.readable import readable
@@ -61,7 +61,7 @@ def expect_column(stream: AnyBase, verb: str, name: str, known: tuple[str, ...])
         raise name_input(error, stream).located(Origin.here())
 
 
-def named_columns(verb: str, given: tuple[Any, ...], named: Mapping[str, Any], stream: Any) -> dict[str, Any]:
+def named_columns(verb: str, given: tuple[Any, ...], named: Mapping[str, Any], stream: AnyBase) -> dict[str, Any]:
     """Return columns by name: names stand for themselves, and expressions have the name of their column or alias."""
     columns: dict[str, Any] = {}
     every = [part for item in given for part in (item if isinstance(item, (list, tuple)) else (item,))]
@@ -73,7 +73,7 @@ def named_columns(verb: str, given: tuple[Any, ...], named: Mapping[str, Any], s
     return columns
 
 
-def _one_by_one(given: Any, stream: Any) -> list[Any]:
+def _one_by_one(given: object, stream: AnyBase) -> list[Any]:
     """Return an expression of several columns, such as `nw.all()`, as one for each."""
     if not hasattr(given, "_nodes"):
         return [given]
@@ -98,13 +98,13 @@ def expect_new_name(verb: str, name: str, known: Mapping[str, Any]) -> str:
     return name
 
 
-def _output_name(verb: str, given: Any) -> str:
+def _output_name(verb: str, given: object) -> str:
     """Return the name of an expression's result: its alias, or the first column that it reads; that of a function."""
     from flo.columns.building import name_of
 
     name = name_of(given)
     if callable(given) and str(getattr(given, "__name__", "")).isidentifier():
-        name = str(given.__name__)
+        name = str(given.__name__)  # type: ignore[attr-defined]
     if name is None:
         raise TypeMismatch(
             f"`{verb}` must get a name for {brief(given)}",
@@ -114,12 +114,12 @@ def _output_name(verb: str, given: Any) -> str:
     return name
 
 
-def is_column_function(given: Any) -> bool:
+def is_column_function(given: object) -> bool:
     """Return whether a column is given as a function of the row."""
     return callable(given) and not is_expression(given)
 
 
-def bind_rows(verb: str, given: Mapping[str, Any], stream: Any, called: Mapping[str, str] | None = None) -> Any:
+def bind_rows(verb: str, given: Mapping[str, Any], stream: AnyBase, called: Mapping[str, str] | None = None) -> Any:
     """Return the function that makes rows with these columns of the rows of a stream.
 
     `called` says what the user calls a column, where that is another name.
@@ -149,7 +149,7 @@ def bind_rows(verb: str, given: Mapping[str, Any], stream: Any, called: Mapping[
         raise name_input(error, stream).located(Origin.here()) from None
 
 
-def _instead_of(verb: str, name: str, given: Any) -> tuple[tuple[str, str], ...]:
+def _instead_of(verb: str, name: str, given: object) -> tuple[tuple[str, str], ...]:
     """Return what to write instead of something that is no column."""
     if not isinstance(given, (AggregateSpec, WindowSpec)):
         return ((f"nw.lit({brief(given)})", "the same value in every row"),)
@@ -158,12 +158,12 @@ def _instead_of(verb: str, name: str, given: Any) -> tuple[tuple[str, str], ...]
     return (window,) if isinstance(given, WindowSpec) else (grouped, window)
 
 
-def element_of(stream: Any) -> Any:
+def element_of(stream: AnyBase) -> Any:
     """Return the type of the elements of a stream; where functions made them, derived as far as possible."""
     return kind_of(stream) if kind_of(stream) is not Any else getattr(_derived(stream).collection, "element", Any)
 
 
-def _derived(stream: Any) -> StreamType:
+def _derived(stream: AnyBase) -> StreamType:
     from flo.program.derive import derive_outputs
 
     known: StreamType = stream.type
@@ -174,7 +174,7 @@ def _derived(stream: Any) -> StreamType:
     return outputs[vertex.outputs.index(stream)]
 
 
-def _bind_each(verb: str, given: dict[str, Any], stream: Any, names: Mapping[str, str]) -> Any:
+def _bind_each(verb: str, given: dict[str, Any], stream: AnyBase, names: Mapping[str, str]) -> Any:
     """Return the rows of these columns. An error is about the first column that does not fit."""
     try:
         return bind_columns(verb, COLUMNS, given, (stream,))
@@ -185,7 +185,7 @@ def _bind_each(verb: str, given: dict[str, Any], stream: Any, names: Mapping[str
         raise
 
 
-def _typed(verb: str, name: str, function: Any, stream: Any) -> Any:
+def _typed(verb: str, name: str, function: Any, stream: AnyBase) -> Any:
     """Return the function with its return type, annotated or derived. Raises if it is unclear, or has no column."""
     from flo.columns.cell import cell_of
     from flo.columns.function_types import Declared, result_type

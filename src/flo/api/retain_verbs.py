@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flo.api.arguments import expect_kind, explain_call
 from flo.api.columns import bind_columns, is_expression
 from flo.api.event_times import expect_column_duration, expect_same_kind, times_of
-from flo.api.scope import StreamBase, name_input
+from flo.api.scope import AnyBase, StreamBase, name_input
 from flo.api.type_variables import B2, B, B_co, C_co, T
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
@@ -54,7 +54,7 @@ class RetainVerbs(StreamBase[C_co, B_co]):
         return result
 
 
-def _expect_clock(stream: Any, time: Any, clock: Any, keep: Any) -> None:
+def _expect_clock(stream: AnyBase, time: Any, clock: AnyBase, keep: object) -> None:
     """Raise unless the clock is of the times of the rows, and `keep` a span of them."""
     from flo.api.stream import Clock
     from flo.columns.windowing import time_kind

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 AnyStream: TypeAlias = "Stream[Any, Any]"
 """A stream of any collection, bounded or not."""
-AnyBase: TypeAlias = "StreamBase[Any, Any]"
-"""The same, as its own verbs see it."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ class Scope:
     vertices: list[Vertex] = field(default_factory=list)
     outer: tuple[AnyStream, ...] = ()
     """Of a body of `per_key`: the keyed streams around it, one for each of its first inputs."""
-    shared: dict[AnyStream, AnyStream] = field(default_factory=dict)
+    shared: dict[AnyBase, AnyStream] = field(default_factory=dict)
     """Of a body of `per_key`: the clocks around it that it reads, and the inputs that they are in the body."""
     outputs: tuple[AnyStream, ...] = ()
     """The streams that a body returns. Those of the program have names: the flow keeps them."""
@@ -413,3 +411,7 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
         """Show the user's name, or the verb and line that made the stream, and its type."""
         label = self.name if self.assigned or self.origin is None else f"`{self.name}` at {self.origin}"
         return f"<{type(self).__name__} {label}: {self.type.described()}>"
+
+
+AnyBase: TypeAlias = StreamBase[Any, Any]
+"""A stream of any collection, bounded or not, as its own verbs see it."""

@@ -76,7 +76,7 @@ def _with_windows(
     return result
 
 
-def session_columns(rows: Any, gap: Any, time: Any, by: Any) -> Any:
+def session_columns(rows: AnyBase, gap: Any, time: Any, by: Any) -> Any:
     """Return the rows with the bounds of their sessions."""
     expect_kind("session", rows, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
     _expect_windows(rows, "session", time, gap=gap)
@@ -99,7 +99,7 @@ def _key_columns(by: Any) -> tuple[Any, ...]:
     return columns
 
 
-def _expect_windows(stream: Any, verb: str, time: Any, **durations: Any) -> tuple[dict[str, str], bool]:
+def _expect_windows(stream: AnyBase, verb: str, time: Any, **durations: Any) -> tuple[dict[str, str], bool]:
     """Return the columns of the rows, and whether the time may be null. Raises if there are no such windows."""
     own = columns_of(stream, verb)
     if isinstance(time, tuple) or not is_expression(time):

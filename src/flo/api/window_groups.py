@@ -6,12 +6,13 @@ is kept of windows that have closed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, Never
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.on_time import END, START
 from flo.api.projections import expect_new_name
+from flo.api.scope import AnyBase, AnyStream
 from flo.api.type_variables import B
 from flo.core.errors import Origin, UnknownVerbError
 from flo.core.nested import Nested
@@ -50,7 +51,7 @@ class GroupedWindows(Generic[B]):
         return groups
 
 
-def are_windows(stream: Any) -> bool:
+def are_windows(stream: AnyBase) -> bool:
     """Return whether the inner streams are windows, with their bounds or without."""
     of = stream.collection
     if not isinstance(of, Nested) or not 1 <= len(of.inner) <= 2:
@@ -59,18 +60,18 @@ def are_windows(stream: Any) -> bool:
     return isinstance(first, (Sequence, Bag)) and all(map(_has_bounds, others))
 
 
-def _has_bounds(of: Any) -> bool:
+def _has_bounds(of: object) -> bool:
     element = getattr(of, "element", None)
     return isinstance(of, Sequence) and getattr(element, "__origin__", element) is TimeWindow
 
 
-def aggregate_windows(windows: Any, aggregate: Any) -> Any:
+def aggregate_windows(windows: AnyStream, aggregate: Callable[[AnyStream], AnyStream]) -> AnyStream:
     """Return the results of `aggregate`, which gets the rows of a window as a z-set, for every window."""
 
-    def without_bounds(rows: Any) -> Any:
+    def without_bounds(rows: AnyStream) -> AnyStream:
         return aggregate(rows.to_zset()).to_bag()
 
-    def with_bounds(rows: Any, bounds: Any) -> Any:
+    def with_bounds(rows: AnyStream, bounds: AnyStream) -> AnyStream:
         results = aggregate(rows.to_zset())
         own = getattr(results.collection.element, "_columns", ())
         for name in (START, END):

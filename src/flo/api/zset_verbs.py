@@ -68,7 +68,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         key: Any = None,
         by: Any = None,
         *,
-        descending: Any = UNSAID,
+        descending: object = UNSAID,
         order_by: Any = None,
         with_ties: bool = False,
         rank: str | None = None,
@@ -113,7 +113,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         return rest
 
 
-def _expect_order_by(key: Any, with_ties: bool, rank: Any) -> None:
+def _expect_order_by(key: Any, with_ties: bool, rank: object) -> None:
     """Raise if the order is missing, or must be given by columns."""
     if key is not None and not with_ties and rank is None:
         return
@@ -123,6 +123,6 @@ def _expect_order_by(key: Any, with_ties: bool, rank: Any) -> None:
     raise TypeMismatch(what, instead=(('order_by=flo.desc("price")', "the largest first"),), where=Origin.here())
 
 
-def _expect_count(verb: str, name: str, given: Any) -> None:
+def _expect_count(verb: str, name: str, given: object) -> None:
     if type(given) is not int or given < 0:
         raise TypeMismatch(f"`{name}` of `{verb}` must be an integer ≥ 0; got {brief(given)}", where=Origin.here())
