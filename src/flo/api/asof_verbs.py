@@ -17,7 +17,7 @@ from flo.values.weighted import ZSet
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
-    from flo.columns.expression import Column
+    from flo.columns.expression import Column, Expression
 
 
 class AsofVerbs(StreamBase[C_co, B_co]):
@@ -59,12 +59,11 @@ class AsofVerbs(StreamBase[C_co, B_co]):
         _expect_order(at, other_at)
         key = None if keys[0] is None else _bound("by", keys[0], self)
         other_key = None if keys[1] is None else _bound("other_by", keys[1], other)
-        if key is not None:
+        if key is not None and other_key is not None:
             expect_comparable("join_asof", self, other, key, other_key, "by=…, other_by=…")
         into = _side_by_side(self, other, keys[1] or (), suffix, inner=how == "inner")
         operator = AsOfJoin(at, other_at, key, other_key, into, direction == "forward", how == "inner")
-        joined: Stream[ZSet[Any], B | B2] = self._then(operator, other)
-        return joined
+        return self._then(operator, other)
 
 
 def _expect_option(name: str, given: object, options: tuple[str, ...]) -> None:
@@ -76,7 +75,7 @@ def _expect_option(name: str, given: object, options: tuple[str, ...]) -> None:
         )
 
 
-def _columns(name: str, given: object) -> tuple[Any, ...] | None:
+def _columns(name: str, given: object) -> tuple[object, ...] | None:
     """Return columns as a tuple."""
     if given is None:
         return None
@@ -88,14 +87,14 @@ def _columns(name: str, given: object) -> tuple[Any, ...] | None:
     return columns
 
 
-def _bound(name: str, given: object, stream: AnyBase) -> Any:
+def _bound(name: str, given: object, stream: AnyBase) -> Expression:
     """Return columns as a function of the rows of a stream."""
     if isinstance(given, tuple) or is_expression(given):
         return bind_columns("join_asof", name, given, (stream,))
     raise TypeMismatch(f"`{name}` of `join_asof` must be one column; got {brief(given)}", where=Origin.here())
 
 
-def _expect_order(on: Any, other: Any) -> None:
+def _expect_order(on: Expression, other: Expression) -> None:
     """Raise unless both are one column, of types whose values can be compared."""
     one, another = (each.layout.cells[0] for each in (on, other))
     kinds = plain_type(one.kind), plain_type(another.kind)
@@ -112,7 +111,7 @@ def _expect_order(on: Any, other: Any) -> None:
         )
 
 
-def _side_by_side(stream: AnyBase, other: Any, by: tuple[Any, ...], suffix: str, *, inner: bool) -> Any:
+def _side_by_side(stream: AnyBase, other: AnyBase, by: tuple[object, ...], suffix: str, *, inner: bool) -> Expression:
     """Return the function that puts the columns of two rows side by side."""
     from flo.columns.expression import names_of
 

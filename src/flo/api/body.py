@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
 from flo.api.arguments import call_located, expect_callable
+from flo.api.columns import AnyFunction
 from flo.api.scope import AnyStream, Scope
 from flo.api.type_variables import C, T
 from flo.core.collection import Collection
@@ -41,7 +41,7 @@ class Loop:
     def read_defer(self, key: str, *, initial: list[T] | tuple[T, ...]) -> Stream[Sequence[T], Bounded]: ...
     @overload
     def read_defer(self, key: str, *, initial: Counter[T]) -> Stream[Bag[T], Bounded]: ...
-    def read_defer(self, key: str, collection: Any = None, *, initial: object) -> Any:
+    def read_defer(self, key: str, collection: object = None, *, initial: object) -> Any:
         """Return what `write_defer(key, …)` wrote for the previous inner stream; `initial` for the first one."""
         kind = call_located(Collection.of, collection) if collection is not None else infer_collection(key, initial)
         self._read.setdefault(key, Origin.here())
@@ -64,7 +64,7 @@ class Loop:
         self._scope.apply(WriteDefer(key), stream)
         self._written[key] = here
 
-    def constant(self, collection: type[C] | C, data: Any) -> Stream[C, Bounded]:
+    def constant(self, collection: type[C] | C, data: object) -> Stream[C, Bounded]:
         """Return a bounded stream of the given data, the same for every inner stream."""
         kind = call_located(Collection.of, collection)
         (stream,) = self._scope.apply(
@@ -97,7 +97,7 @@ def infer_collection(key: str, initial: object) -> Collection:
 
 
 def build_body(
-    function: Callable[..., Any],
+    function: AnyFunction,
     parent: Scope,
     inner: StreamTypes,
     verb: str,
@@ -151,7 +151,7 @@ def _outputs(
     return outputs
 
 
-def _parameters(function: Callable[..., Any], count: int, loops: bool, verb: str, origin: Origin | None) -> list[str]:
+def _parameters(function: AnyFunction, count: int, loops: bool, verb: str, origin: Origin | None) -> list[str]:
     """Return the body's names for its streams, and for its loop if it takes one.
 
     A parameter with a default gets a stream if there is one for it, but gets the loop only if its default is None:

@@ -51,7 +51,7 @@ class ClockVerbs(StreamBase[C_co, B_co]):
     ) -> Clock[Bag[T], B]: ...
     @explain_call(time="clock(lambda row: row.at)")
     def clock(
-        self, time: Any, lateness: Duration | None = None, *, idle_after: object = None, because: object = None
+        self, time: object, lateness: Duration | None = None, *, idle_after: object = None, because: object = None
     ) -> Any:
         """Return the clock of the stream: the largest time seen, minus the lateness; of a partitioned stream the
         minimum over its partitions.
@@ -87,14 +87,14 @@ class ClockVerbs(StreamBase[C_co, B_co]):
 
     @overload
     def limit_ahead(
-        self: ClockVerbs[Sequence[T], B], time: Asked[T], most: Any, *, believe: int = 10
+        self: ClockVerbs[Sequence[T], B], time: Asked[T], most: Duration, *, believe: int = 10
     ) -> Limited[Sequence[T], B]: ...
     @overload
     def limit_ahead(
-        self: ClockVerbs[Partitioned[T], B], time: Asked[T], most: Any, *, believe: int = 10
+        self: ClockVerbs[Partitioned[T], B], time: Asked[T], most: Duration, *, believe: int = 10
     ) -> Limited[Partitioned[T], B]: ...
     @explain_call(most='limit_ahead("at", 60)', time='limit_ahead("at", 60)')
-    def limit_ahead(self, time: Any, most: Any, *, believe: int = 10) -> Any:
+    def limit_ahead(self, time: Any, most: Duration, *, believe: int = 10) -> Any:
         """Keep the rows whose time is at most `most` after the largest time of the rows kept before; in a partitioned
         stream, before it in its partition. The others are in `.ahead`. So one row with a wrong time in the future does
         not make all later rows late.
@@ -145,7 +145,7 @@ def expect_clock(verb: str, given: object) -> None:
         )
 
 
-def read_clock(verb: str, stream: AnyBase, clock: AnyBase) -> tuple[ClockOf | ActiveClock, Any]:
+def read_clock(verb: str, stream: AnyBase, clock: AnyBase) -> tuple[ClockOf | ActiveClock, AnyBase]:
     """Return the operator of the clock that the rows of a stream have passed, and the clock as the scope of the stream
     reads it. Raises unless the rows are on time by this clock."""
     expect_clock(verb, clock)
@@ -166,8 +166,8 @@ def read_clock(verb: str, stream: AnyBase, clock: AnyBase) -> tuple[ClockOf | Ac
     return vertex.operator, share_clock(verb, stream.scope, clock)
 
 
-def find_clock(verb: str, stream: AnyBase) -> Any:
-    """Return the clock whose rows a stream is made of. Raises if there is none."""
+def find_clock(verb: str, stream: AnyBase) -> tuple[ClockOf | ActiveClock, AnyStream]:
+    """Return the clock whose rows a stream is made of, with its operator. Raises if there is none."""
     vertex = _passed(stream)
     if vertex is None:
         error = TypeMismatch(
@@ -180,7 +180,8 @@ def find_clock(verb: str, stream: AnyBase) -> Any:
         )
         error.input_name = stream.described_name
         raise error.located(Origin.here())
-    return vertex.outputs[0]
+    assert isinstance(vertex.operator, CLOCKS)
+    return vertex.operator, vertex.outputs[0]
 
 
 def _passed(stream: AnyBase) -> Vertex | None:

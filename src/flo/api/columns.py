@@ -25,6 +25,8 @@ else:
 
 Asked: TypeAlias = "Callable[[T], Any] | Columns"
 """A function of rows whose result type does not affect the type of the verb's result."""
+AnyColumn: TypeAlias = "Asked[Any]"
+"""A column, an expression, or a function of rows; or several in a tuple or a dict."""
 AnyFunction: TypeAlias = Callable[..., Any]
 """A function of rows: the user's, or columns that are bound to rows."""
 COLUMNS = "columns"
@@ -192,6 +194,7 @@ def _make_expression(verb: str, parameter: str, given: object, layouts: tuple[La
 
 __all__ = [
     "WEIGHTS",
+    "AnyColumn",
     "AnyFunction",
     "Argument",
     "Asked",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, overload
 
 from flo.api.aligning import align_rows
 from flo.api.arguments import expect_kind, expect_known_arguments, expect_no_argument, expect_optional
-from flo.api.columns import Asked, Columns
+from flo.api.columns import AnyColumn, Asked, Columns
 from flo.api.joins import expect_how, expect_plain_join, is_column_join, join_pairs, join_rows
 from flo.api.scope import AnyBase, StreamBase, Wider
 from flo.api.type_variables import B2, B, B_co, C, C_co, D, E, K, R, T, U
@@ -209,8 +209,8 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def join(
         self: CombineVerbs[Set[Any], B],
         other: Stream[Set[Any], B2],
-        on: Asked[Any] | JoinKeys,
-        other_on: Asked[Any] | JoinKeys | None = None,
+        on: AnyColumn | JoinKeys,
+        other_on: AnyColumn | JoinKeys | None = None,
         into: Callable[[Any, Any], Any] | Columns | None = None,
         *,
         where: Columns | None = None,
@@ -221,8 +221,8 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def join(
         self: CombineVerbs[Bag[Any], B],
         other: Stream[Bag[Any], B2],
-        on: Asked[Any] | JoinKeys,
-        other_on: Asked[Any] | JoinKeys | None = None,
+        on: AnyColumn | JoinKeys,
+        other_on: AnyColumn | JoinKeys | None = None,
         into: Callable[[Any, Any], Any] | Columns | None = None,
         *,
         where: Columns | None = None,

@@ -15,7 +15,7 @@ from flo.api.arguments import (
 )
 from flo.api.columns import Asked, Columns
 from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
-from flo.api.scope import AnyBase, StreamBase
+from flo.api.scope import AnyBase, AnyStream, StreamBase
 from flo.api.type_variables import B, B_co, C, C_co, D, T, U
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Bounded
@@ -134,9 +134,9 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def distinct(self: ElementVerbs[Sequence[T], B]) -> Stream[Sequence[T], B]: ...
     @overload
     def distinct(
-        self: ElementVerbs[ZSet[T], B], *, on: Any = None, order_by: OrderBy | None = None
+        self: ElementVerbs[ZSet[T], B], *, on: Columns | list[Columns] | None = None, order_by: OrderBy | None = None
     ) -> Stream[ZSet[T], B]: ...
-    def distinct(self, *, on: Any = None, order_by: Any = None) -> Any:
+    def distinct(self, *, on: Columns | list[Columns] | None = None, order_by: OrderBy | None = None) -> Any:
         """Return a sequence's first occurrences, or a z-set's elements with positive weight, with weight 1.
 
         With `on`, return one row for each content of these columns: the first by `order_by`, or else by the whole row.
@@ -174,7 +174,7 @@ def _expect_no_zset(verb: str, stream: AnyBase, code: str) -> None:
         expect_kind(verb, stream, Sequence, Bag, Set, instead=((code, "a row that changes as rows come and go"),))
 
 
-def first_of_each(stream: AnyBase, on: Any, order_by: Any) -> Any:
+def first_of_each(stream: AnyBase, on: object, order_by: OrderBy | None) -> AnyStream:
     """Return one row for each content of some columns."""
     expect_kind("distinct", stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
     by = expect_function("distinct", "on", one_or_tuple(on), stream)

@@ -8,10 +8,10 @@ the first element decides.
 from __future__ import annotations
 
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 from flo.api.arguments import call_located, expect_function, is_narrowed
-from flo.api.columns import kind_of
+from flo.api.columns import AnyFunction, kind_of
 from flo.api.projections import element_of
 from flo.api.scope import AnyBase, name_input
 from flo.core.elements import returned_type, type_name
@@ -21,11 +21,13 @@ from flo.values.event_time import expect_duration, expect_times, time_types
 from flo.values.operators.interval_joins import span_of
 from flo.values.operators.sequences import expect_pairs
 
+Times: TypeAlias = "tuple[AnyFunction | None, AnyBase]"
+"""The function that gives the time of an element, and the stream of the elements."""
 LARGEST = (1 << 62) - 1
 """The largest duration of times in columns: one more or less stays in 64 bits."""
 
 
-def expect_time(verb: str, given: object, stream: AnyBase, lateness: Any = None, **positive: object) -> Any:
+def expect_time(verb: str, given: object, stream: AnyBase, lateness: object = None, **positive: object) -> AnyFunction:
     """Return the function that gives the time of an element. Raises unless it gives times that the lateness and the
     other durations fit."""
     function = expect_function(verb, "time", given, stream)
@@ -33,7 +35,9 @@ def expect_time(verb: str, given: object, stream: AnyBase, lateness: Any = None,
     return function
 
 
-def expect_durations_of(verb: str, time: Any, stream: AnyBase, lateness: Any = None, **positive: object) -> None:
+def expect_durations_of(
+    verb: str, time: AnyFunction, stream: AnyBase, lateness: object = None, **positive: object
+) -> None:
     """Raise unless the durations fit the times that a function gives for the elements of a stream."""
     kind = time_type(time, stream)
     narrowed = is_narrowed(stream, kind_of(stream))
@@ -44,7 +48,7 @@ def expect_durations_of(verb: str, time: Any, stream: AnyBase, lateness: Any = N
     call_located(check, about=stream.described_name)
 
 
-def expect_same_kind(verb: str, *times: tuple[Any, Any]) -> None:
+def expect_same_kind(verb: str, *times: Times) -> None:
     """Raise if times, each given as a function and the stream of its elements, are dates here and numbers there, as
     far as that is known."""
     types = [[each for each in time_types(time_type(*pair)) if each not in (None, Any)] for pair in times]
@@ -60,7 +64,7 @@ def expect_same_kind(verb: str, *times: tuple[Any, Any]) -> None:
             raise name_input(error, stream).located(Origin.here())
 
 
-def times_of(clock: AnyBase) -> list[tuple[Any, Any]]:
+def times_of(clock: AnyBase) -> list[Times]:
     """Return the functions that give the times of a clock, each with the stream of the elements."""
     from flo.api.clock_verbs import clocks_in
 
@@ -68,7 +72,7 @@ def times_of(clock: AnyBase) -> list[tuple[Any, Any]]:
 
 
 def expect_column_duration(
-    verb: str, name: str, given: object, kind: type, element: Any, *, zero: bool = False
+    verb: str, name: str, given: object, kind: type, element: object, *, zero: bool = False
 ) -> None:
     """Raise unless a duration fits a column of times, counted in int, float or timedelta, with room in 64 bits."""
     times, kind_name = [date if kind is timedelta else kind], type_name(resolve_type(element))
@@ -85,7 +89,7 @@ def expect_timed_pairs(stream: AnyBase, interval: object) -> None:
     )
 
 
-def time_type(time: Any, stream: AnyBase) -> Any:
+def time_type(time: AnyFunction | None, stream: AnyBase) -> Any:
     """Return the type of the times, as far as it is known."""
     annotated = returned_type(time)
     if annotated is not Any:

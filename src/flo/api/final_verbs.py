@@ -38,7 +38,7 @@ class FinalVerbs(StreamBase[C_co, B_co]):
         vertex, groups = _expect_groups(self)
         if not groups.keys:
             raise _without_window(self)
-        rows: Any = vertex.inputs[0]
+        rows = vertex.inputs[0]
         end = _end_of(self, rows, groups, _expect_on_time(rows, clock), clock)
         (final_rows,) = self.scope.apply(FinalGroups(groups, end), rows, clock, verb=VERB)
         return final_rows

@@ -60,7 +60,7 @@ class RowsOver(Generic[B]):
     """The rows of a stream among those of their partitions. Made by `over`."""
 
     stream: AnyBase
-    by: Any
+    by: AnyFunction | None
     order: TotalOrder
     asked: int
     """How many sort keys the user gave."""

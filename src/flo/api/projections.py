@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_function, expect_kind
 from flo.api.column_errors import unknown_column
-from flo.api.columns import COLUMNS, bind_columns, is_expression, kind_of
+from flo.api.columns import COLUMNS, AnyFunction, bind_columns, is_expression, kind_of
 from flo.api.scope import AnyBase, Vertex, name_input
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import returned_type, type_name
@@ -17,6 +17,9 @@ from flo.core.labels import label
 from flo.core.stream_type import StreamType
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
+
+if TYPE_CHECKING:
+    from flo.columns.expression import Expression
 
 
 def columns_of(stream: AnyBase, verb: str) -> tuple[str, ...]:
@@ -61,9 +64,11 @@ def expect_column(stream: AnyBase, verb: str, name: str, known: tuple[str, ...])
         raise name_input(error, stream).located(Origin.here())
 
 
-def named_columns(verb: str, given: tuple[Any, ...], named: Mapping[str, Any], stream: AnyBase) -> dict[str, Any]:
+def named_columns(
+    verb: str, given: tuple[object, ...], named: Mapping[str, object], stream: AnyBase
+) -> dict[str, object]:
     """Return columns by name: names stand for themselves, and expressions have the name of their column or alias."""
-    columns: dict[str, Any] = {}
+    columns: dict[str, object] = {}
     every = [part for item in given for part in (item if isinstance(item, (list, tuple)) else (item,))]
     for each in (part for item in every for part in _one_by_one(item, stream)):
         name = each if isinstance(each, str) else _output_name(verb, each)
@@ -73,7 +78,7 @@ def named_columns(verb: str, given: tuple[Any, ...], named: Mapping[str, Any], s
     return columns
 
 
-def _one_by_one(given: object, stream: AnyBase) -> list[Any]:
+def _one_by_one(given: object, stream: AnyBase) -> list[object]:
     """Return an expression of several columns, such as `nw.all()`, as one for each."""
     if not hasattr(given, "_nodes"):
         return [given]
@@ -87,7 +92,7 @@ def _one_by_one(given: object, stream: AnyBase) -> list[Any]:
         return [given]
 
 
-def expect_new_name(verb: str, name: str, known: Mapping[str, Any]) -> str:
+def expect_new_name(verb: str, name: str, known: Iterable[str]) -> str:
     if name in known:
         raise TypeMismatch(
             f"`{verb}` gets the column `{name}` twice",
@@ -114,12 +119,14 @@ def _output_name(verb: str, given: object) -> str:
     return name
 
 
-def is_column_function(given: object) -> bool:
+def is_column_function(given: object) -> TypeGuard[AnyFunction]:
     """Return whether a column is given as a function of the row."""
     return callable(given) and not is_expression(given)
 
 
-def bind_rows(verb: str, given: Mapping[str, Any], stream: AnyBase, called: Mapping[str, str] | None = None) -> Any:
+def bind_rows(
+    verb: str, given: Mapping[str, object], stream: AnyBase, called: Mapping[str, str] | None = None
+) -> AnyFunction:
     """Return the function that makes rows with these columns of the rows of a stream.
 
     `called` says what the user calls a column, where that is another name.
@@ -174,7 +181,7 @@ def _derived(stream: AnyBase) -> StreamType:
     return outputs[vertex.outputs.index(stream)]
 
 
-def _bind_each(verb: str, given: dict[str, Any], stream: AnyBase, names: Mapping[str, str]) -> Any:
+def _bind_each(verb: str, given: dict[str, object], stream: AnyBase, names: Mapping[str, str]) -> Expression:
     """Return the rows of these columns. An error is about the first column that does not fit."""
     try:
         return bind_columns(verb, COLUMNS, given, (stream,))
@@ -185,7 +192,7 @@ def _bind_each(verb: str, given: dict[str, Any], stream: AnyBase, names: Mapping
         raise
 
 
-def _typed(verb: str, name: str, function: Any, stream: AnyBase) -> Any:
+def _typed(verb: str, name: str, function: AnyFunction, stream: AnyBase) -> AnyFunction:
     """Return the function with its return type, annotated or derived. Raises if it is unclear, or has no column."""
     from flo.columns.cell import cell_of
     from flo.columns.function_types import Declared, result_type

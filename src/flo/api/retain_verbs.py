@@ -21,7 +21,7 @@ from flo.values.weighted import ZSet
 
 if TYPE_CHECKING:
     from flo.api.stream import Retained, Stream
-    from flo.columns.expression import Column
+    from flo.columns.expression import Column, Expression
 
 KINDS: dict[type, tuple[type, ...]] = {int: (int,), float: (int, float), timedelta: (date, datetime)}
 """The types of the clocks of times, by what the times are counted in."""
@@ -54,7 +54,7 @@ class RetainVerbs(StreamBase[C_co, B_co]):
         return result
 
 
-def _expect_clock(stream: AnyBase, time: Any, clock: AnyBase, keep: object) -> None:
+def _expect_clock(stream: AnyBase, time: Expression, clock: AnyBase, keep: object) -> None:
     """Raise unless the clock is of the times of the rows, and `keep` a span of them."""
     from flo.api.stream import Clock
     from flo.columns.windowing import time_kind

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Never, overload
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_kind
-from flo.api.columns import Asked, column_layout
+from flo.api.columns import AnyColumn, Asked, column_layout
 from flo.api.group_by import (
     Grouped,
     aggregated,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 class RowVerbs(StreamBase[C_co, B_co]):
     def select(
-        self: RowVerbs[ElementKind[T, C, D], B], *columns: Asked[T] | list[Any], **named: Asked[T]
+        self: RowVerbs[ElementKind[T, C, D], B], *columns: Asked[T] | list[AnyColumn], **named: Asked[T]
     ) -> Stream[D, B]:
         """Return rows with these columns: names, expressions, `name=expression`, and `name=function` of the row."""
         given = named_columns("select", columns, named, self)
@@ -48,7 +48,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
         return project_rows(self, "select", given)
 
     def with_columns(
-        self: RowVerbs[ElementKind[T, C, D], B], *columns: Asked[T] | list[Any], **named: Asked[T]
+        self: RowVerbs[ElementKind[T, C, D], B], *columns: Asked[T] | list[AnyColumn], **named: Asked[T]
     ) -> Stream[D, B]:
         """Return the rows with more columns, or with columns replaced."""
         own = {name: name for name in columns_of(self, "with_columns")}
@@ -80,7 +80,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
         for name, other in new.items():
             expect_column(self, "rename", name, own)
             expect_name("rename", other)
-        given: dict[str, Any] = {}
+        given: dict[str, str] = {}
         for name in own:
             if new.get(name, name) in given:
                 raise TypeMismatch(f"`rename` makes two columns `{new.get(name, name)}`", where=Origin.here())
@@ -88,12 +88,12 @@ class RowVerbs(StreamBase[C_co, B_co]):
         return project_rows(self, "rename", given)
 
     @overload
-    def group_by(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Grouped[B]: ...
+    def group_by(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[AnyColumn], **named: Asked[T]) -> Grouped[B]: ...
     @overload
     def group_by(
-        self: RowVerbs[Nested[C] | Nested[C, D], B], *columns: Asked[Any] | list[Any], **named: Asked[Any]
+        self: RowVerbs[Nested[C] | Nested[C, D], B], *columns: AnyColumn | list[AnyColumn], **named: AnyColumn
     ) -> GroupedWindows[B]: ...
-    def group_by(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Any:
+    def group_by(self, *columns: AnyColumn | list[AnyColumn], **named: AnyColumn) -> Any:
         """Put rows into groups with equal columns; `agg` computes a row for each. Null is a value like others here.
 
         The groups of a z-set are there at once, and change with their rows. Those of windows come once, when the window
@@ -102,11 +102,11 @@ class RowVerbs(StreamBase[C_co, B_co]):
             return GroupedWindows(self, columns, named)
         return group_rows(self, "group_by", columns, named)
 
-    def rollup(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Grouped[B]:
+    def rollup(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[AnyColumn], **named: Asked[T]) -> Grouped[B]:
         """Group by all columns, by all but the last, and so on to one group of all rows; columns left out are null."""
         return group_rows(self, "rollup", columns, named, rollup_sets)
 
-    def cube(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Grouped[B]:
+    def cube(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[AnyColumn], **named: Asked[T]) -> Grouped[B]:
         """Group by every subset of the columns; columns left out are null."""
         return group_rows(self, "cube", columns, named, cube_sets)
 
@@ -120,8 +120,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
         """Return one row with aggregates of all rows, also before any row has come."""
         expect_names(unnamed)
         expect_kind("agg", self, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
-        rows: Stream[ZSet[Any], B] = aggregated(self, {}, aggregates)
-        return rows
+        return aggregated(self, {}, aggregates)
 
     def explode(self: RowVerbs[ElementKind[T, C, D], B], column: str, *, keep_empty: bool = False) -> Stream[D, B]:
         """Return one row for each item of a list column, which has the item instead of the list.
@@ -144,7 +143,6 @@ class RowVerbs(StreamBase[C_co, B_co]):
         return self._then(FlatMap(f))
 
 
-def project_rows(stream: StreamBase[Any, B], verb: str, given: dict[str, Any]) -> Stream[Any, B]:
+def project_rows(stream: StreamBase[Any, B], verb: str, given: Mapping[str, object]) -> Stream[Any, B]:
     columns_of(stream, verb)
-    projected: Stream[Any, B] = stream._then_named(verb, Map(bind_rows(verb, given, stream)))
-    return projected
+    return stream._then_named(verb, Map(bind_rows(verb, given, stream)))

@@ -6,7 +6,7 @@ when a row comes between them, and split when it goes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flo.api.arguments import expect_kind, explain_call
 from flo.api.columns import bind_columns, is_expression, row_layout
@@ -14,7 +14,7 @@ from flo.api.event_times import expect_column_duration
 from flo.api.on_time import END, START
 from flo.api.projections import columns_of
 from flo.api.row_verbs import project_rows
-from flo.api.scope import AnyBase, StreamBase, WindowColumns, name_input
+from flo.api.scope import AnyBase, AnyStream, StreamBase, WindowColumns, name_input
 from flo.api.type_variables import B, B_co, C, C_co, D, T
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
@@ -76,7 +76,7 @@ def _with_windows(
     return result
 
 
-def session_columns(rows: AnyBase, gap: Any, time: Any, by: Any) -> Any:
+def session_columns(rows: AnyBase, gap: Duration, time: Column, by: object) -> AnyStream:
     """Return the rows with the bounds of their sessions."""
     expect_kind("session", rows, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
     _expect_windows(rows, "session", time, gap=gap)
@@ -90,7 +90,7 @@ def session_columns(rows: AnyBase, gap: Any, time: Any, by: Any) -> Any:
     return _with_windows(rows._then_named("session", operator), rows, time)
 
 
-def _key_columns(by: Any) -> tuple[Any, ...]:
+def _key_columns(by: object) -> tuple[object, ...]:
     columns = tuple(by) if isinstance(by, (list, tuple)) else (by,)
     if not columns or not is_expression(columns):
         raise TypeMismatch(
@@ -99,7 +99,7 @@ def _key_columns(by: Any) -> tuple[Any, ...]:
     return columns
 
 
-def _expect_windows(stream: AnyBase, verb: str, time: Any, **durations: Any) -> tuple[dict[str, str], bool]:
+def _expect_windows(stream: AnyBase, verb: str, time: object, **durations: object) -> tuple[dict[str, str], bool]:
     """Return the columns of the rows, and whether the time may be null. Raises if there are no such windows."""
     own = columns_of(stream, verb)
     if isinstance(time, tuple) or not is_expression(time):

@@ -45,10 +45,9 @@ class GroupedWindows(Generic[B]):
     def agg(self, *unnamed: Never, **aggregates: AggregateSpec) -> Stream[Bag[Any], B]:
         """Return a row for each group of each window, when the window closes: the bounds of the window, if it has
         them, the columns of the group, and a column for each aggregate."""
-        groups: Stream[Bag[Any], B] = aggregate_windows(
+        return aggregate_windows(
             self._windows, lambda rows: rows.group_by(*self._columns, **self._named).agg(*unnamed, **aggregates)
         )
-        return groups
 
 
 def are_windows(stream: AnyBase) -> bool:

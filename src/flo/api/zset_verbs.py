@@ -11,7 +11,7 @@ from flo.api.arguments import (
     expect_no_argument,
     expect_optional,
 )
-from flo.api.columns import WEIGHTS, Asked, Columns
+from flo.api.columns import WEIGHTS, AnyColumn, Asked, Columns
 from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
 from flo.api.over_verbs import number_rows
 from flo.api.scope import StreamBase
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from flo.api.stream import Stream
 
 
-UNSAID: Any = object()
+UNSAID = object()
 """The default of an argument that only some calls of a verb may have."""
 
 
@@ -45,7 +45,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         self: ZSetVerbs[ZSet[T], B],
         count: int,
         key: Asked[T] | None = None,
-        by: Asked[T] | list[Any] | None = None,
+        by: Asked[T] | list[AnyColumn] | None = None,
         *,
         descending: bool | tuple[bool, ...] = True,
         order_by: OrderBy | None = None,
@@ -57,7 +57,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         self: ZSetVerbs[ZSet[T], B],
         count: int,
         *,
-        by: Asked[T] | list[Any] | None = None,
+        by: Asked[T] | list[AnyColumn] | None = None,
         order_by: OrderBy,
         with_ties: bool = False,
         rank: str,
@@ -65,11 +65,11 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     def top(
         self,
         count: int,
-        key: Any = None,
-        by: Any = None,
+        key: object = None,
+        by: object = None,
         *,
         descending: object = UNSAID,
-        order_by: Any = None,
+        order_by: OrderBy | None = None,
         with_ties: bool = False,
         rank: str | None = None,
     ) -> Any:
@@ -82,21 +82,21 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         `key` orders by a function, by default the largest first. `descending` applies to the whole key, or, as a
         tuple, to each of its columns: `(True, False)`."""
         _expect_count("top", "count", count)
-        by = expect_optional("top", "by", one_or_tuple(by), self)
+        group = expect_optional("top", "by", one_or_tuple(by), self)
         if order_by is None:
             _expect_order_by(key, with_ties, rank)
             order = expect_function("top", "key", key, self)
             directions = expect_directions("top", True if descending is UNSAID else descending, order)
-            return self._then(TopK(count, order, by, directions))
+            return self._then(TopK(count, order, group, directions))
         expect_no_argument("top", "key", key, "the rows are ordered by `order_by`")
         if descending is not UNSAID:
             expect_no_argument("top", "descending", descending, "`flo.desc(…)` in `order_by` says so")
         total = bind_total_order("top", order_by, self)
         ties = total.peers if with_ties else None
-        first = self._then(TopK(count, total.key, by, total.directions, ties))
+        first = self._then(TopK(count, total.key, group, total.directions, ties))
         if rank is None:
             return first
-        return number_rows(first, by, total, rank, with_ties=with_ties)
+        return number_rows(first, group, total, rank, with_ties=with_ties)
 
     def limit(
         self: ZSetVerbs[ZSet[T], B], count: int, *, offset: int = 0, order_by: OrderBy | None = None
@@ -113,7 +113,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         return rest
 
 
-def _expect_order_by(key: Any, with_ties: bool, rank: object) -> None:
+def _expect_order_by(key: object, with_ties: bool, rank: object) -> None:
     """Raise if the order is missing, or must be given by columns."""
     if key is not None and not with_ties and rank is None:
         return
