@@ -12,7 +12,7 @@ from typing import Any
 
 from flo.api.flow import Flow
 from flo.api.running import Result
-from flo.api.scope import StreamBase
+from flo.api.scope import AnyBase, StreamBase
 from flo.core.errors import FloError, brief
 from flo.pictures.program import draw_flow
 from flo.pictures.svg import MONO, SANS, palette
@@ -76,7 +76,7 @@ def html_text(text: str) -> str:
     return html_block(f"<pre>{escape(text)}</pre>")
 
 
-def html_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "", count: int = 0) -> str:
+def html_table(columns: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "", count: int = 0) -> str:
     """Return a table; of many rows the first ones. `count` is how many there are, if `rows` has fewer."""
     given = list(islice(rows, MOST_ROWS + 1))
     first = given[:MOST_ROWS]
@@ -89,13 +89,13 @@ def html_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: s
     return f"<table>{named}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def cell_text(value: Any) -> str:
+def cell_text(value: object) -> str:
     """Return a value as the text of a cell."""
     plain = isinstance(value, (str, Decimal, date, time, timedelta))
     return str(value) if plain else brief(value, 10 * MOST_OF_A_CELL)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     text = cell_text(value)
     if len(text) <= MOST_OF_A_CELL:
         return escape(text)
@@ -110,7 +110,7 @@ def _verdict(text: str, good: bool) -> str:
     return f'<div class="{"good" if good else "bad"}">{escape(text)}</div>'
 
 
-def _stream(stream: StreamBase[Any, Any]) -> str:
+def _stream(stream: AnyBase) -> str:
     name = stream.name if stream.assigned else f"the result of {stream.name}"
     bounded = "bounded" if stream.bounded else "unbounded"
     return html_table(

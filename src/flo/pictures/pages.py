@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from html import escape
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
+from flo.pictures.page_data import PageData, data_script
 from flo.pictures.state_layout import MOST_DOTS, arrange, count_ways
 from flo.pictures.states import MOST_STATES, StateGraph
 from flo.pictures.svg import MONO, SANS, palette
@@ -158,7 +157,7 @@ def _graph(graph: StateGraph, bad: bool, runs: int) -> str:
 
 
 def _data(graph: StateGraph, runs: list[list[int]] | tuple[()], *, bad: bool) -> str:
-    data: dict[str, Any] = graph.to_data()
+    data: PageData = graph.to_data()
     pairs = [(one, other) for one, other, _ in graph.edges]
     kept = [state for run in runs for edge in run for state in pairs[edge]]
     ways = count_ways(len(graph.states), pairs)
@@ -166,17 +165,6 @@ def _data(graph: StateGraph, runs: list[list[int]] | tuple[()], *, bad: bool) ->
     data["ways"] = [each if each < LARGEST_NUMBER else f"{each:.1e}" for each in ways]
     data |= {"runs": runs, "bad": bad, "cut": _cut(graph)}
     return data_script(data)
-
-
-def data_script(data: dict[str, Any]) -> str:
-    """Return the data of a page, as JSON that cannot end its script element."""
-    text = to_json(data).replace("<", "\\u003c")
-    return f'<script type="application/json" id="data">{text}</script>'
-
-
-def to_json(data: dict[str, Any]) -> str:
-    """Return data as short JSON."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
 def own_script(*names: str) -> str:

@@ -6,7 +6,12 @@ import threading
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
+
+from flo.pictures.page_data import PageData
+
+K = TypeVar("K")
+N = TypeVar("N", int, float)
 
 MOST_ENTRIES = 600
 """A history with so many entries is thinned out: each two become one."""
@@ -107,12 +112,12 @@ class History:
             total = total.joined(entry)
         return total
 
-    def to_data(self, grain: int = 0, count: int = 0) -> dict[str, Any]:
+    def to_data(self, grain: int = 0, count: int = 0) -> PageData:
         """The entries for a page; if it has the first `count` of this grain, only those that may be new to it."""
         with self._lock:
             start = max(0, count - AGAIN) if grain == self.grain else 0
             return {"grain": self.grain, "from": start, "entries": [asdict(each) for each in self.entries[start:]]}
 
 
-def _sum(some: Mapping[Any, Any], more: Mapping[Any, Any]) -> dict[Any, Any]:
+def _sum(some: Mapping[K, N], more: Mapping[K, N]) -> dict[K, N]:
     return {name: some.get(name, 0) + more.get(name, 0) for name in {**some, **more}}

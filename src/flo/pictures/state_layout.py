@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+
+from flo.pictures.page_data import PageData
 
 MOST_DOTS = 10_000
 SWEEPS = 6
@@ -23,7 +24,7 @@ class Dots:
     states: list[list[int]] = field(default_factory=list)
     links: list[tuple[int, int]] = field(default_factory=list)
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> PageData:
         return {
             "columns": self.columns,
             "heights": self.heights,

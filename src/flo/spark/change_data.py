@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
@@ -290,7 +289,7 @@ def _has_times(kind: DataType) -> bool:
     return isinstance(kind, TimestampType)
 
 
-def _parsed(text: Any, here: Origin | None) -> StructType:
+def _parsed(text: object, here: Origin | None) -> StructType:
     if not isinstance(text, str):
         raise TypeMismatch(f"`schema` must be a StructType or a text; got {type(text).__name__}", where=here)
     try:

@@ -6,7 +6,7 @@ reason, the topic and partition as its file, and the offset as its number.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -30,7 +30,7 @@ LONGEST = 10_000
 
 
 def rows_of_kafka(
-    frame: DataFrame, row: Any, encoding: Encoding = "json", avro_schema: AvroSchema | None = None
+    frame: DataFrame, row: object, encoding: Encoding = "json", avro_schema: AvroSchema | None = None
 ) -> DataFrame:
     """Return the messages of Kafka as rows of a type, with the columns `partition` and `offset`.
 

@@ -306,7 +306,7 @@ class OnSpark:
         return [NativePrefix.of(entry) for entry in self._entries]
 
 
-def is_connect(item: Any) -> bool:
+def is_connect(item: object) -> bool:
     """Whether a session or a DataFrame belongs to Spark Connect, whose driver is in another process."""
     return type(item).__module__.startswith("pyspark.sql.connect")
 
@@ -321,7 +321,7 @@ def connect_error(what: str) -> TypeMismatch:
     )
 
 
-def _expect_session(spark: Any) -> None:
+def _expect_session(spark: object) -> None:
     """Raises unless this is a classic session that is running."""
     if is_connect(spark):
         raise connect_error("`on` was given a session of Spark Connect").located(Origin.here())
@@ -356,12 +356,12 @@ def _session_id(spark: SparkSession) -> str:
     return str(spark._jsparkSession.sessionUUID())
 
 
-def _expect_shards(shards: Any) -> None:
+def _expect_shards(shards: object) -> None:
     if shards is not None and (not isinstance(shards, int) or not 1 <= shards <= MOST_SHARDS):
         raise ElementError(f"`shards` must be an integer from 1 to {MOST_SHARDS:,}; got {brief(shards)}")
 
 
-def _expect_trigger(trigger: Mapping[str, Any]) -> None:
+def _expect_trigger(trigger: Mapping[str, object]) -> None:
     triggers = {"availableNow": True, "processingTime": "5 seconds", "once": True}
     if not set(trigger) <= set(triggers) or len(trigger) > 1:
         raise UnknownNameError(

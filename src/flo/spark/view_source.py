@@ -226,7 +226,7 @@ class ChangesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self.request.partitions(start, start)
         return {VERSION: start, CHECKPOINT: self._checkpoint()}
 
-    def latestOffset(self, start: Offset | None = None, limit: Any = None) -> Offset:
+    def latestOffset(self, start: Offset | None = None, limit: object = None) -> Offset:
         """The newest version. Spark before 4.2 calls it without arguments."""
         newest = self.last
         if newest is None:

@@ -38,7 +38,7 @@ NO_FLOW = (
 )
 
 
-def add_to(subcommands: Any) -> None:
+def add_to(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subcommands.add_parser(
         "check",
         help="type and check every flow of a file",

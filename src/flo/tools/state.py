@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -28,7 +28,7 @@ WIDTH = 200
 """The width of the table where it is not shown on a terminal."""
 
 
-def add_to(subcommands: Any) -> None:
+def add_to(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subcommands.add_parser(
         "state",
         help="show, verify or rescale a checkpoint",

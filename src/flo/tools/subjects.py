@@ -88,7 +88,7 @@ def _kind(checked: type) -> str | None:
 
 def _objects(module: ModuleType, defined: dict[str, ast.stmt]) -> Iterator[Subject]:
     """Flows, and instances of classes that Flo does not ship."""
-    seen: list[Any] = []
+    seen: list[object] = []
     for name, item in vars(module).items():
         kind = _kind(type(item))
         users = kind == "flow" or not type(item).__module__.startswith("flo.")

@@ -28,7 +28,7 @@ Data is a value as Python writes it, or a file of JSON: a list, or what `flow.ex
 """
 
 
-def add_to(subcommands: Any) -> None:
+def add_to(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subcommands.add_parser(
         "trace",
         help="write a page that runs the flow of a file step by step",

@@ -17,6 +17,7 @@ from pyspark.sql.types import IntegralType, StringType
 
 from flo.columns.changes import given_schema
 from flo.columns.expression import Expression
+from flo.core.collection import Collection
 from flo.core.errors import ElementError, OrderError, TypeMismatch, brief
 from flo.core.operator import Operator
 from flo.program.dag import Dag
@@ -80,7 +81,7 @@ def bind_input(
     name: str, frame: DataFrame, entry: Entry, native: NativePrefix | None, position: InputOrder | None
 ) -> BoundInput:
     """Binds a DataFrame to an input. Raises if its rows can never fit."""
-    of: Any = row_collection(entry.type.collection)
+    of = row_collection(entry.type.collection)
     if of is None:
         raise TypeMismatch(
             f"the input `{name}` is {entry.type.collection}, which has no rows that a DataFrame could give",
@@ -166,7 +167,7 @@ def _partition_column(name: str, frame: DataFrame, order: InputOrder | None) -> 
     return partition, position
 
 
-def _position_column(name: str, of: Any, frame: DataFrame, position: str | None) -> str | None:
+def _position_column(name: str, of: Collection, frame: DataFrame, position: str | None) -> str | None:
     """The column that gives the position of a row: the one named, or for a sequence the offset of its source."""
     if position is None and shape_of(getattr(of, "element", None)) is not None:
         return None  # a table: changes of different keys need no order
@@ -212,7 +213,7 @@ def _expression(operator: Any) -> Any:
     return getattr(operator.like, "keep" if isinstance(operator, FilterTables) else "f")
 
 
-def _has_row_types(frame: DataFrame, of: Any) -> bool:
+def _has_row_types(frame: DataFrame, of: Collection) -> bool:
     """Whether the columns have exactly the types of the rows. Then only nulls and weights may not fit."""
     layout, schema = layout_of(of), arrow_schema(frame.schema)
     wanted = list(layout.schema)
@@ -223,12 +224,12 @@ def _has_row_types(frame: DataFrame, of: Any) -> bool:
     return same and by_bytes and are_distinct_names(frame.columns) and all(cell.among is None for cell in layout.cells)
 
 
-def has_weights(frame: DataFrame, of: Any) -> bool:
+def has_weights(frame: DataFrame, of: Collection) -> bool:
     """Whether the frame has a weight column. Without one every row is an insertion."""
     return isinstance(of, (Bag, ZSet)) and WEIGHTS in frame.columns and WEIGHTS not in layout_of(of).names
 
 
-def _with_checks(name: str, frame: DataFrame, of: Any) -> DataFrame:
+def _with_checks(name: str, frame: DataFrame, of: Collection) -> DataFrame:
     """The same frame, which raises where a row does not fit. Python never sees the rows that Catalyst filters out."""
     never_null = [
         field.name for field in layout_of(of).schema if not field.nullable and frame.schema[field.name].nullable
