@@ -219,7 +219,7 @@ def join_rows(
     left: AnyBase, right: AnyBase, on: object, other_on: object, how: str, where: object, suffix: str, nulls_equal: bool
 ) -> AnyStream:
     """Return the join of two streams of rows, as rows."""
-    _expect_arguments(on, how, where, suffix, left)
+    _expect_arguments(on, how, suffix, left)
     if how == "cross":
         from flo.columns.building import literal
 
@@ -311,7 +311,7 @@ def _no_keys(how: str) -> TypeMismatch:
     )
 
 
-def _expect_arguments(on: object, how: str, where: object, suffix: object, left: AnyBase) -> None:
+def _expect_arguments(on: object, how: str, suffix: object, left: AnyBase) -> None:
     if how == "cross" and on is not None:
         raise TypeMismatch(
             "`join` with how='cross' pairs all rows, and takes no `on`",

@@ -136,7 +136,7 @@ def bind_rows(
         if not callable(each) and not is_expression(each):
             raise TypeMismatch(
                 f"`{names[name]}` of `{verb}` must be a column, an expression or a function of rows; got {brief(each)}",
-                instead=_instead_of(verb, names[name], each),
+                instead=_instead_of(names[name], each),
                 where=Origin.here(),
             )
     if not any(map(is_column_function, given.values())):
@@ -156,7 +156,7 @@ def bind_rows(
         raise name_input(error, stream).located(Origin.here()) from None
 
 
-def _instead_of(verb: str, name: str, given: object) -> tuple[tuple[str, str], ...]:
+def _instead_of(name: str, given: object) -> tuple[tuple[str, str], ...]:
     """Return what to write instead of something that is no column."""
     if not isinstance(given, (AggregateSpec, WindowSpec)):
         return ((f"nw.lit({brief(given)})", "the same value in every row"),)
