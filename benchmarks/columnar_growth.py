@@ -148,7 +148,7 @@ class Grown:
 
     def memory(self) -> tuple[int, int]:
         """The rows and the bytes of all traces after consolidation, with what a search needs."""
-        whole = [trace.consolidated() for trace in self.traces()]
+        whole = [trace.consolidate() for trace in self.traces()]
         return sum(trace.rows for trace in whole), sum(trace.bytes for trace in whole)
 
     def traces(self) -> Iterator[Trace]:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import columnar, columnar_aggregates, merging, tpch, tpch_data
+from benchmarks import columnar, columnar_aggregates, merging, tpch, tpch_data, workers
 from benchmarks.columnar_aggregates import AGGREGATES, program, programs, run, sales, several, small_deltas
 from benchmarks.columnar_aggregates import check as check_aggregates
 from benchmarks.columnar_growth import OPERATORS, Grown, Operator
@@ -112,3 +112,10 @@ def test_the_break_even_of_a_view() -> None:
     assert tpch.break_even(shares, seconds, 5.0) == "> 10.00%"
     assert tpch.break_even(shares, seconds, 1.0) == "< 0.10%"
     assert tpch.break_even(shares, seconds, 3.0) == "3.16%"
+
+
+@pytest.mark.parametrize("name", workers.FLOWS)
+def test_workers_give_equal_results(name: str) -> None:
+    one, several = workers.measure(name, [1, 2], 2, 10_000)
+    assert one.rows == several.rows
+    assert len(one.rows) > 100

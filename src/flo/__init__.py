@@ -3,6 +3,7 @@
 An implementation of the paper "Flo: a Semantic Foundation for Progressive Stream Processing".
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from flo import verify
@@ -97,6 +98,8 @@ from flo.values.weighted import Bag, Set, ZSet
 
 if TYPE_CHECKING:
     from flo.columns.row_types import rows
+    from flo.shards.sinks.sinks import Changes
+    from flo.shards.sinks.upserts import Upsert
 
 
 def _progress(name: str, total: int | None) -> object:
@@ -145,12 +148,18 @@ here = Here(_progress)
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> Any:
-    """Load `rows` on demand, because it needs Arrow."""
-    if name == "rows":
-        from flo.columns.row_types import rows
+_ON_DEMAND = {
+    "rows": "flo.columns.row_types",
+    "Changes": "flo.shards.sinks.sinks",
+    "Upsert": "flo.shards.sinks.upserts",
+}
+"""What needs Arrow, which programs on values do not load."""
 
-        return rows
+
+def __getattr__(name: str) -> Any:
+    """Load what needs Arrow on demand."""
+    if name in _ON_DEMAND:
+        return getattr(import_module(_ON_DEMAND[name]), name)
     raise _unknown(name)
 
 
@@ -194,6 +203,7 @@ __all__ = [
     "Bounded",
     "BoundednessError",
     "ByHand",
+    "Changes",
     "CheckpointError",
     "Clock",
     "Collection",
@@ -245,6 +255,7 @@ __all__ = [
     "UnknownNameError",
     "UnknownVerbError",
     "UnusedInputError",
+    "Upsert",
     "Value",
     "Versioned",
     "Windowed",

@@ -10,6 +10,7 @@ unit. A collection is a `Value` and a `Collection`, or an `ElementValue` and an 
 
 from flo.core.collection import Collection, End, Value
 from flo.core.elements import returned_type
+from flo.core.facts import Demand, PrimaryKey, Reads, Timing
 from flo.core.graph import Graph, Node, Parallel, Sequential, node, parallel, sequence
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import (
@@ -46,6 +47,7 @@ __all__ = [
     "Collection",
     "Delta",
     "Deltas",
+    "Demand",
     "Derivation",
     "ElementCollection",
     "ElementKind",
@@ -67,6 +69,8 @@ __all__ = [
     "Operator",
     "Parallel",
     "PersistentMap",
+    "PrimaryKey",
+    "Reads",
     "Scan",
     "Sequential",
     "SequenceValue",
@@ -77,6 +81,7 @@ __all__ = [
     "StreamType",
     "StreamTypes",
     "Term",
+    "Timing",
     "Unary",
     "Value",
     "Values",

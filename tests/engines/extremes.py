@@ -161,6 +161,7 @@ ANY: dict[str, Verb] = {
     "enumerate": lambda g: g.open.enumerate(),
     "take": lambda g: [g.open.take(3), g.seq.first()],
     "distinct": lambda g: [g.open.distinct(), g.zset.distinct()],
+    "named": lambda g: g.zset.distinct().named("kept"),
     "batch": lambda g: [g.open.batch(2), g.open.batch(3).nest(lambda b: b.distinct()).flatten()],
     "window": lambda g: (
         g.open.enumerate().map(typed(lambda p: (p[1], p[0]), tuple[int, g.T], tuple[g.T, int])).window(3)

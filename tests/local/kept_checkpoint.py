@@ -62,7 +62,9 @@ def program() -> flo.Flow:
     windows = log.tumbling(timedelta(minutes=10), time=lambda sale: sale.at)
     flow.output("windows", windows.nest(lambda window: window.map(lambda sale: sale.item).sum()))
     flow.output("running", log.map(lambda sale: sale.item).scan(0, lambda total, item: total + item))
-    flow.output("per shop", log.key_by(lambda sale: sale.shop).per_key(lambda own: own.scan(0, lambda n, sale: n + 1)).entries())
+    flow.output(
+        "per shop", log.key_by(lambda sale: sale.shop).per_key(lambda own: own.scan(0, lambda n, sale: n + 1)).entries()
+    )
     flow.output("notes", rows.filter(~nw.col("note").is_null()).select("note"))
     return flow
 

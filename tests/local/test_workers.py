@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -143,6 +147,33 @@ def test_files_are_gone_after_a_push_and_at_the_end() -> None:
         folder = executor(loop).exchange.path
         assert os.listdir(folder) == []
     assert not os.path.exists(folder)
+
+
+KILLED = """
+import os, signal
+from tests.local.test_workers import executor, failing, sale
+import flo
+loop = flow = failing().on(flo.here, workers=2).loop()
+loop.push(sales=[sale(5)])
+print(executor(loop).exchange.path, *(worker.process.pid for worker in executor(loop).workers), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_workers_end_and_files_go_when_their_parent_is_killed() -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True, check=False)
+    folder, *workers = done.stdout.split()
+    for pid in map(int, workers):
+        while is_running(pid):  # the test ends when they have; a time limit would depend on the load
+            time.sleep(0.01)
+    assert not os.path.exists(folder)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def test_state_is_counted_in_workers() -> None:

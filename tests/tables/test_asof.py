@@ -141,13 +141,13 @@ def test_only_rows_up_to_the_next_match_are_looked_at(direction: str, monkeypatc
     loop.push(rights=pa.table({"at": range(0, 20_000, 10), "key": [0] * 2_000}))
     loop.pull("pairs")
     looked = []
-    matched = asof.AsOfTables._matched
+    match = asof.AsOfTables._match
 
     def counting(self: Any, rows: Any, *more: Any) -> Any:
         looked.append(rows.rows)
-        return matched(self, rows, *more)
+        return match(self, rows, *more)
 
-    monkeypatch.setattr(asof.AsOfTables, "_matched", counting)
+    monkeypatch.setattr(asof.AsOfTables, "_match", counting)
     loop.push(rights={Small(10_005, 0): 1})
     assert loop.pull("pairs").num_rows == 10
     assert sum(looked) <= 20

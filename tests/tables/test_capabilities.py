@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -72,34 +71,3 @@ def test_state_in_one_place_need_not_be_cut() -> None:
         placement = Placement.ONE_PLACE
 
     assert undeclared(Alone) == []
-
-
-def every_subclass(of: type) -> set[Any]:
-    return {each for some in of.__subclasses__() for each in (some, *every_subclass(some))}
-
-
-OF_ZSETS = sorted(
-    (
-        kind
-        for kind in every_subclass(Operator)
-        if kind.__module__.startswith("flo.values.operators.zset") and "name" in vars(kind)
-    ),
-    key=lambda kind: kind.name,
-)
-
-
-def says_whether_it_retracts(kind: type[Operator]) -> bool:
-    return any("retracts" in vars(base) for base in kind.__mro__[: kind.__mro__.index(Operator)])
-
-
-@pytest.mark.parametrize("kind", OF_ZSETS, ids=lambda kind: kind.name)
-def test_an_operator_on_zsets_says_whether_it_takes_rows_back(kind: type[Operator]) -> None:
-    assert says_whether_it_retracts(kind)
-
-
-def test_one_that_does_not_say_so_is_caught() -> None:
-    class Silent(Operator):
-        pass
-
-    assert not says_whether_it_retracts(Silent)
-    assert Silent.retracts, "which is what is safe"

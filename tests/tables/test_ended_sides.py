@@ -243,9 +243,9 @@ def _state(node: Any) -> Any:
 def _rows(part: Any) -> int:
     match part:
         case Trace():
-            return part.consolidated().rows
+            return part.consolidate().rows
         case Partners():
-            return part.rows.consolidated().rows + part.keys.consolidated().rows
+            return part.rows.consolidate().rows + part.keys.consolidate().rows
         case PersistentMap():
             return sum(_rows(inner) if isinstance(inner, PersistentMap) else 1 for inner in part.values())
         case _:

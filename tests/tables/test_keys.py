@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.tables.groups import Groups
+from flo.tables.state.comparison import code_of
 from flo.tables.state.keys import are_comparable, find_equal, keys_of, numbers_of
-from flo.tables.state.order import code_of
 from tests.quick import tried
 from tests.tables.patches import colliding
 

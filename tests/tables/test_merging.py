@@ -52,7 +52,7 @@ def delta_of(keys, values, weights):
 
 def of_sums(keys, values, weights):
     run = delta_of(keys, values, weights)
-    whole = Latest(KEY).joined([run])
+    whole = Latest(KEY).join([run])
     digits = {f"0:{0 if number % 2 else 2}": whole.table["value"].to_numpy() for number in (whole.rows,)}
     sums = {WEIGHT: whole.table[WEIGHT].to_numpy(), **digits}
     return run_of_sums(whole.table.select(KEY), whole.keys, sums)
@@ -82,10 +82,10 @@ def test_parts_hold_what_a_merge_at_once_holds(kind, deltas, collide, restored):
         for delta in deltas:
             of_each = {key: (key, value, max(0, weight) if kind is Heads else weight) for key, value, weight in delta}
             run = make(*zip(*of_each.values(), strict=True))
-            trace = trace.extended(run)
+            trace = trace.extend(run)
             with pytest.MonkeyPatch.context() as whole:
                 whole.setattr(merging, "SMALLEST_PART", 1 << 40)
-                at_once = at_once.extended(run)
+                at_once = at_once.extend(run)
             trace = stored(trace) if restored else trace
             assert trace == at_once
         assert len(at_once.runs) <= len(trace.runs)
@@ -95,7 +95,7 @@ def test_a_delta_pays_in_proportion_to_its_rows():
     trace, known, written, runs = Trace(KEY), set(), [], []
     rng = np.random.default_rng(1)
     for _ in range(200):
-        trace = trace.extended(delta_of(rng.integers(0, 1 << 40, 50), np.zeros(50, int), np.ones(50, int)))
+        trace = trace.extend(delta_of(rng.integers(0, 1 << 40, 50), np.zeros(50, int), np.ones(50, int)))
         files = {id(file): file for run in trace.runs for file in run.files}
         files |= {id(part): part for merge in trace.merges for part in merge.parts}
         kept = {name: file.rows for file in files.values() if (name := file.name)}
@@ -124,7 +124,7 @@ def test_the_rows_of_one_group_are_merged_in_parts():
         written.append(sum(rows for name, rows in kept.items() if name not in known))
         known |= kept.keys()
     assert max(written) <= 20 * (2 + log2(60))
-    assert trace == replace(trace, runs=(trace.joined([*trace.runs]),), merges=())
+    assert trace == replace(trace, runs=(trace.join([*trace.runs]),), merges=())
     assert trace.rows == len(set(every))
     first = sorted(set(every), key=lambda row: (row.name is not None, row.name), reverse=True)[:-4]
     loop.push(rows={row: -every.count(row) for row in first})
@@ -134,9 +134,9 @@ def test_the_rows_of_one_group_are_merged_in_parts():
 def test_a_merge_of_runs_that_are_gone_is_dropped():
     trace = Trace(KEY)
     for number in range(40):
-        trace = trace.extended(delta_of(np.arange(8) + 8 * number, np.zeros(8, int), np.ones(8, int)))
+        trace = trace.extend(delta_of(np.arange(8) + 8 * number, np.zeros(8, int), np.ones(8, int)))
     assert trace.merges
-    whole = trace.consolidated().extended(delta_of([999], [0], [1]))
+    whole = trace.consolidate().extend(delta_of([999], [0], [1]))
     assert not whole.merges
     assert whole.rows == 321
     for merge in trace.merges:
@@ -160,7 +160,7 @@ def test_a_delta_looks_at_few_files(monkeypatch):
         table = pa.table({"key": np.zeros(8, int)})
         looked.append(0)
         times = number + rng.integers(0, 100, 8)
-        panes = panes.added(table, np.arange(8), times, 8 * number, KEY, keys_of([table["key"]]), none_gone)
+        panes = panes.add(table, np.arange(8), times, 8 * number, KEY, keys_of([table["key"]]), none_gone)
     assert sum(len(run.files) for run in panes.runs) > 200
     assert max(looked) < 100
 
@@ -174,7 +174,7 @@ def test_files_take_no_memory_beside_their_run(large, monkeypatch):
     monkeypatch.setattr(run, "LARGE", large)
     trace, rng = Trace(KEY), np.random.default_rng(1)
     for _ in range(40):
-        trace = trace.extended(delta_of(rng.integers(0, 1 << 40, 50), np.zeros(50, int), np.ones(50, int)))
+        trace = trace.extend(delta_of(rng.integers(0, 1 << 40, 50), np.zeros(50, int), np.ones(50, int)))
     several = [(whole, file) for whole in trace.runs if len(whole.files) > 1 for file in whole.files]
     assert several
     for whole, file in several:
@@ -188,7 +188,7 @@ def test_two_traces_of_the_same_rows_share_what_is_merged():
     one, other = Trace(KEY), Trace(KEY)
     for number in range(40):
         delta = delta_of(np.arange(8) + 8 * number, np.zeros(8, int), np.ones(8, int))
-        one, other = one.extended(delta), other.extended(delta)
+        one, other = one.extend(delta), other.extend(delta)
         assert all(map(lambda mine, theirs: mine is theirs, one.runs[:-1], other.runs[:-1]))
 
 
@@ -199,11 +199,11 @@ def test_traces_of_the_same_rows_in_other_orders_share_nothing():
     traces = [make(order) for make in kinds for order in orders]
     for _ in range(60):
         delta = delta_of(rng.permutation(16), rng.integers(0, 1000, 16), np.ones(16, int))
-        traces = [trace.extended(delta) for trace in traces]
+        traces = [trace.extend(delta) for trace in traces]
         for trace, order in zip(traces, 2 * orders, strict=True):
             for each in trace.runs:
                 groups = np.unique(each.keys.numbers, return_inverse=True)[1]
-                assert np.array_equal(order.sorted(each.table, groups, in_parts=True)[0], np.arange(each.rows))
+                assert np.array_equal(order.sort(each.table, groups, in_parts=True)[0], np.arange(each.rows))
 
 
 def test_a_checkpoint_has_runs_in_parts(tmp_path):

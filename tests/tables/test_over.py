@@ -217,8 +217,8 @@ def numbered(count: int) -> dict[Row, int]:
 )
 def test_a_change_is_seen_by_its_neighbours_alone(monkeypatch, functions, emitted):
     """However many rows there are, only those around a change are read, and only those that changed are emitted."""
-    read, consolidated = [], over._consolidated
-    monkeypatch.setattr(over, "_consolidated", lambda parts, *rest: (read.append(parts), consolidated(parts, *rest))[1])
+    read, consolidate = [], over._consolidate
+    monkeypatch.setattr(over, "_consolidate", lambda parts, *rest: (read.append(parts), consolidate(parts, *rest))[1])
     flow = flo.Flow("near")
     flow.output("out", flow.input("rows", flo.ZSet[Row]).over("group", "at").with_columns(**functions))
     loop = flow.on(flo.here).loop()
@@ -228,16 +228,16 @@ def test_a_change_is_seen_by_its_neighbours_alone(monkeypatch, functions, emitte
     read.clear()
     loop.push(rows={Row("a", 1700, 2.0, None): 1})
     assert loop.pull("out").num_rows <= emitted
-    assert sum(len(rows) for parts in read for _, _, rows, _ in parts) < 250
+    assert sum(len(part.rows) for parts in read for part in parts) < 250
     read.clear()
     loop.push(rows={Row("a", place, 1.0, None): -1 for place in range(500, 3500, 1000)})
     assert loop.pull("out").num_rows <= 3 * emitted
-    assert sum(len(rows) for parts in read for _, _, rows, _ in parts) < 500
+    assert sum(len(part.rows) for parts in read for part in parts) < 500
 
 
 def test_running_functions_read_from_the_first_change_on(monkeypatch):
-    read, consolidated = [], over._consolidated
-    monkeypatch.setattr(over, "_consolidated", lambda parts, *rest: (read.append(parts), consolidated(parts, *rest))[1])
+    read, consolidate = [], over._consolidate
+    monkeypatch.setattr(over, "_consolidate", lambda parts, *rest: (read.append(parts), consolidate(parts, *rest))[1])
     flow = flo.Flow("onward")
     functions = {"a": flo.row_number(), "b": flo.rank(), "c": flo.sum("at"), "d": flo.avg("price", rows=(None, 0))}
     functions["e"] = flo.min("at", rows=(None, 0))
@@ -249,7 +249,7 @@ def test_running_functions_read_from_the_first_change_on(monkeypatch):
     loop.push(rows={Row("a", 3990, 0.5, None): 1})
     changes = loop.pull("out").to_pylist()
     assert len(changes) == 1 + 2 * 10  # the row before it is its peer, which is behind it
-    assert sum(len(rows) for parts in read for _, _, rows, _ in parts) < 50
+    assert sum(len(part.rows) for parts in read for part in parts) < 50
     (new,) = (row for row in changes if row["price"] == 0.5)
     assert (new["a"], new["b"], int(new["c"])) == (3991, 3991, 3990 * 3991 // 2 + 3990)
     assert new["d"] == 3990.5 / 3991

@@ -15,6 +15,7 @@ from flo.core.checkpoint import decode, encode
 from flo.core.term import Lifting, Lowering
 from flo.tables.groups import ONE
 from flo.tables.state import merging
+from flo.tables.state.expiring import Interval
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.panes import ARRIVAL, Panes
 from flo.tables.state.run import run_of
@@ -44,7 +45,7 @@ class Waiting:
         keys = keys_of([table["key"]]) if self.columns else Keys(np.zeros(len(rows), np.uint64), exact=True)
         times = np.array([time for _, time in rows], self.kind)
         some = np.arange(len(rows))
-        self.panes = self.panes.added(table, some, times, self.count, self.columns, keys, self.bounds)
+        self.panes = self.panes.add(table, some, times, self.count, self.columns, keys, self.bounds)
         self.rows += [(key, time, self.count + place) for place, (key, time) in enumerate(rows)]
         self.count += len(rows)
 
@@ -53,8 +54,8 @@ class Waiting:
         since = self.gone.get(key, 0)
         gone = self.gone[key] = since + by
         keys = run_of(pa.table({"key": [key]}), KEY) if self.columns else ONE
-        bounds = (np.array([time], self.kind) for time in (since, gone + further, gone))
-        owners, found, self.panes = self.panes.closed(keys, *bounds)
+        *bounds, until = (np.array([time], self.kind) for time in (since, gone + further, gone))
+        owners, found, self.panes = self.panes.take(keys, Interval(*bounds), until)
         mine = [row for row in self.rows if row[0] == key and row[1] < gone + further]
         assert sorted(found[ARRIVAL].to_pylist() if found else []) == [arrival for _, _, arrival in mine]
         assert len(owners) == (len(mine) if self.columns else 0)
@@ -65,7 +66,7 @@ class Waiting:
 
     def check(self):
         panes = self.panes
-        live = panes.live(self.bounds)
+        live = panes.read_waiting(self.bounds)
         assert (live[ARRIVAL].to_pylist() if live else []) == [arrival for _, _, arrival in self.rows]
         assert panes.rows == len(self.rows)
         assert all(0 <= left <= run.rows for run, left in zip(panes.runs, panes.left, strict=True))
@@ -96,7 +97,7 @@ def test_what_waits_is_found_by_time(kind, columns, smallest, steps, collide):
                 case (key, by, further):
                     waiting.close(key if columns else 0, by, further)
             waiting.check()
-        uncounted = replace(waiting.panes, left=()).counted(waiting.bounds)
+        uncounted = replace(waiting.panes, left=()).count_left(waiting.bounds)
         assert not columns or uncounted.is_same(waiting.panes, waiting.bounds)
 
 

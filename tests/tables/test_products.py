@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from flo.tables.state.limbs import Addends, Limbs, Product, limbs_in, summed
+from flo.tables.state.limbs import Limbs, limbs_in
+from flo.tables.state.products import Addends, Product, sum_numbers
 from flo.values.exact import root_of, to_float
 
 FLOATS = [0.0, -0.0, 5e-324, 1e308, -1.7e308, 2.2e-308, 0.1, math.nan, math.inf, -math.inf]
@@ -60,7 +61,7 @@ def test_sums_of_products_are_exact(one: str, other: str, heaviest: int) -> None
     for offset in (0, 7):  # columns that begin within their buffers
         rest = order[order < count - offset]
         x, y = (Addends(array.slice(offset).take(pa.array(rest))) for array in (left, right))
-        found = summed(Product(x, x if left is right else y), np.array(weights[offset:])[rest], firsts)
+        found = sum_numbers(Product(x, x if left is right else y), np.array(weights[offset:])[rest], firsts)
         sums = found.fractions()
         for place, (start, end) in enumerate(pairwise([*firsts.tolist(), len(rest)])):
             rows = [offset + int(at) for at in rest[start:end]]
@@ -73,7 +74,7 @@ def test_sums_are_exact(kind: str, heaviest: int) -> None:
     rng, firsts = random.Random(kind), np.array([0, 60, 61])
     array, values = column(kind, rng, 200)
     weights = [rng.choice([1, -1, 2, heaviest]) for _ in values]
-    sums = summed(Addends(array), np.array(weights), firsts).fractions()
+    sums = sum_numbers(Addends(array), np.array(weights), firsts).fractions()
     for place, (start, end) in enumerate(pairwise([*firsts.tolist(), len(values)])):
         assert sums[place] == sum(exact(values[at]) * weights[at] for at in range(start, end))
 

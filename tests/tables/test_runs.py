@@ -90,7 +90,7 @@ def test_a_large_run_keeps_no_numbers_that_its_columns_say(rows, data):
         table = pa.table({"k": [k for k, _ in rows], "v": [float(v) for _, v in rows]})
         columns = data.draw(st.sampled_from([("k",), ("k", "v")]))
         one = module.run_of(table, columns)
-        rested = one.resting()
+        rested = one.prepare()
         assert rested.keys.bytes == 0 < one.keys.bytes
         assert rested.bytes < one.bytes
         assert (rested.keys.numbers == one.keys.numbers).all()

@@ -158,8 +158,8 @@ def test_texts_of_rows_are_in_the_order_of_values(some):
 
 def test_only_the_heads_of_groups_are_looked_at(monkeypatch):
     seen = []
-    decided = ranked._decided
-    monkeypatch.setattr(ranked, "_decided", lambda parts, *rest: (seen.append(parts), decided(parts, *rest))[1])
+    decided = ranked._decide
+    monkeypatch.setattr(ranked, "_decide", lambda parts, *rest: (seen.append(parts), decided(parts, *rest))[1])
     all_rows = dict.fromkeys([Row("a", n, 0.0, None) for n in range(2000)], 1)
     back = [({Row("a", n, 0.0, None): -1 for n in range(start, start + 50)},) for start in range(0, 1000, 50)]
     agree(TopK(2, score, group, False), TYPES, [(all_rows,), *back], seeds=0)

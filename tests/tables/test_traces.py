@@ -36,7 +36,7 @@ def table_of(rows):
 def trace_of(chunks, columns=("key",)):
     trace = Trace(columns)
     for chunk in chunks:
-        trace = trace.extended(run_of(table_of(chunk), columns))
+        trace = trace.extend(run_of(table_of(chunk), columns))
     return trace
 
 
@@ -70,7 +70,7 @@ def test_weights_are_added_and_zeros_disappear(chunks, collide, columns):
         trace = trace_of(chunks, columns)
         expected = sums(row for chunk in chunks for row in chunk)
         assert content(trace) == expected
-        assert trace.consolidated().rows == len(expected)
+        assert trace.consolidate().rows == len(expected)
         assert trace == trace_of([[row for chunk in chunks for row in chunk]], columns)
         assert trace == trace_of(chunks[::-1], columns)
         if expected:
@@ -87,7 +87,7 @@ def test_two_rows_with_one_number_are_never_one(monkeypatch):
 
 def test_where_the_key_is_the_row_it_is_kept_once():
     trace = trace_of([[("a", 1.0, 1)] * 50] * 20, ("key", "value"))
-    assert trace.consolidated().rows == 1
+    assert trace.consolidate().rows == 1
     assert content(trace) == {("a", 1.0): 1000}
 
 
@@ -96,7 +96,7 @@ def test_where_the_key_is_the_row_it_is_kept_once():
 def test_levels(sizes):
     trace, at = Trace(("key",)), 0
     for size in sizes:
-        trace = trace.extended(run_of(table_of([(str(at + n), 0.0, 1) for n in range(size)]), ("key",)))
+        trace = trace.extend(run_of(table_of([(str(at + n), 0.0, 1) for n in range(size)]), ("key",)))
         at += size
         assert all(larger.rows > 2 * smaller.rows for larger, smaller in pairwise(trace))
     assert trace.rows == sum(sizes)
@@ -104,14 +104,14 @@ def test_levels(sizes):
 
 def test_versions_share_runs():
     old = trace_of([[(str(n), 0.0, 1) for n in range(100)]])
-    new = old.extended(run_of(table_of([("x", 0.0, 1)]), ("key",)))
+    new = old.extend(run_of(table_of([("x", 0.0, 1)]), ("key",)))
     assert new.runs[0] is old.runs[0]
     assert (old.rows, new.rows) == (100, 101)
 
 
 def test_an_empty_delta_changes_nothing():
     trace = trace_of([[("a", 1.0, 1)]])
-    assert trace.extended(run_of(table_of([]), ("key",))) is trace
+    assert trace.extend(run_of(table_of([]), ("key",))) is trace
 
 
 def test_memory_is_at_most_twice_that_of_the_rows():
@@ -120,8 +120,8 @@ def test_memory_is_at_most_twice_that_of_the_rows():
     table = pa.table({"key": numbers, "value": numbers * 0.5, WEIGHT: np.ones(count, np.int64)})
     trace = Trace(("key",))
     for start in range(0, count, 10_000):
-        trace = trace.extended(run_of(table.slice(start, 10_000).combine_chunks(), ("key",)))
-    trace = trace.consolidated()
+        trace = trace.extend(run_of(table.slice(start, 10_000).combine_chunks(), ("key",)))
+    trace = trace.consolidate()
     match_keys(run_of(table.slice(0, 10).combine_chunks(), ("key",)), trace.runs[0])  # what a search keeps counts too
     assert table.nbytes < trace.bytes <= 2 * table.nbytes
 
@@ -179,7 +179,7 @@ def test_totals_are_added_column_by_column(monkeypatch, collide):
         {"a": (-1, {"0:0": -7}), "b": (1, {"0:0": 1})},
         {"c": (-2, {"0:nan": 1})},
     ):
-        trace = trace.extended(totals_run(delta))
+        trace = trace.extend(totals_run(delta))
     rows = {row.pop("=key"): {n: v for n, v in row.items() if v} for row in trace.table().to_pylist()}
     assert rows == {"b": {WEIGHT: 2, "0:1": 1}, "c": {"0:-3": 1, "0:nan": 1}}
 
@@ -199,12 +199,12 @@ def test_heads_that_are_gone_hide_older_ones_until_the_runs_are_merged():
         return Leading(table_of(rows), places, np.ones(len(rows), np.int64)) if rows else None
 
     many = run_of(table_of([(f"other {n}", 0.0, 1) for n in range(20)]), ("key",))
-    heads = Heads(("key",)).extended(many).moved(None, leading({"a": 1, "b": 2}), groups)
-    after = heads.moved(leading({"a": 1, "b": 2}), leading({"b": 2, "c": 3}), groups)
+    heads = Heads(("key",)).extend(many).update(None, leading({"a": 1, "b": 2}), groups)
+    after = heads.update(leading({"a": 1, "b": 2}), leading({"b": 2, "c": 3}), groups)
     assert len(after.runs) > 1
     found = after.of(groups)
     values = dict(zip([names[place] for place in found.groups], found.table["value"].to_pylist(), strict=True))
     assert values == {"b": 2.0, "c": 3.0}
-    assert (heads.rows, after.consolidated().rows) == (22, 22), "b, c and the others: a is gone"
-    assert heads.moved(leading({"a": 1}), leading({"a": 1}), groups) is heads
-    assert after.moved(leading({"b": 2, "c": 3}), None, groups).of(groups) is None
+    assert (heads.rows, after.consolidate().rows) == (22, 22), "b, c and the others: a is gone"
+    assert heads.update(leading({"a": 1}), leading({"a": 1}), groups) is heads
+    assert after.update(leading({"b": 2, "c": 3}), None, groups).of(groups) is None

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from flo.tables.state.keys import extended, keys_of
-from flo.tables.state.order import own_numbers, rank_densely, ranks
+from flo.tables.state.comparison import own_numbers, rank_densely, rank_values
+from flo.tables.state.keys import extend_keys, keys_of
 from flo.tables.state.trace import MANY, consolidate_table, gather_equal_rows, with_weights
 from flo.tables.values import WEIGHT
 
@@ -83,10 +83,10 @@ def test_the_numbers_of_more_columns_are_those_of_all() -> None:
     ]
     whole = keys_of(columns)
     for count in (1, 2, 3):
-        found = extended(keys_of(columns[:count]), columns[count:])
+        found = extend_keys(keys_of(columns[:count]), columns[count:])
         assert np.array_equal(found.numbers, whole.numbers)
         assert found.exact is False
-    assert extended(keys_of([pa.chunked_array([[3, 4]])]), []).exact
+    assert extend_keys(keys_of([pa.chunked_array([[3, 4]])]), []).exact
 
 
 @pytest.mark.parametrize(
@@ -95,4 +95,4 @@ def test_the_numbers_of_more_columns_are_those_of_all() -> None:
 def test_decimals_have_the_order_of_their_ranks(values: list[str]) -> None:
     array = pa.array([Decimal(0), *map(Decimal, values), Decimal(values[0])], pa.decimal128(38, 2))
     for some in (array, array.slice(1, 2)):
-        assert np.array_equal(rank_densely([own_numbers(some)]), rank_densely([ranks(some)]))
+        assert np.array_equal(rank_densely([own_numbers(some)]), rank_densely([rank_values(some)]))

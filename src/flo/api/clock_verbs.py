@@ -11,24 +11,17 @@ from flo.api.event_times import expect_same_kind, expect_time, times_of
 from flo.api.scope import AnyBase, AnyStream, Scope, StreamBase, Vertex
 from flo.api.type_variables import B, B_co, C_co, T
 from flo.core.errors import Origin, ScopeError, TypeMismatch, brief
+from flo.core.facts import Timing
 from flo.values.event_time import Duration
 from flo.values.operators.active_clocks import ActiveClock
 from flo.values.operators.ahead import LimitAhead
-from flo.values.operators.bags import BagUnion
 from flo.values.operators.clocks import ClockOf, MinClock
-from flo.values.operators.elementwise import Filter
-from flo.values.operators.keyed_streams import FilterKeys, KeyBy
-from flo.values.operators.sets import ToBag
 from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence
-from flo.values.weighted import Bag
+from flo.values.weighted import Bag, ZSet
 
 if TYPE_CHECKING:
     from flo.api.stream import Clock, Limited
-
-
-UNCHANGED = (Filter, KeyBy, FilterKeys, ToBag, BagUnion)
-"""Operators that pass on elements as they are, so that each keeps the time that its clock has seen."""
 
 
 CLOCKS = (ClockOf, ActiveClock)
@@ -186,22 +179,17 @@ def find_clock(verb: str, stream: AnyBase) -> tuple[ClockOf | ActiveClock, AnySt
 
 def _passed(stream: AnyBase) -> Vertex | None:
     """Return the clock whose `rows` a stream is made of, with elements left out."""
-    while True:
-        vertex = stream.source
-        if vertex is None:  # an input of a body
-            place = next((place for place, each in enumerate(stream.scope.inputs) if each is stream), 0)
-            if place >= len(stream.scope.outer):
-                return None
-            stream = stream.scope.outer[place]
-        elif isinstance(vertex.operator, CLOCKS):
-            return vertex if stream is vertex.outputs[1] else None
-        elif isinstance(vertex.operator, BagUnion):
-            left, right = map(_passed, vertex.inputs)
-            return left if left is right else None
-        elif isinstance(vertex.operator, UNCHANGED):
-            stream = vertex.inputs[0]
-        else:
-            return None
+    vertex = stream.source
+    if vertex is None:  # an input of a body
+        place = next((place for place, each in enumerate(stream.scope.inputs) if each is stream), 0)
+        return _passed(stream.scope.outer[place]) if place < len(stream.scope.outer) else None
+    timing = vertex.operator.timing
+    if timing is Timing.SEES:
+        return vertex if stream is vertex.outputs[1] else None
+    if timing is not Timing.PASSES or isinstance(stream.collection, ZSet):
+        return None
+    first, *others = map(_passed, vertex.inputs)
+    return first if all(other is first for other in others) else None
 
 
 def clocks_in(clock: AnyBase) -> list[Vertex]:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 from flo.api.arguments import expect_kind, explain_call
 from flo.api.clock_verbs import CLOCKS, clocks_in, expect_clock
 from flo.api.columns import bind_columns
-from flo.api.on_time import END, NotOnTime, OnTime, trace_times
 from flo.api.scope import AnyBase, StreamBase, Vertex, name_input
 from flo.api.type_variables import B2, B, B_co, C_co, T
 from flo.core.errors import FloError, Origin, TypeMismatch
 from flo.core.labels import label
+from flo.program.dag import BuiltVertex
+from flo.program.on_time import END, NotOnTime, OnTime, trace_times
 from flo.values.operators.final import FinalGroups
 from flo.values.operators.group_by import GroupBy
 from flo.values.weighted import Bag, ZSet
@@ -65,9 +66,10 @@ def _expect_on_time(rows: AnyBase, clock: AnyBase) -> OnTime:
     try:
         seen = trace_times(rows)
     except NotOnTime as error:
-        vertex = error.stream.source
+        stream, vertex = error.stream, error.stream.source
         if vertex is None or not vertex.inputs or isinstance(vertex.operator, CLOCKS):
-            raise _behind(error.stream, clock) from None
+            assert isinstance(stream, StreamBase)
+            raise _behind(stream, clock) from None
         raise _not_alone(vertex, clock) from None
     if not seen.clocks <= set(clocks_in(clock)):
         raise _behind(rows, clock)
@@ -88,7 +90,7 @@ def _behind(rows: AnyBase, clock: AnyBase) -> FloError:
     return name_input(error, rows).located(Origin.here())
 
 
-def _not_alone(vertex: Vertex, clock: AnyBase) -> FloError:
+def _not_alone(vertex: BuiltVertex, clock: AnyBase) -> FloError:
     verb = _verb_of(vertex)
     error = TypeMismatch(
         f"`final` needs rows of {clock.described_name}, through verbs that treat each row alone; `{verb}` does not",
@@ -136,7 +138,7 @@ def _without_window(stream: AnyBase) -> FloError:
     return name_input(error, stream).located(Origin.here())
 
 
-def _other_time(vertex: Vertex, clock: AnyBase) -> FloError:
+def _other_time(vertex: BuiltVertex, clock: AnyBase) -> FloError:
     windows, verb = vertex.windows, _verb_of(vertex)
     assert windows is not None
     by = "a computed time" if windows.time is None else f"`{windows.time}`"
@@ -149,5 +151,5 @@ def _other_time(vertex: Vertex, clock: AnyBase) -> FloError:
     return error.located(Origin.here())
 
 
-def _verb_of(vertex: Vertex) -> str:
+def _verb_of(vertex: BuiltVertex) -> str:
     return (vertex.origin and vertex.origin.verb) or vertex.operator.name

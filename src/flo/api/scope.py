@@ -18,7 +18,7 @@ from flo.core.display import Displayed
 from flo.core.errors import FloError, NameTakenError, Origin, ScopeError, TypeMismatch, UnknownVerbError, brief
 from flo.core.operator import Operator, expect_name
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.values.event_time import Duration
+from flo.program.dag import WindowColumns
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
 from flo.verify.functions.obligations import obligations
@@ -29,19 +29,6 @@ if TYPE_CHECKING:
 
 AnyStream: TypeAlias = "Stream[Any, Any]"
 """A stream of any collection, bounded or not."""
-
-
-@dataclass(frozen=True)
-class WindowColumns:
-    """The windows that a verb has added to rows, as `window_start` and `window_end`."""
-
-    rows: AnyBase
-    """The rows without them."""
-    time: str | None
-    """The column with the time of a row; None if it is computed."""
-    size: Duration | None = None
-    every: Duration | None = None
-    """Of windows at regular times, whose start tells the end; sessions have neither."""
 
 
 @dataclass(eq=False)
@@ -325,7 +312,7 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
     @property
     def key(self) -> tuple[str, ...] | None:
         """The columns of which no two rows have the same values, if the program says so: the primary key."""
-        from flo.api.keys import key_of
+        from flo.program.keys import key_of
 
         return key_of(self)
 
@@ -358,9 +345,16 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
         expect_stream_name(name, "operator", here)
         if "/" in name:
             raise TypeMismatch(f"the name of an operator must not contain `/`; got {brief(name)}", where=here)
-        if self.source is None or self.scope.parent is not None:
-            what = "is an input, which has a name" if self.source is None else "is in a body: name the verb around it"
-            raise ScopeError(f"{self.described_name} {what}", facts=((self.name, str(self.origin)),), where=here)
+        facts = ((self.name, str(self.origin)),)
+        if self.source is None:
+            raise ScopeError(f"{self.described_name} is an input, which has a name", facts=facts, where=here)
+        if self.scope.parent is not None:
+            raise ScopeError(
+                f"{self.described_name} is in a body, whose state belongs to the verb around it",
+                facts=facts,
+                instead=((f'per_key(…).named("{name}")', "a name for the verb with the body"),),
+                where=here,
+            )
         for vertex in self.scope.vertices:
             if vertex.id == name and vertex is not self.source:
                 first = ((name, f"{vertex.origin}"),)

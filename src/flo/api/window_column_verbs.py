@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from flo.api.arguments import expect_kind, explain_call
 from flo.api.columns import bind_columns, is_expression, row_layout
 from flo.api.event_times import expect_column_duration
-from flo.api.on_time import END, START
 from flo.api.projections import columns_of
 from flo.api.row_verbs import project_rows
-from flo.api.scope import AnyBase, AnyStream, StreamBase, WindowColumns, name_input
+from flo.api.scope import AnyBase, AnyStream, StreamBase, name_input
 from flo.api.type_variables import B, B_co, C, C_co, D, T
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
+from flo.program.dag import WindowColumns
+from flo.program.on_time import END, START
 from flo.values.element_value import ElementKind
 from flo.values.event_time import Duration
 from flo.values.operators.elementwise import FlatMap

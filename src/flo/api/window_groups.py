@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, Never
 
 from flo.api.aggregates import AggregateSpec
-from flo.api.on_time import END, START
 from flo.api.projections import expect_new_name
 from flo.api.scope import AnyBase, AnyStream
 from flo.api.type_variables import B
 from flo.core.errors import Origin, UnknownVerbError
 from flo.core.nested import Nested
+from flo.program.on_time import END, START
 from flo.values.event_time import TimeWindow
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag

@@ -15,9 +15,10 @@ from flo.columns.indices import Indices, one_chunk
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type
 from flo.values.canonical import instant_element
+from flo.values.row_functions import RowFunction
 
 
-class Flattening(ABC):
+class Flattening(RowFunction, ABC):
     """A function from a row to rows. `returns` is its type, which `returned_type` reads."""
 
     takes = 1
@@ -32,11 +33,9 @@ class Flattening(ABC):
         """Return the rows for every row of a table, and the index of the row that each is from."""
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        """Return these columns as columns of the results; None if they are not there unchanged."""
-        return None
+        return None  # unless it says so
 
     def copies(self, column: str) -> tuple[str, ...]:
-        """Return the columns of the results that are this column."""
         return self.passed((column,)) or ()
 
 

@@ -38,6 +38,7 @@ from flo.core.errors import ElementError, EngineError, FloError, LawError, TypeM
 from flo.values.canonical import instant_element
 from flo.values.exact import Int128
 from flo.values.operators import shapes
+from flo.values.row_functions import RowFunction
 
 F = TypeVar("F", bound=Callable[..., Any])
 ON_VALUES = str(Path(shapes.__file__).parent.parent)
@@ -95,7 +96,7 @@ def _or_none(kind: Any) -> Any:
     return Optional[kind]  # noqa: UP045
 
 
-class Expression:
+class Expression(RowFunction):
     """A function of one row, or of two, made of column expressions. Identified by its text."""
 
     def __init__(
@@ -138,16 +139,24 @@ class Expression:
                 return {VALUE: self.given}
 
     def copies(self, column: str) -> tuple[str, ...]:
-        """Return the columns of the result that are this column of the first row."""
         if not isinstance(self.given, (Mapping, tuple)) and self.layout.form != "value":
             return ()  # one column of rows becomes the columns of the rows
         called = self.arguments[0][column]
         return tuple(name for name, each in self._named.items() if plain_column(each) == called)
 
-    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        """Return these columns of the first row as columns of the result; None if one of them is not passed through."""
-        copies = [self.copies(column) for column in columns]
-        return tuple(names[0] for names in copies) if all(copies) else None
+    def passed_second(self, columns: tuple[str, ...], same: dict[str, str]) -> tuple[str, ...] | None:
+        if not isinstance(self.given, Mapping):
+            return None
+        named = {called: name for name, called in self.given.items() if isinstance(called, str)}
+        passed = []
+        for column in columns:
+            name = named.get(self.arguments[1].get(column, column))
+            if name is None and column in same:
+                name = named.get(self.arguments[0][same[column]])
+            if name is None:
+                return None
+            passed.append(name)
+        return tuple(passed)
 
     @cached_property
     def arguments(self) -> tuple[dict[str, str], ...]:

@@ -18,9 +18,10 @@ from flo.core.elements import returned_type
 from flo.core.labels import identity, label
 from flo.values.canonical import instant_element
 from flo.values.operators.shapes import expect_declared
+from flo.values.row_functions import RowFunction
 
 
-class Projection:
+class Projection(RowFunction):
     """A function of a row that makes a row. Each column is a column, an expression, or a function with a known type."""
 
     takes = 1
@@ -46,12 +47,7 @@ class Projection:
         self.layout = row_layout
 
     def copies(self, column: str) -> tuple[str, ...]:
-        """Return the columns of the result that are this column of the row."""
         return () if self.columns is None else self.columns.copies(column)
-
-    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        """Return these columns of the row as columns of the result; None if one of them is not passed through."""
-        return None if self.columns is None else self.columns.passed(columns)
 
     def calling(self, functions: Mapping[str, Any]) -> Projection:
         """Return the same projection with other functions."""
@@ -82,7 +78,7 @@ class Projection:
         return self.__name__
 
 
-class Widened:
+class Widened(RowFunction):
     """A function of a row and more values that makes the row with these as named columns.
 
     A new column with the name of an old one replaces it, in its place; the others follow in their order.
@@ -100,14 +96,8 @@ class Widened:
             place for name, place in places.items() if name not in own
         )
 
-    @property
-    def kept(self) -> tuple[str, ...]:
-        """The columns of the row that are passed on."""
-        return tuple(name for name in self.inputs.names if name not in self.more)
-
-    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        """Return these columns of the row as columns of the result; None if one of them is replaced."""
-        return columns if set(columns) <= set(self.kept) else None
+    def copies(self, column: str) -> tuple[str, ...]:
+        return (column,) if column in self.inputs.names and column not in self.more else ()
 
     def __call__(self, row: Any, results: tuple[Any, ...]) -> Any:
         values = [*(column[0] for column in self.inputs.split([row])), *results]

@@ -13,12 +13,14 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from types import FunctionType, ModuleType
+from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any, get_args, get_origin, get_type_hints
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -31,6 +33,8 @@ _known: dict[str, type] = {}
 """Classes that this program has named in a type or has lowered. They need not be importable."""
 _without_module: dict[str, type | None] = {}
 """The same by their names alone; None if two modules have a class of that name."""
+_own_classes: ContextVar[Mapping[str, type | None]] = ContextVar("_own_classes", default=MappingProxyType({}))
+"""The classes of the part of a program whose state is being lifted."""
 NAME = "_name_in_states"
 """The attribute with the name of a class that Flo makes. A task of Spark gets the class without its qualified name."""
 
@@ -65,9 +69,23 @@ def _own_name(name: str) -> str:
     return name.rpartition(":")[2].rpartition(".")[2]
 
 
-def remember_classes(items: Iterable[Any]) -> None:
-    """Remember the classes in types, collections, operators and functions of a program, for `find_class`."""
+@contextmanager
+def within_classes(classes: Mapping[str, type | None]) -> Iterator[None]:
+    """Within this context, `find_class` takes these classes first: those of the part that a state belongs to."""
+    token = _own_classes.set(classes)
+    try:
+        yield
+    finally:
+        _own_classes.reset(token)
+
+
+def remember_classes(items: Iterable[Any]) -> dict[str, type | None]:
+    """Remember the classes in types, collections, operators and functions of a program, for `find_class`.
+
+    Return them by the names that they have in any module; None for a name that two of them have.
+    """
     waiting, seen = list(items), set()
+    own: dict[str, type | None] = {}
     while waiting:
         item = waiting.pop()
         if id(item) in seen or isinstance(item, (str, bytes, int, float)) or item is None:
@@ -79,7 +97,8 @@ def remember_classes(items: Iterable[Any]) -> None:
             waiting += [each for each in used_objects(item) if isinstance(each, (type, FunctionType))]
         elif isinstance(item, type) and not get_args(item):
             if issubclass(item, Enum) or hasattr(item, "_fields") or dataclasses.is_dataclass(item):
-                class_name(item)
+                name = _own_name(class_name(item))
+                own[name] = item if own.get(name, item) is item else None
                 waiting += _field_types(item)
         elif get_args(item):
             waiting += [get_origin(item), *get_args(item)]
@@ -87,6 +106,7 @@ def remember_classes(items: Iterable[Any]) -> None:
             waiting += [getattr(item, field.name, None) for field in dataclasses.fields(item)]
         elif type(item).__module__.partition(".")[0] == "flo":  # a collection, or a function made of columns
             waiting += getattr(item, "__dict__", {}).values()
+    return own
 
 
 def _field_types(kind: type) -> list[Any]:
@@ -98,6 +118,9 @@ def _field_types(kind: type) -> list[Any]:
 
 def find_class(name: str) -> Any:
     """Return the class of that name if the program has loaded it. Imports nothing."""
+    own = _own_classes.get().get(_own_name(name))
+    if own is not None:
+        return own
     module, _, path = name.partition(":")
     found: Any = sys.modules.get(module)
     for part in path.split("."):

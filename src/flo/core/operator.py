@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from flo.core.collection import Value
 from flo.core.errors import BoundednessError, CollectionError, FloError, LawError, Origin, TypeMismatch, brief
+from flo.core.facts import ALL_COLUMNS, Demand, PrimaryKey, Reads, Timing
 from flo.core.stream_type import Derivation, StreamType, StreamTypes
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 
@@ -81,6 +82,10 @@ class Operator(Lowerable, ABC):
     """The inputs after whose end it only keeps what they had, of an operator that keeps rows."""
     retained_outputs: ClassVar[tuple[int, ...]] = ()
     """The outputs whose rows are retracted when a clock passes them."""
+    timing: ClassVar[Timing] = Timing.LOSES
+    """Whether rows that are on time by a clock are so in its output."""
+    reads: ClassVar[Reads] = ALL_COLUMNS
+    """The columns that it reads. Only what is linear may read fewer than all: see `program/pruning.py`."""
     clock_rules: ClassVar[tuple[str, ...]] = ()
     """Rules that can only be used if an input is a clock."""
     shares_flag: ClassVar[bool] = False
@@ -120,6 +125,14 @@ class Operator(Lowerable, ABC):
         if all(given.bounded for given in inputs):
             return Bound.END
         return Bound.SIDE if any(inputs[place].bounded for place in self.forgets_after) else Bound.ROWS
+
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
+        """Return the key of the rows of its output, which have these columns, given the keys of its inputs."""
+        return None
+
+    def demands(self, inputs: StreamTypes) -> Iterator[Demand]:
+        """Yield what it requires of its functions and lattices, on inputs of these types."""
+        yield from ()
 
     @abstractmethod
     def steps(self, inputs: Values) -> Iterator[Step]:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, final
 
 from flo.core.collection import Collection, Value
 from flo.core.errors import FloError, TypeMismatch
+from flo.core.facts import Timing, no_key
 from flo.core.operator import Bound, Measure, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Call, Lowering, Term, register
@@ -68,6 +69,9 @@ class EmitOnce(Operator):
     rule: ClassVar[str]
     error: ClassVar[type[FloError]] = TypeMismatch
     arity = (0, 1)
+    timing = Timing.LOSES
+    retracts = True  # its value may: see `program/retractions.py`
+    output_key = no_key
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         if self.value is not None:

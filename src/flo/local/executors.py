@@ -23,7 +23,7 @@ from flo.local.exchange import Exchange, SentBlob
 from flo.local.held_states import HeldStageTask, HeldStates
 from flo.shards.micro_batches import MicroBatches
 from flo.shards.plan.stages import Entry
-from flo.shards.tasks.blobs import Blob, report_blob
+from flo.shards.tasks.blobs import Blob, pack_table, report_blob, unpack_table
 from flo.shards.tasks.context import LoadedCode, MicroBatch
 from flo.shards.tasks.input_task import run_entry
 from flo.shards.tasks.sending import Sender
@@ -63,6 +63,13 @@ class Tasks:
         except FloError as error:
             return [report_blob(0, origin, error)]
         return list(sender.blobs())
+
+    def enter_rows(self, number: int, packed: Blob, origin: int) -> list[Blob]:
+        """The same for rows that another process has packed."""
+        nothing = self.batches.plan.entries[number].type.collection.bottom()
+        assert isinstance(nothing, (Rows, KeyedRows))
+        assert packed.data is not None
+        return self.enter(number, replace(nothing, table=unpack_table(packed.data)), origin)
 
     def run_stage(self, place: int, batch: MicroBatch, task: int, received: list[Blob]) -> list[Blob]:
         """Run the shards of a task. The states are stored when this returns."""
@@ -138,20 +145,25 @@ class Workers:
     def enter(self, values: dict[int, Value]) -> list[Blob]:
         asked: list[tuple[int, Question]] = []
         for number, value in values.items():
-            parts = list(split_rows(value, self.count)) if isinstance(value, (Rows, KeyedRows)) else []
+            parts = list(split_rows(value, self.count)) if isinstance(value, Rows) else []
             if len(parts) < 2:
                 asked.append((number % self.count, ("enter", number, value, number % self.count)))
-            else:
-                asked += [(task, ("enter", number, part, task)) for task, part in enumerate(parts)]
+                continue
+            packed = [Blob(task, number, task, data=pack_table(part.table)) for task, part in enumerate(parts)]
+            for task, sent in enumerate(self._write(f"i-{number}", packed)):
+                asked.append((task, ("rows", number, sent, task)))
         return self._ask(asked)
 
-    def run_stage(self, place: int, batch: MicroBatch, shares: list[list[Blob]]) -> list[Blob]:
+    def _write(self, name: str, blobs: list[Blob]) -> list[SentBlob]:
         self.numbers += 1
+        return self.exchange.write(f"{name}-{self.numbers}", blobs)
+
+    def run_stage(self, place: int, batch: MicroBatch, shares: list[list[Blob]]) -> list[Blob]:
         asked = []
         for task, share in enumerate(shares):
             sent = [_sent(blob) for blob in share]
             own = [blob for blob, each in zip(share, sent, strict=True) if each is None]
-            written = iter(self.exchange.write(f"d-{self.numbers}-{task}", own)) if own else iter(())
+            written = iter(self._write(f"d-{task}", own)) if own else iter(())
             asked.append((task, ("stage", place, batch, task, [each or next(written) for each in sent])))
         return self._ask(asked)
 
@@ -197,7 +209,7 @@ def _sent(blob: Blob) -> SentBlob | None:
     return blob.sent if isinstance(blob, SentAway) else None
 
 
-def split_rows(value: Rows | KeyedRows, count: int) -> Iterator[Rows | KeyedRows]:
+def split_rows(value: Rows, count: int) -> Iterator[Rows]:
     """The rows in so many parts, or in one if they are few."""
     rows = value.table.num_rows
     parts = min(count, max(1, rows // FEW_ROWS))
@@ -262,13 +274,15 @@ def _serve(number: int, tasks: Tasks, exchange: Exchange, connection: Connection
 
     act: dict[str, Callable[..., Any]] = {
         "enter": lambda *given: send_blobs(tasks.enter(*given)),
+        "rows": lambda place, sent, task: send_blobs(tasks.enter_rows(place, exchange.read([sent])[0], task)),
         "stage": lambda place, batch, task, sent: send_blobs(tasks.run_stage(place, batch, task, exchange.read(sent))),
         "size": tasks.state_size,
     }
     while True:
         try:
             kind, *details = connection.recv()
-        except (EOFError, OSError):
+        except (EOFError, OSError):  # the parent has stopped it, or was killed: then nobody else removes the files
+            exchange.remove()
             os._exit(0)
         try:
             answered += 1

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from flo.core.errors import Origin
+from flo.core.facts import PrimaryKey
 from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.nest import Nest
 from flo.core.nested import Nested
@@ -48,6 +49,37 @@ class VertexLike(Protocol):
     def id(self) -> str: ...
 
 
+class BuiltStream(StreamLike, Protocol):
+    """A stream of the fluent API, which knows the vertex that made it."""
+
+    @property
+    def source(self) -> BuiltVertex | None: ...
+
+
+class BuiltVertex(VertexLike, Protocol):
+    """A vertex of the fluent API, with what its verb knows and its operator does not say."""
+
+    @property
+    def inputs(self) -> Sequence[BuiltStream]: ...
+    @property
+    def key(self) -> PrimaryKey: ...
+    @property
+    def windows(self) -> WindowColumns | None: ...
+
+
+@dataclass(frozen=True)
+class WindowColumns:
+    """The windows that a verb has added to rows, as `window_start` and `window_end`."""
+
+    rows: BuiltStream
+    """The rows without them."""
+    time: str | None
+    """The column with the time of a row; None if it is computed."""
+    size: Any = None
+    every: Any = None
+    """Of windows at regular times, whose start tells the end; sessions have neither."""
+
+
 V = TypeVar("V", bound=VertexLike)
 
 
@@ -57,6 +89,8 @@ class Stream:
 
     type: StreamType
     number: int
+    name: str = ""
+    """Of an input of the program: its name."""
 
 
 @dataclass(eq=False)

@@ -31,6 +31,8 @@ from flo.program.dag import Dag, Stream, body_of
 def assign_ids(dag: Dag, inputs: Iterable[str]) -> Dag:
     """Give every vertex that has no id yet the id that follows from its operator and its inputs; return the DAG."""
     ids: dict[Stream, str] = dict(zip(dag.inputs, inputs, strict=True))
+    for stream, name in ids.items():
+        stream.name = name
     times: Counter[str] = Counter()
     for vertex in dag.vertices:
         if not vertex.id:

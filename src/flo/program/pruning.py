@@ -4,7 +4,7 @@ computations.
 Only what is linear is narrowed: rows that become equal add their weights, and projections, filters, unions and inner
 joins give the same for the sum. Whether a row is *present* is not linear, so sides that others depend on in that way
 (the right of a semi join, a left join, `distinct`, a ranking) keep all columns. A group_by has projected its rows
-already.
+already. So operators declare what they read: see `Operator.reads`.
 
 A column that nothing reads is not computed if its expression gives a result for every row. One that can fail stays
 where it is, and is dropped behind it: whether a row is an error does not depend on what is read, as on values.
@@ -27,9 +27,7 @@ from flo.core.operator import Operator
 from flo.program.dag import Dag, Stream, Vertex
 from flo.program.fusing import fuse_projections
 from flo.values.element_value import ElementCollection
-from flo.values.operators.elementwise import Filter, Map
-from flo.values.operators.zset_joins import AntiJoin, Join, SemiJoin
-from flo.values.operators.zsets import Minus, Negate, Plus
+from flo.values.operators.elementwise import Map
 from flo.values.weighted import ZSet
 
 Needed: TypeAlias = "frozenset[str] | None"
@@ -64,27 +62,23 @@ def _needed(dag: Dag) -> dict[Stream, Needed]:
 
 def _read(vertex: Vertex, wanted: Needed) -> tuple[Needed, ...]:
     """Return the columns that an operator reads of each input, if these columns of its output are wanted."""
-    nothing = (None,) * len(vertex.inputs)
-    if not all(_is_rows(stream) for stream in (*vertex.inputs, *vertex.outputs)):
-        return nothing
-    match vertex.operator:
-        case Map(Expression() as f) if not isinstance(f, TracedExpression):
-            return (frozenset(_narrowed(f, wanted).reads[0]),)
-        case Filter(Expression() as keep) if not isinstance(keep, TracedExpression):
-            return (None if wanted is None else wanted | set(keep.reads[0]),)
-        case Plus() | Minus() | Negate():
-            return (wanted,) * len(vertex.inputs)
-        case Join(Expression() as on, Expression() as other, Expression() as into) if not _calls(on, other):
-            left, right = _narrowed(into, wanted).reads
-            return frozenset(left) | set(on.reads[0]), frozenset(right) | set(other.reads[0])
-        case SemiJoin(Expression() as on) | AntiJoin(Expression() as on) if not _calls(on):
-            return (None if wanted is None else wanted | set(on.reads[0]), None)
-    return nothing
+    reads = vertex.operator.reads
+    functions = {name: getattr(vertex.operator, name) for name in reads.functions}
+    is_rows = all(_is_rows(stream) for stream in (*vertex.inputs, *vertex.outputs))
+    if not is_rows or any(_calls(f) for f in functions.values()):
+        return (None,) * len(vertex.inputs)
+    read: dict[int, Needed] = dict.fromkeys(reads.passes, wanted)
+    for name, places in reads.functions.items():
+        f = _narrowed(functions[name], wanted) if name == reads.makes else functions[name]
+        for place, columns in zip(places, f.reads, strict=True):
+            before = read.get(place, frozenset())
+            read[place] = None if before is None else before | set(columns)
+    return tuple(read.get(place) for place in range(len(vertex.inputs)))
 
 
-def _calls(*keys: Expression) -> bool:
+def _calls(f: Any) -> bool:
     """Return whether a function may be called with whole rows."""
-    return any(isinstance(key, TracedExpression) for key in keys)
+    return not isinstance(f, Expression) or isinstance(f, TracedExpression)
 
 
 def _is_rows(stream: Stream) -> bool:
@@ -125,28 +119,19 @@ class _Pruned:
         wanted = self.needed.get(vertex.outputs[0]) if len(vertex.outputs) == 1 else None
         read = _read(vertex, wanted)
         inputs = [self.new[stream] for stream in vertex.inputs]
-        operator = vertex.operator
-        match operator:
-            case Join(on, other, Expression() as into) if read != (None, None):
+        operator, reads = vertex.operator, vertex.operator.reads
+        if any(columns is not None for columns in read):
+            if len(inputs) > 1:  # with one input, nothing is kept or sent
                 inputs = [
                     self._project(*each, vertex, place) for place, each in enumerate(zip(inputs, read, strict=True))
                 ]
-                layouts = tuple(map(_layout, inputs))
-                operator = replace(
-                    operator,
-                    on=_rebound(on, layouts[:1]),
-                    other_on=_rebound(other, layouts[1:]),
-                    into=_rebound(_narrowed(into, wanted), layouts),
-                )
-            case SemiJoin(on) | AntiJoin(on) if read != (None, None):
-                inputs[0] = self._project(inputs[0], read[0], vertex, 0)
-                operator = replace(operator, on=_rebound(on, (_layout(inputs[0]),)))
-            case Map(Expression() as f) if read != (None,):
-                operator = Map(_rebound(_narrowed(f, wanted), (_layout(inputs[0]),)))
-            case Filter(Expression() as keep) if read != (None,):
-                operator = Filter(_rebound(keep, (_layout(inputs[0]),)))
-            case Plus() | Minus() if read != (None, None):
-                inputs = [self._project(stream, wanted, vertex, place) for place, stream in enumerate(inputs)]
+            layouts = [_layout(stream) for stream in inputs]
+            functions = {}
+            for name, places in reads.functions.items():
+                f = getattr(operator, name)
+                f = _narrowed(f, wanted) if name == reads.makes else f
+                functions[name] = _rebound(f, tuple(layouts[place] for place in places))
+            operator = replace(operator, **functions)
         outputs = self._apply(operator, inputs, vertex)
         self.new.update(zip(vertex.outputs, outputs, strict=True))
 
@@ -179,6 +164,6 @@ def _layout(stream: Stream) -> Layout:
     return layout
 
 
-def _rebound(f: Any, layouts: tuple[Layout, ...]) -> Any:
+def _rebound(f: Expression, layouts: tuple[Layout, ...]) -> Expression:
     """Return the expression on rows with other columns, of which it reads none that is gone."""
-    return f if not isinstance(f, Expression) or f.inputs == layouts else f.on_rows(layouts)
+    return f if f.inputs == layouts else f.on_rows(layouts)

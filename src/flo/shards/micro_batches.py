@@ -2,6 +2,15 @@
 
     inputs ──> blobs for shards ──> stage 1 ──> blobs ──> stage 2 ──> reports ──> Outcome ──> commit
 
+Version 7 of a program with 3 shards, in which only shards 0 and 2 receive rows:
+
+    state versions of stage 1       shard 0    shard 1    shard 2
+    after version 6                 6          4          5
+    after version 7                 7          4          7         shard 1 is not run and not written
+
+Invariant: version v reads the states that the commit of version v - 1 names, and writes states of version v. It is
+committed once all shards and sinks have it.
+
 An engine moves the blobs and runs the tasks: `flo.local` in processes, `flo.spark` in jobs.
 """
 

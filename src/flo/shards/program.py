@@ -1,4 +1,12 @@
-"""A flow as a program of shards: its plan, and the sinks of its outputs. Every engine of shards begins here."""
+"""A flow as a program of shards: its plan, and the sinks of its outputs. Every engine of shards begins here.
+
+    flow                        plan                           outputs, by how they are handled
+    orders ─> group_by ─> sums  level 0: rows of orders        sums        "view"    kept in the state
+           └> filter ─> large   stage 1: group_by, by key      large       "parts"   files of changes, for a sink
+
+A sink is chosen for every output (`choose_sinks`), checked against the output (`outputs_for`), and bound to its rows
+and their key (`bind_sinks`), in this order. Invariant: an output that retracts rows never has a sink without weights.
+"""
 
 from __future__ import annotations
 

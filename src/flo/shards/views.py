@@ -1,4 +1,16 @@
-"""Views: outputs at a committed version, read from the state."""
+"""Views: outputs at a committed version, read from the state.
+
+    commits    7, 8                 View(folder, "sums", 8).arrow()
+    view sums  shard 0: runs        key  sum  _weight
+               shard 1: runs        a    7    1
+                                    b    3    1
+
+Invariant: a view is what the changes of an output up to its version add up to, from all shards. Only committed versions
+that are still kept can be read.
+
+An output with columns is read from the files (checkpoint/stored_views.py), also without the program. A value without
+columns is the sum of what the shards have; only the running program can read it.
+"""
 
 from __future__ import annotations
 
@@ -79,6 +91,7 @@ class View:
         return StoredView.read(self.folder, self.name, self.version, self._shards())
 
     def _shards(self) -> int:
+        """The number of shards of the checkpoint."""
         if self.batches is not None:
             return self.batches.shards
         description = read_description(self.folder)
@@ -121,12 +134,12 @@ class View:
         stored = self._stored()
         if stored is None:
             return self.arrow().slice(0, count)
-        found = empty_rows(stored.kind, stored.schema)
+        rows = empty_rows(stored.kind, stored.schema)
         for part in stored.parts():
-            found = pa.concat_tables([found, part.rows()])
-            if found.num_rows >= count:
+            rows = pa.concat_tables([rows, part.rows()])
+            if rows.num_rows >= count:
                 break
-        return found.slice(0, count)
+        return rows.slice(0, count)
 
     def polars(self) -> Any:
         """The rows as a Polars DataFrame."""

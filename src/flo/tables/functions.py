@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.exploding import Flattening
 from flo.columns.expression import Expression, calling
 from flo.columns.function_types import Declared
 from flo.columns.indices import Numbers, one_chunk
 from flo.columns.layout import VALUE, Layout
-from flo.columns.projection import Projection, Widened
+from flo.columns.projection import Projection
 from flo.columns.traced import TracedExpression
 from flo.core.collection import Collection
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
+from flo.tables.state.comparison import code_of
 from flo.tables.state.keys import keys_of
-from flo.tables.state.order import code_of
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.sharing import Sharing
 from flo.tables.values import layout_of
@@ -37,12 +36,6 @@ def runs_on_columns(f: Any) -> bool:
         or isinstance(f, Expression)
         or (isinstance(f, Projection) and all(map(runs_on_columns, f.functions.values())))
     )
-
-
-def passed_by(f: Any, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The columns of a function's results that are these columns of its rows; None if that is not known."""
-    known = isinstance(f, (Expression, Projection, Widened, Flattening))
-    return f.passed(columns) if known else None
 
 
 def has_results(f: Any) -> bool:

@@ -99,14 +99,14 @@ class Counts(Lowerable):
     def known(self, groups: Run) -> Indices:
         if groups is ONE:
             return np.array([self.one])
-        return key_by_groups(self.each, groups).known(groups)[WEIGHT]
+        return key_by_groups(self.each, groups).look_up(groups)[WEIGHT]
 
     def added(self, groups: Run, counts: Indices) -> Counts:
         """Returns the counts after so many more rows of each of these groups."""
         if groups is ONE:
             return Counts(int(add_checked(np.array([self.one]), counts)[0]))
         delta = run_of_sums(groups.table, groups.keys, {WEIGHT: counts})
-        return Counts(0, key_by_groups(self.each, groups).extended(delta))
+        return Counts(0, key_by_groups(self.each, groups).extend(delta))
 
     def lower(self, lower: Lowering) -> Term:
         return Call("counts", (self.one, lower(self.each)))

@@ -168,6 +168,8 @@ class _Translation:
     def __init__(self, dag: Dag, inputs: StreamTypes, finish: Callable[[StreamType], StreamType]) -> None:
         self.tables = Dag()
         self.tables.inputs = [self.tables.add_stream(each) for each in inputs]
+        for given, own in zip(dag.inputs, self.tables.inputs, strict=True):
+            own.name = given.name
         self.new = dict(zip(dag.inputs, self.tables.inputs, strict=True))
         self.converted: dict[tuple[Stream, StreamType], Stream] = {}
         for vertex in dag.vertices:

@@ -1,8 +1,19 @@
 """Folders of changes, which the sink `Changes` writes: every version has a folder `version=…` of Parquet files.
 
-Versions that are no longer kept are folded into a base: the sum of their changes. The log says which base and which
-versions belong together, and is replaced as a whole. What it names is written before it, and removed only when a later
-base is there: so a reader that has read the log has the time until then.
+With `keep=2`, after version 7:
+
+    _changes.json                     the log: newest version 7, base 5, and the files of the base
+    _base/00000005/00000.parquet      the sum of the changes of versions 0 to 5
+    version=00000006/…                the changes of version 6
+    version=00000007/…
+
+    rows at version 7 = the base + version 6 + version 7
+
+Invariant: the log says which base and which versions belong together, and is replaced as a whole. What it names is
+written before it, and removed only when a later base is there: so a reader that has read the log has the time until
+then.
+
+Versions that are no longer kept are folded into the base when they are many, or large compared with it.
 """
 
 from __future__ import annotations
@@ -69,11 +80,12 @@ class ChangeLog:
 
 
 def version_folder(version: int) -> str:
+    """The name of the folder of a version."""
     return f"version={version:08}"
 
 
 def has_versions(where: Folder, log: ChangeLog) -> bool:
-    """Whether a folder has rows, or is to have none: somebody may have removed all but the log."""
+    """Whether a folder has a base or a version. A user may have removed all but the log."""
     return bool(log.files) or any(number <= log.newest for number in _numbers(where))
 
 
@@ -84,7 +96,7 @@ def commit_changes(where: Folder, log: ChangeLog, retention: Retention | None) -
         log = replace(log, base=before.base, files=before.files, newest=max(log.newest, before.newest))
     elif before is not None:  # of a checkpoint that was replaced: its versions are overwritten one by one
         where.remove(BASE)
-    upto = log.base if retention is None else _expired(where, log, retention)
+    upto = log.base if retention is None else _newest_expired(where, log, retention)
     if upto == log.base or not _is_worth_it(where, log, upto):
         log.write(where)
         return
@@ -93,7 +105,7 @@ def commit_changes(where: Folder, log: ChangeLog, retention: Retention | None) -
     _remove_old(where, log, folded)
 
 
-def _expired(where: Folder, log: ChangeLog, retention: Retention) -> int:
+def _newest_expired(where: Folder, log: ChangeLog, retention: Retention) -> int:
     """The newest version that is no longer kept. A version without changes may have no folder."""
     upto = max(log.base, log.newest - retention.versions)
     if not retention.seconds:
@@ -106,13 +118,15 @@ def _expired(where: Folder, log: ChangeLog, retention: Retention) -> int:
 
 
 def _is_worth_it(where: Folder, log: ChangeLog, upto: int) -> bool:
+    """Whether there is enough to fold up to a version: a fold writes the whole base again."""
     base, rest = (_size(where, files) for files in (log.files, _files(where, log.base, upto)))
     return AT_ONCE * rest >= base or upto - log.base >= MANY
 
 
 def _size(where: Folder, files: Sequence[str]) -> int:
-    found = {under: where.files(under) for under in {file.rpartition("/")[0] for file in files}}
-    return sum(found[under].get(name, (0, 0.0))[0] for under, _, name in (file.rpartition("/") for file in files))
+    """The bytes of these files."""
+    listed = {under: where.files(under) for under in {file.rpartition("/")[0] for file in files}}
+    return sum(listed[under].get(name, (0, 0.0))[0] for under, _, name in (file.rpartition("/") for file in files))
 
 
 def _files(where: Folder, after: int, upto: int) -> list[str]:
@@ -173,6 +187,7 @@ class ChangePart:
         return consolidate_table(table.rename_columns(names)).rename_columns(self.schema.names)
 
     def _within(self, table: pa.Table) -> pa.Table:
+        """The rows whose key numbers are in the range."""
         if (self.low, self.high) == (0, ALL) or not table.num_rows:
             return table
         numbers = keys_of([table[name] for name in self.schema.names if name != WEIGHTS]).numbers
@@ -190,6 +205,7 @@ class ChangePart:
 
 
 def _read(where: Folder, file: str) -> pa.Table:
+    """The rows of a Parquet file."""
     try:
         return pq.ParquetFile(pa.BufferReader(where.read(file))).read(use_threads=False)
     except FileNotFoundError:

@@ -1,6 +1,14 @@
 """The commit log of a checkpoint: which versions readers may see, and where the states of each are.
 
-A version is the id of a micro-batch. It is committed once all shards and sinks have it.
+    commits/00000007.json     {"version": 7, "epoch": 3,
+                               "state_versions": {"8": {"1": {"shards": {"0": 7, "3": 5}, "blank": 0, "ended": []}}},
+                               "given": {"large": [7, "5e1f…"]}}
+
+Version 7, committed under the lease of epoch 3: of 8 shards, in stage 1, the state of shard 0 is at version 7 and that
+of shard 3 at version 5, and all others share the blank one. The sink of `large` was given the changes of version 7.
+
+Invariant: a version is the id of a micro-batch, and is committed once all shards and sinks have it. Only the query with
+the newest epoch commits.
 """
 
 from __future__ import annotations
@@ -86,6 +94,7 @@ def expect_next_version(where: str, version: int) -> None:
 
 
 def read_commit(where: str, version: int) -> Any:
+    """The content of a commit. Raises if it is missing or damaged."""
     return read_sealed(folder(where), _name(version), version=version, epoch=int, **{STATE_VERSIONS: dict})
 
 

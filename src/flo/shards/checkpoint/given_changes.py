@@ -1,7 +1,16 @@
 """The changes that sinks were given in a micro-batch that may run again: the files of every attempt.
 
-A micro-batch that runs again has the same rows, but a corrected function may give other changes. A sink that has taken
-the first ones needs the difference, so their files are kept until the next version is committed.
+Version 7 has run twice, the second time with a corrected function. A sink that has taken the first changes needs the
+difference:
+
+    attempt 1    files [x, y]
+    attempt 2    files [x, z]
+    attempt 2 less attempt 1    files [z], retracted [y]          x cancels out
+
+Invariant: files are named by their content, so equal names are equal rows. The files of all attempts are kept until the
+next version is committed: until then the micro-batch may run again.
+
+`given/00000007.json` has the attempts at version 7, by output.
 """
 
 from __future__ import annotations
@@ -35,6 +44,7 @@ class Attempt:
         return hashlib.sha256(names.encode()).hexdigest()[:32]
 
     def plus(self, other: Attempt) -> Attempt:
+        """The changes of both."""
         return Attempt((*self.files, *other.files), (*self.retracted, *other.retracted), self.rows + other.rows)
 
     def minus(self, other: Attempt) -> Attempt:
@@ -58,35 +68,37 @@ class Attempts:
 
     where: str
     version: int
-    made: dict[str, list[Attempt]] = field(default_factory=dict)
+    by_output: dict[str, list[Attempt]] = field(default_factory=dict)
     carried: dict[str, Attempt] = field(default_factory=dict)
     """Changes that the next version carries, because the sink has taken other changes of this one."""
 
     @classmethod
     def read(cls, where: str, version: int) -> Attempts:
         """The attempts that were recorded; none if there is no record."""
-        found = cls(where, version)
+        attempts = cls(where, version)
         if version >= 0 and folder(where).exists(_name(version)):
             content = read_sealed(folder(where), _name(version), version=version, made=dict, carried=dict)
-            found.made = {name: [Attempt.of_json(each) for each in every] for name, every in content["made"].items()}
-            found.carried = {name: Attempt.of_json(each) for name, each in content["carried"].items()}
-        return found
+            lists = content["made"].items()
+            attempts.by_output = {name: [Attempt.of_json(each) for each in every] for name, every in lists}
+            attempts.carried = {name: Attempt.of_json(each) for name, each in content["carried"].items()}
+        return attempts
 
     def add(self, output: str, attempt: Attempt) -> bool:
         """Adds an attempt as the newest; returns whether it was not there."""
-        every = self.made.setdefault(output, [])
+        every = self.by_output.setdefault(output, [])
         if every and every[-1] == attempt:
             return False
-        self.made[output] = [*(each for each in every if each != attempt), attempt]
+        self.by_output[output] = [*(each for each in every if each != attempt), attempt]
         return True
 
     def digests(self, output: str) -> set[str]:
-        return {each.digest for each in self.made.get(output, ())}
+        """The digests of all attempts of an output."""
+        return {each.digest for each in self.by_output.get(output, ())}
 
     def write(self) -> None:
-        made = {name: [each.as_json() for each in every] for name, every in self.made.items()}
+        lists = {name: [each.as_json() for each in every] for name, every in self.by_output.items()}
         carried = {name: each.as_json() for name, each in self.carried.items()}
-        content = {"version": self.version, "made": made, "carried": carried}
+        content = {"version": self.version, "made": lists, "carried": carried}
         write_sealed(folder(self.where), _name(self.version), content)
 
     def remove(self) -> None:

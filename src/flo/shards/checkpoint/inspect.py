@@ -1,10 +1,22 @@
-"""Reading a checkpoint without its program: sizes of states, and missing or damaged files."""
+"""Reading a checkpoint without its program: sizes of states, and missing or damaged files.
+
+    Checkpoint(where).sizes(7)          stage  shard  operator     rows   bytes
+                                        1      0      group_by     120    9 kB
+                                        1      3      group_by     98     8 kB
+                                        1      0      view sums    120    4 kB
+
+    Checkpoint(where).problems()        "version 7 is committed, but its state is missing in 01/00003"
+
+A state is read as a *term*: calls with names, in which runs are named (`runs_in`). So the classes and functions of the
+program are not needed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from flo.core.checkpoint import decode, encode
 from flo.core.errors import CheckpointError
@@ -38,6 +50,17 @@ class StateSize:
     bytes: int = 0
 
 
+class StoredState(NamedTuple):
+    """The state of a shard, as a committed version names it."""
+
+    stage: Any
+    """The description of the stage."""
+    shard: int
+    store: Store
+    version: int
+    """The version of the micro-batch that last changed it."""
+
+
 class Checkpoint:
     """A checkpoint as it is on disk."""
 
@@ -53,6 +76,7 @@ class Checkpoint:
         return verified_versions(self.where)
 
     def store(self, level: int, shard: int) -> Store:
+        """The store of a shard's states."""
         return Store(state_folder(self.where, self.shards).within(shard_path(level, shard)))
 
     def state_versions(self, version: int) -> dict[int, StateVersions]:
@@ -62,15 +86,12 @@ class Checkpoint:
             raise _of_another_program(version, self.where)
         return versions
 
-    def states(self, version: int) -> Iterator[tuple[Any, int, Store, int]]:
-        """Every state of a committed version: its stage, its shard, its store, and its version there.
-
-        The state that unused shards share is one of them.
-        """
+    def states(self, version: int) -> Iterator[StoredState]:
+        """Every state of a committed version. The state that unused shards share is one of them."""
         versions = self.state_versions(version)
         for stage in self.description["stages"]:
             for shard, changed in versions[stage["level"]].states():
-                yield stage, shard, self.store(stage["level"], shard), changed
+                yield StoredState(stage, shard, self.store(stage["level"], shard), changed)
 
     def sizes(self, version: int) -> Iterator[StateSize]:
         """The sizes of all operators and views at a version, by shard."""
@@ -91,9 +112,9 @@ class Checkpoint:
         stages = {stage["level"]: stage for stage in self.description["stages"]}
         newest = max(committed_versions(self.where), default=None)
         for version in committed_versions(self.where):
-            found = list(_try(lambda version=version: self.state_versions(version)))
-            yield from found
-            for stage, shard, _, changed in () if found else self.states(version):
+            problems = list(_try(lambda version=version: self.state_versions(version)))
+            yield from problems
+            for stage, shard, _, changed in () if problems else self.states(version):
                 wanted.setdefault((stage["level"], shard), {}).setdefault(changed, version)
         for (level, shard), versions in wanted.items():
             store = self.store(level, shard)
@@ -107,14 +128,16 @@ class Checkpoint:
             yield from _try(lambda epoch=epoch: read_lease(self.where, epoch))
         for name in inputs_with_diverted_rows(self.where):
             yield from _try(lambda name=name: read_diverted(self.where, name, newest or 0))
-        last = None if newest is None else ResumedBatches.after(self.where, newest).last
-        for problem in find_log_problems(f"{self.where}/{SPARK}", last):
-            yield _line(problem)
+        with suppress(CheckpointError):  # a damaged commit was named above
+            last = None if newest is None else ResumedBatches.after(self.where, newest).last
+            for problem in find_log_problems(f"{self.where}/{SPARK}", last):
+                yield _line(problem)
 
     def _problems_at(self, stage: Any, store: Store, number: int) -> Iterator[str]:
-        found = list(_try(lambda: read_state(stage, store, number)))
-        yield from found
-        if found:
+        """The problems of one state of a shard, and of the runs that it names."""
+        problems = list(_try(lambda: read_state(stage, store, number)))
+        yield from problems
+        if problems:
             return
         named = {name: columns for columns, name in runs_in(decode(store.read(number)[0]))}
         for name in store.manifest(number)["runs"]:
@@ -136,6 +159,7 @@ def _try(read: Any) -> Iterator[str]:
 
 
 def _line(error: CheckpointError) -> str:
+    """An error as one line, with the folder that it is about."""
     return ": ".join([*(str(text) for label, text in error.facts if label == "folder"), error.summary])
 
 

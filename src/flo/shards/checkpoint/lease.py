@@ -1,8 +1,13 @@
 """The lease of a checkpoint: one query at a time may commit to it.
 
-Every start takes the next epoch by creating a file exclusively. The query with the newest epoch may commit; one that
-finds a newer epoch has lost the checkpoint. A crash therefore never blocks a restart, and no clock or timeout is
-involved. On the holder's own machine Flo can see whether the holder is alive, and then rejects the start.
+    leases/00000003.json     epoch 3: the query `sales` of ann, process 4711 on host h, not released
+
+    a second start, on host h          process 4711 is alive: the start is rejected
+    a second start, on another host    takes epoch 4. The first query finds it before its next commit, and stops
+
+Invariant: every start takes the next epoch by creating a file exclusively, and only the query with the newest epoch may
+commit. A crash therefore never blocks a restart, and no clock or timeout is involved. On the holder's own machine Flo
+can see whether the holder is alive, and then rejects the start.
 """
 
 from __future__ import annotations
@@ -60,6 +65,7 @@ class Lease:
 
     @classmethod
     def _take_next(cls, where: str, query: str) -> Lease:
+        """Takes the next epoch, and again the next one if another start was first."""
         files, ours = folder(where), _describe_process(query)
         while True:
             newest = _newest(where)
@@ -148,6 +154,7 @@ def _name(epoch: int) -> str:
 
 
 def _describe_process(query: str) -> dict[str, Any]:
+    """The holder of a lease that this process takes now."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # the user has no name
@@ -164,6 +171,7 @@ def _describe_process(query: str) -> dict[str, Any]:
 
 
 def _format_holder(lease: Any) -> str:
+    """The holder of a lease in an error message."""
     holder = f"`{lease['query']}` of {lease['user']}, process {lease['pid']} on {lease['host']}"
     return f"{holder}, since {lease['since']}, epoch {lease['epoch']}"
 
@@ -180,8 +188,8 @@ def _is_alive(lease: Any) -> bool:
 def _start_time(pid: int) -> str:
     """The start of a process, which distinguishes it from later ones with the same id; empty if it has ended."""
     if not Path("/proc/self/stat").exists():
-        shown = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
-        return shown.stdout.strip()
+        listing = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+        return listing.stdout.strip()
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         state, *more = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

@@ -1,4 +1,9 @@
-"""The time of the outside world at each micro-batch. It is recorded before work is done, for when that runs again."""
+"""The time of the outside world at each micro-batch. It is recorded before work is done, for when that runs again.
+
+    moments/00000007.json     {"now": "2026-03-01T12:00:00+00:00"}
+
+Invariant: a micro-batch that runs again has the time that it had before.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,20 @@
-"""`flo.json`, the description of the program a checkpoint belongs to; and which program changes may resume from it."""
+"""`flo.json`, the description of the program a checkpoint belongs to; and which program changes may resume from it.
+
+    flow       sales
+    outline    the operators, with their parameters and functions
+    inputs     "orders: Bag, unbounded", "orders.price: int64 not null", …
+    outputs    {"sums": "view", "large": "parts"}
+    shards     8
+    stages     [{"level": 1, "operators": {id: {"name", "line", "where", "bound"}}, "spread": ["sums"]}]
+
+    before                      now                       a start with it
+    sums is a view              sums goes to a sink       resumes: the sink first gets the rows of the view
+    sums goes to a sink         sums is a view            is rejected: its earlier changes were not kept
+    group_by(shop)              group_by(city)            is rejected, if a version is committed
+
+Invariant: a checkpoint with commits belongs to one program, under one id, with one number of shards. The id is how
+sinks recognize its versions.
+"""
 
 from __future__ import annotations
 
@@ -80,6 +96,7 @@ def _describe_input(name: str, entry: Entry) -> Iterator[str]:
 
 
 def _describe_stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Description:
+    """The operators of a stage, and the outputs that are spread over its shards."""
     bounds = _bounds(plan)
     operators = {}
     for vertex in stage.dag.vertices:
@@ -98,14 +115,14 @@ def _describe_stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Descript
 
 
 def _bounds(plan: Plan) -> dict[str, Bound]:
-    """What bounds the state of each operator of a plan, by the id of its vertex."""
+    """The bound of the state of each operator of a plan, by the id of its vertex."""
     sent = {each.number: each.stream for each in plan.deliveries}
-    found = find_bounds(
+    bounds = find_bounds(
         [vertex for _, vertex in plan.vertices],
         lambda stream: sent[-1 - stream.number] if stream.number < 0 else stream.number,
         lambda stream: to_value_type(stream.type),
     )
-    return {vertex.id: bound for vertex, bound in found}
+    return {vertex.id: bound for vertex, bound in bounds}
 
 
 def _placement(operator: Operator) -> Placement:
@@ -185,10 +202,12 @@ def _expect_same_program(before: Description, ours: Description) -> None:
 
 
 def _program(description: Description) -> Program:
+    """The described program, as it is compared."""
     inputs = (f"input {line}" for line in description["inputs"])
     ends = (*inputs, *(f"output {name}" for name in description["outputs"]))
     return Program(ends, from_plain(description["outline"]))
 
 
 def _stage_lines(stage: Description) -> dict[str, str]:
+    """The placement of each operator of a stage, by its id."""
     return {vertex_id: each["where"] for vertex_id, each in stage["operators"].items()}

@@ -1,7 +1,17 @@
 """Rescaling: cuts the state of a checkpoint into another number of shards, without its program.
 
-Shards are ranges of key numbers, and runs are sorted by key number: a shard's part of a run is a slice of it. State in
-one place stays in shard 0. Each class of operators declares how its state is cut: see `flo.tables.operator.Cut`.
+Shards are ranges of key numbers, and runs are sorted by key number: a shard's part of a run is a slice of it. From 2
+shards to 3, if key numbers are below 12:
+
+    old shard 0: 0 … 5              old shard 1: 6 … 11
+    run  0 1 3 5                    run  7 8 11
+
+    new shard 0: 0 … 3              new shard 1: 4 … 7              new shard 2: 8 … 11
+    run  0 1 3                      run  5 7                        run  8 11
+
+Invariant: every row of a state is in the new shard of its key, and nowhere else. State in one place stays in shard 0.
+Each class of operators declares how its state is cut: see `flo.tables.operator.Cut`.
+
 The new states are written beside the old ones. Writing `flo.json`, which says which of them count, comes last.
 """
 
@@ -270,7 +280,7 @@ class _Cutting:
             runs = [self._run(old, run) for run in (each.args[1] if each is not None else ())]
             columns.append([part for run in runs if (part := self._slice(shard, run, key)).rows])
         beside = [[run for run in runs if run is not None] for runs in itertools.zip_longest(*columns)]
-        whole = [Totals(runs[0].columns).joined(runs) if some.name == "totals" else merge_runs(runs) for runs in beside]
+        whole = [Totals(runs[0].columns).join(runs) if some.name == "totals" else merge_runs(runs) for runs in beside]
         return Call(some.name, (some.args[0], tuple(self.new[shard](run) for run in whole)))
 
     def _run(self, shard: int, term: Any) -> Run:

@@ -1,8 +1,12 @@
 """Retention: which committed versions readers can still read, by number or by age.
 
+    keep=3, after version 7:              versions 5, 6 and 7 can be read; the commits up to 4 are removed
+    keep="1 hour", version 7 came now:    every version that was the newest one within the last hour
+
 The driver removes the commit of a version that is no longer kept. From then on readers reject it. With the next
-micro-batch, each shard that changes removes what only such versions need. So whatever a commit names exists, and a
-removal that is interrupted leaves files that nothing names.
+micro-batch, each shard that changes removes what only such versions need.
+
+Invariant: whatever a commit names exists. A removal that is interrupted leaves files that nothing names.
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ class Retention:
 
     @classmethod
     def of(cls, keep: Any) -> Retention:
-        """What the user asks for: a number of versions, or an age such as "1 day"."""
+        """Reads the user's `keep`: a number of versions, or an age such as "1 day"."""
         if isinstance(keep, int) and not isinstance(keep, bool) and keep >= READABLE:
             return cls(keep)
         age = re.fullmatch(r"(\d+(?:\.\d+)?) +([a-z]+?)s?", keep) if isinstance(keep, str) else None

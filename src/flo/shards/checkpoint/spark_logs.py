@@ -1,6 +1,13 @@
 """Spark's own files in a checkpoint: the offset log, the commit log and the logs of its sources.
 
-Flo checks them because Spark does not say which file is missing or damaged, and how to fix it.
+    spark/metadata             the id of the query
+    spark/offsets/7            what version 7 reads of every source: "v1", then a line of JSON for each
+    spark/commits/7            Spark has committed version 7, and does not run it again
+    spark/sources/0/7          files that source 0 has seen; 9.compact replaces all entries up to 9
+    spark/offsets/.7.crc       checksums, which Hadoop writes on local disks
+
+Invariant: Spark can resume from the newest committed version if its offsets are there. Flo checks that, because Spark
+does not say which file is missing or damaged, and how to fix it.
 """
 
 from __future__ import annotations
@@ -113,19 +120,21 @@ def _source_offsets(files: Folder, version: int) -> dict[str, int]:
         _, _, *lines = files.read(f"{OFFSETS}/{version}").decode(errors="replace").split("\n")
     except (OSError, ValueError):
         return {}
-    found = {}
+    last = {}
     for source, line in enumerate(lines):
         number = re.fullmatch(r'\{"logOffset":\s*(\d+)\}', line.strip())
         if number:
-            found[str(source)] = int(number[1])
-    return found
+            last[str(source)] = int(number[1])
+    return last
 
 
 def _numbers(files: Folder, under: str) -> list[int]:
+    """The numbers of the entries of a log, in order."""
     return sorted(int(name) for name in files.names(under) if name.isdecimal())
 
 
 def _check_file(files: Folder, name: str, is_sound: Callable[[bytes], bool]) -> Iterator[CheckpointError]:
+    """The problem of a file, if it has one."""
     try:
         data = files.read(name)
     except FileNotFoundError:
@@ -168,5 +177,5 @@ def _matches_checksums(files: Folder, name: str, data: bytes) -> bool:
     except FileNotFoundError:
         return True
     size = int.from_bytes(sums[4:8], "big") or 1
-    found = [zlib.crc32(data[start : start + size]) for start in range(0, len(data), size)]
-    return sums[:4] == b"crc\0" and sums[8:] == b"".join(each.to_bytes(4, "big") for each in found)
+    actual = [zlib.crc32(data[start : start + size]) for start in range(0, len(data), size)]
+    return sums[:4] == b"crc\0" and sums[8:] == b"".join(each.to_bytes(4, "big") for each in actual)

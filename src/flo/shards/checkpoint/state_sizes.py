@@ -1,4 +1,11 @@
-"""The bytes of state of each stage, from the files that a version names. Looks only at shards that have changed."""
+"""The bytes of state of each stage, from the files that a version names.
+
+    versions of stage 1     shard 0 at 7, shard 3 at 5
+    known                   shard 0 at 6: 9 kB, shard 3 at 5: 8 kB
+    at(versions)            {1: 18 kB}, after a look at shard 0 only
+
+Invariant: a state does not change under its version, so only shards that have changed are looked at.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +28,7 @@ class StateSizes:
         return {level: sum(self._sizes(level, each)) for level, each in sorted(versions.items())}
 
     def _sizes(self, level: int, versions: StateVersions) -> list[int]:
+        """The bytes of each state of a stage."""
         for shard, version in versions.states():
             known, _ = self._known.get((level, shard), (-1, 0))
             if known != version:
@@ -28,6 +36,7 @@ class StateSizes:
         return [self._known[level, shard][1] for shard, _ in versions.states()]
 
     def _size(self, level: int, shard: int, version: int) -> int:
+        """The bytes of one state: the file of the state, and those of its runs."""
         store = Store(state_folder(self.where, self.shards).within(shard_path(level, shard)))
         manifest = store.manifest(version)
         runs = {f"{PARTS}/{name}": size for name, (size, _) in store.folder.files(PARTS).items()}

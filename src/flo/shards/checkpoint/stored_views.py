@@ -1,4 +1,15 @@
-"""Views in a checkpoint, found without the program: which there are, at which versions, and how tasks read them."""
+"""Views in a checkpoint, read without the program: which there are, at which versions, and how tasks read them.
+
+The commit of a version names a state for each shard. The manifest of a state says which runs hold its part of a view:
+
+    commit 7 ─> stage 1, shard 0 at 7 ─> manifest ─> view sums: runs r1, r3
+             └> stage 1, shard 3 at 5 ─> manifest ─> view sums: run r4
+
+    StoredView("sums", 7).parts()       tasks read r1, r3 and r4, each a range of key numbers (tasks/view_parts.py)
+
+Invariant: a view is what the rows of all of its runs add up to. The changes between two versions are in the runs that
+only one of them has.
+"""
 
 from __future__ import annotations
 
@@ -38,19 +49,19 @@ class StoredView:
     def read(cls, where: str, name: str, version: int, shards: int) -> StoredView | None:
         """The view of that name; None if no shard has rows of it: the output has no columns, or is not a view."""
         state = state_folder(where, shards)
-        found: list[tuple[Folder, Any]] = []
+        views: list[tuple[Folder, Any]] = []
         for level, versions in read_state_versions(where, version, shards).items():
             for shard, changed in versions.states():
                 store = state.within(shard_path(level, shard))
                 view = Store(store).manifest(changed)["more"]["views"].get(name)
                 if view is not None:
-                    found.append((store, view))
-        if not found:
+                    views.append((store, view))
+        if not views:
             return None
-        first = found[0][1]
+        first = views[0][1]
         stated = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(first["schema"])))
         schema = pa.schema([field.with_type(with_nullable_parts(field.type)) for field in stated])
-        each = tuple((store, tuple(view["runs"])) for store, view in found)
+        each = tuple((store, tuple(view["runs"])) for store, view in views)
         return cls(name, version, first["kind"], tuple(first["columns"]), schema, each)
 
     @property
@@ -114,13 +125,13 @@ class StoredViews:
         versions = self.versions()
         if version is not None and version not in versions:
             raise version_error(self.where, name, version, versions)
-        found = StoredView.read(self.where, name, versions[-1] if version is None else version, self.shards)
-        if found is None:
+        view = StoredView.read(self.where, name, versions[-1] if version is None else version, self.shards)
+        if view is None:
             raise UnknownNameError(
                 f"the view `{name}` has no columns, so it has no rows to read",
                 instead=((f'query.view("{name}").value()', "its value, while the query runs"),),
             )
-        return found
+        return view
 
     def schema(self, view: str, version: int | None) -> pa.Schema:
         """The columns of a view, and `_weight`."""

@@ -1,4 +1,16 @@
-"""The text of `explain` on Spark: stages, the shuffles between them, and how each operator runs and what it keeps."""
+"""The text of `explain` on Spark: stages, the shuffles between them, and how each operator runs and what it keeps.
+
+    flow sales, on Spark
+      where the rows are
+          → sales                             shuffled by shop   to stage 1
+          → shops                             shuffled by name   to stage 1
+      stage 1, 2 shards
+        join_zsets(shop, name, city, price)   on tables          keeps left, right   spark.py:25
+          = sold                              output
+
+A `Block` is one of these parts: where the rows are (level 0), or a stage. A row of a block is an operator, a stream
+that is sent (→), or an output (=).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +29,7 @@ ROW = tuple[str, str, str, str]
 NATIVE = "native, in Catalyst"
 SHUFFLES = {KEYS: "shuffled by its keys", WINDOW: "shuffled by window, and the clock to all"}
 WIDEST = 56
-"""How many characters of an operator are shown."""
+"""The most characters of an operator."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +59,8 @@ def plan_blocks(plan: Plan, inputs: list[str], outputs: list[str], shards: int, 
         sent = [each for each in plan.deliveries if _level_of(plan, each) == level and each.how != NATIVELY]
         sends = [(_stream_name(plan, each, names), _describe_shuffle(each), each.level) for each in sent]
         streams = plan.stages[level - 1].outputs if level else ()
-        made = [name for name, stream in zip(outputs, plan.outputs, strict=True) if stream in streams]
-        blocks.append(Block(level, title, list(_operators(plan, level, native)), sends, made))
+        names_here = [name for name, stream in zip(outputs, plan.outputs, strict=True) if stream in streams]
+        blocks.append(Block(level, title, list(_operators(plan, level, native)), sends, names_here))
     return blocks
 
 
@@ -73,6 +85,7 @@ def explain_plan(name: str, plan: Plan, blocks: list[Block], native: set[int]) -
 
 
 def _operators(plan: Plan, level: int, native: set[int]) -> Iterator[ROW]:
+    """The rows of the operators of a level."""
     for at, vertex in plan.vertices:
         if at != level:
             continue
@@ -89,9 +102,10 @@ def _shorten(text: str) -> str:
 
 
 def _level_of(plan: Plan, delivery: Delivery) -> int:
+    """The level that a delivery comes from."""
     streams = ((stage.level, stage.outputs) for stage in plan.stages)
-    made = ((each.level, (each.output,)) for each in plan.natives)
-    return next((level for level, outputs in (*streams, *made) if delivery.stream in outputs), 0)
+    natives = ((each.level, (each.output,)) for each in plan.natives)
+    return next((level for level, outputs in (*streams, *natives) if delivery.stream in outputs), 0)
 
 
 def _stream_name(plan: Plan, delivery: Delivery, names: dict[int, str]) -> str:
@@ -108,6 +122,7 @@ def _stream_name(plan: Plan, delivery: Delivery, names: dict[int, str]) -> str:
 
 
 def _describe_shuffle(delivery: Delivery) -> str:
+    """How a stream is shuffled, in words."""
     if delivery.columns is not None:
         return f"shuffled by {', '.join(delivery.columns)}"
     if delivery.how != KEY or delivery.by is None:

@@ -1,8 +1,19 @@
 """Cuts a program into stages, with a shuffle wherever the placement of rows changes.
 
-Level 0 has the inputs, and the operators that can run on their rows before any shuffle. Every further level is a stage:
-all of its shards run the same part of the program on the rows that are delivered to them. Operators that need all rows
-in one place run in shard 0. A segment of Catalyst runs between the level of its rows and the next one.
+    orders ─> filter ─> group_by(shop) ─┐
+    shops  ─────────────────────────────┴> join(shop) ─> sort
+
+    level 0    orders, filter; shops       anywhere: on the rows as they come, before any shuffle
+    stage 1    group_by(shop)              by key: filter is delivered to the shards of shop
+               join(shop)                  by key: the sums are in the shards of their shop already, shops is delivered
+    stage 2    sort                        in one place: shard 0
+
+Invariant: when an operator runs, the rows that it must see together are in one shard: all rows with equal keys for one
+that is placed by key, the rows of a window for one by window, all rows for one in one place.
+
+Operators are put one after the other, in the order of the program (`_Planner._put`). The level of an operator is that
+of its inputs, or the next one if one of them is at this level and not placed as the operator needs it. A segment of
+Catalyst runs between the level of its rows and the next one.
 """
 
 from __future__ import annotations
@@ -102,8 +113,11 @@ class _Planner:
     def __init__(self, dag: Dag) -> None:
         self.dag, self.behind = share_shuffles(dag)
         self.level: dict[Stream, int] = {}
+        """The level of each stream that was put."""
         self.alone: dict[Stream, bool] = {}
+        """Whether it is in shard 0 only."""
         self.origin: dict[Stream, frozenset[int]] = {}
+        """For streams of level 0, the inputs that their rows come from."""
         self.by_keys: set[Stream] = set()
         """Keyed streams whose keys are each in one shard."""
         self.columns: dict[Stream, tuple[str, ...]] = {}
@@ -111,13 +125,20 @@ class _Planner:
         self.scattered: set[Stream] = set()
         """Ordered streams that are spread over shards. A reader of the whole stream gets it in one place."""
         self.deliveries: dict[tuple[int, int, str, Any], Delivery] = {}
+        """By stream, level, how it is delivered, and its key: a second reader with the same shares it."""
         self.streams: dict[tuple[int, int], Stream] = {}
+        """By level and number of a delivery: the stream as that level reads it."""
         self.natives: dict[Stream, Native] = {}
         """Streams that Catalyst makes of rows of their level. They are there from the next level on."""
+        self.names = {stream: stream.name for stream in self.dag.inputs}
+        """What states call streams: inputs by their names, others by the id of the operator that emits them."""
+        for each in self.dag.vertices:
+            self.names |= ((stream, f"{each.id}:{place}") for place, stream in enumerate(each.outputs))
         self.vertices: list[tuple[int, Vertex]] = []
         """Levels and operators. The inputs of an operator are streams of its level, or deliveries to it."""
 
     def plan(self) -> Plan:
+        """Puts all operators, and cuts the program by their levels."""
         literals = {}
         inputs = list(self.dag.inputs)
         for vertex in self.dag.vertices:
@@ -137,10 +158,11 @@ class _Planner:
         return self._cut(inputs, outputs, literals)
 
     def _put(self, vertex: Vertex) -> None:
+        """Puts an operator at a level, and delivers its inputs there."""
         spread = replace(vertex, operator=spread_of(vertex.operator))
         if self._makes_windows(spread):
-            found = self._deliver(spread.inputs[0], 1, WINDOW, spread)
-            self._put_in_all(spread, found, 1)
+            delivered = self._deliver(spread.inputs[0], 1, WINDOW, spread)
+            self._put_in_all(spread, delivered, 1)
         elif self._reads_windows(vertex):
             self._put_in_all(vertex, vertex.inputs[0], self.level[vertex.inputs[0]])
         elif (segment := segment_of(vertex.operator)) is not None:
@@ -188,6 +210,7 @@ class _Planner:
         self.vertices.append((level, replace(vertex, inputs=(given,))))
 
     def _put_by_rows(self, vertex: Vertex) -> None:
+        """Puts an operator that is placed by the rows it reads, not by windows: anywhere, by key, or in one place."""
         wanted = placement(vertex.operator)
         if any(stream in self.scattered for stream in vertex.inputs):
             wanted = Placement.ONE_PLACE
@@ -210,7 +233,7 @@ class _Planner:
                 for stream in vertex.inputs
             )
             top, is_alone = top + (not here), False
-            found = [self._deliver(stream, top, ALL if is_clock(stream) else KEYS) for stream in vertex.inputs]
+            delivered = [self._deliver(stream, top, ALL if is_clock(stream) else KEYS) for stream in vertex.inputs]
             self.by_keys.update(stream for stream in vertex.outputs if is_keyed(stream))
         elif wanted is Placement.BY_KEY:
             assert isinstance(operator, OnTables)
@@ -220,28 +243,28 @@ class _Planner:
                 for stream, level, key in zip(vertex.inputs, levels, keys, strict=True)
             )
             top, is_alone = top + (not here), False
-            found = [self._deliver_by_key(s, top, vertex, place) for place, s in enumerate(vertex.inputs)]
+            delivered = [self._deliver_by_key(s, top, vertex, place) for place, s in enumerate(vertex.inputs)]
             self.by_keys.update(filter(is_keyed, vertex.outputs))
         elif wanted is Placement.ONE_PLACE:
             here = all(is_one for is_one, level in zip(alone, levels, strict=True) if level == top)
             top, is_alone = top + (not here or waits), True
-            found = [self._deliver(stream, top, ONE) for stream in vertex.inputs]
+            delivered = [self._deliver(stream, top, ONE) for stream in vertex.inputs]
         elif self._is_behind(vertex):
             top, is_alone = top + 1, False
-            found = [self._deliver(vertex.inputs[0], top, KEY, columns=self.behind[vertex.outputs[0]])]
+            delivered = [self._deliver(vertex.inputs[0], top, KEY, columns=self.behind[vertex.outputs[0]])]
         else:
             origins = [self.origin.get(stream) for stream in vertex.inputs]
             # a stream in shard 0 has no end in the other shards: it must be delivered to them
             mixed = not all(alone) and any(is_one for is_one, level in zip(alone, levels, strict=True) if level == top)
             apart = top == 0 and len(set(origins)) > 1
             top, is_alone = top + (mixed or apart or waits), all(alone)
-            found = [self._deliver(stream, top, ONE if is_alone else STAY) for stream in vertex.inputs]
+            delivered = [self._deliver(stream, top, ONE if is_alone else STAY) for stream in vertex.inputs]
             if top == 0:
                 self.origin.update(dict.fromkeys(vertex.outputs, origins[0] or frozenset()))
         for stream in vertex.outputs:
             self.level[stream], self.alone[stream] = top, is_alone
-        self._follow(vertex, found, wanted)
-        self.vertices.append((top, replace(vertex, inputs=tuple(found))))
+        self._follow(vertex, delivered, wanted)
+        self.vertices.append((top, replace(vertex, inputs=tuple(delivered))))
 
     def _is_behind(self, vertex: Vertex) -> bool:
         """Whether it is a projection behind a shuffle of its input, which is not in shards by that key already."""
@@ -296,32 +319,36 @@ class _Planner:
         columns = by.key_columns(place) if by is not None else columns
         same = columns if by is None or columns is not None else (id(by), place)
         key = (stream.number, level, how, same)
-        found = self.deliveries.get(key)
-        if found is None:
+        delivery = self.deliveries.get(key)
+        if delivery is None:
             line = vertex.origin if vertex is not None else None
             number, alone = len(self.deliveries), self.alone[stream]
             own = columns if by is None else None
-            found = Delivery(number, stream.number, stream.type, level, how, by, place, line, alone, own)
-            self.deliveries[key] = found
-            self.streams[level, found.number] = Stream(stream.type, -1 - found.number)
+            to = f"{vertex.id}:{place}" if vertex is not None and columns is None else ",".join(columns or ())
+            name = f"{self.names[stream]} {how} {to}".rstrip()
+            delivery = Delivery(number, stream.number, stream.type, level, how, by, place, line, alone, own, name)
+            self.deliveries[key] = delivery
+            self.streams[level, delivery.number] = delivered = Stream(stream.type, -1 - delivery.number)
+            self.names[delivered] = self.names[stream]
             if how == KEYS:
-                self.by_keys.add(self.streams[level, found.number])
+                self.by_keys.add(self.streams[level, delivery.number])
             if columns is not None:
-                self.columns[self.streams[level, found.number]] = columns
-        return self.streams[level, found.number]
+                self.columns[self.streams[level, delivery.number]] = columns
+        return self.streams[level, delivery.number]
 
     def _deliver_output(self, stream: Stream) -> Stream:
         """Delivers an output of the program to the next stage, which passes it on."""
         ordered, level = must_be_in_one_place(stream), self.level[stream] + 1
-        found = self._deliver(stream, level, ONE if ordered else STAY)
-        self.level[found], self.alone[found] = level, ordered
-        return found
+        delivered = self._deliver(stream, level, ONE if ordered else STAY)
+        self.level[delivered], self.alone[delivered] = level, ordered
+        return delivered
 
     def _operators(self, level: int) -> list[Vertex]:
         """The operators that run in the tasks of a level."""
         return [v for at, v in self.vertices if at == level and not self.natives.keys() & set(v.outputs)]
 
     def _cut(self, inputs: list[Stream], outputs: list[Stream], literals: dict[int, EmitOnce]) -> Plan:
+        """Cuts the program by the levels of its operators."""
         deliveries = list(self.deliveries.values())
         sent = {each.stream for each in deliveries}
         entries = []
@@ -334,8 +361,8 @@ class _Planner:
             arriving = [each for each in deliveries if each.level == level]
             own = self._operators(level)
             here = [self.streams[level, each.number] for each in arriving]
-            made = [*here, *(s for v in own for s in v.outputs)]
-            given = [s for s in made if s.number in sent]
+            streams = [*here, *(s for v in own for s in v.outputs)]
+            given = [s for s in streams if s.number in sent]
             given += [s for s in dict.fromkeys(outputs) if self.level[s] == level and s not in given]
             stages.append(
                 Stage(
@@ -346,6 +373,7 @@ class _Planner:
                     tuple(s.type for s in given),
                     frozenset(s.number for s in given if self.alone[s]),
                     tuple((e.delivery.stream, e.output) for e in self.natives.values() if e.level == level),
+                    tuple(self.names[s] for s in given),
                 )
             )
         sources = {stream.number: origin for stream, origin in self.origin.items()}

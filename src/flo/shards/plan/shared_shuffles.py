@@ -1,11 +1,18 @@
 """Verbs with the same key share a shuffle.
 
 A verb such as `group_by` reads a projection of its stream: the key and its arguments. Verbs with one key but other
-arguments would each shuffle their own. So one projection has the columns of all of them, its rows are shuffled once by
-the key, and the projection of each verb runs behind the shuffle. A stream that is shuffled by the key as it is needs no
-such projection.
+arguments would each shuffle their own:
 
-Only keys that are columns of the stream are recognized, and only streams whose rows have no order.
+    sales ─> (shop, price) ─shuffle─> sum        sales ─> (shop, price, at) ─shuffle─┬> (shop, price) ─> sum
+          └> (shop, at)    ─shuffle─> max                                            └> (shop, at)    ─> max
+
+             as written                              as it runs
+
+So one projection has the columns of all of them, its rows are shuffled once by the key, and the projection of each verb
+runs behind the shuffle. A stream that is shuffled by the key as it is needs no such projection.
+
+Invariant: every verb reads the rows that it would read otherwise. Only keys that are columns of the stream are
+recognized, and only streams whose rows have no order.
 """
 
 from __future__ import annotations
@@ -63,7 +70,7 @@ def share_shuffles(dag: Dag) -> tuple[Dag, dict[Stream, Key]]:
                 some = [each for each in some if not each.only_selects]
             if len(some) > 1:
                 vertices = [each.vertex for each in some]
-                union, parts = _merged(shared, stream, some)
+                union, parts = _merge(shared, stream, some)
                 before[vertices[0]] = union
                 instead.update(zip(vertices, parts, strict=True))
                 renamed = union.operator.passed(key) if isinstance(union.operator, OnTables) else None
@@ -83,9 +90,9 @@ def _by_key(
     dag: Dag,
 ) -> dict[Key, list[_Projected]]:
     """The projections of a stream that are read by one key only, by that key."""
-    found: dict[Key, list[_Projected]] = defaultdict(list)
+    by_key: dict[Key, list[_Projected]] = defaultdict(list)
     if not isinstance(stream.type.collection, Columns) or must_be_in_one_place(stream):
-        return found
+        return by_key
     for vertex, _ in own:
         match vertex.operator:
             case MapTables(Map(Expression(given=Mapping()) as f)) if not isinstance(f, TracedExpression):
@@ -93,8 +100,8 @@ def _by_key(
                 keys = {_key_of(*reader) for reader in readers.get(output, ())}
                 key = _before(vertex.operator, stream, *keys) if len(keys) == 1 else None
                 if key and output not in dag.outputs:
-                    found[key].append(_Projected(vertex, f))
-    return found
+                    by_key[key].append(_Projected(vertex, f))
+    return by_key
 
 
 def _key_of(vertex: Vertex, place: int) -> Key | None:
@@ -109,11 +116,11 @@ def _before(operator: MapTables, stream: Stream, key: Key | None) -> Key | None:
     """The columns of a stream that a projection passes on as a key."""
     of, result = layout_of(stream.type.collection.base), layout_of(operator.outputs[0])  # type: ignore[attr-defined]
     passed = {operator.passed((name,)): name for name in of.names}
-    found = tuple(passed.get((name,)) for name in key or ())
-    if None in found:
+    names = tuple(passed.get((name,)) for name in key or ())
+    if None in names:
         return None
-    same = [of.schema.field(name).type for name in found] == [result.schema.field(name).type for name in key or ()]
-    return found if same else None  # type: ignore[return-value]
+    same = [of.schema.field(name).type for name in names] == [result.schema.field(name).type for name in key or ()]
+    return names if same else None  # type: ignore[return-value]
 
 
 def _is_shuffled_by(key: Key, own: list[tuple[Vertex, int]]) -> bool:
@@ -121,13 +128,13 @@ def _is_shuffled_by(key: Key, own: list[tuple[Vertex, int]]) -> bool:
     return any(_key_of(*reader) == key for reader in own)
 
 
-def _merged(dag: Dag, stream: Stream, some: list[_Projected]) -> tuple[Vertex, list[Vertex]]:
-    """A projection with the columns of all of these, and each of these as a projection of that."""
+def _merge(dag: Dag, stream: Stream, some: list[_Projected]) -> tuple[Vertex, list[Vertex]]:
+    """Makes a projection with the columns of all of these, and each of these as a projection of that."""
     columns: dict[str, tuple[Any, Any]] = {}
     names: list[dict[str, str]] = []
     for each in some:
         kinds = fields_of(each.f.kind) or {}
-        names.append({name: _named(columns, name, given, kinds[name]) for name, given in each.f.given.items()})
+        names.append({name: _name_column(columns, name, given, kinds[name]) for name, given in each.f.given.items()})
     first = some[0]
     row = row_type({name: kind for name, (_, kind) in columns.items()})
     every = Expression({name: given for name, (given, _) in columns.items()}, first.f.inputs, row, first.f.arguments)
@@ -143,12 +150,13 @@ def _merged(dag: Dag, stream: Stream, some: list[_Projected]) -> tuple[Vertex, l
 
 
 def _operator(vertex: Vertex, f: Expression, stream: Stream) -> MapTables:
+    """The operator of a projection, with another function and another input."""
     assert isinstance(vertex.operator, MapTables)
     return replace(vertex.operator, like=Map(f)).typed((stream.type,))
 
 
-def _named(columns: dict[str, tuple[Any, Any]], name: str, given: Any, kind: Any) -> str:
-    """The name of a column in the projection that has all of them. A column of the stream is there once."""
+def _name_column(columns: dict[str, tuple[Any, Any]], name: str, given: Any, kind: Any) -> str:
+    """Adds a column to the projection that has all of them, unless it is there. Returns its name there."""
     for known, (other, of) in columns.items():
         if of == kind and (other is given or (isinstance(given, str) and isinstance(other, str) and given == other)):
             return known

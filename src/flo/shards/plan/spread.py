@@ -1,8 +1,19 @@
 """Tumbling windows spread over shards: each shard has the rows of its own windows, and the clock of all rows.
 
-The clock travels as data: a task sends to all shards the rows that move the clock past the end of a window. So all
-shards close the same windows, and find the same rows late, as one shard with all rows would. Where rows have
-partitions, each partition has its clock.
+Windows of 10 on 2 shards. Window 0 is in shard 0, and window 1 in shard 1:
+
+    position  time  window    shard 0                    shard 1
+    0         3     0         own                        moves the clock: the first row of the task
+    1         5     0         own
+    2         14    1         moves the clock past 10    own
+    3         8     0         own, and late              moves the clock: the last row of the task
+
+Invariant: all shards have the same watermark at a row as one shard with all rows would have. So they close the same
+windows, and find the same rows late.
+
+The clock travels as data: a task sends to all shards the rows that move the clock past the end of a window, and its
+first and last row (`route_rows`). The column `own/` says which rows a shard takes in, and which only move its clock.
+Where rows have partitions, each partition has its clock.
 """
 
 from __future__ import annotations
@@ -41,7 +52,7 @@ class SpreadWindows(WindowTables):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         own = table[OWN].to_numpy() if OWN in table.column_names else None
-        after, closed, late = self.added(Groups.of(table, ()), own)
+        after, closed, late = self.add(Groups.of(table, ()), own)
         if late is not None:
             beside = [OWN] if self.partitions is None else [OWN, POSITION]  # which a bag has no use for
             late = late.drop_columns([name for name in beside if name in late.column_names])
@@ -56,7 +67,7 @@ class SpreadWindows(WindowTables):
         return grid.last(grid.axis.exact(times)).astype(np.int64)  # type: ignore[no-any-return]
 
     def _streams(self, rows: pa.Table, streams: Indices, closing: Closing, windows: Indices) -> Streams:
-        starts, _ = closing.bounds(windows)
+        starts = closing.bounds(windows).start
         return replace(super()._streams(rows, streams, closing, windows), positions=np.asarray(starts))
 
     @property
@@ -73,7 +84,7 @@ class SpreadWindows(WindowTables):
         clock = new_clock((), None if self.partitions is None else 0)
         before = clock.read(ONE, grid.axis.kind)
         _, times = grid.axis.times(groups, before)
-        opened = grid.after(grid.axis.watermark(clock.reach(groups, times, before)[0]))
+        opened = grid.after(grid.axis.watermark(clock.reach(groups, times, before).at_rows))
         last = np.zeros(len(times), bool)
         last[-1] = True
         if self.partitions is not None:

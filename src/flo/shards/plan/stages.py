@@ -1,4 +1,18 @@
-"""The data of a plan: stages, and the deliveries between them."""
+"""The data of a plan: stages, and the deliveries between them.
+
+    orders ─> filter ─> group_by(shop) ─> sort
+
+    level  runs                 streams         delivery
+    0      Entry: filter        1: filtered     0: stream 1 to level 1, "by key" of group_by
+    1      Stage: group_by      2: sums         1: stream 2 to level 2, "to one place"
+    2      Stage: sort          3: the output
+
+Invariant: an operator reads streams of its own level: those that operators of the level make, and those that are
+delivered to it. A stream that is delivered has the number -1 - n there, where n is the number of the delivery.
+
+A shard is a range of key numbers (`shard_of`). With 4 shards, shard 0 has those below 2⁶², shard 1 those below 2⁶³ and
+so on.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +64,8 @@ class Delivery:
     """Whether it comes from shard 0 only."""
     columns: tuple[str, ...] | None = None
     """The columns that are the key, where no operator is asked for it."""
+    name: str = ""
+    """What states call it: it follows from the ids of operators, and not from the rest of the plan."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +82,8 @@ class Stage:
     """The output streams that come from shard 0 only."""
     natives: tuple[tuple[int, int], ...] = ()
     """Output streams that Catalyst makes other streams of, which end together with them."""
+    names: tuple[str, ...] = ()
+    """What states call the output streams."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +139,7 @@ class Plan:
     natives: list[Native] = field(default_factory=list)
 
     def deliveries_of(self, stream: int) -> list[Delivery]:
+        """The deliveries of a stream."""
         return [each for each in self.deliveries if each.stream == stream]
 
     def natives_after(self, level: int) -> list[Native]:

@@ -1,7 +1,16 @@
 """Upserts to a database through ADBC: the rows of a micro-batch and its version in one transaction.
 
-The rows go to a temporary table as Arrow data. The table `flo_versions` has, for each checkpoint and output, the last
-version with the digest of its changes: a version that comes again is skipped, or corrected if its changes are others.
+    flo_staged (temporary)         sums               flo_versions
+    shop  sum  _change             shop  sum          id             version  digest
+    a     12   update              a     12           <id> sums      7        5e1f…
+    b     3    delete
+
+1. The latest row of each key goes to a temporary table, as Arrow data.
+2. Keys with the change `delete` are deleted, and the others inserted or replaced.
+3. The version and the digest of its changes are recorded for this checkpoint and output.
+
+Invariant: a table has all changes of a version and its record, or neither. A version that comes again is skipped, or
+corrected if its changes are others.
 """
 
 from __future__ import annotations
@@ -46,12 +55,12 @@ class Record:
     def read(cls, cursor: Any) -> Record:
         """The row that a cursor has; nothing is held if there is none."""
         names, rows = [column[0] for column in cursor.description], cursor.fetchall()
-        found = dict(zip(names, rows[0], strict=True)) if rows else {}
-        if found.get("version", -1) < 0:
+        row = dict(zip(names, rows[0], strict=True)) if rows else {}
+        if row.get("version", -1) < 0:
             return cls()
-        key = found.get("key_columns")
-        held = Held(found["version"], found.get("digest"), None if key is None else tuple(json.loads(key)))
-        return cls(held, found.get("target"), found.get("row_count") or 0, found.get("unfit") or 0)
+        key = row.get("key_columns")
+        held = Held(row["version"], row.get("digest"), None if key is None else tuple(json.loads(key)))
+        return cls(held, row.get("target"), row.get("row_count") or 0, row.get("unfit") or 0)
 
     def values(self) -> dict[str, str]:
         """The columns in SQL."""
@@ -86,12 +95,12 @@ KINDS = {
 
 
 class Database(Upserting):
-    """A table of a database, which is made if it does not exist. It needs a unique index on the columns of the key."""
+    """A table of a database. If it does not exist, it is created. It needs a unique index on the columns of the key."""
 
     module: ClassVar[str]
     """The module that connects."""
     package: ClassVar[str]
-    """What is to be installed for it."""
+    """The packages to install for it."""
     as_text: ClassVar[tuple[str, ...]] = ()
     """The kinds of columns that are sent as texts, because the driver does not take them."""
 
@@ -196,6 +205,7 @@ class Database(Upserting):
         return None
 
     def _unfit_error(self, rows: KeyedOutput, unfit: UnfitRows) -> ElementError:
+        """The error for a row that the table cannot hold, where rows are not diverted."""
         facts = (("row", brief(unfit.rows[0], 500)), ("column", unfit.columns[0]), (self.kind, unfit.reasons[0]))
         return ElementError(
             f"a row of the output `{rows.name}` cannot go to the table {self.target} of {self.kind}",
@@ -224,15 +234,16 @@ class Database(Upserting):
         return latest
 
     def _apply(self, cursor: Any, rows: KeyedOutput, latest: pa.Table) -> None:
+        """Deletes, inserts and replaces rows by their keys. Raises if a declared key has a second row."""
         cursor.adbc_ingest(STAGED, self._sent(latest), mode="create", temporary=True)
         key = ", ".join(_quoted(name) for name in rows.key)
         if rows.declared:
             cursor.execute(
                 f"SELECT {key} FROM {STAGED} WHERE {CHANGE} = '{INSERT}' AND ({key}) IN (SELECT {key} FROM {self.name})"
             )
-            for found in cursor.fetchmany(1):
-                shown = ", ".join(f"{name}={value!r}" for name, value in zip(rows.key, found, strict=True))
-                raise two_rows_error(rows.name, shown)
+            for values in cursor.fetchmany(1):
+                text = ", ".join(f"{name}={value!r}" for name, value in zip(rows.key, values, strict=True))
+                raise two_rows_error(rows.name, text)
         cursor.execute(
             f"DELETE FROM {self.name} WHERE ({key}) IN (SELECT {key} FROM {STAGED} WHERE {CHANGE} = '{DELETE}')"
         )
@@ -251,11 +262,13 @@ class Database(Upserting):
         return ".".join(_quoted(part) for part in self.target.split("."))
 
     def _create(self, rows: KeyedOutput) -> str:
+        """The statement that creates the table."""
         columns = [f"{_quoted(field.name)} {self._type(rows.name, field)}" for field in rows.schema]
         key = ", ".join(_quoted(name) for name in rows.key)
         return f"CREATE TABLE IF NOT EXISTS {self.name} ({', '.join(columns)}, PRIMARY KEY ({key}))"
 
     def _type(self, output: str, field: pa.Field) -> str:
+        """The type of a column in its SQL. Raises if no type holds it."""
         kind = kind_of(field.type)
         if kind is None:
             raise TypeMismatch(
@@ -284,6 +297,7 @@ class Database(Upserting):
         return f"CAST({name} AS {self._type('', field)})" if kind_of(field.type) in self.as_text else name
 
     def _has_table(self, rows: KeyedOutput, name: str) -> bool:
+        """Whether a table exists."""
         try:
             with self._transaction(rows, commits=False) as cursor:
                 cursor.execute(f"SELECT 1 FROM {name} WHERE 1 = 0")

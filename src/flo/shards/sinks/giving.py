@@ -1,9 +1,16 @@
 """Giving changes to sinks: what each of them gets in a micro-batch, so that it ends up with what the output has.
 
-- A sink that is new to an output that was a view gets the rows of the view first.
-- A sink that was given other changes of the same version, because the micro-batch runs again with a corrected function,
-  gets the difference: at once if it knows what it has, otherwise with the next version.
-- A row that a sink cannot hold is diverted.
+Version 7 runs again with a corrected function. The first attempt had the row (a, 5), the second has (a, 6):
+
+    sink                                                   gets in version 7         gets in version 8
+    replaces what it has of a version (`replaces`)         (a, 6)                    its changes
+    knows what it has (`corrects`)                         -(a, 5), (a, 6)           its changes
+    knows nothing                                          (a, 5), once more         -(a, 5), (a, 6), its changes
+
+Invariant: the changes that a sink has taken add up to the output, at the latest with the next version.
+
+A sink that is new to an output that was a view gets the rows of the view first. A row that a sink cannot hold is
+diverted.
 """
 
 from __future__ import annotations
@@ -82,6 +89,7 @@ class Giving:
 
     @property
     def _outputs(self) -> list[Output]:
+        """The outputs whose changes are in files, for a sink."""
         return [output for output in self._batches.outputs if output.how == PARTS]
 
     def _fill(self, output: Output, version: int) -> None:
@@ -147,33 +155,35 @@ class Giving:
         return self._with_place_for_unfit(changes)
 
     def _with_place_for_unfit(self, changes: OutputChanges) -> OutputChanges:
+        """The changes with a list for rows that the sink cannot hold, if these are diverted."""
         return replace(changes, unfit=[] if self._divert else None)
 
     def _expect_others(self, changes: OutputChanges, attempts: Attempts) -> tuple[OutputChanges, bool]:
         """The changes for a sink that may have taken others of this version, and whether they are recorded as new."""
         name, sink = changes.output, self._sinks[changes.output]
-        made = attempts.made.get(name, [])
+        recorded = attempts.by_output.get(name, [])
         if sink.corrects:
-            earlier = tuple(each for each in made if each != changes.attempt)
+            earlier = tuple(each for each in recorded if each != changes.attempt)
             return replace(changes, earlier=earlier), attempts.add(name, changes.attempt)
-        if not made or made[0] == changes.attempt:
+        if not recorded or recorded[0] == changes.attempt:
             is_new = attempts.carried.pop(name, None) is not None
             return changes, attempts.add(name, changes.attempt) or is_new
-        attempts.carried[name] = carried = changes.attempt.minus(made[0])
+        attempts.carried[name] = carried = changes.attempt.minus(recorded[0])
         difference = changes.with_attempt(carried)
         if not sink.keeps_weight and _retracts(difference.table()):
             replace(difference, weighted=False).with_attempt(carried)  # raises
-        return changes.with_attempt(made[0]), True
+        return changes.with_attempt(recorded[0]), True
 
     def _forget(self, attempts: Attempts, untaken: set[str]) -> None:
         """Removes changes that sinks have not taken. One that knows what it has may have taken them and then raised."""
         gone = {name for name in untaken if not self._sinks[name].corrects and name not in attempts.carried}
         for name in gone:
-            attempts.made.pop(name)
+            attempts.by_output.pop(name)
         if gone:
             attempts.write()
 
     def _attempts_at(self, version: int) -> Attempts:
+        """The attempts at a version: those in memory, or as they are recorded."""
         last = self._attempts
         if last is not None and last.version in (version, version - 1):
             return last if last.version == version else Attempts(self._batches.folder, version)
@@ -212,6 +222,7 @@ class Giving:
 
 
 def _retracts(table: pa.Table) -> bool:
+    """Whether the weight of any row comes to less than zero."""
     names = [WEIGHT if name == WEIGHTS else name for name in table.column_names]
     weights = consolidate_table(table.rename_columns(names).combine_chunks())[WEIGHT].to_numpy()
     return bool(len(weights) and weights.min() < 0)

@@ -1,4 +1,12 @@
-"""Outputs whose rows have a key, and what writes them to a place where rows are replaced and deleted by their keys."""
+"""Outputs whose rows have a key, and what writes them to a place where rows are replaced and deleted by their keys.
+
+    output sums, key (shop)     changes of version 7          the table, before and after
+    shop  sum                   -(a, 7)  +(a, 12)  -(b, 3)    a 7, b 3   ─>   a 12
+
+Invariant: the place holds the rows of the output at one version, and knows which (`Held`). It is given the changes of a
+version once: those that it has taken are skipped, and the difference is written if they were others
+(`missing_changes`).
+"""
 
 from __future__ import annotations
 
@@ -112,7 +120,7 @@ def identity_of(checkpoint: str, output: str) -> str:
 
 
 def missing_changes(changes: OutputChanges, held: Held | None) -> OutputChanges | None:
-    """What a place lacks of the changes of a micro-batch; None if it has them all."""
+    """The changes of a micro-batch that a place lacks; None if it has them all."""
     if held is None or held.version is None or held.version < changes.version:
         return changes if changes.digest else None
     if held.version > changes.version:

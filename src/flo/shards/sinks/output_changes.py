@@ -1,10 +1,20 @@
-"""The changes of an output in one micro-batch, as sinks get them."""
+"""The changes of an output in one micro-batch, as sinks get them.
+
+    files       outputs/large/00000007/00000-5e1f….arrow      key  n  _weight
+                                                              a    5  +1
+                outputs/large/00000007/00003-9c2a….arrow      b    2  -1
+    retracted   the file of an earlier attempt at this version, which the sink has taken: its rows count with the
+                opposite weights
+
+Invariant: equal changes of one version have equal digests, because files are named by their content. So a sink that
+stores the digest with its rows knows whether it has taken these changes, or others (`since` is the difference).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,13 +37,21 @@ ANEW = ("another checkpoint, and an empty table, topic or folder", "computes eve
 
 @dataclass(frozen=True)
 class Held:
-    """What a sink holds of an output: the rows up to a version."""
+    """The part of an output that a sink holds: the rows up to a version."""
 
     version: int | None
     """None if the sink does not know."""
     digest: str | None = None
     """The `digest` of the last changes that it took."""
     key: tuple[str, ...] | None = None
+
+
+class Piece(NamedTuple):
+    """A file of changes."""
+
+    file: str
+    retracted: bool
+    """Whether its rows have the opposite weights."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +92,8 @@ class OutputChanges:
     @classmethod
     def of_diverted(cls, folder: str, name: str, outcome: Outcome, shards: int, checkpoint: str = "") -> OutputChanges:
         """The rows that an input has diverted in a micro-batch."""
-        found = outcome.diverted_files.get(name, ())
-        files, rows = tuple(file for file, _ in found), sum(count for _, count in found)
+        diverted = outcome.diverted_files.get(name, ())
+        files, rows = tuple(file for file, _ in diverted), sum(count for _, count in diverted)
         output = f"{name}{DIVERTED}"
         return cls(folder, output, outcome.version, shards, SCHEMA, files, checkpoint=checkpoint, rows=rows)
 
@@ -84,23 +102,25 @@ class OutputChanges:
         return pa.concat_tables([self.schema.empty_table(), *map(self.reader(), self.pieces)])
 
     @property
-    def pieces(self) -> list[tuple[str, bool]]:
-        return [*((name, False) for name in self.files), *((name, True) for name in self.retracted)]
+    def pieces(self) -> list[Piece]:
+        """The files, and whether the rows of each are retracted."""
+        return [*(Piece(name, False) for name in self.files), *(Piece(name, True) for name in self.retracted)]
 
-    def reader(self) -> Callable[[tuple[str, bool]], pa.Table]:
-        """What reads a piece: a file, and whether its rows are retracted."""
+    def reader(self) -> Callable[[Piece], pa.Table]:
+        """A function that reads a piece. It can be sent to a task."""
         where, output, names = self.folder, self.output, self.schema.names
 
-        def read(piece: tuple[str, bool]) -> pa.Table:
-            table = read_part(where, piece[0])
+        def read(piece: Piece) -> pa.Table:
+            table = read_part(where, piece.file)
             if table.column_names != names:  # before the first commit, the program may be another one
                 raise other_rows_error(output, f"its columns were {', '.join(table.column_names)}")
-            return _negated(table) if piece[1] else table
+            return _negated(table) if piece.retracted else table
 
         return read
 
     @property
     def attempt(self) -> Attempt:
+        """The files of these changes."""
         return Attempt(self.files, self.retracted, self.rows)
 
     @property
@@ -132,6 +152,7 @@ class OutputChanges:
 
 
 def other_rows_error(output: str, why: str) -> CheckpointError:
+    """The error for a sink that has taken other rows, and cannot be corrected."""
     return CheckpointError(
         f"the sink of the output `{output}` has taken other rows of this version, which cannot be corrected: {why}",
         facts=(("cause", "the micro-batch runs again, with a corrected function or with another `on_error`"),),
@@ -140,6 +161,7 @@ def other_rows_error(output: str, why: str) -> CheckpointError:
 
 
 def _negated(table: pa.Table) -> pa.Table:
+    """The rows with the opposite weights."""
     place = table.schema.get_field_index(WEIGHTS)
     negated: Any = pc.negate(table[WEIGHTS])
     return table.set_column(place, table.schema.field(WEIGHTS), negated)
@@ -152,10 +174,12 @@ def rows_of(output: Output) -> ElementCollection[Any]:
 
 
 def is_weighted(output: Output) -> bool:
+    """Whether changes have a column `_weight`: not if rows have an order, or are elements of a set."""
     of = rows_of(output)
     return not is_ordered(of) and not isinstance(of, Set)
 
 
 def schema_of(output: Output) -> pa.Schema:
+    """The columns of the changes of an output."""
     schema = layout_of(rows_of(output)).schema
     return schema.append(pa.field(WEIGHTS, pa.int64(), nullable=False)) if is_weighted(output) else schema

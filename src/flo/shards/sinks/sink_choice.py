@@ -1,4 +1,13 @@
-"""The sink of an output: which the user means, and whether it can take the changes of the output."""
+"""The sink of an output: which the user means, and whether it can take the changes of the output.
+
+    given                            sink
+    nothing, or "view"               ViewSink
+    "changes:/data/sums"             Changes("/data/sums")
+    lambda changes, version: …       Callback
+    flo.spark.Upsert(…)              itself
+
+Invariant: an output that retracts rows has a sink that keeps weights, and an output whose sink takes rows has columns.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,16 @@
 """Which version of an output a sink holds, compared with the one that the checkpoint has given it.
 
+The checkpoint has committed version 7, and has given the sink the changes of version 7 with the digest d:
+
+    the sink holds           at a start
+    7, d                     resumes
+    8                        resumes if it is the next version, which was not committed before the crash
+    6, or nothing            is rejected: rows would be missing for good
+    7, another digest        is rejected: rows would be stale for good
+    9                        is rejected: the checkpoint was restored from a copy
+
 They differ if a checkpoint or a table was restored from a copy, if a table was dropped, or if an output got another
-sink. Rows would then be missing or stale for good, so the start is rejected.
+sink.
 """
 
 from __future__ import annotations

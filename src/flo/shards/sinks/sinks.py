@@ -1,9 +1,14 @@
 """Sinks: where the changes of an output go, micro-batch by micro-batch.
 
-After a crash the last micro-batch may come again, with the same version and the same rows. Each sink says whether it is
-then exactly once or at least once, and what happens if the rows are others because a function was corrected. It also
-says whether it keeps the weight of a row: one that does not would write a retraction as one more row, so Flo rejects it
-for an output that retracts rows.
+    changes of version 7        Changes("/data")             Callback(f)                   ViewSink
+    key  n  _weight             version=00000007/            f(table, 7)                   kept in the state
+    a    1  -1                      00000-of-00008.parquet
+    a    2  +1
+
+Invariant: after a crash the last micro-batch may come again, with the same version and the same rows. Each sink says
+whether it is then exactly once or at least once, and what happens if the rows are others because a function was
+corrected (`replaces`, `corrects`). It also says whether it keeps the weight of a row: one that does not would write a
+retraction as one more row, so Flo rejects it for an output that retracts rows.
 """
 
 from __future__ import annotations
@@ -69,7 +74,8 @@ class Sink:
         return Held(None)
 
     def prepare(self, checkpoint: str, output: str) -> None:
-        """Makes the place where rows go, before the query starts. What it holds was found to fit the checkpoint."""
+        """Makes the place where rows go, before the query starts. What it holds fits the checkpoint: that is checked
+        before."""
 
     def staging_path(self) -> str | None:
         """The path prefix where tasks write Parquet files for it; None if they do not."""

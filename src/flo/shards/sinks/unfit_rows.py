@@ -1,4 +1,16 @@
-"""Rows that a database cannot hold, found by trying: only the database knows its types, limits and constraints."""
+"""Rows that a database cannot hold, searched by trying: only the database knows its types, limits and constraints.
+
+Rows are written in transactions that are rolled back, and halved until those at fault are alone:
+
+    1 2 3 4   fails
+    1 2       works              1, 2 and 4 are written
+    3 4       fails              3 is unfit, with the reason of the database, and its key is deleted
+    3         fails
+    4         works
+
+Invariant: every row is either in `fitting` or unfit. The row that an unfit key had before is gone, so the key is
+deleted.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +47,7 @@ def find_unfit(output: KeyedOutput, latest: pa.Table, attempt: Trial) -> UnfitRo
     tried = latest.set_column(latest.schema.get_field_index(CHANGE), CHANGE, change)  # of a key that is there, too
     if attempt(tried.slice(0, 0)) is not None:
         return None
-    found = UnfitRows()
+    unfit = UnfitRows()
     parts, waiting = [], [(0, latest.num_rows)]
     while waiting:
         low, high = waiting.pop()
@@ -51,13 +63,13 @@ def find_unfit(output: KeyedOutput, latest: pa.Table, attempt: Trial) -> UnfitRo
                 parts.append(deletion)
             if latest[CHANGE][low].as_py() != DELETE:
                 row = latest.slice(low, 1)
-                found.rows.append(row.drop_columns([CHANGE]).to_pylist()[0])
-                found.reasons.append(why)
-                found.columns.append(", ".join(f"`{each}`" for each in _columns_at_fault(output, row, attempt)))
-        if len(found.rows) > MOST:
+                unfit.rows.append(row.drop_columns([CHANGE]).to_pylist()[0])
+                unfit.reasons.append(why)
+                unfit.columns.append(", ".join(f"`{each}`" for each in _columns_at_fault(output, row, attempt)))
+        if len(unfit.rows) > MOST:
             return None
-    found.fitting = pa.concat_tables(parts, promote_options="default")
-    return found
+    unfit.fitting = pa.concat_tables(parts, promote_options="default")
+    return unfit
 
 
 def _deletion(output: KeyedOutput, row: pa.Table) -> pa.Table:
@@ -75,6 +87,7 @@ def _columns_at_fault(output: KeyedOutput, row: pa.Table, attempt: Trial) -> lis
 
 
 def _without(row: pa.Table, name: str) -> pa.Table:
+    """The row with null in a column."""
     place = row.schema.get_field_index(name)
     field = row.schema.field(name).with_nullable(True)
     return row.set_column(place, field, pa.nulls(row.num_rows, field.type))

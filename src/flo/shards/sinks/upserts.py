@@ -1,4 +1,12 @@
-"""The sink that replaces and deletes rows by their keys, wherever they are kept."""
+"""The sink that replaces and deletes rows by their keys, wherever they are kept.
+
+    Upsert("postgresql", "public.sums", {"uri": …}, key="shop")
+
+    Upsert ─ what a sink is: versions, errors, keys ─> Upserting, by `kind`: PostgreSQL, SQLite, DuckDB
+                                                                             Delta, Iceberg, Kafka, on Spark
+
+Invariant: the target has one row for each key of the output, at the version that it says it holds.
+"""
 
 from __future__ import annotations
 
@@ -92,6 +100,7 @@ class Upsert(Sink):
         self._to.write(changes, self._bound_rows())
 
     def _bound_rows(self) -> KeyedOutput:
+        """The rows that it was bound to. Raises if it was not."""
         if self.rows is None:
             raise FloError(f"{self.label} takes rows of an output that it was bound to, by `start`")
         return self.rows

@@ -1,5 +1,16 @@
 """Blobs: Arrow data on its way between tasks, in rows that carry the address.
 
+Task 2 sends 40 kB of delivery 0 to shard 1, and its report to the driver. A blob is cut into pieces of 16 kB:
+
+    shard  delivery  origin  part  ended  piece  data
+    1      0         2       0     no     0      16 kB
+    1      0         2       0     no     1      16 kB
+    1      0         2       0     no     2      8 kB
+    2      -1        2       0     no     0      the report: rows, files, seconds, or an error
+
+Invariant: (shard, delivery, origin, part) identifies a blob, and its pieces in order are its data. So pieces and blobs
+may arrive in any order.
+
 A shuffle moves a few rows that each hold many bytes. Its cost therefore follows the number of bytes and not the number
 of user rows, and Spark never decodes the data.
 """
@@ -47,12 +58,16 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class Blob:
-    """A part of a delivery: the receiving shard, the sending task, and the number of the part."""
+    """A part of a delivery."""
 
     shard: int
+    """The receiving shard."""
     delivery: int
+    """The number of the delivery; REPORT for the driver."""
     origin: int
+    """The sending task."""
     part: int = 0
+    """The number of the part, among those of one sender."""
     ended: bool = False
     """Whether the sending task will never send more."""
     data: pa.Buffer | None = None

@@ -1,4 +1,10 @@
-"""The context of a task: its pickled code, its micro-batch, and its number within the stage."""
+"""The context of a task: its pickled code, its micro-batch, and its number within the stage.
+
+    MicroBatch(version=7, shards=8, tasks=4, …)        the same for all tasks of a micro-batch
+    task 1 of 4                                        works on the shards 1 and 5: those with shard % tasks == 1
+
+Invariant: a process loads a piece of code once, by its bytes, whatever the number of tasks that it runs.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +38,7 @@ class Code:
 
 @dataclass(frozen=True)
 class LoadedCode:
-    """An object for a task that runs in the process that made it: it need not be pickled."""
+    """An object for a task that runs in the same process: it need not be pickled."""
 
     item: Any
 
@@ -42,6 +48,7 @@ class LoadedCode:
 
 @lru_cache(maxsize=LOADED)
 def _load(data: bytes) -> Any:
+    """Loads pickled code, once per process."""
     code = pickle.loads(data)
     _current.after_loading(_load.cache_info().currsize == LOADED)
     return code

@@ -1,7 +1,18 @@
 """The task at the inputs: checks rows, diverts those that do not fit, and sends the rest to their shards.
 
 The rows of all inputs come in the same columns, so that one task can read several inputs. The first column has the
-number of the input; each other one holds a column of every input that has another one of that type.
+number of the input; each other one holds a column of every input that has another one of that type:
+
+    input  text    number          orders(shop: str, price: int)      shops(name: str)
+    0      a       3               (a, 3)
+    0      b       null            does not fit: diverted
+    1      a       null                                               (a)
+
+    out: blobs for the shards of these rows, and a report: rows taken, and files of diverted rows
+
+Invariant: every row of an input is either sent or diverted, and counted once. Without `on_error="divert"`, the first
+row that does not fit is an error. If a function of the user raises, the rows are halved until the row at fault is
+alone.
 """
 
 from __future__ import annotations
@@ -109,12 +120,13 @@ def _slices_of_inputs(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, 
 def run_entry(sender: Sender, entry: Entry, value: Any) -> list[Parcel]:
     """Runs the operators of an entry on some rows, and addresses the results."""
     inner = isinstance(value, InnerRows)
-    made = (value,) * len(entry.outputs) if inner else _run_operators(entry, value)
-    streams = zip(entry.outputs, made, strict=True)
+    results = (value,) * len(entry.outputs) if inner else _run_operators(entry, value)
+    streams = zip(entry.outputs, results, strict=True)
     return [parcel for stream, each in streams for parcel in sender.address(stream, each)]
 
 
 def _run_operators(entry: Entry, value: Value) -> tuple[Value, ...]:
+    """The outputs of an entry for some rows."""
     loop = entry.dataflow.started()
     loop.push((value,))
     loop.run()
@@ -142,6 +154,7 @@ class InnerRows:
     table: pa.Table
 
     def size(self) -> int:
+        """The number of rows."""
         return int(self.table.num_rows)
 
 
@@ -245,9 +258,9 @@ class RowReader(Generic[T]):
         """Diverts the rows whose position, or partition, is null or nan; returns the others."""
         invalid = pc.is_null(table[column], nan_is_null=True)
         for row in table.filter(invalid).to_pylist():
-            shown = "null" if row[column] is None else row[column]
+            value = "null" if row[column] is None else row[column]
             what = "position" if column == self.position else "partition"
-            self._divert(Diverted(row, f"`{column}` is {shown}, but must give the row's {what}"))
+            self._divert(Diverted(row, f"`{column}` is {value}, but must give the row's {what}"))
         return table.filter(pc.invert(invalid))
 
     def _run_halving(self, rows: Rows, table: pa.Table) -> Iterator[T]:
@@ -280,10 +293,10 @@ class RowReader(Generic[T]):
     def _divert(self, row: Diverted) -> None:
         """Keeps a row for `divert_to`; raises if rows are not diverted."""
         if self.divert_to is None:
-            shown = [("row", brief(row.row, 120))] if row.row is not None else []
+            text = [("row", brief(row.row, 120))] if row.row is not None else []
             where = [(row.file, f"offset {row.number}")] if row.file is not None else []
             error = ElementError(
-                f"a row of {{input}} does not fit: {row.reason}", facts=(*shown, *where), instead=INSTEAD
+                f"a row of {{input}} does not fit: {row.reason}", facts=(*text, *where), instead=INSTEAD
             )
             error.input_name = f"`{self.name}`"
             raise error

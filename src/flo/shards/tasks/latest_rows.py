@@ -1,4 +1,14 @@
-"""The changes of an output by its key: for each key the row that it has after a micro-batch, or its deletion."""
+"""The changes of an output by its key: for each key the row that it has after a micro-batch, or its deletion.
+
+    changes                   latest rows
+    key  n  _weight           key  n  _change
+    a    1  -1                a    2  update       a row left and a row came
+    a    2  +1
+    b    5  +1                b    5  insert
+    c    7  -1                c    7  delete       with the row that was there
+
+Invariant: a key has at most one row before the changes and one after them. Two are an error.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +28,7 @@ CHANGE = "_change"
 INSERT, UPDATE, DELETE = "insert", "update", "delete"
 _PLACE, _ADDED, _REMOVED = "+place", "+added", "+removed"
 AGGREGATED = ((_PLACE, "max"), (_ADDED, "sum"), (_REMOVED, "sum"))
-"""What is computed for each key: the row that it has last, and how many rows came and went."""
+"""Computed for each key: the index of the row that it has last, and how many rows came and went."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +39,7 @@ class LatestRows:
     key: tuple[str, ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The same as a task, which gets all changes of its keys."""
+        """Runs as a task, which gets all changes of its keys."""
         given = list(batches)
         if given:
             yield from self.of(pa.Table.from_batches(given)).to_batches()
@@ -46,11 +56,11 @@ class LatestRows:
         if not changes.num_rows:
             return changes.append_column(CHANGE, pa.array([], pa.string()))
         places = np.arange(changes.num_rows)
-        found = changes.select(self.key)
-        found = found.append_column(_PLACE, pa.array(np.where(weights > 0, places, places - changes.num_rows)))
-        found = found.append_column(_ADDED, pa.array(np.maximum(weights, 0)))
-        found = found.append_column(_REMOVED, pa.array(np.minimum(weights, 0)))
-        by_key = found.group_by(list(self.key), use_threads=False).aggregate(list(AGGREGATED))
+        keys = changes.select(self.key)
+        keys = keys.append_column(_PLACE, pa.array(np.where(weights > 0, places, places - changes.num_rows)))
+        keys = keys.append_column(_ADDED, pa.array(np.maximum(weights, 0)))
+        keys = keys.append_column(_REMOVED, pa.array(np.minimum(weights, 0)))
+        by_key = keys.group_by(list(self.key), use_threads=False).aggregate(list(AGGREGATED))
         place, added, removed = (by_key[f"{name}_{how}"].to_numpy() for name, how in AGGREGATED)
         if (added > 1).any() or (removed < -1).any():
             self._fail(by_key.slice(int(np.flatnonzero((added > 1) | (removed < -1))[0]), 1))
@@ -63,6 +73,7 @@ class LatestRows:
 
 
 def two_rows_error(output: str, key: str) -> ElementError:
+    """The error for a key with two rows."""
     return ElementError(
         f"the output `{output}` has two rows with the key {key}",
         instead=((".distinct(on=…)", "keeps one row of each key"), ("key=…", "of more columns, for the sink")),

@@ -1,4 +1,9 @@
-"""The tasks around a segment that Catalyst runs between two stages: blobs become rows, and rows become blobs again."""
+"""The tasks around a segment that Catalyst runs between two stages: blobs become rows, and rows become blobs again.
+
+    stage 1 ─ blobs ─> UnpackTask ─ rows, weight ─> Catalyst ─ rows, weight ─> PackTask ─ blobs ─> stage 2
+
+Invariant: a row keeps its weight through the segment. The results are consolidated before they are sent.
+"""
 
 from __future__ import annotations
 

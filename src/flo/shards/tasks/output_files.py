@@ -1,8 +1,14 @@
 """Files that tasks write for the driver: the changes of outputs, and the rows that inputs divert.
 
-A task that runs again writes the same files again. They are named by their content, so an attempt with other rows
-leaves those of an earlier one as they are: a sink may have taken them. The driver decides which files count, so files
-of a failed attempt do no harm.
+    outputs/sums/00000007/00003-5e1f….arrow      the changes of `sums` in version 7, in shard 3
+    diverted/orders/9c2a….arrow                  rows that `orders` has diverted
+    diverted/orders/00000007.json                which of these files belong to version 7
+
+Invariant: files are named by their content. A task that runs again with the same rows writes the same files; an attempt
+with other rows leaves those of an earlier one as they are, because a sink may have taken them. The driver decides which
+files count, so files of a failed attempt do no harm.
+
+A sink that reads Parquet gets `00003-of-00008.parquet` in its own folder, by shard.
 """
 
 from __future__ import annotations
@@ -69,7 +75,9 @@ def encode_file(table: pa.Table) -> pa.Buffer:
 
 
 def write_parquet(to: str, batch: MicroBatch, shard: int, table: pa.Table, writes: Writes) -> str | None:
-    """The same as a Parquet file. Shard 0 always writes one, so that a micro-batch without changes leaves a file."""
+    """Writes the changes of an output in one micro-batch and one shard as Parquet. Returns the name of the file.
+
+    Shard 0 always writes one, so that a micro-batch without changes leaves a file."""
     files, name = folder(f"{to}{batch.version:08}"), f"{shard:05}-of-{batch.shards:05}.parquet"
     if not table.num_rows and shard != 0:
         return None
@@ -121,6 +129,7 @@ def _digest(data: Any) -> str:
 
 
 def inputs_with_diverted_rows(where: str) -> list[str]:
+    """The inputs and outputs that have diverted rows."""
     return folder(where).folders(DIVERTED)
 
 
@@ -154,6 +163,7 @@ def _read_diverted_file(where: str, file: str) -> pa.Table:
 
 
 def _files_by_version(where: str, name: str) -> dict[int, list[str]]:
+    """The files of diverted rows that count, by version."""
     mine = folder(where)
     versions = numbered_files(mine, f"{DIVERTED}/{name}")
     return {version: read_sealed(mine, _manifest(name, version), files=list)["files"] for version in versions}

@@ -1,4 +1,8 @@
-"""How tasks and values travel between processes: as pickles. An engine with processes elsewhere pickles code, too."""
+"""How tasks and values travel between processes: as pickles. An engine with processes elsewhere pickles code, too.
+
+dumps(lambda row: row.n > 1)     pickle.dumps fails: it pickles functions by their names
+use(cloudpickle.dumps)           from now on `dumps` pickles functions by their code
+"""
 
 from __future__ import annotations
 
@@ -16,4 +20,5 @@ def use(dumps: Callable[[Any], bytes]) -> None:
 
 
 def dumps(item: Any) -> bytes:
+    """The bytes of an item, for another process."""
     return _dumps(item)

@@ -1,4 +1,14 @@
-"""The record of a shard, besides the state of its operators: views, ended deliveries and last positions."""
+"""The record of a shard, besides the state of its operators: views, ended deliveries and last positions.
+
+    views      sums: a trace of the output's rows in this shard
+    ended      {0}         delivery 0 has ended
+    done       {3}         stream 3, an output of the stage, has ended
+    reached    {1: 41}     the last row of delivery 1, which is ordered, was at position 41
+    counts     {log: 42}   the view `log` is a sequence, and has 42 rows
+
+Invariant: the rows of an ordered delivery come at ascending positions, within a micro-batch (`sort_by_position` sorts
+them) and from one to the next. A row at position 41 or before is an error now.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +45,11 @@ class ShardRecord:
     """The record of one shard. `views` maps each view to a trace, or to a value if it has no columns."""
 
     views: dict[str, Any] = field(default_factory=dict)
-    ended: set[int] = field(default_factory=set)
+    ended: set[str] = field(default_factory=set)
     """The deliveries whose end the shard's program has seen."""
-    done: set[int] = field(default_factory=set)
+    done: set[str] = field(default_factory=set)
     """The output streams of the stage that have ended."""
-    reached: dict[int, Any] = field(default_factory=dict)
+    reached: dict[str, Any] = field(default_factory=dict)
     """For each ordered delivery, the position of its last row: one form to compare, and one to print. Of a partitioned
     one, that of each partition."""
     counts: dict[str, int] = field(default_factory=dict)
@@ -49,9 +59,8 @@ class ShardRecord:
 
     @classmethod
     def read(cls, parts: tuple[tuple[str, Any], ...], more: Any) -> ShardRecord:
-        reached = {int(number): last for number, last in more["reached"].items()}
         ended, done, counts = set(more["ended"]), set(more["done"]), dict(more["counts"])
-        return cls(dict(parts), ended, done, reached, counts, more["source"])
+        return cls(dict(parts), ended, done, dict(more["reached"]), counts, more["source"])
 
     def parts(self, outputs: Iterable[Output]) -> tuple[tuple[str, Any], ...]:
         """The views to save. An output that is no longer a view is dropped."""
@@ -68,7 +77,7 @@ class ShardRecord:
         return {
             "ended": sorted(self.ended),
             "done": sorted(self.done),
-            "reached": {str(number): last for number, last in self.reached.items()},  # keys of JSON are strings
+            "reached": self.reached,
             "counts": self.counts,
             "source": self.source,
             "views": views,
@@ -90,7 +99,7 @@ class ShardRecord:
         if self.source != source:
             self.source, self.reached = source, {}
 
-    def note_end(self, stream: int, value: Value) -> bool:
+    def note_end(self, stream: str, value: Value) -> bool:
         """Records the end of an output stream if `value` carries it; returns whether the stream has ended."""
         if value.fixed():
             self.done.add(stream)
@@ -104,10 +113,10 @@ class ShardRecord:
         twice = pc.index(pc.equal(column.slice(1), column.slice(0, len(column) - 1)), True).as_py()
         if twice >= 0:
             raise _out_of_order(_comparable(column[twice]), _comparable(column[twice]))
-        first, before = _comparable(column[0]), self.reached.get(delivery.number)
+        first, before = _comparable(column[0]), self.reached.get(delivery.name)
         if before is not None and first[0] <= before[0]:
             raise _out_of_order(first, before)
-        self.reached[delivery.number] = _comparable(column[-1])
+        self.reached[delivery.name] = _comparable(column[-1])
         return table
 
     def sort_partitions(self, delivery: Delivery, table: pa.Table, partition: str, position: str) -> pa.Table:
@@ -120,14 +129,14 @@ class ShardRecord:
         if len(twice):
             at = int(twice[0])
             raise _out_of_order(_comparable(column[at]), _comparable(column[at]), int(numbers[at]))
-        reached = dict(self.reached.get(delivery.number, {}))
+        reached = dict(self.reached.get(delivery.name, {}))
         for low, high in pairwise([*firsts.tolist(), len(numbers)]):
             number, first = str(numbers[low]), _comparable(column[low])
             before = reached.get(number)
             if before is not None and first[0] <= before[0]:
                 raise _out_of_order(first, before, int(number))
             reached[number] = _comparable(column[high - 1])
-        self.reached[delivery.number] = reached
+        self.reached[delivery.name] = reached
         return table
 
     def add_changes(
@@ -146,6 +155,7 @@ class ShardRecord:
         return (value.table.num_rows if isinstance(value, Rows) else value.size()), written
 
     def _add_to_view(self, output: Output, value: Value) -> None:
+        """Adds the changes of an output to its view."""
         if not isinstance(value, Rows):
             before = self.views.get(output.name)
             if value.size() or before is None:
@@ -155,6 +165,7 @@ class ShardRecord:
             self.views[output.name] = self._extend_trace(output, value)
 
     def _extend_trace(self, output: Output, rows: Rows) -> Trace:
+        """The trace of a view with more rows. Rows of a sequence get their number in it."""
         columns = layout_of(rows.of).names
         table = rows.table.combine_chunks()
         if is_ordered(rows.of):
@@ -163,7 +174,7 @@ class ShardRecord:
             places = pa.array(np.arange(start, start + table.num_rows))
             table, columns = with_weights(table.append_column(PLACE, places), np.ones(len(places), np.int64)), (PLACE,)
         before: Trace = self.views.get(output.name, Trace(columns))
-        return before.extended(run_of(table, columns))
+        return before.extend(run_of(table, columns))
 
 
 def describe_view(of: ElementCollection[Any], trace: Trace | None) -> Any:
@@ -188,6 +199,7 @@ def _comparable(position: pa.Scalar) -> list[Any]:
 
 
 def _out_of_order(position: list[Any], before: list[Any], partition: int | None = None) -> ElementError:
+    """The error for a row that does not come after the one before it."""
     where = "" if partition is None else f" of partition {partition}"
     summary = f"a row at position {position[1]}{where} arrived after one at {before[1]}, but a Sequence is ordered"
     if position[0] == before[0]:

@@ -1,8 +1,13 @@
 """A small micro-batch in one task: all stages of a plan, one after the other, without shuffles between them.
 
+    large    input tasks ─shuffle─> tasks of stage 1 ─shuffle─> tasks of stage 2
+    small    one task:  inputs, stage 1 in all of its shards, stage 2 in all of its shards
+
 Each shuffle has a fixed cost: tasks that start, and files that are written and read. Where few rows arrive, it is far
-more than the cost of the rows. The shards and what they send each other are the same as in tasks of their own, so it
-makes no difference to states and results which way a micro-batch went.
+more than the cost of the rows.
+
+Invariant: the shards and what they send each other are the same as in tasks of their own, so it makes no difference to
+states and results which way a micro-batch went.
 """
 
 from __future__ import annotations
@@ -31,7 +36,7 @@ class SmallBatchTask:
     It is the same for all micro-batches of a query: each job says which one it is."""
 
     input: InputTask | None
-    """What to do with the rows of inputs; None if it receives blobs."""
+    """The task that reads rows of inputs; None if it receives blobs."""
     stages: tuple[Code, ...]
     few_bytes: int
     """The most bytes that a stage of a small micro-batch receives."""

@@ -1,4 +1,18 @@
-"""The tasks of a stage: for each shard, one run of the event loop on its state and what it has received."""
+"""The tasks of a stage: for each shard, one run of the event loop on its state and what it has received.
+
+Task 1 of 4 in a stage with 8 shards has the shards 1 and 5. In version 7 blobs arrive for shard 5 only:
+
+    shard 1    not run: its state stays at the version that it has
+    shard 5    state 6 ─┐
+               blobs ───┴> event loop ─> state 7, blobs for stage 2, changes of outputs
+    report     shards [5], rows and files by output, ends, bytes
+
+Invariant: (state v - 1, blobs of v) gives (state v, blobs, changes), and the same each time. Nothing that other tasks
+read is changed: states are new files, and what is cached in this process is replaced when these files are there.
+
+A stream ends in all shards in the same micro-batch. So all shards are run when a delivery to all of them ends, and
+those that have received nothing yet share one state, BLANK.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +21,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -40,10 +54,24 @@ from flo.values.weighted import ZSet
 REMEMBERED = 32
 """For how many micro-batches a process caches a shard that other processes work on. Spark gives a task to any idle
 process, and one that had the shard before reads only what is new."""
-Cached: TypeAlias = tuple[str, Shard, int, tuple[list[Node], ShardRecord]]
+
+
+class Cached(NamedTuple):
+    """A shard that this process has cached, with its state."""
+
+    run: str
+    """The start of the query that it belongs to."""
+    shard: Shard
+    version: int
+    """The version of the state; -1 if there is none."""
+    nodes: list[Node]
+    """The operators with their states."""
+    record: ShardRecord
+
+
 _shards: dict[tuple[str, int, int], Cached] = {}
-"""The shards that this process has cached, by (checkpoint, level, shard): the start of the query they belong to, the
-shard, its version, and its state. A version is cached when its files are there."""
+"""The shards that this process has cached, by (checkpoint, level, shard). A version is cached when its files are
+there."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +114,7 @@ class StageTask:
             yield report_blob(task, task, error)
 
     def _run_shards(self, task: int, received: list[Blob], writes: Writes) -> Iterator[Blob]:
+        """Runs the shards of a task that have work. Yields what they send, the ends of streams, and the report."""
         stage, deliveries, outputs = self.code.load()
         self._evict_old_shards()
         here = {each.number for each in stage.inputs}
@@ -105,7 +134,7 @@ class StageTask:
             yield from self._run_shard(stage, shard, sent.pop(shard, []), ended, (deliveries, outputs), report, writes)
         for stream, count in report.ended_streams.items():
             if (count == 1 and stream in stage.alone) or count == len(shards):
-                for each in (stream, *(made for of, made in stage.natives if of == stream)):
+                for each in (stream, *(output for of, output in stage.natives if of == stream)):
                     yield from end_blobs(deliveries, each, task, self.batch.tasks)
             else:
                 raise EngineError(f"stream {stream} ended in {count} of {len(shards)} shards; expected all of them")
@@ -137,15 +166,15 @@ class StageTask:
         received nothing yet count as one.
         """
         batch, versions = self.batch, self.batch.state_versions.get(stage.level, StateVersions())
-        ends_now = {each.how for each in stage.inputs if each.number in ended - versions.ended}
+        ends_now = {each.how for each in stage.inputs if each.number in ended and each.name not in versions.ended}
         concerns_all = batch.is_first or bool(ends_now - {ONE})
-        found = {*sent, *(versions.shards if concerns_all else ())}
+        shards = {*sent, *(versions.shards if concerns_all else ())}
         if batch.is_first or ends_now or has_outputs:
-            found.add(0)
-        found = {shard for shard in found if shard % batch.tasks == task}
+            shards.add(0)
+        shards = {shard for shard in shards if shard % batch.tasks == task}
         if concerns_all and batch.shards > 1 and (batch.is_first or versions.blank >= 0):
-            found.add(BLANK)
-        return sorted(found)
+            shards.add(BLANK)
+        return sorted(shards)
 
     def _writes_state(self, task: int, shard: int) -> bool:
         """Whether this task writes the state of a shard. All tasks compute the shared state; task 0 writes it."""
@@ -174,8 +203,8 @@ class StageTask:
         sender = Sender(deliveries, self.batch.shards, number)
         here = [output for output in outputs if output.stream in stage.outputs]
         for index, stream in enumerate(stage.outputs):
-            before = stream in record.done
-            finished = record.note_end(stream, loop.outputs[index])
+            before = stage.names[index] in record.done
+            finished = record.note_end(stage.names[index], loop.outputs[index])
             value = consolidate(without_end(loop.pull(index)))
             if number != BLANK:  # shard 0 sends what is produced without any input rows
                 sender.add(sender.address(stream, value, own=number))
@@ -201,12 +230,12 @@ class StageTask:
         writes: Writes,
     ) -> None:
         """Writes the state of a shard after the micro-batch, and caches it. `outputs` are those of the stage."""
-        batch, (_, shard, _, _) = self.batch, self._cached(stage, number)
+        batch, shard = self.batch, self._cached(stage, number).shard
         if number in report.shards:
             views, more = record.parts(outputs), record.more(outputs)
             saved = shard.save(batch.version, loop.nodes, views, more, batch.oldest, writes)
             report.written += saved.bytes
-        cached = (batch.run, shard, batch.version, (loop.nodes, record))
+        cached = Cached(batch.run, shard, batch.version, loop.nodes, record)
         writes.afterwards(partial(_shards.__setitem__, self._key(stage, number), cached))
 
     def _evict_old_shards(self) -> None:
@@ -214,8 +243,8 @@ class StageTask:
         batch = self.batch
         folders = {where for where, _, _ in list(_shards) if "://" not in where and where != batch.folder}
         gone = {where for where in folders if not os.path.exists(where)}
-        for key, (run, _, version, _) in list(_shards.items()):
-            old = run != batch.run or version < batch.version - REMEMBERED
+        for key, cached in list(_shards.items()):
+            old = cached.run != batch.run or cached.version < batch.version - REMEMBERED
             if key[0] in gone or (key[0] == batch.folder and old):
                 _shards.pop(key, None)
 
@@ -226,16 +255,17 @@ class StageTask:
         """A shard as this process has cached it for this start of the query; without a state if it has not."""
         batch = self.batch
         cached = _shards.get(self._key(stage, number))
-        if cached is None or cached[0] != batch.run:
+        if cached is None or cached.run != batch.run:
             shard = Shard(batch.folder, batch.shards, stage.level, number, stage.dag)
-            return batch.run, shard, -1, (shard.program.nodes, ShardRecord())
+            return Cached(batch.run, shard, -1, shard.program.nodes, ShardRecord())
         return cached
 
     def _read_state(self, stage: Stage, number: int) -> tuple[Dataflow, list[Node] | None, ShardRecord]:
-        """The program of a shard, its state before this micro-batch, and its record: from the cache if they are
-        current, or else from files. In the first micro-batch there is no state."""
+        """Reads the state of a shard before this micro-batch: from the cache if that is current, or else from files.
+
+        Returns its program, the operators with their states (None in the first micro-batch), and its record."""
         batch, key = self.batch, self._key(stage, number)
-        _, shard, version, (nodes, record) = self._cached(stage, number)
+        _, shard, version, nodes, record = self._cached(stage, number)
         if batch.is_first:
             return shard.program, None, ShardRecord()
         versions = batch.state_versions[stage.level]
@@ -245,15 +275,16 @@ class StageTask:
         if version != versions.version(number):
             nodes, views, more = shard.load(versions.version(number), batch.version)
             record = ShardRecord.read(views, more)
-            _shards[key] = (batch.run, shard, versions.version(number), (nodes, record))
+            _shards[key] = Cached(batch.run, shard, versions.version(number), nodes, record)
         return shard.program, nodes, record.copy()
 
     def _push_ends(self, stage: Stage, number: int, ended: set[int], loop: Dataflow, record: ShardRecord) -> None:
+        """Pushes the ends of deliveries that have ended in this micro-batch."""
         for index, delivery in enumerate(stage.inputs):
-            if delivery.number in record.ended or (delivery.how == ONE and number != 0):
+            if delivery.name in record.ended or (delivery.how == ONE and number != 0):
                 continue
             if delivery.number in ended:
-                record.ended.add(delivery.number)
+                record.ended.add(delivery.name)
                 deltas: list[Delta] = [None] * len(stage.inputs)
                 deltas[index] = delivery.type.collection.bottom().fix()
                 loop.push(tuple(deltas))
@@ -277,7 +308,7 @@ class TaskReport:
     """By output, whether it has ended. Shard 0 says so for all: a stream ends in all shards in the same micro-batch."""
     ended_streams: dict[int, int] = field(default_factory=dict)
     """By stream, the number of shards in which it ended in this micro-batch."""
-    ended_deliveries: list[int] | None = None
+    ended_deliveries: list[str] | None = None
     """The deliveries that have ended; None if the task does not have shard 0."""
     written: int = 0
     """Bytes of state."""
@@ -293,6 +324,7 @@ class TaskReport:
             self.ended_outputs[output] = finished
 
     def as_dict(self) -> dict[str, Any]:
+        """The report as the driver reads it."""
         state = {"stage": self.level, "shards": self.shards, "deliveries": self.ended_deliveries}
         changes = {"rows": self.rows, "files": self.files, "ended": self.ended_outputs}
         figures = {"written": self.written, "received": self.received, "taken_rows": self.taken_rows}

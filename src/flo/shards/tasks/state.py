@@ -1,8 +1,15 @@
 """The state of a shard, by version: each micro-batch reads one version and writes the next.
 
+    state/00008/01/00003/       8 shards, stage 1, shard 3: its states by version, and the runs that they name
+    state/00008/01/blank/       the state that all shards share which have received nothing yet
+
+    StateVersions after version 7:    shard 0 at 7, shard 3 at 5, all others blank, at 0
+
 A task is a function from (state v-1, Δ v) to (state v, output v). A task that is retried, runs twice at once, or runs
-in a replayed micro-batch therefore writes the same files again. A shard that a micro-batch does not change is not
-written: its state stays at the version of the last micro-batch that changed it.
+in a replayed micro-batch therefore writes the same files again.
+
+Invariant: a shard that a micro-batch does not change is not written: its state stays at the version of the last
+micro-batch that changed it. Runs never change, and versions share them.
 """
 
 from __future__ import annotations
@@ -11,7 +18,7 @@ import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -38,8 +45,8 @@ class StateVersions:
     """For shard 0, and each shard that has received something: the version of the micro-batch that last changed it."""
     blank: int = -1
     """The version of the state that all other shards share; -1 if there is none."""
-    ended: frozenset[int] = frozenset()
-    """The deliveries that have ended. A delivery ends in all shards in the same micro-batch."""
+    ended: frozenset[str] = frozenset()
+    """The names of deliveries that have ended. A delivery ends in all shards in the same micro-batch."""
 
     def version(self, shard: int) -> int:
         """The version of a shard's state, which may be the shared one."""
@@ -51,13 +58,14 @@ class StateVersions:
         if self.blank >= 0:
             yield BLANK, self.blank
 
-    def with_changes(self, version: int, shards: list[int], ended: list[int] | None) -> StateVersions:
+    def with_changes(self, version: int, shards: list[int], ended: list[str] | None) -> StateVersions:
         """The versions after a task has changed these shards. `ended` comes from the task that has shard 0."""
         blank = version if BLANK in shards else self.blank
         changed = {shard: version for shard in shards if shard != BLANK}
         return StateVersions({**self.shards, **changed}, blank, self.ended if ended is None else frozenset(ended))
 
     def as_json(self) -> Any:
+        """The versions as a commit has them."""
         shards = {str(shard): version for shard, version in self.shards.items()}
         return {"shards": shards, "blank": self.blank, "ended": sorted(self.ended)}
 
@@ -65,7 +73,7 @@ class StateVersions:
     def from_json(cls, content: Any) -> StateVersions:
         """The inverse of `as_json`. Raises TypeError, ValueError, KeyError or AttributeError if it has another form."""
         shards = {int(shard): operator.index(version) for shard, version in content["shards"].items()}
-        return cls(shards, operator.index(content["blank"]), frozenset(map(operator.index, content["ended"])))
+        return cls(shards, operator.index(content["blank"]), frozenset(map(str, content["ended"])))
 
 
 def state_folder(where: str, shards: int) -> Folder:
@@ -84,6 +92,17 @@ def program_of(dag: Dag) -> Dataflow:
     return Dataflow(dag)
 
 
+class ShardState(NamedTuple):
+    """The state of a shard at a version."""
+
+    nodes: list[Node]
+    """The operators with their states."""
+    views: Any
+    """The views of the shard record."""
+    more: Any
+    """The rest of the shard record, as JSON."""
+
+
 class Shard:
     """Reads and writes the states of one shard of a stage."""
 
@@ -92,7 +111,7 @@ class Shard:
         self.program = program_of(dag)
         """The program of the stage, before any input."""
 
-    def load(self, version: int, next_version: int) -> tuple[list[Node], Any, Any]:
+    def load(self, version: int, next_version: int) -> ShardState:
         """Reads a version to continue from it. Removes stray files, and versions that failed micro-batches wrote."""
         if not self.store.runs:
             self.store.tidy()
@@ -101,11 +120,11 @@ class Shard:
         self.store.trusts_files = True
         return content
 
-    def read(self, version: int) -> tuple[list[Node], Any, Any]:
-        """The operators with their states, the views of the shard record, and the rest of the record as JSON."""
+    def read(self, version: int) -> ShardState:
+        """The state of a version."""
         state, more = self.store.read(version)
         nodes, views = self.program.states.load(decode(state), lambda scope: Loading(scope, self.store))
-        return nodes, views, more
+        return ShardState(nodes, views, more)
 
     def save(self, version: int, nodes: Sequence[Node], views: Any, more: Any, oldest: int, writes: Writes) -> Saved:
         """Writes a version, and removes what no version from `oldest` on needs.
@@ -121,11 +140,11 @@ class Shard:
         finally:
             written, store.runs, store.folder = store.runs, before, where
 
-        def appeared() -> None:
+        def use_written() -> None:
             store.runs = written
             store.sweep(oldest)
 
-        writes.afterwards(appeared)
+        writes.afterwards(use_written)
         return saved
 
 

@@ -1,7 +1,12 @@
 """Filters that Spark pushes down to a view: which of them mean the same on Arrow, and how they are applied.
 
-A filter keeps the rows for which it is true, not those for which it is null. Columns of floats are left to Spark, for
-which nan equals itself and is the largest number, except for the question whether they are null.
+    WHERE shop = 'a' AND NOT price > 5          rows that are kept
+    EqualTo(shop, 'a')   on Arrow               (a, 3)
+    Not(GreaterThan(price, 5))   on Arrow       not (b, 3), (a, 7) and (a, null)
+    GreaterThan(rate, 0.5)   left to Spark      rate is a float
+
+Invariant: a filter keeps the rows for which it is true, not those for which it is null. Columns of floats are left to
+Spark, for which NaN equals itself and is the largest number, except for the question whether they are null.
 """
 
 from __future__ import annotations
@@ -36,10 +41,11 @@ class Condition:
 
     def mask(self, table: pa.Table) -> pa.ChunkedArray:
         """For each row true, false or null."""
-        found = self._mask(table[self.column])
-        return pc.invert(found) if self.negated else found
+        mask = self._mask(table[self.column])
+        return pc.invert(mask) if self.negated else mask
 
     def _mask(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """The comparison, before it is negated."""
         if self.name in ("IsNull", "IsNotNull"):
             return pc.is_null(column) if self.name == "IsNull" else pc.is_valid(column)
         values = [pa.scalar(value, column.type) for value in self.values]
@@ -62,8 +68,8 @@ def condition_of(given: Any, schema: pa.Schema) -> Condition | None:
     """The condition that a filter of Spark stands for; None if Spark must evaluate it."""
     name = type(given).__name__
     if name == "Not":
-        found = condition_of(given.child, schema)
-        return found and Condition(found.name, found.column, found.values, not found.negated)
+        child = condition_of(given.child, schema)
+        return child and Condition(child.name, child.column, child.values, not child.negated)
     if name not in (*COMPARISONS, "EqualNullSafe", "In", "IsNull", "IsNotNull"):
         return None
     if len(given.attribute) != 1 or schema.names.count(given.attribute[0]) != 1:
@@ -98,11 +104,13 @@ def _is_comparable(value: Any, kind: pa.DataType, name: str) -> bool:
 
 
 def _is_comparable_type(kind: pa.DataType) -> bool:
+    """Whether Arrow compares values of this type as Spark does."""
     types = pa.types
     tests = (types.is_signed_integer, types.is_string, types.is_date32, types.is_timestamp, types.is_decimal128)
     return any(test(kind) for test in tests)
 
 
 def _fits(value: Decimal, kind: pa.Decimal128Type) -> bool:
+    """Whether a decimal can be written in a column without being rounded."""
     exponent = value.as_tuple().exponent
     return isinstance(exponent, int) and exponent >= -kind.scale and value.adjusted() < kind.precision - kind.scale

@@ -1,8 +1,15 @@
 """Parts of stored views, as tasks read them: the rows of a version, or the changes between two, without the program.
 
-A view is stored as sorted runs in every shard, and equal rows may be in several shards. So a part is a range of key
-numbers of all runs: equal rows have equal numbers, and are in one part. Versions share runs: the changes between two
-are in the runs that only one of them has.
+A view in 2 shards, with its runs at two versions, and the 2 parts that tasks read, if key numbers are below 16:
+
+              version 6    version 7         key numbers    part 0: below 8     part 1: from 8 on
+    shard 0   r1, r2       r1, r3            of r1          1, 4                9
+    shard 1   r4           r4, r5            of r4          2                   8, 11
+
+    rows at 7: from r1, r3, r4 and r5. Changes from 6 to 7: the rows of r3 and r5, less those of r2
+
+Invariant: equal rows have equal key numbers, and are in one part, whichever shards have them. So the parts together
+have each row once. Versions share runs: the changes between two are in the runs that only one of them has.
 """
 
 from __future__ import annotations
@@ -65,8 +72,8 @@ class ViewPart:
         table = _consolidate(pa.concat_tables(parts)) if parts else self._members(self.runs)
         if self.kind == "Sequence":
             table = table.sort_by(PLACE)
-        shown = change_schema(self.schema)
-        return table.select([*shown.names[:-1], WEIGHT]).rename_columns(shown.names).cast(shown)
+        schema = change_schema(self.schema)
+        return table.select([*schema.names[:-1], WEIGHT]).rename_columns(schema.names).cast(schema)
 
     def _members(self, runs: tuple[StoredRun, ...]) -> pa.Table:
         """The rows of some runs, each once. An element of a set is in it once, however often it was added."""
@@ -81,6 +88,7 @@ class ViewPart:
         return table
 
     def _slice(self, stored: StoredRun) -> pa.Table:
+        """The rows of a run whose key numbers are in the range."""
         run = Store(folder(stored.folder)).get(self.columns, stored.name)
         if self.low == 0 and self.high == ALL:
             return run.table
@@ -134,6 +142,7 @@ def _consolidate(table: pa.Table) -> pa.Table:
 
 
 def _negated(table: pa.Table) -> pa.Table:
+    """The rows with the opposite weights."""
     place = table.schema.get_field_index(WEIGHT)
     negated: Any = pc.negate(table[WEIGHT])
     return table.set_column(place, table.schema.field(WEIGHT), negated)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from flo.core.collection import Collection, Form
-from flo.core.data import remember_classes
+from flo.core.data import remember_classes, within_classes
 from flo.core.errors import CheckpointError, FloError
 from flo.core.graph import Node
 from flo.core.nested import Nested
@@ -67,7 +67,8 @@ class Scope:
         self.lowering = Lowering()
         self.lowering((items, tuple(collections)))
         self.collections = collections
-        remember_classes((collections, list(self.lowering.names.values())))
+        self.classes = remember_classes((collections, list(self.lowering.names.values())))
+        """The user's classes, by the names that they have in any module."""
 
     def lower(self, storing: Any, item: Any) -> Term:
         """Lower a part of a state. Raises if it contains code, which restoring could not supply."""
@@ -113,7 +114,11 @@ class VertexScope(Scope):
             raise CheckpointError(f"the state does not fit the program: `{state.name}` is not `{first.name}`")
         if state.is_initial:
             return self.initial
-        lift = lifting(self)
+        with within_classes(self.classes):
+            return self._load(state, lifting(self))
+
+    def _load(self, state: VertexState, lift: Lifting) -> Node:
+        first = self.vertex.operator
         known = {each.name for each in fields(first)}
         for name in state.parts:
             if name not in known:
@@ -172,7 +177,8 @@ class ProgramStates:
                     name = each.vertex.operator.called
                     raise CheckpointError(f"the state does not fit the program: it has nothing of `{name}`")
             nodes = [each.load(by_id[each.vertex.id], lifting) for each in self.vertices]
-            return nodes, lifting(self.outputs)(beside)
+            with within_classes(self.outputs.classes):
+                return nodes, lifting(self.outputs)(beside)
         except CheckpointError:
             raise
         except FloError as error:

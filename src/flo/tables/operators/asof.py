@@ -1,15 +1,28 @@
-"""asof_join on tables: both sides in traces by key and by the column that is compared.
+"""asof_join on tables: each left row with the nearest right row of its key, by a column that is compared.
 
-The left trace is in the direction of the join, and the right one in the other, so that a match is the first right row
-from the place of a left row on. A right row that comes or goes concerns the left rows from its place on, up to the
-first whose match lies beyond.
+Trades are the left side, quotes the right one. A backward join gives a trade the last quote at or before it:
+
+    left (trades)       right (quotes)     out
+    key  at  weight     key  at  bid       key  at  bid   weight
+    a    5   +1         a    2   10        a    5   10    +1
+    a    9   +1         a    7   11        a    9   11    +1
+    b    4   +1                            b    4   None  +1       not emitted if the join is inner
+
+A quote (a, 4, 12) that arrives now is a nearer match for the trade at 5 alone, and replaces (5, 10) by (5, 12).
+
+Invariant: every left row is in the output with the right row that is nearest to it now. Left rows with a null key, or
+with nothing to compare, never have a match, and are not kept.
+
+Both sides are traces by key and by the compared column, in opposite directions: in a backward join, left rows ascend
+and right ones descend. So the match of a left row is the first right row from its place on, and a right row that comes
+or goes concerns the left rows from its place on, up to the first whose match is nearer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +33,7 @@ from flo.columns.indices import Indices, Numbers, expand_ranges, one_chunk, take
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import ALL, KEY, apply_function, key_layout, passed_by, plain_columns, with_key
+from flo.tables.functions import ALL, KEY, apply_function, key_layout, plain_columns, with_key
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
 from flo.tables.operators.elementwise import like_rows
 from flo.tables.operators.joins import Joined, must_be_coded
@@ -33,6 +46,7 @@ from flo.tables.state.run import Run
 from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.zset_asof import AsOfJoin
+from flo.values.row_functions import passed_by
 
 AT = f"{KEY}at"
 """The column that is compared, where it is computed."""
@@ -47,6 +61,15 @@ class LargestFirst(Order):
 
     def _ties(self, rows: pa.Table) -> Indices:
         return ~row_numbers(rows, self.layout.names)  # type: ignore[return-value]
+
+
+class Sorted(NamedTuple):
+    """The rows of one side of a delta."""
+
+    rows: Run
+    """By key and in the order of the side."""
+    alone: pa.Table
+    """Those that cannot have a match: the key or the compared value is null."""
 
 
 @final
@@ -67,10 +90,12 @@ class AsOfTables(OnTables[AsOfJoin]):
 
     @property
     def bys(self) -> tuple[Any, Any]:
+        """The key functions of both sides; None if there is no key."""
         return self.like.on, self.like.other_on
 
     @property
     def ats(self) -> tuple[Any, Any]:
+        """The functions of both sides that give the compared value."""
         return self.like.at, self.like.other_at
 
     def key_numbers(self, place: int, table: pa.Table) -> Numbers:
@@ -84,19 +109,21 @@ class AsOfTables(OnTables[AsOfJoin]):
         return passed_by(self.like.into, columns)
 
     def _with_key(self, place: int, table: pa.Table) -> tuple[pa.Table, tuple[str, ...]]:
+        """The rows of a side with key columns, and the names of these."""
         if self.bys[place] is None:
             return table.append_column(ALL, pa.array(np.zeros(table.num_rows, np.int8))), (ALL,)
         return with_key(table, self.bys[place], self.inputs[place])
 
     def _order(self, place: int) -> Order:
+        """The order of a side within a key."""
         columns = (_at_column(self.ats[place], self.inputs[place]),)
         layout = layout_of(self.inputs[place])
         if place == 0:
             return Order(columns, self.like.forward, layout, by_text=False)
         return LargestFirst(columns, not self.like.forward, layout, by_text=False)
 
-    def _arrived(self, place: int, table: pa.Table) -> tuple[Run, pa.Table]:
-        """The rows of a side by key and in order, and those that cannot have a match."""
+    def _sort(self, place: int, table: pa.Table) -> Sorted:
+        """Sorts the rows of a side by key and in its order."""
         order = self._order(place)
         rows, columns = self._with_key(place, table.combine_chunks())
         (at,) = order.columns
@@ -109,22 +136,22 @@ class AsOfTables(OnTables[AsOfJoin]):
         alone = take_rows(rows, np.flatnonzero(nothing)) if nothing.any() else rows.slice(0, 0)
         rows = take_rows(rows, np.flatnonzero(~nothing)) if nothing.any() else rows.combine_chunks()
         groups = (*self.keys, *columns)
-        return ranked_run(rows, groups, keys_of([rows[name] for name in groups]), order), alone
+        return Sorted(ranked_run(rows, groups, keys_of([rows[name] for name in groups]), order), alone)
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
-        (arrived, alone), (changed, _) = self._arrived(0, left), self._arrived(1, right)
+        (arrived, alone), (changed, _) = self._sort(0, left), self._sort(1, right)
         if self.ended_side == 0:
             changed = select_matching(changed, self.left)
         before = replace(self.right, columns=changed.columns, order=self._order(1))
         after = [*before.runs, *([changed] if changed.rows else [])]
-        parts = [self._without(alone)]
-        for run, places in self._touched(changed, after):
-            rows = _chosen(run, places)
-            parts += [*self._matched(rows, list(before.runs), -1), *self._matched(rows, after, 1)]
-        parts += self._matched(arrived, after, 1)
+        parts = [self._pair_with_none(alone)]
+        for run, places in self._find_touched(changed, after):
+            rows = _choose(run, places)
+            parts += [*self._match(rows, list(before.runs), -1), *self._match(rows, after, 1)]
+        parts += self._match(arrived, after, 1)
         stored = replace(self.left, columns=arrived.columns, order=self._order(0))
         grown = replace(
-            self, left=self.left if self.ended_side == 1 else stored.extended(arrived), right=before.extended(changed)
+            self, left=self.left if self.ended_side == 1 else stored.extend(arrived), right=before.extend(changed)
         )
         some = [part for part in parts if part is not None and part.num_rows]
         return grown, (self.emitted(pa.concat_tables(some) if some else None),)
@@ -135,10 +162,13 @@ class AsOfTables(OnTables[AsOfJoin]):
         runs = tuple(part for run in self.right.runs if (part := select_matching(run, self.left)).rows)
         return replace(self, right=replace(self.right, runs=runs), ended_side=0)
 
-    def _touched(self, changed: Run, after: list[Run]) -> Iterator[tuple[Run, Indices]]:
-        """The stored left rows that may have another match now: from each changed right row on, in the order of the
-        left side, until matches lie beyond it, or the next changed row of the group begins. Behind that one, rows that
-        this one concerns concern it too. Changed rows of a group are in the opposite of the order of the left side."""
+    def _find_touched(self, changed: Run, after: list[Run]) -> Iterator[tuple[Run, Indices]]:
+        """Yields the stored left rows that may have another match now, by run.
+
+        These are the rows from each changed right row on, in the order of the left side, up to the first whose match is
+        nearer than the changed row, or up to the next changed row of the group, which looks at the rest. The search
+        reads `AT_FIRST` rows, then twice as many, and so on. `after` are the right runs with the changed rows, which
+        are in the opposite of the order of the left side."""
         if not changed.rows:
             return
         order, others = self._order(0), self._order(1)
@@ -152,8 +182,10 @@ class AsOfTables(OnTables[AsOfJoin]):
             while len(queries):
                 counts = np.minimum(high - low, window)
                 places, owners = expand_ranges(low, counts), np.repeat(np.arange(len(queries)), counts)
-                known = self._in_group(run, places, changed, queries[owners])
-                beyond = known & self._beyond(run, places, after, begin.take(pa.array(queries[owners])), others)
+                known = self._have_key_of(run, places, changed, queries[owners])
+                beyond = known & self._match_nearer_than(
+                    run, places, after, begin.take(pa.array(queries[owners])), others
+                )
                 touched.append(places[known & ~beyond])
                 done = low + counts >= high
                 done[owners[beyond]] = True
@@ -161,7 +193,7 @@ class AsOfTables(OnTables[AsOfJoin]):
                 queries, low, high = queries[~done], low[~done], high[~done]
             yield run, np.unique(np.concatenate(touched))
 
-    def _in_group(self, run: Run, places: Indices, changed: Run, owners: Indices) -> Any:
+    def _have_key_of(self, run: Run, places: Indices, changed: Run, owners: Indices) -> Any:
         """Returns which of these rows have the key of a changed row, and not only the same key number."""
         if run.keys.exact and changed.keys.exact:
             return np.ones(len(places), bool)
@@ -169,9 +201,9 @@ class AsOfTables(OnTables[AsOfJoin]):
         theirs = take_rows(changed.table.select(list(changed.columns)), owners)
         return find_equal(list(ours.columns), list(theirs.columns))
 
-    def _beyond(self, run: Run, places: Indices, after: list[Run], begin: pa.Array, order: Order) -> Any:
-        """Returns which of these rows have a match before a value, in the order of the right side."""
-        rows = _chosen(run, places)
+    def _match_nearer_than(self, run: Run, places: Indices, after: list[Run], begin: pa.Array, order: Order) -> Any:
+        """Returns which of these rows have a match nearer than a value: before it in the order of the right side."""
+        rows = _choose(run, places)
         nearest = find_nearest(after, rows, one_chunk(rows.table[self._order(0).columns[0]]), order)
         beyond = np.zeros(len(places), bool)
         if nearest is not None:
@@ -179,22 +211,22 @@ class AsOfTables(OnTables[AsOfJoin]):
             beyond[nearest.groups] = order.before(at, begin.take(pa.array(nearest.groups)))
         return beyond
 
-    def _matched(self, rows: Run, rights: list[Run], sign: int) -> list[pa.Table | None]:
-        """The results of left rows with their matches, with the weights of the left rows."""
+    def _match(self, rows: Run, rights: list[Run], sign: int) -> list[pa.Table | None]:
+        """Returns the results of left rows and their matches, with the weights of the left rows times `sign`."""
         if not rows.rows:
             return []
-        table = _times(rows.table, sign)
+        table = _multiply(rows.table, sign)
         nearest = find_nearest(rights, rows, one_chunk(table[self._order(0).columns[0]]), self._order(1))
         if nearest is None:
-            return [self._without(table)]
+            return [self._pair_with_none(table)]
         matched = np.zeros(rows.rows, bool)
         matched[nearest.groups] = True
         left, right = take_rows(table, nearest.groups), nearest.table
         joined = Joined(self.like, self.inputs, self.outputs[0])  # type: ignore[arg-type]
         results = like_rows(joined.results(left, right), left, self.keys)
-        return [results, self._without(take_rows(table, np.flatnonzero(~matched)))]
+        return [results, self._pair_with_none(take_rows(table, np.flatnonzero(~matched)))]
 
-    def _without(self, table: pa.Table) -> pa.Table | None:
+    def _pair_with_none(self, table: pa.Table) -> pa.Table | None:
         """The results of left rows without a match."""
         if self.like.inner or not table.num_rows:
             return None
@@ -213,19 +245,21 @@ def _same_group_as_before(run: Run) -> npt.NDArray[np.bool_]:
     return same
 
 
-def _times(table: pa.Table, sign: int) -> pa.Table:
+def _multiply(table: pa.Table, sign: int) -> pa.Table:
+    """The rows with their weights times 1 or -1."""
     if sign == 1:
         return table
     place = table.schema.get_field_index(WEIGHT)
     return table.set_column(place, table.schema.field(WEIGHT), pc.negate_checked(table[WEIGHT]))
 
 
-def _chosen(run: Run, which: Indices) -> Run:
+def _choose(run: Run, which: Indices) -> Run:
     """Some rows of a run, in any order."""
     return Run(run.columns, Keys(run.keys.at(which), run.keys.exact), take_rows(run.table, which))
 
 
 def _at_column(at: Any, of: Collection) -> str:
+    """The name of the compared column, which may have to be computed."""
     columns = plain_columns(at, of)
     return columns[0] if columns is not None and len(columns) == 1 else AT
 

@@ -1,6 +1,18 @@
-"""Clocks as streams, on tables: the largest time of each partition, and the rows on time and behind.
+"""`clock` on tables: how far the event time of a stream has come, as a stream; with the rows on time and those behind.
 
-The clock itself stays one value. Windows that follow a clock are in clocked_windows.py.
+With a lateness of 2:
+
+    row  time    largest time   clock    goes to
+    r    10      10             8        the rows on time
+    s    13      13             11       the rows on time
+    t    12      13             11       the rows on time: 12 is not before 11
+    u    9       13             11       the rows behind
+
+Invariant: the clock never goes back, and a row is behind if its time is before the clock at this row. In a partitioned
+stream each row is compared with the clock of its own partition, and the clock that is emitted is the smallest.
+
+The clock is one value, an LVar: a delta of it is emitted when it moves. Windows that follow a clock are in
+clocked_windows.py.
 """
 
 from __future__ import annotations
@@ -78,6 +90,7 @@ class ClockTables(ReadsPartitions[ClockOf]):
         return replace(self, clock=after), (moved, self._rows(on_time, 1), self._rows(late, 2))
 
     def _rows(self, table: pa.Table, index: int) -> Any:
+        """Rows as the output has them; those of partitions become a bag."""
         if self.partitions is not None:
             table = as_bag(table)
         return self.emitted(table, index)

@@ -1,7 +1,17 @@
 """Tumbling and sliding windows that follow a clock, on tables: for all rows, or for every key.
 
-Rows wait by their times, those of all keys together. When the clock moves, the rows of the windows that it has passed
-are the first ones in the order of time; only then they are grouped by key.
+Windows of 10. The rows of all keys wait together, sorted by time, and the clock moves from 8 to 20:
+
+    time  key
+    11    b    ┐ [10, 20) has ended: these rows leave, as an inner stream for a and one for b
+    13    a    ┘
+    24    a      waits
+
+Invariant: the rows of windows that end at the clock or before it have left. All rows are on time by the clock, so none
+is late.
+
+When the clock moves, the rows that leave are the first ones in the order of time; only then they are grouped by key. So
+a clock that does not end a window costs nothing, however many keys there are.
 """
 
 from __future__ import annotations
@@ -44,7 +54,7 @@ NOTHING: Indices = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class ClockedWindows(EmitsWindows):
-    """The windows that a clock has not passed. The rows of windows are on time by the clock, so none is late."""
+    """The windows that a clock has not passed."""
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.NONE
@@ -66,6 +76,7 @@ class ClockedWindows(EmitsWindows):
         return windower
 
     def _moment(self, mark: Any) -> Times:
+        """The clock as an array of one time, with which windows are compared."""
         if self.grid.axis.kind is float:
             exact: Times = self.grid.axis.exact(np.array([mark], np.float64))
             return exact
@@ -76,7 +87,7 @@ class ClockedWindows(EmitsWindows):
 
     @property
     def held(self) -> Timed:
-        """The rows that wait. It knows which are gone: those that are only in windows that have closed."""
+        """The rows that wait, with the time before which they are only in windows that have closed."""
         gone = None
         if self.mark is not None:
             grid = self.grid
@@ -96,25 +107,25 @@ class ClockedWindows(EmitsWindows):
         rows = take_rows(table.select([*self.keys, *self._names]), order)
         rows = rows.append_column(pa.field(ARRIVAL, pa.int64(), nullable=False), pa.array(self.count + order))
         rows = rows.append_column(pa.field(TIME, pa.array(times[:0]).type, nullable=False), pa.array(times[order]))
-        waiting = self.held.extended(Run((TIME,), Keys(numbers[order], exact=False), rows))
+        waiting = self.held.extend(Run((TIME,), Keys(numbers[order], exact=False), rows))
         return replace(self, waiting=waiting, count=self.count + table.num_rows), (None, None)
 
     def at(self, moment: Any) -> tuple[Self, Deltas]:
-        """The operator and its outputs when the clock is at this moment."""
+        """Moves the clock to a moment: returns the operator, and the windows that close."""
         mark = to_number(moment)
         if self.mark is not None and mark <= self.mark:
             return self, (None, None)
         stops = self.grid.after(self._moment(mark))
-        closed = self._between(self._begin(), stops)
+        closed = self._close_between(self._first_open(), stops)
         after = replace(self, mark=mark)
-        return replace(after, waiting=after.held.without_gone()), (closed, None)
+        return replace(after, waiting=after.held.drop_gone_runs()), (closed, None)
 
-    def _begin(self) -> Any:
+    def _first_open(self) -> Any:
         """The first window that is open; None if all are."""
         return None if self.mark is None else self.grid.after(self._moment(self.mark))
 
-    def _between(self, begin: Any, stops: Any) -> Streams | None:
-        """The windows from one number on and before another."""
+    def _close_between(self, begin: Any, stops: Any) -> Streams | None:
+        """Closes the windows from the number `begin` on and before `stops`; None stands for no bound."""
         grid = self.grid
         since = None if begin is None else grid.axis.bounds(grid.start(begin))
         until = None if stops is None else grid.axis.bounds(grid.end(stops - 1))
@@ -128,17 +139,17 @@ class ClockedWindows(EmitsWindows):
             return None
         rows = pa.concat_tables(parts).combine_chunks()
         rows = rows.rename_columns([PANE_TIME if name == TIME else name for name in rows.column_names])
-        keys, owners = _grouped(rows.select(list(self.keys))) if self.keys else (ONE, NOTHING)
+        keys, owners = _group_by_key(rows.select(list(self.keys))) if self.keys else (ONE, NOTHING)
         every = np.arange(keys.rows)
         begins, ends = (None if each is None else np.repeat(each, keys.rows) for each in (begin, stops))
         none: Times = np.zeros(0)
         closing = AlignedClosing(grid, every, none, None, none, begins, ends)
         assigned = Assigned(NOTHING, NOTHING, NOTHING, None, NOTHING, closing, None, None)
-        return self._closed(Groups(pa.table({}), keys, NOTHING), assigned, owners, rows)
+        return self._close(Groups(pa.table({}), keys, NOTHING), assigned, owners, rows)
 
     def last(self) -> Deltas:
-        """What is due when rows and clock have ended."""
-        return (self._between(self._begin(), None) if self.like.flush else None), None
+        """The windows that are open when rows and clock have ended, if they are to be flushed."""
+        return (self._close_between(self._first_open(), None) if self.like.flush else None), None
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         return clocked_steps(self, inputs)
@@ -159,8 +170,8 @@ class ClockedWindows(EmitsWindows):
         return hash((self.like, self.mark, self.count))
 
 
-def _grouped(keys: pa.Table) -> tuple[Run, Indices]:
-    """The different keys of rows, and which of them each row has."""
+def _group_by_key(keys: pa.Table) -> tuple[Run, Indices]:
+    """Returns the different keys of rows, and for each row the index of its key."""
     names = tuple(keys.column_names)
     numbers = keys_of([keys[name] for name in names])
     order, firsts = group_equal_rows(keys, numbers)
@@ -187,7 +198,7 @@ def clocked_steps(operator: Any, inputs: Values) -> Iterator[Step]:
 @final
 @dataclass(frozen=True)
 class ClockedOfEveryKey(WithForm[TimeWindows]):
-    """The same for all keys at once, with one clock."""
+    """Windows that follow a clock, of every key of a keyed stream."""
 
     name = "clocked_of_every_key"
 
@@ -227,6 +238,7 @@ def fits(like: TimeWindows) -> bool:
 
 @register_in(CLOCKED, Tumbling, Sliding)
 def windows_of_every_key(like: TimeWindows, inputs: StreamTypes) -> Operator | None:
+    """Returns the form for all keys of windows that follow a clock, if they have one."""
     return ClockedOfEveryKey(like, ClockedWindows(like)) if fits(like) else None
 
 

@@ -1,10 +1,21 @@
 """Clocks: the largest event time so far and the watermark, for all rows, for each key or for each partition.
 
-A window operator asks its `Axis` for the times of rows (event times, or row numbers), and its `Clock` for what was
-reached before. The watermark at each row is the largest time up to it, less the lateness; so a running maximum tells,
-for every row of a delta, what element by element would have told.
+With a lateness of 2 and a clock for each key:
 
-To add a clock, add a class beside `ClockOfAll`, `ClockPerKey` and `ClockOfPartitions`, and return it from `new_clock`.
+    key  time   largest time of its key   watermark
+    a    10     10                        8
+    a    14     14                        12
+    a    11     14                        12          behind the watermark: a window of it may have closed
+    b    3      3                         1           b has a clock of its own
+
+Invariant: the watermark at a row is the largest time up to this row, itself included, less the lateness; it never goes
+back. So a running maximum tells, for every row of a delta, what element by element would have told.
+
+In a partitioned stream every partition has its largest time. That of its own partition decides whether a row is late,
+and the smallest of all decides which windows close, once every known partition has had a row.
+
+A window operator asks its `Axis` for the times of rows (event times, or row numbers), and its `Clock` for what was
+reached before. To add a clock, add a class beside `ClockOfAll`, and return it from `new_clock`.
 """
 
 from __future__ import annotations
@@ -12,7 +23,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Self, TypeAlias, final
+from typing import Any, Generic, NamedTuple, Self, TypeAlias, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -73,7 +84,7 @@ def as_bag(rows: pa.Table) -> pa.Table:
 
 
 def ids_of(groups: Groups) -> Indices:
-    """The group of each row."""
+    """The index of the group of each row."""
     return np.repeat(np.arange(len(groups.counts)), groups.counts)
 
 
@@ -96,20 +107,23 @@ def running_max(values: Times, ids: Indices | None) -> Times:
 
 @dataclass(frozen=True)
 class Reading:
-    """A clock as some groups see it: which of them have had a row, the largest time of each, whether its times have a
-    zone, and the last time of its last session that has closed, which is masked if none has."""
+    """A clock as some groups see it: each field has an item for each group."""
 
     known: Any
+    """Whether it has had a row."""
     latest: Times
+    """Its largest time, if it is known."""
     zoned: Any
+    """Whether its times have a zone."""
     closed: Any
+    """The last time of its last session that has closed; masked if none has."""
     over: Any
-    """Which groups have ended. They are not among those known."""
+    """Whether it has ended. Then it is not known."""
     seen: bool = False
     """Whether rows have come, though the time may not be known."""
 
     def reached(self, groups: Groups, times: Times) -> Times:
-        """The largest time of its group at each row, with those that came before."""
+        """Returns for each row the largest time of its group up to it, earlier deltas included."""
         largest = running_max(times, None if len(groups.counts) == 1 else ids_of(groups))
         if not self.known.any() or (len(self.known) == 1 and self.latest[0] <= times[0]):
             return largest
@@ -122,6 +136,20 @@ class Reading:
         return Reading(np.ones(count, bool), latest, np.full(count, zoned), closed, np.zeros(count, bool))
 
 
+C = TypeVar("C", bound="Clock")
+
+
+class Reached(NamedTuple, Generic[C]):
+    """How far the rows of a delta move a clock."""
+
+    at_rows: Times
+    """The largest time at each row, which tells whether the row is late."""
+    latest: Times | None
+    """The largest time of each group after these rows, which closes windows; None if it is not known yet."""
+    clock: C
+    """The clock with these times."""
+
+
 class Clock(ABC):
     """The state of a clock."""
 
@@ -129,11 +157,10 @@ class Clock(ABC):
     def read(self, keys: Run, kind: type) -> Reading:
         """The clock of these keys. `kind` is the type that times are counted in."""
 
-    def reach(self, groups: Groups, times: Times, before: Reading) -> tuple[Times, Times | None, Self]:
-        """(The largest time at each row, which tells whether the row is late; the largest time of each group after
-        these rows, which closes windows, or None if it is not known yet; the clock with these times)."""
+    def reach(self, groups: Groups, times: Times, before: Reading) -> Reached[Self]:
+        """Returns how far rows with these times move the clock. `before` is what it said before them."""
         reached = before.reached(groups, times)
-        return reached, reached[np.cumsum(groups.counts) - 1], self
+        return Reached(reached, reached[np.cumsum(groups.counts) - 1], self)
 
     @abstractmethod
     def moved(self, keys: Run, reading: Reading) -> Self:
@@ -165,8 +192,10 @@ class ClockOfAll(Clock, Lowerable):
     """One clock for all rows."""
 
     latest: Any = None
+    """The largest time; None before the first row."""
     zoned: bool = False
     closed: Any = None
+    """The last time of the last session that has closed; None if none has."""
 
     def read(self, keys: Run, kind: type) -> Reading:
         known, closed = self.latest is not None, self.closed is not None
@@ -217,7 +246,7 @@ class ClockOfPartitions(Clock, Lowerable):
         whole = ClockOfAll(self.whole, self.zoned, self.closed).read(keys, kind)
         return replace(whole, seen=bool(self.each))
 
-    def reach(self, groups: Groups, times: Times, before: Reading) -> tuple[Times, Times | None, ClockOfPartitions]:
+    def reach(self, groups: Groups, times: Times, before: Reading) -> Reached[ClockOfPartitions]:
         partitions = groups.rows[PARTITION].to_numpy()
         order = np.argsort(partitions, kind="stable")
         present, ids = np.unique(partitions[order], return_inverse=True)
@@ -233,7 +262,7 @@ class ClockOfPartitions(Clock, Lowerable):
         known |= zip(present.tolist(), largest[lasts].tolist(), strict=True)
         after = replace(self, each=tuple(sorted(known.items())))
         latest = None if after.whole is None else np.array([after.whole], times.dtype)
-        return reached, latest, after
+        return Reached(reached, latest, after)
 
     def moved(self, keys: Run, reading: Reading) -> ClockOfPartitions:
         closed = None if reading.closed.mask.all() else reading.closed[0].item()
@@ -255,12 +284,12 @@ register(ClockOfPartitions.term, ClockOfPartitions)
 @final
 @dataclass(frozen=True, eq=False)
 class ClockPerKey(Latest, Clock):
-    """A clock for each key, as if the key were alone: one row for each."""
+    """A clock for each key, as if the key were alone: one row for each, with the columns LATEST, ZONED and so on."""
 
     term = "clocks"
 
     def read(self, keys: Run, kind: type) -> Reading:
-        indices, rows = self.known(keys)
+        indices, rows = self.look_up(keys)
         known, zoned, over = np.zeros((3, keys.rows), bool)
         latest = np.zeros(keys.rows, _dtype(kind))
         closed: Any = np.ma.array(latest.copy(), mask=np.ones(keys.rows, bool))
@@ -274,22 +303,22 @@ class ClockPerKey(Latest, Clock):
     def moved(self, keys: Run, reading: Reading) -> ClockPerKey:
         closed = pa.array(reading.closed.filled(0), mask=np.ma.getmaskarray(reading.closed))
         columns = {LATEST: reading.latest, ZONED: reading.zoned, CLOSED: closed, OVER: reading.over}
-        return self.extended(Run(keys.columns, keys.keys, beside(keys.table, pa.table(columns))))
+        return self.extend(Run(keys.columns, keys.keys, beside(keys.table, pa.table(columns))))
 
     def ended(self, keys: Run) -> ClockPerKey:
-        indices, rows = self.known(keys)
+        indices, rows = self.look_up(keys)
         if rows is None:
             return self
         rows = rows.set_column(rows.schema.get_field_index(OVER), OVER, pa.array(np.ones(len(indices), bool)))
         order = np.argsort(indices)
-        return self.extended(Run(keys.columns, select_rows(keys, np.sort(indices)).keys, take_rows(rows, order)))
+        return self.extend(Run(keys.columns, select_rows(keys, np.sort(indices)).keys, take_rows(rows, order)))
 
 
 class Axis(ABC):
     """A time axis: computes the times of rows, and the watermark from the largest time."""
 
     kind: type
-    """What times are counted in: int, float, or timedelta for microseconds."""
+    """The type in which times are counted: int, float, or timedelta for microseconds."""
     durations: tuple[Any, ...]
     """The durations that are added to times or taken from them, as numbers."""
 
@@ -306,7 +335,7 @@ class Axis(ABC):
         return self.watermark(reached)
 
     def exact(self, times: Times) -> Times:
-        """The times, such that what is computed of them and the durations is what Python computes."""
+        """Converts times to Python's own numbers, if sums with durations would overflow or be rounded otherwise."""
         if not len(times):
             return times
         largest = max(abs(times.min().item()), abs(times.max().item()), *self.durations)
@@ -444,7 +473,7 @@ def times_of(time: Any, collections: Collections, table: pa.Table, origin: Any) 
     """Returns the origin of time, and the times of the rows from there."""
     by_row = not isinstance(time, Expression)
     if by_row and pa.types.is_temporal(Layout.of(returned_type(time)).cells[0].arrow):  # type: ignore[union-attr]
-        return _of_moments(time, row_by_row(time, collections, table), origin)
+        return _convert_moments(time, row_by_row(time, collections, table), origin)
     column = one_chunk(apply_function(time, collections, table)[VALUE])
     if column.null_count:
         raise NoTime("a time is null or not a number")
@@ -461,7 +490,7 @@ def times_of(time: Any, collections: Collections, table: pa.Table, origin: Any) 
     return (EPOCH if zone is None else UTC_EPOCH), numbers
 
 
-def _of_moments(time: Any, moments: list[Any], origin: Any) -> tuple[Any, Times]:
+def _convert_moments(time: Any, moments: list[Any], origin: Any) -> tuple[Any, Times]:
     """Converts datetimes, with or without a zone: the type of a Python function does not say which."""
     expect_declared(time, moments)
     if None in moments:

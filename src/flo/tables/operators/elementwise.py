@@ -1,4 +1,13 @@
-"""Operators on tables that keep nothing: map, filter, map_weights, negate, unions, and ways between collections."""
+"""Operators on tables that keep nothing: map, filter, flat_map, map_weights, negate, unions, ways between collections.
+
+    delta            filter(n > 1)    map(n * 10)      negate           plus of the delta and (2, +1)
+    n  weight        n  weight        n   weight       n  weight        n  weight
+    1  +1            2  -1            10  +1           1  -1            1  +1
+    2  -1                             20  -1           2  +1
+
+Invariant: an output delta depends on the input delta alone. A result has the weight and the key columns of the row that
+it was computed from. So the output of a sum of deltas is the sum of the outputs.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +24,7 @@ from flo.columns.layout import Layout
 from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.tables.functions import apply_function, called, elements_of, passed_by, written
+from flo.tables.functions import apply_function, called, elements_of, written
 from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import multiply_weights
 from flo.tables.state.trace import consolidate_table, with_weights
@@ -26,6 +35,7 @@ from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.sets import SetUnion, ToBag, ToSet
 from flo.values.operators.shapes import expect_all_of_type
 from flo.values.operators.zsets import TRIED, MapWeights, Minus, Negate, Plus, ToZSet
+from flo.values.row_functions import passed_by
 from flo.values.weighted import Set
 
 
@@ -72,6 +82,8 @@ class Stateless(OnTables[Op]):
 @final
 @dataclass(frozen=True)
 class MapTables(Stateless[Map]):
+    """map(f): a result for each row, with its weight."""
+
     name = "map_tables"
 
     @classmethod
@@ -90,6 +102,8 @@ class MapTables(Stateless[Map]):
 @final
 @dataclass(frozen=True)
 class FilterTables(Stateless[Filter]):
+    """filter(keep): the rows for which the condition is true, not those for which it is null."""
+
     name = "filter_tables"
 
     @classmethod
@@ -110,7 +124,7 @@ class FilterTables(Stateless[Filter]):
 @final
 @dataclass(frozen=True)
 class FlatMapTables(Stateless[FlatMap]):
-    """Row by row, as how many results a row has is for Python to say; except for functions of whole tables."""
+    """flat_map. A function of the user is called row by row; a `Flattening` takes whole tables."""
 
     name = "flat_map_tables"
     keeps_positions = False
@@ -144,13 +158,16 @@ class FlatMapTables(Stateless[FlatMap]):
 @final
 @dataclass(frozen=True)
 class NegateTables(Stateless[Negate]):
+    """negate(): every row with the opposite weight."""
+
     name = "negate_tables"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        return self, (self.emitted(negated(table)),)
+        return self, (self.emitted(negate_weights(table)),)
 
 
-def negated(table: pa.Table) -> pa.Table:
+def negate_weights(table: pa.Table) -> pa.Table:
+    """Gives rows the opposite weights."""
     index = table.schema.get_field_index(WEIGHT)
     return table.set_column(index, table.schema.field(WEIGHT), multiply_weights(table[WEIGHT], pa.scalar(-1)))
 
@@ -178,7 +195,7 @@ class MapWeightsTables(Stateless[MapWeights]):
         return self, (self.emitted(weighted.filter(pc.not_equal(weights, 0))),)
 
     def _factors(self, f: Expression, table: pa.Table) -> pa.Array:
-        """f(row, 1) of each row."""
+        """Returns f(row, 1) of each row. Raises if f(row, weight) is not the weight times that."""
         one = self._of_weight(f, table, 1)
         for weight in TRIED:
             alike = pc.equal(self._of_weight(f, table, weight), pc.multiply(one, weight))
@@ -189,6 +206,7 @@ class MapWeightsTables(Stateless[MapWeights]):
         return one
 
     def _of_weight(self, f: Expression, table: pa.Table, weight: int) -> Any:
+        """f(row, weight) of each row."""
         weights = pa.table({f.inputs[1].names[0]: pa.array(np.full(table.num_rows, weight))})
         rows, beside = f.reads
         return f.results(table.select(rows), weights.select(beside)).column(0)
@@ -198,15 +216,17 @@ class MapWeightsTables(Stateless[MapWeights]):
 @final
 @dataclass(frozen=True)
 class UnionTables(Stateless[Plus | Minus | BagUnion | SetUnion]):
-    """Both sides as they are; `minus` retracts the right one. If both have rows, they are consolidated: a stream that
-    is added to itself again and again must not double each time."""
+    """plus, minus and the unions: the rows of both sides; `minus` negates those of the right one.
+
+    If both sides have rows, they are consolidated: a stream that is added to itself again and again would otherwise
+    have twice as many rows each time."""
 
     name = "union_tables"
     keeps_positions = False
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         layout = layout_of(self.outputs[0])
-        right = negated(right) if isinstance(self.like, Minus) else right
+        right = negate_weights(right) if isinstance(self.like, Minus) else right
         parts = [like_rows(layout.fitted(side), side, self.keys) for side in (left, right) if side.num_rows]
         both = pa.concat_tables(parts)
         counts = len(parts) > 1 and not isinstance(self.outputs[0], Set)
@@ -217,7 +237,7 @@ class UnionTables(Stateless[Plus | Minus | BagUnion | SetUnion]):
 @final
 @dataclass(frozen=True)
 class CountedTables(Stateless[ToSet | ToBag | ToZSet]):
-    """to_set, and to_bag and to_zset of sequences and bags: the rows with weights."""
+    """to_set, and to_bag and to_zset of sequences and bags: the same rows, with weights."""
 
     name = "counted_tables"
     keeps_positions = False

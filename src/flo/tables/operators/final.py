@@ -1,7 +1,17 @@
-"""Final groups on tables: what wait are rows by the ends of their windows, or groups, whose sums are kept beside them.
+"""`final` on tables: a group of a window is emitted once, when a clock has reached the end of the window.
 
-Where all aggregates are computed of sums, as counts and averages are, the sums of each open group are kept, and no
-rows. Otherwise the rows wait, and are aggregated when the clock is at their end.
+Groups by key and window, with the sum of n. The clock moves from 15 to 20:
+
+    key  end  n  weight      emitted: key  end  sum  weight
+    a    20   3  +1    ┐              a    20   7    +1         a clock at 20 has reached the end
+    a    20   4  +1    ┘
+    b    30   5  +1                   (waits)
+
+Invariant: an emitted group is complete, and no row changes it any more. A row whose window has ended is *behind*, which
+is an error unless such rows cancel out before the clock moves again.
+
+Where all aggregates are computed from sums, as counts and averages are, the sums of each open group are kept, and no
+rows (`FinalSums`). Otherwise the rows wait, and are aggregated when the clock is at their end (`FinalTables`).
 """
 
 from __future__ import annotations
@@ -26,7 +36,7 @@ from flo.tables.functions import apply_function
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in, to_table_type, to_value_type
 from flo.tables.operators.clocked_windows import clocked_steps
 from flo.tables.operators.group_by import GroupByTables, group_by
-from flo.tables.state.expiring import LAST, TIME, Expiring, is_before
+from flo.tables.state.expiring import LAST, TIME, Expiring, Interval, is_before
 from flo.tables.state.run import run_of
 from flo.tables.state.totals import Totals, normalize, run_of_sums
 from flo.tables.state.trace import add_checked, consolidate_table, with_weights
@@ -49,15 +59,15 @@ class Ending(OnTables[FinalGroups]):
     mark: Any = kept(None, Cut.LATEST)
     """How far the clock has come, as a number."""
     behind: Expiring = kept(Expiring(()), Cut.BY_GROUP)
-    """The same of windows that have ended. It must cancel out until the clock is read."""
+    """What came for windows that have ended. It must cancel out before the clock moves again."""
 
     @abstractmethod
-    def arrived(self, table: pa.Table) -> tuple[Self, pa.Table]:
-        """The operator with the rows of a delta, and what is to wait."""
+    def add(self, table: pa.Table) -> tuple[Self, pa.Table]:
+        """Adds the rows of a delta: returns the operator, and what is to wait, rows or groups."""
 
     @abstractmethod
-    def grouped(self, waited: pa.Table) -> tuple[Self, pa.Table]:
-        """The operator without what has waited, and the rows of its groups, which are complete."""
+    def take_groups(self, waited: pa.Table) -> tuple[Self, pa.Table]:
+        """Takes what has waited: returns the operator without it, and the rows of its groups, which are complete."""
 
     @cached_property
     def groups(self) -> GroupByTables:
@@ -76,46 +86,47 @@ class Ending(OnTables[FinalGroups]):
         return columns if set(columns) <= set(self.group) else None
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        after, rows = self.arrived(table.combine_chunks())
+        after, rows = self.add(table.combine_chunks())
         if not rows.num_rows:
             return after, (None,)
         ends = apply_function(self.like.end, (self.inputs[0],), rows)[VALUE]
         numbers = Times.of(self.like.name, one_chunk(ends)).numbers
         if self.mark is None:
-            return replace(after, waiting=self.waiting.added(rows, numbers)), (None,)
+            return replace(after, waiting=self.waiting.add(rows, numbers)), (None,)
         is_behind = is_before(numbers, self._beyond(self.mark))
         if not is_behind.any():
-            return replace(after, waiting=self.waiting.added(rows, numbers)), (None,)
-        behind = self.behind.added(rows.filter(pa.array(is_behind)), numbers[is_behind]).consolidated()
+            return replace(after, waiting=self.waiting.add(rows, numbers)), (None,)
+        behind = self.behind.add(rows.filter(pa.array(is_behind)), numbers[is_behind]).consolidate()
         waits = rows.filter(pa.array(~is_behind))
-        waiting = self.waiting.added(waits, numbers[~is_behind]) if waits.num_rows else self.waiting
+        waiting = self.waiting.add(waits, numbers[~is_behind]) if waits.num_rows else self.waiting
         return replace(after, waiting=waiting, behind=behind if behind.runs else Expiring(())), (None,)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         return clocked_steps(self, inputs)
 
     def at(self, moment: Any) -> tuple[Operator, Deltas]:
-        """The operator and the groups that are final when the clock is at this moment."""
+        """Moves the clock to a moment: returns the operator, and the groups that are final now."""
         mark = to_number(moment)
         if self.mark is not None and mark <= self.mark:
             return self, (None,)
-        after, groups = self._released(self._beyond(mark))
+        after, groups = self._release(self._beyond(mark))
         return replace(after, mark=mark), (groups,)
 
     def finished(self) -> tuple[Operator, Deltas]:
-        _, last = self._released(math.inf if self._has_floats else LAST + 1) if self.like.flush else (self, None)
+        _, last = self._release(math.inf if self._has_floats else LAST + 1) if self.like.flush else (self, None)
         return self.reset(), (self.ended() if last is None else last.fix(),)
 
-    def _released(self, until: Any) -> tuple[Self, Delta]:
-        """The operator without windows that end before this number, and their groups."""
+    def _release(self, until: Any) -> tuple[Self, Delta]:
+        """Releases the windows that end before this number: returns the operator without them, and their groups."""
         behind = self.behind.table()
         if behind is not None:
             raise came_behind(str(behind.drop_columns([TIME, WEIGHT]).to_pylist()[0]))
-        waited, waiting = self.waiting.expired(None if self.mark is None else self._beyond(self.mark), until)
+        since = None if self.mark is None else self._beyond(self.mark)
+        waited, waiting = self.waiting.take(Interval(since, until))
         after = replace(self, waiting=waiting)
         if waited is None:
             return after, None
-        after, rows = after.grouped(waited)
+        after, rows = after.take_groups(waited)
         return after, self.emitted(rows)
 
     @property
@@ -130,14 +141,14 @@ class Ending(OnTables[FinalGroups]):
 @final
 @dataclass(frozen=True)
 class FinalTables(Ending):
-    """The same, where the rows of open windows wait. Equal rows of a delta are one."""
+    """Final groups, where the rows of open windows wait."""
 
     name = "final_tables"
 
-    def arrived(self, table: pa.Table) -> tuple[Self, pa.Table]:
+    def add(self, table: pa.Table) -> tuple[Self, pa.Table]:
         return self, consolidate_table(table)
 
-    def grouped(self, waited: pa.Table) -> tuple[Self, pa.Table]:
+    def take_groups(self, waited: pa.Table) -> tuple[Self, pa.Table]:
         (groups,) = self.groups.consume(waited)[1]
         return self, groups.table if groups is not None else waited.slice(0, 0)  # type: ignore[attr-defined]
 
@@ -145,27 +156,27 @@ class FinalTables(Ending):
 @final
 @dataclass(frozen=True)
 class FinalSums(Ending):
-    """The same, where the groups of open windows wait, and their sums are kept."""
+    """Final groups, where the groups of open windows wait, and their sums are kept beside them."""
 
     totals: Totals = kept(Totals(()), Cut.BY_KEY)
     """The weight of each open group, and its sums."""
 
     name = "final_sums"
 
-    def arrived(self, table: pa.Table) -> tuple[Self, pa.Table]:
-        _, groups, sums = self.groups.summed(table)
+    def add(self, table: pa.Table) -> tuple[Self, pa.Table]:
+        _, groups, sums = self.groups.sum_rows(table)
         totals = self.totals if self.totals.runs else Totals(groups.columns)
-        before = totals.known(groups)[WEIGHT]
+        before = totals.look_up(groups)[WEIGHT]
         changes = (add_checked(before, sums[WEIGHT]) != 0).astype(np.int64) - (before != 0)
         changed = np.flatnonzero(changes)
-        after = replace(self, totals=totals.extended(run_of_sums(groups.table, groups.keys, sums)))
+        after = replace(self, totals=totals.extend(run_of_sums(groups.table, groups.keys, sums)))
         return after, with_weights(take_rows(groups.table, changed), changes[changed])
 
-    def grouped(self, waited: pa.Table) -> tuple[Self, pa.Table]:
+    def take_groups(self, waited: pa.Table) -> tuple[Self, pa.Table]:
         groups = run_of(waited.select(list(self.group)), self.group)
-        sums = self.totals.known(groups)
+        sums = self.totals.look_up(groups)
         gone = run_of_sums(groups.table, groups.keys, normalize({name: -column for name, column in sums.items()}))
-        return replace(self, totals=self.totals.extended(gone)), self.groups.results_of(groups, sums)
+        return replace(self, totals=self.totals.extend(gone)), self.groups.results_of(groups, sums)
 
 
 def _aggregation(like: FinalGroups, of: StreamType) -> GroupByTables | None:

@@ -1,14 +1,25 @@
-"""Several aggregates of each group in one operator, on tables.
+"""`group_by` on tables: several aggregates of each group in one operator.
 
-Linear aggregates share one trace of totals; the others keep traces of their own (group_part.py). Of the groups of a
-delta the results before and after are compared, and those that changed are emitted.
+Sum and max of n by key. Two groups exist, and a delta arrives:
+
+    totals                  delta                results            emitted
+    key  weight  sum        key  n  weight       before   after     key  sum  max  weight
+    a    2       7          a    5  +1           (7, 4)   (12, 5)   a    7    4    -1
+                                                                    a    12   5    +1
+    b    1       3          b    3  -1           (3, 3)   no group  b    3    3    -1
+
+Invariant: the output has one row for each group whose weight is positive, with the results of its rows now.
+
+An aggregate is a *part* (group_part.py). Linear aggregates share one trace, `totals`: the weight of each group and its
+sums. The others have traces of their own, which *keepers* maintain. Of the groups of a delta the results before and
+after are compared, and rows are emitted for those that differ.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import Any, NamedTuple, Self, TypeAlias, final
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 import pyarrow as pa
@@ -23,21 +34,36 @@ from flo.tables.operators.group_part import Delta, Keeper, Part, Reading, Summan
 from flo.tables.operators.group_parts import keepers_of, parts_of
 from flo.tables.state.keys import Keys, find_equal, keys_of
 from flo.tables.state.run import Run
-from flo.tables.state.totals import Sums, Totals, numbers_in, one_after_the_other, plus, run_of_sums, sums_of
+from flo.tables.state.totals import Sums, Totals, add_sums, concat_sums, numbers_in, run_of_sums, sums_of
 from flo.tables.state.trace import group_equal_rows, with_weights
 from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.group_by import GroupBy
 
-State: TypeAlias = tuple[Sums, dict[Keeper, Traces]]
-"""Sums and traces before or after a delta."""
+
+class State(NamedTuple):
+    """The groups of a delta, before or after it."""
+
+    sums: Sums
+    traces: dict[Keeper, Traces]
+
+
+class SummedDelta(NamedTuple):
+    """A delta by group."""
+
+    rows: Delta
+    groups: Run
+    """Each group once."""
+    sums: Sums
+    """The weight of the rows of each group, and their sums."""
 
 
 class Latest(NamedTuple):
-    """Results of some groups."""
+    """The results of the groups of the last delta."""
 
     groups: Run
     columns: list[pa.Array]
+    """One for each aggregate."""
 
     def is_of(self, groups: Run) -> bool:
         """Whether these are its groups."""
@@ -53,7 +79,7 @@ class GroupByTables(OnTables[GroupBy]):
     totals: Totals = kept(Totals(()), Cut.BY_KEY)
     """The weight of each group, and the sums of all linear aggregates."""
     traces: Traces = kept((), Cut.BY_GROUP)
-    """What the other aggregates keep, one after the other."""
+    """The traces of all keepers, one after the other."""
 
     name = "group_by_tables"
     rule = "group-by"
@@ -63,6 +89,7 @@ class GroupByTables(OnTables[GroupBy]):
 
     @cached_property
     def _parts(self) -> tuple[Part, ...]:
+        """The aggregates."""
         parts = parts_of(self.like.aggregates, layout_of(self.inputs[0]), layout_of(self.outputs[0]))
         assert parts is not None
         return parts
@@ -82,6 +109,7 @@ class GroupByTables(OnTables[GroupBy]):
         return columns if set(columns) <= set(self._group) else None
 
     def _keys(self, table: pa.Table, more: tuple[str, ...]) -> pa.Table:
+        """The columns of the group of each row, with more of them; one constant column if there are none."""
         if self._group or more:
             return table.select([*self._group, *more])
         return pa.table({ALL: np.zeros(table.num_rows, np.int8)})
@@ -93,7 +121,7 @@ class GroupByTables(OnTables[GroupBy]):
 
     @cached_property
     def _keepers(self) -> tuple[Keeper, ...]:
-        """What maintains the traces: parts with equal keepers share one."""
+        """The keepers of the traces: parts with equal keepers share one."""
         return keepers_of(self._parts)
 
     @cached_property
@@ -102,8 +130,8 @@ class GroupByTables(OnTables[GroupBy]):
         summands = dict.fromkeys(summand for part in self._parts for summand in part.summands())
         return {summand: place for place, summand in enumerate(summands)}
 
-    def summed(self, table: pa.Table) -> tuple[Delta, Run, Sums]:
-        """The rows of a delta with their groups, each group once, and the sums of its rows."""
+    def sum_rows(self, table: pa.Table) -> SummedDelta:
+        """Groups the rows of a delta, and adds up the summands of each group."""
         table = table.combine_chunks()
         keys = self._keys(table, self.keys)
         delta = Delta(table, keys, keys_of(keys.columns), numbers_in(table, WEIGHT))
@@ -114,11 +142,11 @@ class GroupByTables(OnTables[GroupBy]):
         rows = order[firsts]
         groups = Run(tuple(keys.column_names), Keys(delta.numbers.at(rows), delta.numbers.exact), take_rows(keys, rows))
         if self._keepers:
-            delta = replace(delta, groups=groups, owners=_owners(order, firsts))
-        return delta, groups, sums
+            delta = replace(delta, groups=groups, owners=_find_owners(order, firsts))
+        return SummedDelta(delta, groups, sums)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        delta, groups, sums = self.summed(table)
+        delta, groups, sums = self.sum_rows(table)
         run = run_of_sums(groups.table, groups.keys, sums)
         old, new, more = self._traces(), {}, {}
         for keeper, traces in old.items():
@@ -128,13 +156,13 @@ class GroupByTables(OnTables[GroupBy]):
             sums = {**sums, **more}
             run = run_of_sums(groups.table, groups.keys, sums)
         totals = self.totals if self.totals.runs else Totals(run.columns)
-        before = totals.known(groups)
-        states = {0: (before, old), 1: (plus(before, sums), new)}
+        before = totals.look_up(groups)
+        states = {0: State(before, old), 1: State(add_sums(before, sums), new)}
         results = self._results(groups, states, delta.read)
         every = tuple(trace for traces in new.values() for trace in traces)
         latest = Latest(groups, [column[groups.rows :] for column in results])
-        changed = self._changed(groups, {state: sums[WEIGHT] > 0 for state, (sums, _) in states.items()}, results)
-        return self._after(totals.extended(run), every, latest), (self.emitted(changed),)
+        changed = self._compare(groups, {number: state.sums[WEIGHT] > 0 for number, state in states.items()}, results)
+        return self._after(totals.extend(run), every, latest), (self.emitted(changed),)
 
     def _after(self, totals: Totals, traces: Traces, latest: Latest) -> Self:
         """The operator with another state. What follows from its parameters is not computed again."""
@@ -160,8 +188,8 @@ class GroupByTables(OnTables[GroupBy]):
         known = self._latest.columns if self._latest is not None and self._latest.is_of(groups) else None
         if known is not None:
             states = {1: states[1]}
-        sums = reduce(one_after_the_other, (sums for sums, _ in states.values()))
-        traces = {state: traces for state, (_, traces) in states.items()}
+        sums = reduce(concat_sums, (state.sums for state in states.values()))
+        traces = {number: state.traces for number, state in states.items()}
         count, own = groups.rows, groups.table.select(list(self._group))
         reading = Reading(groups, sums, self._places, traces, lambda place: self._name(own, place % count), read)
         fields = list(layout_of(self.outputs[0]).schema)[own.num_columns :]
@@ -170,8 +198,9 @@ class GroupByTables(OnTables[GroupBy]):
             return columns
         return [pa.concat_arrays(map(one_chunk, both)) for both in zip(known, columns, strict=True)]
 
-    def _changed(self, groups: Run, exist: dict[int, Mask], columns: list[pa.Array]) -> pa.Table:
-        """The rows that are no longer right with weight -1, and the new ones."""
+    def _compare(self, groups: Run, exist: dict[int, Mask], columns: list[pa.Array]) -> pa.Table:
+        """Returns the output rows that are no longer right, with weight -1, and the new ones. `exist` says whether each
+        group exists, before (0) and after (1); `columns` have the results before, and then those after."""
         count, own = groups.rows, groups.table.select(list(self._group))
         there = np.concatenate([exist[0], exist[1]])
         equal = there[:count] & there[count:]
@@ -187,7 +216,7 @@ class GroupByTables(OnTables[GroupBy]):
 
     def results_of(self, groups: Run, sums: Sums) -> pa.Table:
         """The rows of these groups, given the sums of all rows that they have. Without other state than sums."""
-        columns = self._results(groups, {1: (sums, {})}, {})
+        columns = self._results(groups, {1: State(sums, {})}, {})
         there = pa.array(np.flatnonzero(sums[WEIGHT] > 0))
         own = groups.table.select(list(self._group))
         rows = [*own.take(there).columns, *(column.take(there) for column in columns)]
@@ -200,8 +229,8 @@ class GroupByTables(OnTables[GroupBy]):
         return brief(tuple(row.values())) if row else "all rows"
 
 
-def _owners(order: Indices, firsts: Indices) -> Indices:
-    """For each row the number of its group."""
+def _find_owners(order: Indices, firsts: Indices) -> Indices:
+    """Returns for each row the index of its group. `order` has the rows by group, `firsts` where each group begins."""
     owners = np.empty(len(order), np.int64)
     owners[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
     return owners
@@ -213,6 +242,7 @@ def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 @register_in(FORMS, GroupBy)
 def group_by(like: GroupBy, inputs: StreamTypes) -> Operator | None:
+    """Returns the form of `group_by`, if all aggregates have parts for these columns."""
     (output,) = like.type(inputs)
     parts = parts_of(like.aggregates, layout_of(inputs[0].collection), layout_of(output.collection))
     if parts is None:

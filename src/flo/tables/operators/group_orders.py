@@ -1,6 +1,19 @@
-"""Aggregates by the order of values on tables: the first or last of a group, each a part of `group_by`.
+"""Aggregates by the order of values, each a part of `group_by` on tables: min, max, arg_min, arg_max, first and last.
 
-`Ordered` keeps the values of groups in order. It also serves order statistics (group_quantiles.py).
+A keeper has the values of each group in order, and the first or last row of each group apart:
+
+    group  x  weight
+    a      1  +1     first of a: min(x) is 1
+    a      4  +1
+    a      9  +1     last of a: max(x) is 9
+    b      5  +2     first and last of b
+
+When (a, 1) is retracted, the first row of a is searched for from there on: it is (a, 4).
+
+Invariant: the first and last rows that are kept are those with a positive weight, in each group.
+
+`Ordered` also serves order statistics (group_quantiles.py), which count values. Then values that were retracted more
+often than they came, which are *owed*, are kept apart.
 """
 
 from __future__ import annotations
@@ -23,9 +36,10 @@ from flo.tables.operators.group_part import (
     Reading,
     Summand,
     Traces,
-    scattered,
+    scatter,
 )
-from flo.tables.state.order import Order, comparisons
+from flo.tables.state.comparison import comparisons
+from flo.tables.state.order import Order
 from flo.tables.state.ranked import Heads, Leading, Ranked, Span, first_rows, groups_in, ranked_run, start_of
 from flo.tables.state.ranks import ByRank, settle
 from flo.tables.state.run import Run
@@ -36,7 +50,7 @@ from flo.values.operators import group_aggregates as on_values
 
 @dataclass(frozen=True)
 class Wanted:
-    """The first row of each group by some columns: what one part asks for."""
+    """The first row of each group in the order of some columns, which a part asks for."""
 
     names: tuple[str, ...]
     """The columns of the order."""
@@ -62,7 +76,7 @@ class Wanted:
 @final
 @dataclass(frozen=True)
 class Ordered(Keeper):
-    """Keeps values in order, and the first or the last of each group, or both.
+    """Keeps the values of groups in order, and the first or the last row of each group, or both.
 
     min(x), max(x) and arg_max(y, x) share one: rows in the order of x and then of y, descending. median(x) shares the
     one of min(x), which then counts values.
@@ -91,6 +105,7 @@ class Ordered(Keeper):
         return layout
 
     def order(self, backwards: bool, groups: Run) -> Order:
+        """The order of the values, or its opposite."""
         directions = tuple(down != backwards for _, down in self.longest.canonical)
         order = Order(self.longest.names, directions, self.layout, by_text=False, key=self.layout, decisive=True)
         return order if groups.keys.exact else replace(order, group_columns=groups.columns)
@@ -112,34 +127,36 @@ class Ordered(Keeper):
         if self.counts:
             assert isinstance(owed[0], Ranked)
             run, more = settle(run, rows, owed[0], order)
-            owed = (replace(owed[0], columns=columns, order=order).extended(more),)
+            owed = (replace(owed[0], columns=columns, order=order).extend(more),)
         if not run.rows:
             return (rows, *heads, *owed), {}
         if not heads:
-            return (rows.extended(run), *owed), {}
+            return (rows.extend(run), *owed), {}
         groups = groups_in(run)
         read = delta.read if delta.numbers_differ and _are_all(groups, delta.groups) else {}
         spans = [Span.of(each, groups) for each in (*rows.runs, run)]
-        moved = [self._moved(end, head, spans, groups, read) for end, head in enumerate(heads, start=1)]
-        return (rows.extended(run), *moved, *owed), {}
+        moved = [self._move_heads(end, head, spans, groups, read) for end, head in enumerate(heads, start=1)]
+        return (rows.extend(run), *moved, *owed), {}
 
     def by_rank(self, reading: Reading) -> ByRank:
         """The values of the groups of a delta, before and after it."""
         runs = [(state, run) for state, traces in enumerate(reading.traces.values()) for run in traces[self][0]]
-        spans = [Span.alone(run, reading.groups).moved(state * reading.groups.rows) for state, run in runs]
+        spans = [Span.of_groups(run, reading.groups).renumber(state * reading.groups.rows) for state, run in runs]
         return ByRank(spans, reading.states, self.order(False, reading.groups))
 
-    def _moved(self, end: int, heads: Trace, spans: list[Span], groups: Run, read: dict[Any, Any]) -> Trace:
-        """The first or last rows with those of a delta, which is the last run."""
+    def _move_heads(self, end: int, heads: Trace, spans: list[Span], groups: Run, read: dict[Any, Any]) -> Trace:
+        """Replaces the first or last rows of groups that a delta changes. The last of `spans` is that of the delta.
+
+        Puts the rows before and after into `read`, so that parts need not read them again."""
         assert isinstance(heads, Heads)
         backwards = self.ends[end - 1]
         order, old = self.order(backwards, groups), heads.of(groups)
         stays, begin = start_of(spans[-1].run, old, groups, order, backwards)
         ranges = [span.only(~stays)._replace(backwards=backwards).since(begin, order) for span in spans]
         new = first_rows(ranges, groups, 1, order)
-        after = heads.moved(old and old.only(~stays), new, groups)
+        after = heads.update(old and old.only(~stays), new, groups)
         if old is not None and stays.any():
-            new = old.only(stays) if new is None else old.only(stays).beside(new)
+            new = old.only(stays) if new is None else old.only(stays).append(new)
         read[self, end, 0], read[self, end, 1] = old, new
         return after
 
@@ -150,7 +167,7 @@ def _are_all(some: Run, groups: Run | None) -> bool:
 
 
 def orders_for(wanted: list[Wanted], counted: list[Wanted]) -> list[Ordered]:
-    """The orders that have the first rows of the former, and count the values of the latter: each once.
+    """Returns the orders, each once, that have the first rows of `wanted`, and that count the values of `counted`.
 
     An order by more columns does not do for one by fewer: while a retraction is ahead of its insertion, it has other
     rows of positive weight.
@@ -202,4 +219,4 @@ class FirstPart(Part):
             if (leading := head(state)) is not None:
                 values.append(one_chunk(leading.table[self.names[0]]))
                 places.append(leading.groups + place * groups.rows)
-        return scattered(pa.concat_arrays(values), np.concatenate(places), reading.states)
+        return scatter(pa.concat_arrays(values), np.concatenate(places), reading.states)

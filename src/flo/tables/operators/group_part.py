@@ -1,7 +1,19 @@
-"""What the aggregates of `group_by` on tables have in common.
+"""The parts of `group_by` on tables: what all aggregates have in common.
 
 An aggregate is a *part* of the operator. It reads sums of numbers over the rows of a group, its *summands*, or traces
-that a *keeper* maintains. Parts with equal summands or keepers share them, so each is computed and stored once.
+that a *keeper* maintains. Parts with equal summands or keepers share them, so each is computed and stored once:
+
+    aggregate            reads
+    sum(x)               the sum of x
+    avg(x)               the sum of x, the same one, and the weight of the group
+    count_distinct(y)    how many values of y are present: a sum that the keeper of these values gives
+    min(z), max(z)       the first and the last z, in the order that one keeper has
+
+For a delta, results are computed for each of its groups twice: before it, and after it. Both are in one column, so that
+a part computes them at once:
+
+    index     0          1          2          3
+    result    a before   b before   a after    b after
 """
 
 from __future__ import annotations
@@ -21,7 +33,8 @@ import pyarrow.compute as pc
 from flo.columns.cell import Cell
 from flo.columns.indices import Indices, one_chunk
 from flo.tables.state.keys import Keys
-from flo.tables.state.limbs import Addends, Product, has_digits
+from flo.tables.state.limbs import has_digits
+from flo.tables.state.products import Addends, Product
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Summed, Sums, digits_of
 from flo.tables.state.trace import Trace, with_weights
@@ -40,8 +53,11 @@ class Chosen:
     """Which rows count: those in which a condition holds, some columns are not null, and some numbers are finite."""
 
     where: str | None = None
+    """The column of the condition."""
     filled: tuple[str, ...] = ()
+    """The columns that must not be null."""
     finite: tuple[str, ...] = ()
+    """The columns that must not be infinite or NaN."""
 
     def mask(self, table: pa.Table) -> Bools | None:
         """Which rows count; None if all do."""
@@ -64,15 +80,18 @@ class Delta:
 
     table: pa.Table
     keys: pa.Table
+    """The columns of the group of each row."""
     numbers: Keys
+    """The key number of the group of each row."""
     weights: Indices
     groups: Run | None = None
+    """Each group once; None if no aggregate needs them."""
     owners: Indices | None = None
     """For each row the number of its group."""
     known: dict[Any, Any] = field(default_factory=dict, compare=False)
-    """What was computed of it, for the next one who asks."""
+    """Results of `once`."""
     read: dict[Any, Any] = field(default_factory=dict, compare=False)
-    """What keepers have read of its groups already: see `Reading.once`."""
+    """Rows of its groups that keepers have read already, so that parts need not read them again: see `Reading.once`."""
 
     @cached_property
     def numbers_differ(self) -> bool:
@@ -81,18 +100,20 @@ class Delta:
         return len(self.groups.starts) == self.groups.rows + 1
 
     def once(self, what: Any, make: Callable[[], T]) -> T:
+        """Computes something the first time that a part asks for it."""
         if what not in self.known:
             self.known[what] = make()
         return self.known[what]  # type: ignore[no-any-return]
 
     def mask(self, which: Chosen) -> Bools | None:
+        """Which rows count; None if all do."""
         return self.once(which, lambda: which.mask(self.table))
 
     def choose(self, which: Chosen, names: tuple[str, ...]) -> Delta:
         """The rows that count, with these columns."""
-        return self.once(("rows", which, names), lambda: self._chosen(self.mask(which), list(names)))
+        return self.once(("rows", which, names), lambda: self._choose(self.mask(which), list(names)))
 
-    def _chosen(self, which: Bools | None, names: list[str]) -> Delta:
+    def _choose(self, which: Bools | None, names: list[str]) -> Delta:
         if which is None:
             return self
         mask = pa.array(which)
@@ -120,7 +141,7 @@ class Summand(ABC):
 @final
 @dataclass(frozen=True)
 class Ones(Summand):
-    """1 for each row that counts."""
+    """1 for each row that counts. The sum is how many do."""
 
     which: Chosen
 
@@ -155,7 +176,7 @@ class Number(Summand):
     field: int | None = None
 
     def column(self, delta: Delta) -> Addends:
-        return delta.once(self, lambda: Addends(filled(self._array(delta.table), delta.mask(self.which))))
+        return delta.once(self, lambda: Addends(fill_zeros(self._array(delta.table), delta.mask(self.which))))
 
     def _array(self, table: pa.Table) -> pa.Array:
         array = one_chunk(table[self.name])
@@ -199,8 +220,8 @@ class Own(Summand):
         return None
 
 
-def filled(column: pa.ChunkedArray | pa.Array, counted: Bools | None) -> pa.Array:
-    """The column with zeros in the rows that do not count."""
+def fill_zeros(column: pa.ChunkedArray | pa.Array, counted: Bools | None) -> pa.Array:
+    """Fills a column with zeros in the rows that do not count."""
     array = one_chunk(column)
     if pa.types.is_boolean(array.type):
         array = array.cast(pa.int8())
@@ -217,19 +238,20 @@ class Keeper(ABC):
     """How many traces it keeps."""
 
     @abstractmethod
-    def initial(self) -> Traces: ...
+    def initial(self) -> Traces:
+        """The traces before any row."""
 
     @abstractmethod
     def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
-        """The traces with a delta, and the sums that it gives for each group of the delta."""
+        """Adds a delta to the traces. Returns them, and the sums that it gives for each group of the delta."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What results are computed of: the groups of a delta, each before it and after it, which is two *states* of it.
+    """The groups of a delta, each in two *states*, before the delta and after it: results are computed from these.
 
-    The results of all groups before the delta come first, and then those after it. So both are computed at once. Where
-    the results before the delta are known, there are only those after it.
+    The results of all groups before the delta come first, and then those after it. Where the results before the delta
+    are known, there are only those after it.
     """
 
     groups: Run
@@ -237,6 +259,7 @@ class Reading:
     sums: Sums
     """Of all groups before the delta, and then of all after it."""
     places: Mapping[Summand, int]
+    """The number of the sum of each summand."""
     traces: Mapping[int, Mapping[Keeper, Traces]]
     """By state: 0 is before the delta, and 1 after it."""
     name: Namer
@@ -248,14 +271,14 @@ class Reading:
         return len(self.traces) * self.groups.rows
 
     def once(self, what: Any, make: Callable[[], T]) -> T:
-        """What is computed the first time somebody asks for it."""
+        """Computes something the first time that a part asks for it."""
         if what not in self.known:
             self.known[what] = make()
         return self.known[what]  # type: ignore[no-any-return]
 
     def integers(self, summand: Summand) -> Indices:
         """A sum of small integers."""
-        return self.once(summand, lambda: digits_of(self.sums, self.places[summand]).carried().to_ints()[0])
+        return self.once(summand, lambda: digits_of(self.sums, self.places[summand]).carry().to_ints()[0])
 
 
 @dataclass(frozen=True)
@@ -288,11 +311,11 @@ class Part(ABC):
         return True
 
     def summands(self) -> tuple[Summand, ...]:
-        """What it reads sums of."""
+        """The numbers of which it reads sums."""
         return ()
 
     def keeper(self) -> Keeper | None:
-        """What maintains the traces that it reads."""
+        """The keeper of the traces that it reads, if it reads any."""
         return None
 
     @abstractmethod
@@ -319,8 +342,8 @@ def has_sums(kind: pa.DataType) -> bool:
     return summed and not (pa.types.is_decimal(kind) and kind.scale < 0)
 
 
-def scattered(array: pa.Array, places: Indices, count: int) -> pa.Array:
-    """An array with these values at these indices, and nulls elsewhere."""
+def scatter(array: pa.Array, places: Indices, count: int) -> pa.Array:
+    """Puts values at these indices of an array of so many, with nulls elsewhere."""
     indices = np.full(count, -1)
     indices[places] = np.arange(len(array))
     return array.take(pa.array(indices, mask=indices < 0))

@@ -1,6 +1,18 @@
-"""Aggregates of values on tables: those that keep the values of a group, each a part of `group_by`.
+"""Aggregates that keep the values of a group, each a part of `group_by` on tables: count_distinct, collect and others.
 
-The results are those of the aggregator on values, bit for bit.
+`count_distinct(y)` keeps the weight of each value. Its sum changes when the weight of a value rises above zero or falls
+to it:
+
+    trace                    delta                    weight           count_distinct of a
+    group  y     weight      group  y     weight      before  after
+    a      red   2           a      red   -2          2       0        -1
+    a      blue  1           a      blue  +1          1       2         0
+                             a      gold  +1          0       1        +1
+
+`collect`, `string_agg` and `mode` keep the values of each group in a trace; those of a group that changed are read
+again, and sorted.
+
+Invariant: the results are those of the aggregator on values, bit for bit. `PARTS` has the part of each aggregator.
 """
 
 from __future__ import annotations
@@ -27,17 +39,18 @@ from flo.tables.operators.group_part import (
     Reading,
     Summand,
     Traces,
-    filled,
+    fill_zeros,
     has_sums,
     or_null,
-    scattered,
+    scatter,
 )
 from flo.tables.operators.group_quantiles import QuantilePart
 from flo.tables.operators.group_sums import BitsPart, FinishedPart, LinearPart, MomentsPart
 from flo.tables.operators.weights import find_flips
-from flo.tables.state.keys import Keys, extended
-from flo.tables.state.limbs import Addends
-from flo.tables.state.order import Order, comparisons
+from flo.tables.state.comparison import comparisons
+from flo.tables.state.keys import Keys, extend_keys
+from flo.tables.state.order import Order
+from flo.tables.state.products import Addends
 from flo.tables.state.run import Run, match_keys, run_of
 from flo.tables.state.totals import Sums, as_array, numbers_in, sums_of
 from flo.tables.state.trace import Trace, group_equal_rows, sum_ranges, with_weights
@@ -67,13 +80,13 @@ class DistinctValues(Keeper):
     def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
         values, owners = self._values(delta)
         moved = find_flips(traces[0], values)
-        trace = replace(traces[0], columns=values.columns).extended(values)
+        trace = replace(traces[0], columns=values.columns).extend(values)
         come = np.flatnonzero(moved)
         if not len(come):
             return (trace,), {}
         order, groups, counts = group_indices(owners[come])
         total, present = places.get(Own(self, SUM)), places[Own(self, PRESENT)]
-        columns = {} if total is None else {total: Addends(filled(values.table[self.names[0]], None))}
+        columns = {} if total is None else {total: Addends(fill_zeros(values.table[self.names[0]], None))}
         assert delta.groups is not None
         sums: Sums = {}
         for name, column in sums_of(moved, columns, come[order], np.cumsum(counts) - counts).items():
@@ -83,7 +96,7 @@ class DistinctValues(Keeper):
         return (trace,), sums
 
     def _values(self, delta: Delta) -> tuple[Run, Indices]:
-        """Each value of each group with its weight, and for each the number of the group.
+        """Returns each value of each group with its weight, and for each the index of the group.
 
         Numbers of groups are compared in place of their keys, which are hashed and compared once for all aggregates.
         """
@@ -93,7 +106,7 @@ class DistinctValues(Keeper):
         mask = delta.mask(self.which)
         if mask is not None:
             table, owners, weights = table.filter(pa.array(mask)), owners[mask], weights[mask]
-        numbers = extended(Keys(groups.keys.at(owners), groups.keys.exact), table.columns)
+        numbers = extend_keys(Keys(groups.keys.at(owners), groups.keys.exact), table.columns)
         order, firsts = group_equal_rows(table.add_column(0, OWNER, pa.array(owners)), numbers)
         sums = sum_ranges(weights[order], firsts)
         kept = np.flatnonzero(sums)
@@ -146,10 +159,11 @@ class GroupValues(Keeper):
         some = delta.choose(self.which, self.names)
         columns = tuple(some.keys.column_names)
         run = run_of(some.rows(self.names).combine_chunks(), columns)
-        return (replace(traces[0], columns=columns).extended(run),), {}
+        return (replace(traces[0], columns=columns).extend(run),), {}
 
     def rows_of(self, reading: Reading) -> pa.Table | None:
-        """The values of groups with their weights, and the index of the result that each is for. Some cancel out."""
+        """Reads the values of groups with their weights, and the index of the result that each is for. Some cancel
+        out."""
         tables = []
         for state, traces in enumerate(reading.traces.values()):
             for run in traces[self][0]:
@@ -161,11 +175,13 @@ class GroupValues(Keeper):
 
 
 class InOrder(NamedTuple):
-    """Values in order, with how often each is there and the index of its group."""
+    """Values by result and in order, each once."""
 
     values: pa.Array
     times: Indices
+    """How often each is present."""
     owners: Indices
+    """The index of the result that each is for."""
 
 
 @final
@@ -178,6 +194,7 @@ class ValuesPart(Part):
 
     @property
     def _by(self) -> tuple[int, ...]:
+        """The arguments by which values are sorted: those of the order, and then the value."""
         return (*range(1, len(self.cells)), 0)
 
     @property
@@ -191,28 +208,30 @@ class ValuesPart(Part):
         keeper = self.keeper()
         table = reading.once(keeper, lambda: keeper.rows_of(reading))
         down = (*getattr(self.of.aggregator, "descending", ()), False)
-        ordered = None if table is None else reading.once((keeper, down), lambda: self._sorted(table, down))
+        ordered = None if table is None else reading.once((keeper, down), lambda: self._sort(table, down))
         if ordered is None or not len(ordered.values):
             return self._nothing(reading.states)
         return self._of_values(*ordered, reading.states)
 
-    def _sorted(self, table: pa.Table, down: tuple[bool, ...]) -> InOrder:
-        """The values that are present. Equal ones meet when they are sorted, so that their weights are added there."""
+    def _sort(self, table: pa.Table, down: tuple[bool, ...]) -> InOrder:
+        """Sorts values. Equal ones meet, so their weights are added up here, and only those that are present stay."""
         layout, owners = self._layout, numbers_in(table, OWNER)
         assert layout is not None
         columns = tuple(self.names[place] for place in self._by)
-        order, firsts = Order(columns, down, layout, by_text=False, key=layout, decisive=True).sorted(table, owners)
+        order, firsts = Order(columns, down, layout, by_text=False, key=layout, decisive=True).sort(table, owners)
         times = sum_ranges(numbers_in(table, WEIGHT)[order], firsts)
         there = order[firsts[times > 0]]
         return InOrder(one_chunk(table[self.names[0]]).take(pa.array(there)), times[times > 0], owners[there])
 
     def _nothing(self, count: int) -> pa.Array:
+        """The results of groups without values."""
         if isinstance(self.of.aggregator, on_values.CollectOf):
             return pa.array([[]] * count, self.cell.arrow)
         return pa.nulls(count, self.cell.arrow)
 
     def _of_values(self, values: pa.Array, times: Indices, owners: Indices, count: int) -> pa.Array:
-        """The results from values in order, with the group of each and how often it is there."""
+        """Computes `count` results from values in order; `times` says how often each is present, `owners` for which
+        result."""
         aggregator = self.of.aggregator
         starts = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]]))
         present = owners[starts]
@@ -223,11 +242,12 @@ class ValuesPart(Part):
                 differs = owners[chosen][1:] != owners[chosen][:-1]
                 ends = [differs, [True]] if aggregator.greatest else [[True], differs]
                 first = chosen[np.concatenate(ends)]
-                return scattered(values.take(pa.array(first)), present, count)
+                return scatter(values.take(pa.array(first)), present, count)
             case _:
                 return self._lists(aggregator, values, times, owners, count)
 
     def _lists(self, of: Any, values: pa.Array, times: Indices, owners: Indices, count: int) -> pa.Array:
+        """The results of collect and string_agg."""
         if not of.distinct:
             values, owners = values.take(pa.array(np.repeat(np.arange(len(times)), times))), np.repeat(owners, times)
         offsets = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=count))])
@@ -279,7 +299,7 @@ def parts_of(aggregates: tuple[Aggregated, ...], inputs: Layout, outputs: Layout
 
 
 def keepers_of(parts: tuple[Part, ...]) -> tuple[Keeper, ...]:
-    """What maintains the traces of these parts, each once."""
+    """The keepers that maintain the traces of these parts, each once."""
     keepers = (part.keeper() for part in parts)
     first, counted = ([part.wanted for part in parts if isinstance(part, kind)] for kind in (FirstPart, QuantilePart))
     orders = orders_for(first, counted)

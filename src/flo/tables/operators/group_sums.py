@@ -1,4 +1,14 @@
-"""Aggregates of sums on tables: count, sum, avg, bool_and, bool_or, variances, correlations and those of the user."""
+"""Aggregates of sums, each a part of `group_by` on tables: count, sum, avg, bool_and, variances and those of the user.
+
+Everything is computed from sums of numbers times their weights:
+
+    group  x  weight    sums of a: n = 3, Σx = 3·2 + 2 = 8, Σx² = 9·2 + 4 = 22
+    a      3  +2        avg = Σx / n = 8/3
+    a      2  +1        variance = (n · Σx² - (Σx)²) / n² = (66 - 64) / 9
+
+Invariant: sums are exact (state/limbs.py), so that a retraction takes away exactly what its insertion has added. A
+result is rounded once, at the end.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +34,7 @@ from flo.tables.operators.group_part import (
     Times,
     has_sums,
     or_null,
-    scattered,
+    scatter,
 )
 from flo.tables.state.limbs import Limbs
 from flo.tables.state.totals import Sums, as_array, as_decimals, as_floats, as_list, digits_of
@@ -68,10 +78,10 @@ class LinearPart(Part):
         if len(there) == len(count):
             return self._of_sums(reading, reading.sums, count, there)
         sums = {name: column[there] for name, column in reading.sums.items()}
-        return scattered(self._of_sums(reading, sums, count[there], there), there, len(count))
+        return scatter(self._of_sums(reading, sums, count[there], there), there, len(count))
 
     def _of_sums(self, reading: Reading, sums: Sums, count: Indices, there: Indices) -> pa.Array:
-        """The sums or averages of groups that exist: those at the indices `there`."""
+        """Returns the sums or averages of the groups that exist, which are those with the indices `there`."""
         kind, place = self.cell.arrow, reading.places[self._number]
 
         def name(index: int) -> str:
@@ -101,6 +111,7 @@ class BitsPart(Part):
 
     @property
     def _places(self) -> list[Bit]:
+        """The bits of the number."""
         number = Number(self.which, self.names[0])
         return [Bit(number, place) for place in range(self._aggregator.bits)]
 
@@ -126,12 +137,14 @@ class MomentsPart(Part):
 
     @property
     def _floats(self) -> tuple[str, ...]:
+        """The columns that may have infinities or NaN."""
         kinds = zip(self.names, self.cells, strict=True)
         return tuple(name for name, cell in kinds if pa.types.is_floating(cell.arrow))
 
     @property
     def _numbers(self) -> tuple[Number, ...]:
-        """Infinities and NaN are counted, and nothing is added for such a row. Of one column that is always so."""
+        """The numbers that are added up. For a row with an infinity or NaN nothing is added; such rows are counted. If
+        there is one column, sums leave such numbers out anyway."""
         one = len(set(self.names)) == 1
         which = self.which if one else Chosen(self.where, self.which.filled, self._floats)
         return tuple(Number(which, name) for name in self.names)
@@ -162,7 +175,7 @@ class MomentsPart(Part):
         return isinstance(self.of.aggregator, moments.Correlation)
 
     def _of_finite(self, reading: Reading, count: Indices, places: Indices) -> Any:
-        """The results at these places, where all values are finite."""
+        """Returns the results with these indices, where all values are finite."""
         aggregator, last = self.of.aggregator, len(self.names) - 1
         both = self._spread(reading, count, 0, last).at(places)
         many = count[places]
@@ -192,7 +205,7 @@ class MomentsPart(Part):
         one, two = self._numbers[place], self._numbers[other]
 
         def make() -> Limbs:
-            x, y, xy = (digits_of(reading.sums, reading.places[each]).carried() for each in (one, two, Times(one, two)))
+            x, y, xy = (digits_of(reading.sums, reading.places[each]).carry() for each in (one, two, Times(one, two)))
             return xy.times(Limbs.of_ints(count)).minus(x.times(y))
 
         return reading.once(("spread", one, two), make)
@@ -246,4 +259,4 @@ class FinishedPart(Part):
         expect_declared(finish, finished)
         layout = Layout.of(self.cell.annotation)
         assert layout is not None
-        return scattered(layout.as_array(written(finished, layout.element)), there, reading.states)
+        return scatter(layout.as_array(written(finished, layout.element)), there, reading.states)

@@ -1,4 +1,19 @@
-"""join_interval on tables: both sides by key and time; a delta meets the rows of the other side within its interval."""
+"""join_interval on tables: rows of one key whose times are close, in traces by key and time.
+
+A left row at time t meets the right rows of its key in [t + low, t + high]. With low = 0 and high = 5:
+
+    left             right             pairs
+    key  time        key  time
+    a    10          a    12           (10, 12)      12 is in [10, 15]
+                     a    17           none          17 is not
+    b    11          b    11           (11, 11)
+
+Invariant: a row is kept as long as a row on time of the other side may meet it. When the clock of the right side is at
+16, the left row at 10 has met all that it will, and leaves. When the clock of the left side is at 18, the right rows
+before 18 + low do.
+
+A delta is searched for in the runs of the other side by key and interval of times, and then added to its own side.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +32,7 @@ from flo.columns.windowing import Times, time_kind
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import apply_function, passed_by, plain_columns, with_key
+from flo.tables.functions import apply_function, plain_columns, with_key
 from flo.tables.operator import (
     Cut,
     Grouping,
@@ -29,14 +44,15 @@ from flo.tables.operator import (
     to_table_type,
     to_value_type,
 )
-from flo.tables.operators.joins import Joined, Meeting, must_be_coded, paired
+from flo.tables.operators.joins import Joined, Meeting, must_be_coded, pair_rows
 from flo.tables.state.keys import keys_of
 from flo.tables.state.run import Run
-from flo.tables.state.timed import Timed, match_times, shifted, timed_run, times_in
+from flo.tables.state.timed import Timed, add_span, match_times, timed_run, times_in
 from flo.tables.translate import CHOICES
 from flo.values.operators.interval_joins import IntervalJoin, span_of
 from flo.values.operators.retain import to_number
 from flo.values.operators.shapes import SIDES
+from flo.values.row_functions import passed_by
 
 NO_ROWS = Timed(())
 
@@ -64,6 +80,7 @@ class IntervalTables(OnTables[IntervalJoin]):
 
     @property
     def ons(self) -> tuple[Any, Any]:
+        """The key functions of both sides."""
         return self.like.on, self.like.other_on
 
     def _with_key(self, side: int, table: pa.Table) -> tuple[pa.Table, tuple[str, ...]]:
@@ -84,43 +101,44 @@ class IntervalTables(OnTables[IntervalJoin]):
         return passed_by(self.like.into, columns)
 
     def kept_rows(self, side: int) -> Timed:
-        """The rows of a side, which knows which of them have met all of the other."""
+        """The rows of a side, with the time before which they have met all of the other side, and leave."""
         if side == 0:
             return replace(self.left, mark=self.right_mark, span=span_of(self.like.high))
         mark = None if self.left_mark is None else self.left_mark + span_of(self.like.low)
         return replace(self.right, mark=mark)
 
-    def _arrived(self, side: int, table: pa.Table) -> Run:
+    def _sort(self, side: int, table: pa.Table) -> Run:
+        """Sorts rows of a side by key and time."""
         rows, columns = self._with_key(side, table.combine_chunks())
         time = self.like.time if side == 0 else self.like.other_time
         times = Times.of(self.like.name, one_chunk(apply_function(time, (self.inputs[side],), table)[VALUE]))
         return timed_run(rows, columns, times.numbers)
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
-        one, other = self._arrived(0, left), self._arrived(1, right)
+        one, other = self._sort(0, left), self._sort(1, right)
         lefts, rights = self.kept_rows(0), self.kept_rows(1)
         low, high = span_of(self.like.low), span_of(self.like.high)
         meetings: list[Meeting] = []
         times = times_in(one)
-        since, until = shifted(times, low), shifted(times, high)
+        since, until = add_span(times, low), add_span(times, high)
         for each in (*rights.runs, other):
             ours, theirs = match_times(one, each, since, until)
-            meetings += [(one, each, ours, theirs)] if len(ours) else []
+            meetings += [Meeting(one, each, ours, theirs)] if len(ours) else []
         times = times_in(other)
-        since, until = shifted(times, -high, down=True), shifted(times, -low, up=True)
+        since, until = add_span(times, -high, down=True), add_span(times, -low, up=True)
         for each in lefts.runs:
             theirs, ours = match_times(other, each, since, until)
             if times.dtype == np.float64:  # sums are compared, as on values, and not differences
                 at = times_in(each)[ours]
                 close = (at + low <= times[theirs]) & (times[theirs] <= at + high)
                 ours, theirs = ours[close], theirs[close]
-            meetings += [(each, other, ours, theirs)] if len(ours) else []
+            meetings += [Meeting(each, other, ours, theirs)] if len(ours) else []
         inputs = self.inputs[:2]
-        pairs = paired(Joined(self.like, inputs, self.outputs[0]), meetings)  # type: ignore[arg-type]
+        pairs = pair_rows(Joined(self.like, inputs, self.outputs[0]), meetings)  # type: ignore[arg-type]
         after = replace(
             self,
-            left=self.left if self.right_over else lefts.extended(one),
-            right=self.right if self.left_over else rights.extended(other),
+            left=self.left if self.right_over else lefts.extend(one),
+            right=self.right if self.left_over else rights.extend(other),
         )
         return after, (self.emitted(pairs),)
 
@@ -135,29 +153,30 @@ class IntervalTables(OnTables[IntervalJoin]):
             passed = [*inputs]
             if not clocks[side].is_bottom():
                 passed[2 + side] = clocks[side].drained()
-                after = self._at(side, to_number(clocks[side].value))
+                after = self._move_clock(side, to_number(clocks[side].value))
                 yield Step(f"join-interval-clock{SIDES[side]}", tuple(passed), after, (None,), settled=True)
                 return
             if rows[side].end is End.ARRIVED and clocks[side].end is End.ARRIVED:
                 passed[side], passed[2 + side] = rows[side].passed(), clocks[side].passed()
-                yield self._side_ended(side, tuple(passed))
+                yield self._end_side(side, tuple(passed))
                 return
 
-    def _side_ended(self, side: int, rests: Values) -> Step:
+    def _end_side(self, side: int, rests: Values) -> Step:
+        """The step at the end of a side: rows of the other are not kept any more, or the join ends, too."""
         if self.right_over if side == 0 else self.left_over:
             return Step("join-interval-terminated", rests, self.reset(), (self.ended(),))
         own, other = SIDES[side][1:], SIDES[1 - side][1:]
         changes: dict[str, Any] = {f"{own}_over": True, other: NO_ROWS}
         return Step(f"join-interval{SIDES[side]}-ended", rests, replace(self, **changes), (None,))
 
-    def _at(self, side: int, mark: Any) -> Operator:
-        """The operator when the clock of a side has come to a mark, without rows that have met all of that side."""
+    def _move_clock(self, side: int, mark: Any) -> Operator:
+        """Moves the clock of a side to a mark, and drops the rows of the other side that have met all of this one."""
         before = self.left_mark if side == 0 else self.right_mark
         if before is not None and mark <= before:
             return self
         changes: dict[str, Any] = {f"{SIDES[side][1:]}_mark": mark}
         after = replace(self, **changes)
-        changes = {SIDES[1 - side][1:]: after.kept_rows(1 - side).without_gone()}
+        changes = {SIDES[1 - side][1:]: after.kept_rows(1 - side).drop_gone_runs()}
         return replace(after, **changes)
 
     def __eq__(self, other: object) -> bool:

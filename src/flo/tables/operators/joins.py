@@ -1,8 +1,24 @@
-"""Joins on tables: a delta meets the trace of the other side, and the traces grow by the deltas.
+"""Joins on tables: each side is kept by key, and a delta of one side meets what the other side has.
 
-`semi_join` is the join of the left rows with the keys that the right side has, and `anti_join` has those that it leaves
-out. `left_join` is `join`, and what `anti_join` gives beside None; `right_join` has the same of the right side, and
-`full_join` of both.
+A join by `key`. The right trace has two rows, and a delta of left rows arrives:
+
+    left delta           right trace           emitted: the weight is the product
+    key  item  weight    key  price  weight    item  price  weight
+    a    pen   +2        a    3      +1        pen   3      +2
+    b    ink   -1        b    7      +1        ink   7      -1
+    c    pad   +1                              pad   None   +1      by `left_join` only: c has no partner
+
+Invariant: what was emitted adds up to left ⋈ right, of all rows so far. So a delta of both sides emits three parts
+(`find_meetings`), and then the traces grow by the deltas:
+
+    Δleft ⋈ right  +  left ⋈ Δright  +  Δleft ⋈ Δright
+
+`semi_join` emits the left rows whose key the right side has, and `anti_join` the others. Both need to know which keys
+are there (`Partners` in weights.py): a key that appears or disappears also changes what stored rows of the other side
+amount to (`select_by_partner`). `left_join` is `join`, and what `anti_join` emits beside None; `right_join` has the
+same of the right side, and `full_join` of both.
+
+When a side has ended, rows of the other are not kept any more: nothing will meet them.
 """
 
 from __future__ import annotations
@@ -11,7 +27,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Self, TypeAlias, TypeVar, final
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar, final
 
 import numpy as np
 import pyarrow as pa
@@ -52,9 +68,16 @@ from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, 
 Pairing: TypeAlias = Join | BagJoin | SetJoin | Outer
 """Joins that make a row of two."""
 J = TypeVar("J", bound=Pairing | SemiJoin | AntiJoin, covariant=True)
-Meeting: TypeAlias = tuple[Run, Run, Indices, Indices]
-"""Two runs, and the rows of each whose keys are equal."""
 NO_PARTNERS = Partners()
+
+
+class Meeting(NamedTuple):
+    """Rows of two runs with equal keys: row `left_rows[i]` of the one meets row `right_rows[i]` of the other."""
+
+    left: Run
+    right: Run
+    left_rows: Indices
+    right_rows: Indices
 
 
 @dataclass(frozen=True)
@@ -82,23 +105,23 @@ class JoinedByKey(OnTables[J]):
         return None if must_be_coded(*ons, *self.inputs) else plain_columns(ons[index], self.inputs[index])
 
     def by_key(self, *tables: pa.Table) -> list[Run]:
-        """Returns the deltas of both sides by key. Rows that cancel out are dropped: each would be paired with all
-        rows of its key."""
-        return [consolidate_runs(self.side(index, table)) for index, table in enumerate(tables)]
+        """Sorts the deltas of both sides by key. Drops rows that cancel out: each would be paired with all rows of its
+        key."""
+        return [consolidate_runs(self.sort_side(index, table)) for index, table in enumerate(tables)]
 
-    def side(self, index: int, table: pa.Table) -> Run:
-        """Rows of one side by key."""
+    def sort_side(self, index: int, table: pa.Table) -> Run:
+        """Sorts rows of one side by key."""
         ons = key_functions(self.like, self.inputs)
         coded = must_be_coded(*ons, *self.inputs)
         return sort_by_key(table, ons[index], self.inputs[index], coded=coded, beside=self.keys)
 
-    def relevant(self, delta: Run, index: int, other: Trace) -> Run:
-        """The rows of a side that may ever have a partner: when the other has ended, those of its keys."""
+    def select_relevant(self, delta: Run, index: int, other: Trace) -> Run:
+        """Selects the rows of a side that may ever have a partner: once the other side has ended, those of its keys."""
         return select_matching(delta, other) if self.ended_side == 1 - index else delta
 
-    def grown(self, trace: Trace, index: int, delta: Run) -> Trace:
-        """Returns the trace of a side after a delta. When the other side has ended, nothing more is kept."""
-        return trace if self.ended_side == 1 - index else trace.extended(delta)
+    def add_to(self, trace: Trace, index: int, delta: Run) -> Trace:
+        """Adds a delta to the trace of a side. Once the other side has ended, nothing more is kept."""
+        return trace if self.ended_side == 1 - index else trace.extend(delta)
 
     def unit(self, of: Collection, part: pa.Table) -> str:
         return repr(layout_of(of).to_elements(part)[0])
@@ -127,6 +150,7 @@ def must_be_coded(on: Key, other_on: Key, left: Collection, right: Collection) -
 
 
 def _comparable(one: Cell, other: Cell) -> bool:
+    """Whether equal values of two columns have equal key numbers."""
     return are_comparable(one.arrow, other.arrow) and (
         one.kind == other.kind or (one.read is None and other.read is None)
     )
@@ -146,7 +170,7 @@ class Joined:
 
     @property
     def needed(self) -> tuple[tuple[str, ...], ...]:
-        """The columns of each side that are looked at."""
+        """The columns of each side that the results are computed from."""
         left, right = (layout_of(of).names for of in self.inputs)
         if isinstance(self.like.into, Expression):
             return self.like.into.reads
@@ -158,15 +182,15 @@ class Joined:
         """The results for rows side by side; None where there is no partner."""
         into, layout = self.like.into, layout_of(self.output)
         if isinstance(into, Expression):
-            return self._computed(into, left, right)
+            return self._compute(into, left, right)
         if into is not None:
-            return self._called(into, left, right)
+            return self._call(into, left, right)
         if self._only_left():
             assert left is not None
             return layout.fitted(left)
         if self._destinations():
             assert right is not None
-            return _unpacked(layout, one_chunk(right[layout_of(self.inputs[1]).names[1]]))
+            return _unpack(layout, one_chunk(right[layout_of(self.inputs[1]).names[1]]))
         sides = [
             pa.nulls(_count(left, right), cell.arrow) if table is None else layout_of(of).as_array(table)
             for of, table, cell in zip(self.inputs, (left, right), layout.cells, strict=True)
@@ -179,14 +203,16 @@ class Joined:
         return into.passed(columns) if isinstance(into, Expression) else columns if self._only_left() else None
 
     def _only_left(self) -> bool:
-        """A z-set's join on whole elements gives these, not pairs of equal ones."""
+        """Whether a result is the left row: a z-set joined on whole elements has these, not pairs of equal ones."""
         like = self.like
         return isinstance(like, Join) and like.into is None and like.on is None and like.other_on is None
 
     def _destinations(self) -> bool:
+        """Whether a result is the second column of the right row: where an edge leads, in a join with edges."""
         return isinstance(self.like, SetJoin) and self.like.into is None and self.like.other_on is None
 
-    def _computed(self, into: Expression, *tables: pa.Table | None) -> pa.Table:
+    def _compute(self, into: Expression, *tables: pa.Table | None) -> pa.Table:
+        """The results of an expression."""
         count = _count(*tables)
         rows = []
         for table, layout, reads in zip(tables, into.inputs, into.reads, strict=True):
@@ -195,7 +221,8 @@ class Joined:
             rows.append(pa.Table.from_arrays(empty, schema=pa.schema(fields)) if table is None else table.select(reads))
         return layout_of(self.output).fitted(into.results(*rows))
 
-    def _called(self, into: Callable[[Any, Any], Any], *tables: pa.Table | None) -> pa.Table:
+    def _call(self, into: Callable[[Any, Any], Any], *tables: pa.Table | None) -> pa.Table:
+        """The results of a Python function, which is called for each two rows."""
         count = _count(*tables)
         elements = [
             [None] * count if table is None else elements_of(of, table)
@@ -211,32 +238,33 @@ def _count(*tables: pa.Table | None) -> int:
     return next(int(table.num_rows) for table in tables if table is not None)
 
 
-def _unpacked(layout: Layout, array: pa.Array) -> pa.Table:
+def _unpack(layout: Layout, array: pa.Array) -> pa.Table:
     """Splits a column of elements into the columns of their layout."""
     arrays = [array] if layout.form == "value" else array.flatten()
     return pa.Table.from_arrays(arrays, schema=layout.schema)
 
 
 def find_meetings(left: Run, right: Run, lefts: Trace, rights: Trace) -> Iterator[Meeting]:
-    """M₁ ⋈ M₂' + M₁' ⋈ M₂ + M₁' ⋈ M₂'."""
+    """Yields the rows that meet when the deltas `left` and `right` arrive: Δleft ⋈ rights, lefts ⋈ Δright, and
+    Δleft ⋈ Δright."""
     both = [(left, run) for run in rights] + [(run, right) for run in lefts] + [(left, right)]
     for some, others in both:
         if some.rows and others.rows:
             ours, theirs = match_keys(some, others)
             if len(ours):
-                yield some, others, ours, theirs
+                yield Meeting(some, others, ours, theirs)
 
 
-def paired(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = ()) -> pa.Table | None:
-    """The results of rows that meet, weighted by the product; with columns of the left side beside them."""
+def pair_rows(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = ()) -> pa.Table | None:
+    """Returns a result for each two rows that meet, weighted by the product, with the left row's `keys` beside it."""
     if not meetings:
         return None
-    once = all(left.once and right.once for left, right, _, _ in meetings)
+    once = all(each.left.once and each.right.once for each in meetings)
     more = [] if once else [WEIGHT]
     needed = zip(joined.needed, (keys, ()), strict=True)
-    left, right = (_gathered(meetings, side, [*n, *k, *more]) for side, (n, k) in enumerate(needed))
+    left, right = (_gather(meetings, side, [*n, *k, *more]) for side, (n, k) in enumerate(needed))
     if once:
-        weights = pa.array(np.ones(sum(len(ours) for _, _, ours, _ in meetings), np.int64))
+        weights = pa.array(np.ones(sum(len(each.left_rows) for each in meetings), np.int64))
     else:
         weights = multiply_weights(left[WEIGHT], right[WEIGHT])
     pairs = joined.results(left, right)
@@ -245,8 +273,9 @@ def paired(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = ()) 
     return pairs.append_column(pa.field(WEIGHT, pa.int64(), nullable=False), weights)
 
 
-def _gathered(meetings: list[Meeting], side: int, names: list[str]) -> pa.Table:
-    sides = [(left, ours) if side == 0 else (right, theirs) for left, right, ours, theirs in meetings]
+def _gather(meetings: list[Meeting], side: int, names: list[str]) -> pa.Table:
+    """The rows of one side that meet others, in the order of the meetings."""
+    sides = [(m.left, m.left_rows) if side == 0 else (m.right, m.right_rows) for m in meetings]
     return pa.concat_tables([take_rows(run.table.select(names), indices) for run, indices in sides])
 
 
@@ -275,8 +304,8 @@ class JoinTables(Paired[Join | BagJoin]):
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)
-        pairs = paired(Joined.of(self), list(find_meetings(one, other, self.left, self.right)), self.keys)
-        grown = replace(self, left=self.grown(self.left, 0, one), right=self.grown(self.right, 1, other))
+        pairs = pair_rows(Joined.of(self), list(find_meetings(one, other, self.left, self.right)), self.keys)
+        grown = replace(self, left=self.add_to(self.left, 0, one), right=self.add_to(self.right, 1, other))
         return grown, (self.emitted(pairs),)
 
     def side_ended(self, index: int) -> Self:
@@ -287,8 +316,8 @@ class JoinTables(Paired[Join | BagJoin]):
 @final
 @dataclass(frozen=True)
 class SetJoinTables(Paired[SetJoin]):
-    """The same of sets. Each side remembers its rows: what was consumed may come again. It need not when the other has
-    ended: a set may emit a row again."""
+    """join of sets. Each side remembers its rows in `seen`, because a row of a set may come again, and must not be
+    paired again. Once the other side has ended it need not: a set may emit a row twice."""
 
     left: Trace = kept(NOTHING, Cut.BY_KEY)
     right: Trace = kept(NOTHING, Cut.BY_KEY)
@@ -308,9 +337,9 @@ class SetJoinTables(Paired[SetJoin]):
         names = [(*self.keys, *layout_of(of).names) for of in self.inputs]
         some = [new_rows(seen, table, n) for seen, table, n in zip(self._seen(), (left, right), names, strict=True)]
         one, other = self.by_key(*(rows.table for rows in some))
-        pairs = paired(Joined.of(self), list(find_meetings(one, other, self.left, self.right)), self.keys)
-        seen, other_seen = (self.grown(each, index, some[index]) for index, each in enumerate(self._seen()))
-        grown = replace(self, left=self.grown(self.left, 0, one), right=self.grown(self.right, 1, other))
+        pairs = pair_rows(Joined.of(self), list(find_meetings(one, other, self.left, self.right)), self.keys)
+        seen, other_seen = (self.add_to(each, index, some[index]) for index, each in enumerate(self._seen()))
+        grown = replace(self, left=self.add_to(self.left, 0, one), right=self.add_to(self.right, 1, other))
         return replace(grown, seen=seen, other_seen=other_seen), (self.emitted(pairs),)
 
     def side_ended(self, index: int) -> Self:
@@ -321,8 +350,10 @@ class SetJoinTables(Paired[SetJoin]):
 
 
 def select_by_partner(delta: Run, trace: Trace, partners: Partners, moved: Run, *, having: bool) -> pa.Table | None:
-    """How the rows of a side change that have a partner, or that have none: what arrived, and what was there before
-    under keys that come and go."""
+    """Returns the changes of the rows of a side that have a partner (`having`), or of those that have none.
+
+    `delta` are its new rows, `trace` its stored ones. `moved` are the keys of the other side that appear (1) or
+    disappear (-1), and `partners` what the other side has now."""
     which = partners.there(delta) if having else partners.absent(delta)
     parts = [select_rows(delta, which).table]
     for run in trace:
@@ -337,7 +368,7 @@ def select_by_partner(delta: Run, trace: Trace, partners: Partners, moved: Run, 
 @final
 @dataclass(frozen=True)
 class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
-    """semi_join and anti_join. Of the right side, only what is needed to know its keys is kept."""
+    """semi_join and anti_join. Of the right side it keeps only which keys are there."""
 
     left: Trace = kept(NOTHING, Cut.BY_KEY)
     right: Partners = kept(NO_PARTNERS, Cut.BY_KEY)
@@ -350,21 +381,21 @@ class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)
-        partners, moved = self.right.met(self.relevant(other, 1, self.left), self._right_names())
+        partners, moved = self.right.add(self.select_relevant(other, 1, self.left), self._right_names())
         rows = select_by_partner(one, self.left, partners, moved, having=isinstance(self.like, SemiJoin))
-        grown = replace(self, left=self.grown(self.left, 0, one), right=partners)
+        grown = replace(self, left=self.add_to(self.left, 0, one), right=partners)
         names = [*layout_of(self.outputs[0]).names, *self.keys, WEIGHT]
         return grown, (self.emitted(rows and rows.select(names)),)
 
     def side_ended(self, index: int) -> Self:
         if index == 1:
             return replace(self, left=NOTHING, right=self.right.keys_only(), ended_side=1)
-        ended = replace(self, left=self.left.consolidated(), ended_side=0)
+        ended = replace(self, left=self.left.consolidate(), ended_side=0)
         rows = self.right.rows.table()
         if rows is None:
             return replace(ended, right=NO_PARTNERS)
-        kept = ended.relevant(self.side(1, rows), 1, ended.left)
-        return replace(ended, right=NO_PARTNERS.met(kept, self._right_names())[0])
+        kept = ended.select_relevant(self.sort_side(1, rows), 1, ended.left)
+        return replace(ended, right=NO_PARTNERS.add(kept, self._right_names()).partners)
 
     def _right_names(self) -> tuple[str, ...]:
         return (*self.keys, *layout_of(self.inputs[1]).names)
@@ -393,28 +424,28 @@ class OuterTables(Paired[Outer]):
         one, other = self.by_key(left, right)
         joined = Joined.of(self)
         names, others_names = self._names()
-        grown = replace(self, left=self.grown(self.left, 0, one), right=self.grown(self.right, 1, other))
-        parts = [paired(joined, list(find_meetings(one, other, self.left, self.right)), self.keys)]
+        grown = replace(self, left=self.add_to(self.left, 0, one), right=self.add_to(self.right, 1, other))
+        parts = [pair_rows(joined, list(find_meetings(one, other, self.left, self.right)), self.keys)]
         if self.like.alone[0]:
-            partners, moved = self.partners.met(self.relevant(other, 1, self.left), others_names)
+            partners, moved = self.partners.add(self.select_relevant(other, 1, self.left), others_names)
             alone = select_by_partner(one, self.left, partners, moved, having=False)
-            parts.append(self._beside_none(joined, alone, None))
+            parts.append(self._pair_with_none(joined, alone, None))
             grown = replace(grown, partners=partners)
         if self.like.alone[1]:
-            partners, moved = self.other_partners.met(self.relevant(one, 0, self.right), names)
+            partners, moved = self.other_partners.add(self.select_relevant(one, 0, self.right), names)
             alone = select_by_partner(other, self.right, partners, moved, having=False)
-            parts.append(self._beside_none(joined, None, alone))
+            parts.append(self._pair_with_none(joined, None, alone))
             grown = replace(grown, other_partners=partners)
         some = [part for part in parts if part is not None]
         return grown, (self.emitted(pa.concat_tables(some) if some else None),)
 
     def side_ended(self, index: int) -> Self:
-        sides = [self.left.consolidated(), self.right.consolidated()]
+        sides = [self.left.consolidate(), self.right.consolidate()]
         partners = [self.other_partners, self.partners]
         ended, other = replace(self, ended_side=index), 1 - index
         if self.like.alone[index]:
-            kept = [ended.relevant(run, other, sides[index]) for run in sides[other]]
-            partners[other] = NO_PARTNERS.met(kept[0], self._names()[other])[0] if kept else NO_PARTNERS
+            kept = [ended.select_relevant(run, other, sides[index]) for run in sides[other]]
+            partners[other] = NO_PARTNERS.add(kept[0], self._names()[other]).partners if kept else NO_PARTNERS
         partners[index], sides[other] = partners[index].keys_only(), NOTHING
         return replace(ended, left=sides[0], right=sides[1], partners=partners[1], other_partners=partners[0])
 
@@ -422,6 +453,7 @@ class OuterTables(Paired[Outer]):
         """The columns of the rows of both sides."""
         return tuple((*self.keys, *layout_of(of).names) for of in self.inputs)
 
-    def _beside_none(self, joined: Joined, left: pa.Table | None, right: pa.Table | None) -> pa.Table | None:
+    def _pair_with_none(self, joined: Joined, left: pa.Table | None, right: pa.Table | None) -> pa.Table | None:
+        """The results of rows of one side that have no partner."""
         rows = left if right is None else right
         return None if rows is None else like_rows(joined.results(left, right), rows, self.keys)

@@ -1,6 +1,16 @@
 """Operators on keyed streams on tables: key_by, map_values, filter_keys, entries, and the join under each key.
 
-Inside `nest`, every key of every inner stream is a stream of its own.
+A keyed stream is one table for all keys: the columns of the key, whose names begin with `key.`, and then those of the
+element. Beside it is a table of keys, which says of keys that they exist, and whether their streams have ended (⊗):
+
+    key_by(shop)                           entries                 keys
+    key.value  shop  sale  ±               key  element    ±       key.value  ⊗
+    a          a     3     +1              a    (a, 3)     +1      a          false
+    b          b     5     +1              b    (b, 5)     +1      b          true
+
+Invariant: the rows of a key are what the stream of this key would have alone, in its order if it has one.
+
+Inside `nest` (the functions at the end), every key of every inner stream is a stream of its own.
 """
 
 from __future__ import annotations
@@ -31,7 +41,7 @@ from flo.tables.keyed import (
 )
 from flo.tables.operator import Cut, Grouping, OnTables, Op, Placement, kept
 from flo.tables.operators.elementwise import like_rows
-from flo.tables.operators.joins import Joined, find_meetings, paired
+from flo.tables.operators.joins import Joined, find_meetings, pair_rows
 from flo.tables.operators.results import weights_beside
 from flo.tables.operators.weights import NOTHING, drop_side, select_rows
 from flo.tables.state.keys import keys_of
@@ -68,7 +78,7 @@ HOME = "home/"
 
 
 def keyed_delta(of: Keyed[Any, Any], table: pa.Table | None, keys: pa.Table | None = None) -> Delta:
-    """An output delta of rows, whose columns may be in any order, and of keys; None if there are none."""
+    """Makes an output delta of rows, whose columns may be in any order, and of announced keys; None without either."""
     nothing = KeyedColumns(of).bottom()
     if table is not None and table.num_rows:
         schema = KeyedColumns(of).schema
@@ -130,7 +140,8 @@ class OnKeyed(OnTables[Op]):
 @final
 @dataclass(frozen=True)
 class KeyPartitionsTables(OnTables[KeyPartitions]):
-    """Rows of partitions under the user's key. `homes` has the partition of each key."""
+    """Rows of partitions under the user's key. A key that comes from two partitions is an error: its rows would have no
+    order."""
 
     name = "key_partitions_tables"
     placement = Placement.BY_KEY
@@ -138,6 +149,7 @@ class KeyPartitionsTables(OnTables[KeyPartitions]):
     keeps_positions = False
 
     homes: Latest = kept(Latest(()), Cut.BY_KEY)
+    """The partition of each key."""
 
     @classmethod
     def fits(cls, like: KeyPartitions, inputs: StreamTypes) -> bool:
@@ -157,19 +169,21 @@ class KeyPartitionsTables(OnTables[KeyPartitions]):
         keys, partitions = self._keys(table), table[homes].to_numpy()
         order, firsts = group_equal_rows(keys)
         different = partitions[order[firsts]]
-        self._expect(keys, order, partitions[order], np.repeat(different, np.diff(firsts, append=len(order))))
+        self._expect_partitions(
+            keys, order, partitions[order], np.repeat(different, np.diff(firsts, append=len(order)))
+        )
         run = run_of(take_rows(keys, order[firsts]).append_column(HOME, pa.array(different)), tuple(keys.column_names))
         state = replace(self.homes, columns=run.columns)
-        known, before = state.known(run)
+        known, before = state.look_up(run)
         if before is not None:
-            self._expect(run.table, known, run.table[HOME].to_numpy()[known], before[HOME].to_numpy())
+            self._expect_partitions(run.table, known, run.table[HOME].to_numpy()[known], before[HOME].to_numpy())
         new = select_rows(run, np.setdiff1d(np.arange(run.rows), known))
         columns = [*keys.columns, *table.drop_columns([homes]).columns]
         rows = pa.Table.from_arrays(columns, schema=KeyedColumns(of).schema)
-        return replace(self, homes=state.extended(new)), (replace(KeyedColumns(of).bottom(), table=rows),)
+        return replace(self, homes=state.extend(new)), (replace(KeyedColumns(of).bottom(), table=rows),)
 
-    def _expect(self, keys: pa.Table, indices: Indices, partitions: Any, expected: Any) -> None:
-        """Raises if a key was found in another partition than before."""
+    def _expect_partitions(self, keys: pa.Table, indices: Indices, partitions: Any, expected: Any) -> None:
+        """Raises if a row of a key is in another partition than expected."""
         wrong = np.flatnonzero(partitions != expected)
         if len(wrong):
             of = expect_keyed(self.outputs[0])
@@ -181,6 +195,8 @@ class KeyPartitionsTables(OnTables[KeyPartitions]):
 @final
 @dataclass(frozen=True)
 class MapValuesTables(OnKeyed[MapValues]):
+    """map_values(f): a result for each row, under its key."""
+
     name = "map_values_tables"
     shows_keys = True
 
@@ -210,10 +226,11 @@ class FilterKeysTables(OnKeyed[FilterKeys]):
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         (value,) = values
-        tables = [table.filter(self._kept(value.of, table)) for table in (value.table, value.keys)]
+        tables = [table.filter(self._find_kept(value.of, table)) for table in (value.table, value.keys)]
         return self, (keyed_delta(value.of, *tables),)
 
-    def _kept(self, of: Keyed[Any, Any], table: pa.Table) -> pa.Array:
+    def _find_kept(self, of: Keyed[Any, Any], table: pa.Table) -> pa.Array:
+        """Whether the condition holds for the key of each row."""
         keep: Any = self.like.keep
         keys = keys_in(of, table)
         if isinstance(keep, Expression):
@@ -264,21 +281,22 @@ class KeyedJoinTables(OnKeyed[KeyedJoin]):
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         of: Any = self.outputs[0]
-        one, other = (consolidate_runs(_by_key(value)) for value in values)
+        one, other = (consolidate_runs(_sort_by_key(value)) for value in values)
         joined = Joined(self.like, tuple(value.inner for value in values), of.inner)
         meetings = list(find_meetings(one, other, self.left, self.right))
-        pairs = paired(joined, meetings, key_names(of))
+        pairs = pair_rows(joined, meetings, key_names(of))
         if pairs is not None and isinstance(of.inner, ZSet):
             pairs = net_changes(pairs)
-        left = self.left if self.ended_side == 1 else self.left.extended(one)
-        right = self.right if self.ended_side == 0 else self.right.extended(other)
+        left = self.left if self.ended_side == 1 else self.left.extend(one)
+        right = self.right if self.ended_side == 0 else self.right.extend(other)
         return replace(self, left=left, right=right), (keyed_delta(of, pairs),)
 
     def side_ended(self, index: int) -> Self:
         return drop_side(self, index)
 
 
-def _by_key(value: KeyedRows) -> Run:
+def _sort_by_key(value: KeyedRows) -> Run:
+    """Sorts rows by key. Those of sequences get a weight of 1."""
     table = value.table.combine_chunks()
     if WEIGHT not in table.column_names:
         table = with_weights(table, np.ones(table.num_rows, np.int64))
@@ -286,7 +304,7 @@ def _by_key(value: KeyedRows) -> Run:
 
 
 @whole_of(KeyBy, when=lambda operator, inputs: has_results(operator.f))
-def keyed(operator: KeyBy, given: Wholes, outputs: Outputs) -> Wholes:
+def key_rows(operator: KeyBy, given: Wholes, outputs: Outputs) -> Wholes:
     """Adds the columns of the key, after the number of the stream and before the columns of the element."""
     (whole,) = given
     keys = apply_function(operator.f, (whole.of,), whole.table)
@@ -297,6 +315,7 @@ def keyed(operator: KeyBy, given: Wholes, outputs: Outputs) -> Wholes:
 
 
 def _for_every_key(operator: PerKey, inputs: StreamTypes) -> bool:
+    """Whether the body of a `per_key` can run on whole streams."""
     types = tuple(StreamType(expect_keyed(stream.collection).inner, bounded=True) for stream in inputs)
     return len(inputs) == 1 and whole_types(operator.graph, types) is not None  # type: ignore[arg-type]
 
@@ -314,11 +333,11 @@ def per_key(operator: PerKey, given: Wholes, outputs: Outputs) -> Wholes:
     inner = Whole(of.inner, len(firsts), add_stream_numbers(rows, ids))
     keys = take_rows(whole.table.select(prefix), order[firsts])
     results = run_whole(operator.graph, (inner,))  # type: ignore[arg-type]
-    return tuple(_back(each, keys, whole.count, of) for each, of in zip(results, outputs, strict=True))
+    return tuple(_restore_keys(each, keys, whole.count, of) for each, of in zip(results, outputs, strict=True))
 
 
-def _back(result: Whole, keys: pa.Table, count: int, of: Collection) -> Whole:
-    """Adds the number of the stream and the key to the rows of each key's stream."""
+def _restore_keys(result: Whole, keys: pa.Table, count: int, of: Collection) -> Whole:
+    """Gives the rows of each key's stream their key again, and the number of the inner stream that the key is in."""
     prefix = take_rows(keys, result.streams)
     columns = [*prefix.columns, *result.rows().columns]
     fields = [NUMBER, *list(prefix.schema)[1:], *list(result.rows().schema)]

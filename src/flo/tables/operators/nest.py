@@ -1,8 +1,22 @@
-"""`nest` and operators on nested streams, on tables.
+"""`nest` and operators on nested streams, on tables: a row has the number of its inner stream.
 
-Where the inner streams are complete and the body has no defer, the body runs on all inner streams that have arrived, at
-once. Elsewhere `nest` is the same operator as on values, and its body is a graph on tables: every inner stream is a
-table of its own. Operators that only move inner streams move tables as they are.
+Three inner streams, of which the last has no rows (`count` is 3):
+
+    #  n             nest(map(n * 10))    flatten      integrate, if these are z-sets
+    0  1   +1        0  10   +1           1  +1        0  1  +1
+    0  2   +1        0  20   +1           2  +1        0  2  +1
+    1  1   +1        1  10   +1           1  +1        1  1  +2      stream 1 has what stream 0 has, too
+                                                       1  2  +1
+                                                       2  1  +2
+                                                       2  2  +1
+
+Invariant: an inner stream gets what the body would give for it alone. The number of a stream counts from the first one
+of a delta; streams leave in the order in which they came.
+
+Where the inner streams are complete and the body has no defer, the body runs on all of them at once (`NestTables`, with
+tables/whole.py): every operator has the number of the stream in its key. Elsewhere `nest` is the operator of values,
+and its body is a graph on tables: every inner stream is a table of its own. Operators that only move inner streams,
+such as `zip_nested`, move tables as they are.
 """
 
 from __future__ import annotations
@@ -73,14 +87,14 @@ class WriteRows(WriteDefer):
         (value,) = inputs
         assert isinstance(value, Rows)
         if value.end is End.ARRIVED and not self.gathered:
-            once = Rows(value.of, gathered(value.of, value.table), End.ARRIVED)
+            once = Rows(value.of, gather(value.of, value.table), End.ARRIVED)
             yield Step("write-defer-gather", (once,), replace(self, gathered=True), ())
 
     def measure(self, inputs: Values) -> Measure:
         return (int(not self.gathered),)
 
 
-def gathered(of: Collection, table: pa.Table) -> pa.Table:
+def gather(of: Collection, table: pa.Table) -> pa.Table:
     """Consolidates rows; in a set every row has the weight 1."""
     ones = np.ones(table.num_rows, np.int64)
     if not isinstance(of, Set):
@@ -90,21 +104,23 @@ def gathered(of: Collection, table: pa.Table) -> pa.Table:
 
 
 @register_in(CHOICES, WriteDefer)
-def written(like: WriteDefer, inputs: StreamTypes) -> tuple[StreamTypes, Operator]:
+def write_defer(like: WriteDefer, inputs: StreamTypes) -> tuple[StreamTypes, Operator]:
+    """Writes tables. If their rows have no order, they are consolidated at the end of a round."""
     wanted = to_table_types(inputs[0])
     of = wanted.collection
     return (wanted,), WriteRows(like.key) if isinstance(of, Columns) and not is_ordered(of.base) else like
 
 
 def unify_defer_types(body: Graph, inputs: StreamTypes) -> Graph | None:
-    """The body, in which every read_defer has the type of its write_defer; None if the types differ.
+    """Returns the body with one type for each read_defer and its write_defer; None if their types differ.
 
-    An unknown element type is guessed from the elements of the first round.
+    If an element type is unknown, that of the elements of the first round is tried.
     """
-    return next((each for each in (_guessed(body), body) if _same(each, inputs)), None)
+    return next((each for each in (_guess_types(body), body) if _has_same_types(each, inputs)), None)
 
 
-def _same(body: Graph, inputs: StreamTypes) -> bool:
+def _has_same_types(body: Graph, inputs: StreamTypes) -> bool:
+    """Whether each read_defer of a body has the type of its write_defer."""
     try:
         judged = derive(body, inputs)
     except FloError:  # with the types that were guessed
@@ -113,19 +129,20 @@ def _same(body: Graph, inputs: StreamTypes) -> bool:
     return all(writes.get(key) == collection for key, collection in judged.reads)
 
 
-def _guessed(graph: Graph) -> Graph:
+def _guess_types(graph: Graph) -> Graph:
+    """The graph with types of read_defers as the elements of their first round have them."""
     match graph:
         case Sequential(left, right):
-            return Sequential(_guessed(left), _guessed(right))
+            return Sequential(_guess_types(left), _guess_types(right))
         case Parallel(left, right):
-            return Parallel(_guessed(left), _guessed(right))
+            return Parallel(_guess_types(left), _guess_types(right))
         case Node(state, ReadDefer() as read, origin):
-            return Node(state, replace(read, collection=_typed(read.collection, read.value)), origin)
+            return Node(state, replace(read, collection=_guess_type(read.collection, read.value)), origin)
         case _:
             return graph
 
 
-def _typed(of: Collection, value: Any) -> Collection:
+def _guess_type(of: Collection, value: Any) -> Collection:
     """The collection with the type of these elements, if it has none and they have one."""
     if not isinstance(of, ElementCollection) or of.element is not Any:
         return of
@@ -153,6 +170,7 @@ def nest_one_by_one(like: Nest, stream: StreamType) -> Choice | None:
 
 
 def _uses_tables(graph: Graph) -> bool:
+    """Whether any operator of a graph runs on tables."""
     return any(
         isinstance(each.operator, OnTables) or (isinstance(each.operator, Nest) and _uses_tables(each.operator.graph))
         for each in nodes(graph)
@@ -160,14 +178,15 @@ def _uses_tables(graph: Graph) -> bool:
 
 
 @register_in(CHOICES, ReadDefer, Source)
-def emitted(like: ReadDefer | Source, inputs: StreamTypes) -> Choice | None:
-    """Returns the delta of a constant, which is converted to a table once."""
+def emit_constant(like: ReadDefer | Source, inputs: StreamTypes) -> Choice | None:
+    """Emits a constant as a table, into which it is converted once."""
     wanted = to_table_types(StreamType(like.collection, bounded=True)).collection
     return (), replace(like, collection=wanted, value=tables_of(like.collection, like.value))
 
 
 @register_in(CHOICES, RepeatNested, NestedLast)
-def moved(like: Operator, inputs: StreamTypes) -> Choice | None:
+def move_tables(like: Operator, inputs: StreamTypes) -> Choice | None:
+    """Moves inner streams that are tables as they are."""
     return tuple(map(to_table_types, inputs)), like
 
 
@@ -180,6 +199,7 @@ def nest_once(like: NestOnce, inputs: StreamTypes) -> Choice | None:
 
 @register_in(CHOICES, RepeatNestedBy)
 def repeat_nested_by(like: RepeatNestedBy, inputs: StreamTypes) -> Choice | None:
+    """Repeats inner streams that are tables; how often stays a value."""
     stream, times = inputs
     return (to_table_types(stream), to_value_type(times)), like
 
@@ -203,6 +223,7 @@ class FlattenInner(OnTables[Flatten]):
 
 
 def flatten_inner(like: Flatten, stream: StreamType) -> Choice | None:
+    """flatten() where every inner stream is a table of its own."""
     wanted = to_table_types(stream)
     inner: Any = wanted.collection
     return ((wanted,), FlattenInner(like)) if isinstance(inner.inner[0].collection, Columns) else None
@@ -230,6 +251,7 @@ class OnStreams(OnTables[Op]):
         return Step(self.rule, (value.drained(),), self, (self.all_of(value),))
 
     def all_of(self, value: Streams) -> Delta:
+        """The output for these inner streams."""
         raise NotImplementedError
 
 
@@ -289,6 +311,7 @@ class FlattenTables(OnStreams[Flatten]):
 
 @register_in(CHOICES, Flatten)
 def flatten(like: Flatten, inputs: StreamTypes) -> Choice | None:
+    """Flattens all inner streams at once if they are complete; otherwise one after the other."""
     (stream,) = inputs
     whole = isinstance(stream.collection, StreamColumns)
     return (inputs, FlattenTables(like)) if whole else flatten_inner(like, stream)
@@ -297,13 +320,14 @@ def flatten(like: Flatten, inputs: StreamTypes) -> Choice | None:
 @final
 @dataclass(frozen=True)
 class ZipStreams(OnTables[NestedZip]):
-    """zip_nested(n) of inner streams that are complete. `done` is true when one of the inputs has ended."""
+    """zip_nested(n) of inner streams that are complete."""
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.NONE
     keeps_positions = False
 
     done: bool = False
+    """Whether one of the inputs has ended."""
 
     name = "zip_streams"
     rule = "zip-nested"
@@ -328,38 +352,40 @@ class ZipStreams(OnTables[NestedZip]):
 def zip_nested(like: NestedZip, inputs: StreamTypes) -> Choice | None:
     """Zips all inner streams at once, if they are complete."""
     whole = all(isinstance(stream.collection, StreamColumns) for stream in inputs)
-    return (inputs, ZipStreams(like)) if whole else moved(like, inputs)
+    return (inputs, ZipStreams(like)) if whole else move_tables(like, inputs)
 
 
 @dataclass(frozen=True)
 class RunningTables(OnStreams[Op]):
-    """Combines each inner z-set with what it remembers of those before it."""
+    """Combines each inner z-set with what it keeps of those before it."""
 
     grouping = Grouping.NONE
     stream_by_stream = False
 
     before: Trace = field(default=NOTHING)
+    """`integrate`: the sum of all inner z-sets so far. `differentiate`: the last one."""
 
     def consume_streams(self, value: Streams) -> Step:
         after, table = self.combine(value)
         return Step(f"{self.rule}-step", (value.drained(),), after, (Streams(value.of, value.count, (table,)),))
 
     def combine(self, value: Streams) -> tuple[Self, pa.Table]:
-        """The operator after these inner z-sets, and the rows of all outputs."""
+        """Returns the operator after these inner z-sets, and the rows of the inner z-sets that it emits."""
         raise NotImplementedError
 
-    def known(self, value: Streams) -> pa.Table:
+    def earlier_rows(self, value: Streams) -> pa.Table:
         """The rows of earlier inner z-sets, consolidated."""
         table = self.before.table()
         return schema_of(inner_of(value.of)[0]).empty_table() if table is None else table
 
 
-def by_stream(table: pa.Table) -> pa.Table:
+def sort_by_number(table: pa.Table) -> pa.Table:
+    """Sorts rows by the number of their stream."""
     return take_rows(table, np.argsort(numbers(table), kind="stable"))
 
 
-def summed(table: pa.Table) -> Run:
-    """The rows of all streams together."""
+def sum_streams(table: pa.Table) -> Run:
+    """Adds up the z-sets of all streams."""
     rows = table.drop_columns([STREAM])
     return totals(rows, tuple(name for name in rows.column_names if name != WEIGHT))
 
@@ -374,15 +400,15 @@ class IntegrateTables(RunningTables[Integrate]):
 
     def combine(self, value: Streams) -> tuple[Self, pa.Table]:
         table, count = value.tables[0], value.count
-        before = self.known(value)
+        before = self.earlier_rows(value)
         repeated = np.tile(np.arange(before.num_rows), count)
         old = add_stream_numbers(take_rows(before, repeated), np.repeat(np.arange(count), before.num_rows))
         begins = numbers(table)
         follows = count - begins
         rows = take_rows(table, np.repeat(np.arange(table.num_rows), follows))
         new = rows.set_column(0, rows.schema.field(0), pa.array(expand_ranges(begins, follows)))
-        grown = self.before.extended(summed(table))
-        return replace(self, before=grown), by_stream(net_changes(pa.concat_tables([old, new])))
+        grown = self.before.extend(sum_streams(table))
+        return replace(self, before=grown), sort_by_number(net_changes(pa.concat_tables([old, new])))
 
 
 @form_of(Differentiate)
@@ -394,7 +420,7 @@ class DifferentiateTables(RunningTables[Differentiate]):
     name = "differentiate_tables"
 
     def combine(self, value: Streams) -> tuple[Self, pa.Table]:
-        table, before = value.tables[0], self.known(value)
+        table, before = value.tables[0], self.earlier_rows(value)
         begins = numbers(table)
         last = begins == value.count - 1
         followed = table.filter(pa.array(~last))
@@ -402,5 +428,5 @@ class DifferentiateTables(RunningTables[Differentiate]):
         first = add_stream_numbers(before, np.zeros(before.num_rows, np.int64))
         taken_back = pa.concat_tables([first, back])
         taken_back = with_weights(taken_back, -numbers_in(taken_back, WEIGHT))
-        current = NOTHING.extended(summed(table.filter(pa.array(last))))
-        return replace(self, before=current), by_stream(net_changes(pa.concat_tables([table, taken_back])))
+        current = NOTHING.extend(sum_streams(table.filter(pa.array(last))))
+        return replace(self, before=current), sort_by_number(net_changes(pa.concat_tables([table, taken_back])))

@@ -1,6 +1,16 @@
 """Operators on tables that order rows: the first rows of each group, and sort.
 
-Rows are kept in order as they arrive, so that little is left to do at the end.
+The first 2 rows of each group by price, descending. All rows are kept in order, and so are the heads of groups:
+
+    group  price  weight                  a row (a, 8) arrives       the row (a, 9) is retracted
+    a      9      +1     ┐ head of a      - (a, 7)  + (a, 8)         - (a, 9)  + (a, 7)
+    a      7      +1     ┘
+    a      4      +1       below it
+
+Invariant: the sum of the output is the head of each group: its first rows with a positive weight, as often as they
+count. From the old head and the delta follows where in the order the head can change; rows before that are not read.
+
+`sort` keeps rows in order as they arrive (`Arranged`), so that little is left to do when the stream ends.
 """
 
 from __future__ import annotations
@@ -33,9 +43,10 @@ from flo.tables.functions import (
 from flo.tables.groups import keys_by, rows_of
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
 from flo.tables.operators.weights import select_rows, weights_of
+from flo.tables.state.comparison import comparisons
 from flo.tables.state.keys import Keys, keys_of
-from flo.tables.state.order import Order, comparisons, shown_alike
-from flo.tables.state.ranked import Known, Leading, Ranked, find_leading, groups_in, heads_of, ranked_run
+from flo.tables.state.order import Order, have_equal_texts
+from flo.tables.state.ranked import DeltaWithHeads, Leading, Ranked, find_leading, groups_in, heads_of, ranked_run
 from flo.tables.state.run import Run, match_keys, run_of
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Trace, consolidate_table, group_equal_rows, sum_ranges, text_of, with_weights
@@ -53,7 +64,7 @@ G = TypeVar("G", bound=TopK | Over | SessionColumns, covariant=True)
 
 
 class InGroups(OnTables[G]):
-    """Keeps the rows of each group in order."""
+    """The base of operators that keep the rows of each group in order."""
 
     placement = Placement.BY_KEY
     grouping = Grouping.ANY
@@ -70,9 +81,10 @@ class InGroups(OnTables[G]):
 @final
 @dataclass(frozen=True)
 class TopKTables(InGroups[TopK]):
-    """The first k rows of each group. It keeps rows by group and in order, and emits how the heads of groups change."""
+    """The first k rows of each group. It emits how the heads of groups change."""
 
     rows: Ranked = kept(Ranked(()), Cut.BY_KEY)
+    """All rows, by group and in order."""
     heads: Trace = kept(Trace(()), Cut.BY_KEY)
     """The rows at the heads of groups, as often as they count."""
 
@@ -84,18 +96,18 @@ class TopKTables(InGroups[TopK]):
         if not comparisons(result_layout(like.key, of)):
             return False
         layout = layout_of(of)
-        return set(layout.names) <= set(ordering_columns(of, like.key)) or shown_alike(layout)
+        return set(layout.names) <= set(ordering_columns(of, like.key)) or have_equal_texts(layout)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return columns
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        delta, order = in_order(table.combine_chunks(), self.inputs[0], self.like, self.keys)
+        delta, order = sort_rows(table.combine_chunks(), self.inputs[0], self.like, self.keys)
         kept = replace(self.rows, columns=delta.columns, order=order)
         groups = groups_in(delta)
         old = heads_of(self.heads, groups)
-        known = Known.of(delta, old, groups, order)
-        for group in order.not_compared(*known):
+        known = DeltaWithHeads.of(delta, old, groups, order)
+        for group in order.find_incomparable(*known):
             like, to_elements = self.like, layout_of(self.inputs[0]).to_elements
             ranking = ValueOrder(like.key, like.descending, like.name, like.ties)
             rank_on_values(group, groups, self.rows, delta, old, to_elements, like.count, ranking)
@@ -106,10 +118,10 @@ class TopKTables(InGroups[TopK]):
             if head is not None
         ]
         changed = run_of(consolidate_table(pa.concat_tables(parts or [delta.table.slice(0, 0)])), delta.columns)
-        heads = replace(self.heads, columns=delta.columns).extended(changed)
+        heads = replace(self.heads, columns=delta.columns).extend(changed)
         rows = changed.table.select([*layout_of(self.outputs[0]).names, *self.keys])
         rows = with_weights(rows, numbers_in(changed.table, WEIGHT))
-        return replace(self, rows=kept.extended(delta), heads=heads), (self.emitted(consolidate_table(rows)),)
+        return replace(self, rows=kept.extend(delta), heads=heads), (self.emitted(consolidate_table(rows)),)
 
 
 def rank_on_values(
@@ -122,7 +134,7 @@ def rank_on_values(
     count: int,
     order: ValueOrder,
 ) -> None:
-    """Raises what the namesake raises where it compares rows of the group that cannot be compared."""
+    """Raises what the operator on values raises when it compares rows of this group that cannot be compared."""
     one = select_rows(groups, np.array([group]))
 
     def read(table: pa.Table, indices: Indices, weights: Indices) -> list[tuple[Any, int]]:
@@ -140,17 +152,17 @@ def rank_on_values(
     Ranking(PersistentMap(units(rows)), tuple(top)).changed(list(units([delta]).items()), count, order)
 
 
-def in_order(table: pa.Table, of: Collection, like: TopK, apart: tuple[str, ...]) -> tuple[Run, Order]:
-    """The rows by group and in the order of the key, with columns for both where the rows have none.
+def sort_rows(table: pa.Table, of: Collection, like: TopK, apart: tuple[str, ...]) -> tuple[Run, Order]:
+    """Sorts rows by group and in the order of the key. Adds columns for both where the rows have none.
 
-    Groups are kept apart by more columns.
+    Returns the order, too. The columns `apart` are part of the group.
     """
     groups = plain_columns(like.by, of) if like.by is not None else None
     if groups is None:
         computed = group_keys(like.by, of, table)
         groups, table = tuple(computed.column_names), beside(table, computed)
     groups = (*groups, *apart)
-    table, columns = by_key(table, of, like.key)
+    table, columns = with_key_columns(table, of, like.key)
     keys = keys_of([table[name] for name in groups])
     layout = layout_of(of)
     tells = {name for name in groups if keys.exact and not table.schema.field(name).nullable} | set(columns)
@@ -159,8 +171,8 @@ def in_order(table: pa.Table, of: Collection, like: TopK, apart: tuple[str, ...]
     return ranked_run(table, groups, keys, order), order
 
 
-def by_key(table: pa.Table, of: Collection, key: Any) -> tuple[pa.Table, tuple[str, ...]]:
-    """The rows with columns for a key, where they have none, and these columns."""
+def with_key_columns(table: pa.Table, of: Collection, key: Any) -> tuple[pa.Table, tuple[str, ...]]:
+    """Adds the columns of an ordering key to rows that have none. Returns the names of the key's columns, too."""
     columns = ordering_columns(of, key)
     own = layout_of(of).names
     missing = [name for name in columns if name not in own]
@@ -171,7 +183,7 @@ def by_key(table: pa.Table, of: Collection, key: Any) -> tuple[pa.Table, tuple[s
 
 
 def ordering_columns(of: Collection, key: Any) -> tuple[str, ...]:
-    """The columns of a key: the row's own, where it is made of nothing else."""
+    """The columns of an ordering key: columns of the row where it consists of these, and computed ones otherwise."""
     columns, layout = plain_columns(key, of), result_layout(key, of)
     if columns is not None:
         return columns
@@ -184,12 +196,14 @@ def ordering_columns(of: Collection, key: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Arranged(Trace):
-    """Rows by group and in order; where they are equal, or there is no order, as they came. Rows with weights are added
-    up."""
+    """Rows by group and in order; where they are equal, or there is no order, as they came.
+
+    Rows with weights occur once: the weights of equal ones are added up. The operator that holds the trace says how it
+    is ordered; that is not stored."""
 
     order: Order | None = None
     once: bool = False
-    """Whether rows that come again add no weight. Both are of the operator that holds it: not part of what is kept."""
+    """Whether a row that comes again adds no weight, as in a set."""
 
     term = "arranged"
 
@@ -197,14 +211,14 @@ class Arranged(Trace):
     def how(self) -> tuple[object, ...]:
         return (*super().how, self.order, self.once)
 
-    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+    def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
         return runs[0] if len(runs) == 1 else self.run(pa.concat_tables([run.table for run in runs]), in_parts=True)
 
     def cut(self, runs: list[Run], fuel: int) -> list[int] | None:
         return None if self.order is None else self.order.cut([run.table for run in runs], fuel)
 
     def run(self, table: pa.Table, in_parts: bool = False) -> Run:
-        """The rows in order; `in_parts` says that they are made of parts which are."""
+        """Sorts rows; `in_parts` says that they consist of parts that are sorted."""
         table = table.combine_chunks()
         keys, groups = Keys(np.zeros(table.num_rows, np.uint64), exact=False), np.zeros(table.num_rows, np.int64)
         if self.columns:
@@ -223,13 +237,14 @@ class Arranged(Trace):
         )
 
     def sorted(self, table: pa.Table, groups: Indices, in_parts: bool = False) -> tuple[Indices, Indices | None]:
-        """Returns the rows by group and in order, and their weights. Rows with weights occur once."""
+        """Returns the indices of rows by group and in order, and their weights, if they have any: then equal rows occur
+        once."""
         assert self.order is not None
         if WEIGHT not in table.column_names:
             compared = zip(self.order.comparisons, self.order.columns, strict=True)
             numbers = [of.numbers(one_chunk(table[name])) for of, name in compared]
             return np.lexsort((*numbers[::-1], groups) if groups.any() else numbers[::-1]), None
-        indices, firsts = self.order.sorted(table, groups, in_parts)
+        indices, firsts = self.order.sort(table, groups, in_parts)
         if self.once:
             return indices[firsts], np.ones(len(firsts), np.int64)
         return indices[firsts], sum_ranges(numbers_in(table, WEIGHT)[indices], firsts)
@@ -259,12 +274,12 @@ class SortTables(OnTables[Sort]):
     def fits(cls, like: Sort, inputs: StreamTypes) -> bool:
         """Columns must have the order that Python gives the keys, and elements a text that breaks ties."""
         of = inputs[0].collection
-        return bool(comparisons(result_layout(like.key, of))) and (is_ordered(of) or shown_alike(layout_of(of)))
+        return bool(comparisons(result_layout(like.key, of))) and (is_ordered(of) or have_equal_texts(layout_of(of)))
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        table, _ = by_key(table, self.inputs[0], self.like.key)
+        table, _ = with_key_columns(table, self.inputs[0], self.like.key)
         kept = self._kept()
-        return replace(self, rows=kept.extended(kept.run(table))), (None,)
+        return replace(self, rows=kept.extend(kept.run(table))), (None,)
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:
         table, which = rows_of(self.rows, groups)
@@ -276,14 +291,14 @@ class SortTables(OnTables[Sort]):
         one_run = is_ordered(self.inputs[0]) and len(self.rows.runs) == 1  # and in order
         if not one_run:
             indices, weights = kept.sorted(table, which, in_parts=True)
-        strange = kept.order.not_compared(table, which, indices)
+        strange = kept.order.find_incomparable(table, which, indices)
         if len(strange):
             self._refuse(take_rows(table, np.flatnonzero(which == strange[0])))
         rows = table if one_run else take_rows(table, indices if weights is None else np.repeat(indices, weights))
         return self, (self.emitted(rows.select([*self.keys, *kept.order.layout.names])),)
 
     def _kept(self, by_text: bool = False) -> Arranged:
-        """The rows, with what is known of them."""
+        """The rows that are kept, with their groups and their order."""
         of, layout, by = self.inputs[0], layout_of(self.inputs[0]), self.like.key
         columns, key = ordering_columns(of, by), result_layout(by, of)
         decisive = set(layout.names) <= set(columns)

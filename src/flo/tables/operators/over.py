@@ -1,4 +1,24 @@
-"""Window functions on tables: rows are kept by partition and in order, and only what changed is computed again."""
+"""Window functions on tables: rows are kept by partition and in order, and only what changes is computed again.
+
+A running sum of n in the order of `at`. The trace has three rows of the partition a, and a fourth arrives:
+
+    partition  at  n    sum             delta: + a 2 10
+    a          1   3    3               not read again
+    a          2   10           13      + (a, 2, 10, 13)                       the anchor: the row that changes
+    a          4   2    5       15      - (a, 4, 2, 5)     + (a, 4, 2, 15)     its frame has the new row
+    a          6   1    6       16      - (a, 6, 1, 6)     + (a, 6, 1, 16)
+
+Invariant: the output has every row that is present, as often as its weight says, with the results of the functions on
+the rows that are present now. A row that was retracted more often than it came is not present: it is *owed*, and kept
+apart. So the weights of a row in the runs of `rows` never add up to less than zero.
+
+1. `_find_changed` reads the rows around the change. How many depends on the functions (`Reach` in state/neighbours.py):
+   for `lag` some rows on both sides, for a running sum all that follow, for `ntile` the whole partition.
+2. The rows read form *stretches*: rows of a partition without a gap among them. `Before` is what stands before a
+   stretch and was not read: how many rows, their sums, and their least or greatest value.
+3. `_find_differences` computes the functions on the stretches twice, with the weights before the change (`was`) and
+   after it (`now`), and emits the rows whose results differ.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +39,20 @@ from flo.core.stream_type import StreamTypes
 from flo.tables.functions import (
     beside,
     group_keys,
-    passed_by,
     plain_columns,
     result_layout,
     results,
     runs_on_columns,
 )
 from flo.tables.operator import Cut, kept, register_in
-from flo.tables.operators.ordering import InGroups, by_key, ordering_columns
+from flo.tables.operators.ordering import InGroups, ordering_columns, with_key_columns
 from flo.tables.state import frames
+from flo.tables.state.comparison import Comparison, comparison, comparisons, own_numbers
 from flo.tables.state.frames import Before, Read, Units
 from flo.tables.state.keys import Keys, find_equal, keys_of
 from flo.tables.state.limbs import has_digits
-from flo.tables.state.neighbours import Distinct, Near, Reach, reach_of, search, stretches
-from flo.tables.state.order import Comparison, Order, comparison, comparisons, own_numbers, shown_alike
+from flo.tables.state.neighbours import Distinct, Near, Reach, find_stretches, reach_of, search
+from flo.tables.state.order import Order, have_equal_texts
 from flo.tables.state.ranked import Ranked, groups_in, ranked_run
 from flo.tables.state.run import Run, match_keys
 from flo.tables.state.totals import numbers_in
@@ -41,6 +61,7 @@ from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.over import Over
 from flo.values.operators.over_functions import NUMBERING, WindowFunction
+from flo.values.row_functions import passed_by
 
 SUMMED = ("count", "sum", "avg")
 MORE = 8
@@ -62,25 +83,58 @@ class OverOrder(Order):
         return (*own, *(Comparison(own_numbers),) * self.apart)
 
 
+class Part(NamedTuple):
+    """Some rows of a run."""
+
+    run: Run
+    owners: Indices
+    """The partition of each row."""
+    rows: Indices
+    """The index of each row in the run."""
+    source: int
+    """OLD, NEW or OWED."""
+
+
 class Changed(NamedTuple):
-    """The rows around a change, by partition and in order, each once: how often it was present, and is."""
+    """The rows around a change, by partition and in order, each once."""
 
     table: pa.Table
     owners: Indices
     """The partition of each row."""
     was: Indices
+    """How often each row was present before the delta."""
     now: Indices
+    """How often it is present after it."""
     owed: Indices
     """How the weight of rows changes that were retracted more often than they came."""
     stretches: Indices
+    """The stretch of each row."""
     before: Before
+    """What stands before each stretch."""
+
+
+class Distinguished(NamedTuple):
+    """Rows of several parts, each once."""
+
+    changed: Changed
+    places: list[Indices]
+    """For each part, which of these rows each of its rows is."""
+
+
+class Extremes(NamedTuple):
+    """The extremes so far at each of some rows in order, for `min` or `max`."""
+
+    read: Read
+    best: Indices
+    """At each row, the row with the best value so far."""
+    negative: Indices
+    """Before each row, how many rows have a negative weight: then the best one may have been retracted."""
 
 
 @final
 @dataclass(frozen=True)
 class OverTables(InGroups[Over]):
-    """Rows with the results of window functions. Of a partition that changed, the rows whose results changed are
-    retracted and inserted."""
+    """Rows with the results of window functions. Rows whose results change are retracted and inserted again."""
 
     rows: Ranked = kept(Ranked(()), Cut.BY_KEY)
     """The present rows, with positive weights."""
@@ -100,26 +154,26 @@ class OverTables(InGroups[Over]):
         return passed_by(self.like.into, columns)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        delta, order = self._sorted(table.combine_chunks())
+        delta, order = self._sort(table.combine_chunks())
         if not delta.rows:
             return self, (None,)
         rows, owed = (replace(trace, columns=delta.columns, order=order) for trace in (self.rows, self.owed))
         groups = groups_in(delta)
-        changed = self._changed(rows, owed, delta, groups, order)
-        emitted = self._differences(changed, order)
-        rows = rows.extended(_moved(changed, changed.now - changed.was, delta, groups, order))
+        changed = self._find_changed(rows, owed, delta, groups, order)
+        emitted = self._find_differences(changed, order)
+        rows = rows.extend(_weigh(changed, changed.now - changed.was, delta, groups, order))
         if changed.owed.any():
-            owed = owed.extended(_moved(changed, changed.owed, delta, groups, order))
+            owed = owed.extend(_weigh(changed, changed.owed, delta, groups, order))
         return replace(self, rows=rows, owed=owed), (self.emitted(emitted),)
 
-    def _sorted(self, table: pa.Table) -> tuple[Run, OverOrder]:
-        """The rows by partition and in order, with columns for both where they have none, and that order."""
+    def _sort(self, table: pa.Table) -> tuple[Run, OverOrder]:
+        """Sorts rows by partition and in order. Adds columns for both where they have none."""
         of, like = self.inputs[0], self.like
         groups = plain_columns(like.by, of) if like.by is not None else None
         if groups is None:
             computed = group_keys(like.by, of, table)
             groups, table = tuple(computed.column_names), beside(table, computed)
-        table, columns = by_key(table, of, like.key)
+        table, columns = with_key_columns(table, of, like.key)
         groups = (*groups, *self.keys)
         layout, key = layout_of(of), result_layout(like.key, of)
         down = (*like.descending, *(False for _ in self.keys))
@@ -128,39 +182,41 @@ class OverTables(InGroups[Over]):
         )
         return ranked_run(table, groups, keys_of([table[name] for name in groups]), order), order
 
-    def _changed(self, rows: Ranked, owed: Ranked, delta: Run, groups: Run, order: OverOrder) -> Changed:
-        """The rows whose results the delta may change, and those that these read."""
+    def _find_changed(self, rows: Ranked, owed: Ranked, delta: Run, groups: Run, order: OverOrder) -> Changed:
+        """Returns the rows whose results the delta may change, and those that their functions read.
+
+        Reads `width` rows around each anchor, and four times as many if these were too few; all rows of the partitions
+        if that costs no more."""
         like = self.like
         reach = reach_of(like.functions, like.peers)
-        others = [(run, *match_keys(groups, run), OWED) for run in owed]
-        others.append((delta, _owners(groups, delta), np.arange(delta.rows), NEW))
+        others = [Part(run, *match_keys(groups, run), OWED) for run in owed]
+        others.append(Part(delta, _owners(groups, delta), np.arange(delta.rows), NEW))
         searched = None if reach.whole or not rows.runs else search(rows.runs, delta, groups, order, reach, like.peers)
         width = reach.rows + MORE if reach.rows else 0
         while searched is not None and (reach.onward or searched.cost(width) < searched.rows):
             near = searched.near(width, reach.onward)
             parts = [
-                (run, ours, theirs, OLD) for run, ours, theirs in zip(near.runs, near.owners, near.rows, strict=True)
+                Part(run, owners, places, OLD)
+                for run, owners, places in zip(near.search.runs, near.owners, near.rows, strict=True)
             ]
-            changed = self._around(near, _consolidated([*parts, *others], groups, order), reach, order)
+            changed = self._select_around(near, _consolidate([*parts, *others], groups, order), reach, order)
             if changed is not None:
                 return changed
             if not width:
                 break
             width *= 4
-        parts = [(run, *match_keys(groups, run), OLD) for run in rows]
-        return _consolidated([*parts, *others], groups, order)[0]
+        parts = [Part(run, *match_keys(groups, run), OLD) for run in rows]
+        return _consolidate([*parts, *others], groups, order).changed
 
-    def _around(
-        self, near: Near, read: tuple[Changed, list[Indices]], reach: Reach, order: OverOrder
-    ) -> Changed | None:
-        """The rows around anchors whose surroundings are known; None if these are too few."""
+    def _select_around(self, near: Near, read: Distinguished, reach: Reach, order: OverOrder) -> Changed | None:
+        """Selects the rows around anchors whose surroundings were read; None if too few were."""
         changed, places = read
-        count = len(near.runs)
-        peers = order.differ(changed.table, self.like.peers)
+        count = len(near.search.runs)
+        peers = order.find_changes(changed.table, self.like.peers)
         peers[1:] |= changed.owners[1:] != changed.owners[:-1]
-        anchors = places[-1][near.anchors]
+        anchors = places[-1][near.search.anchors]
         rows = Distinct(changed.table, tuple(places[:count]), anchors, changed.owners, changed.was, changed.now, peers)
-        stretch = stretches(near, rows, reach)
+        stretch = find_stretches(near, rows, reach)
         if stretch is None:
             return None
         kept, numbers = stretch
@@ -180,9 +236,10 @@ class OverTables(InGroups[Over]):
         )
 
     def _before(self, near: Near, changed: Changed, kept: Indices, numbers: Indices) -> Before | None:
-        """Returns what precedes the stretches, one for each partition, in the runs and among the rows read.
+        """Returns what stands before the stretches, one for each partition: in the runs, and among the rows read.
 
-        None if one of these rows was retracted in another run than it came in: then the least is unknown."""
+        None if a function needs the least value, and a row before the stretch was retracted in another run than the one
+        it came in: then the least is not known."""
         count = int(numbers[-1]) + 1
         firsts = np.searchsorted(numbers, np.arange(count))
         groups = changed.owners[kept[firsts]]  # anchors are by group, and so are stretches
@@ -198,9 +255,9 @@ class OverTables(InGroups[Over]):
                 continue
             totals = self._totals(function, changed.table, changed.was)
             before = {name: total[kept[firsts]] - total[begin] for name, total in totals.items()}
-            for place, run in enumerate(near.runs):
+            for place, run in enumerate(near.search.runs):
                 for name, total in self._totals_of(run, function).items():
-                    more = total[near.starts[place]] - total[near.begins[place]]
+                    more = total[near.read.starts[place]] - total[near.search.partitions.starts[place]]
                     before[name] = before.get(name, 0) + more
             sums[number] = before
         return Before(sums.pop(-1)[WEIGHT], sums, extremes)
@@ -212,11 +269,13 @@ class OverTables(InGroups[Over]):
         read = self._read(function, changed.table)
         assert read is not None
         best = frames.running_extremes(read, read.counts & (changed.was > 0), changed.owners, greatest)
-        sides = [(read, best, np.concatenate([[0], np.cumsum(changed.was < 0)]), begin, end)]
-        for place, run in enumerate(near.runs):
-            sides.append((*self._extremes_of(run, function), near.begins[place], near.starts[place]))
+        sides = [(Extremes(read, best, np.concatenate([[0], np.cumsum(changed.was < 0)])), begin, end)]
+        for place, run in enumerate(near.search.runs):
+            sides.append(
+                (self._extremes_of(run, function), near.search.partitions.starts[place], near.read.starts[place])
+            )
         columns = []
-        for some, leaders, below, low, high in sides:
+        for (some, leaders, below), low, high in sides:
             if (below[high] > below[low]).any():
                 return None
             there = high > low
@@ -226,17 +285,16 @@ class OverTables(InGroups[Over]):
             columns.append(some.values.take(pa.array(np.maximum(chosen, 0), mask=chosen < 0)))
         return frames.best_of(columns, read.kind, greatest)
 
-    def _extremes_of(self, run: Run, function: WindowFunction) -> tuple[Read, Indices, Indices]:
-        """What a function reads of a run, the best row so far at each, and how many before each have a negative
-        weight. It is computed once: other operators may hold the same run."""
+    def _extremes_of(self, run: Run, function: WindowFunction) -> Extremes:
+        """The extremes of a run. They are computed once: other operators may hold the same run."""
         known = run.__dict__.setdefault("extremes", {})
         if function not in known:
             weights = numbers_in(run.table, WEIGHT)
             read = self._read(function, run.table)
             assert read is not None
             best = frames.running_extremes(read, read.counts, run.keys.numbers, function.kind == "max")
-            known[function] = read, best, np.concatenate([[0], np.cumsum(weights < 0)])
-        extremes: tuple[Read, Indices, Indices] = known[function]
+            known[function] = Extremes(read, best, np.concatenate([[0], np.cumsum(weights < 0)]))
+        extremes: Extremes = known[function]
         return extremes
 
     def _totals_of(self, run: Run, function: WindowFunction | None) -> Any:
@@ -255,8 +313,8 @@ class OverTables(InGroups[Over]):
         counted = np.where(read.counts, weights, 0)
         return frames.running_sums(read, np.arange(len(weights)), counted, only_count=function.kind == "count")
 
-    def _differences(self, changed: Changed, order: OverOrder) -> pa.Table | None:
-        """The output rows that are no longer right with negative weights, and the new ones."""
+    def _find_differences(self, changed: Changed, order: OverOrder) -> pa.Table | None:
+        """Returns the output rows that are no longer right, with negative weights, and the new ones."""
         like, of = self.like, self.inputs[0]
         peers = _peers(changed, order, like.peers)
         reads = [self._read(function, changed.table) for function in like.functions]
@@ -267,12 +325,12 @@ class OverTables(InGroups[Over]):
         for weights in (changed.was, changed.now):
             units = _units(changed, weights, peers, values, down, apart)
             results = [
-                frames.results(function, read, units, number, self._arrow(number))
+                frames.compute(function, read, units, number, self._arrow(number))
                 for number, (function, read) in enumerate(zip(like.functions, reads, strict=True))
             ]
             sides.append((units, results))
         (old, before), (new, after) = sides
-        gone, come = _different(old, before, new, after, changed)
+        gone, come = _compare(old, before, new, after, changed)
         chosen = np.concatenate([old.rows[gone], new.rows[come]])
         if not len(chosen):
             return None
@@ -323,17 +381,12 @@ class OverTables(InGroups[Over]):
         )
 
 
-def _consolidated(
-    parts: list[tuple[Run, Indices, Indices, int]], groups: Run, order: OverOrder
-) -> tuple[Changed, list[Indices]]:
-    """Rows of runs by group and in order, each once; and for every part which of them its rows are.
-
-    A part has a run, the group and the index of each row, and where the rows come from.
-    """
-    table = pa.concat_tables([take_rows(run.table, theirs) for run, _, theirs, _ in parts]).combine_chunks()
-    owners = np.concatenate([ours for _, ours, _, _ in parts])
-    source = np.concatenate([np.full(len(ours), kind) for _, ours, _, kind in parts])
-    places, firsts = order.sorted(table, owners, in_parts=True)
+def _consolidate(parts: list[Part], groups: Run, order: OverOrder) -> Distinguished:
+    """Puts the rows of parts by partition and in order, and adds up the weights of equal ones, by their source."""
+    table = pa.concat_tables([take_rows(part.run.table, part.rows) for part in parts]).combine_chunks()
+    owners = np.concatenate([part.owners for part in parts])
+    source = np.concatenate([np.full(len(part.owners), part.source) for part in parts])
+    places, firsts = order.sort(table, owners, in_parts=True)
     weights, source = numbers_in(table, WEIGHT)[places], source[places]
     was, new, owing = (np.add.reduceat(np.where(source == kind, weights, 0), firsts) for kind in (OLD, NEW, OWED))
     sums, which = add_checked(add_checked(was, new), owing), np.zeros(len(places), np.int64)
@@ -341,7 +394,7 @@ def _consolidated(
     distinct = np.empty(len(places), np.int64)
     distinct[places] = np.cumsum(which)
     rows = places[firsts]
-    cuts = np.cumsum([len(ours) for _, ours, _, _ in parts])[:-1]
+    cuts = np.cumsum([len(part.owners) for part in parts])[:-1]
     changed = Changed(
         take_rows(table, rows),
         owners[rows],
@@ -351,7 +404,7 @@ def _consolidated(
         owners[rows],
         Before(np.zeros(groups.rows, np.int64)),
     )
-    return changed, np.split(distinct, cuts)
+    return Distinguished(changed, np.split(distinct, cuts))
 
 
 def _owners(groups: Run, delta: Run) -> Indices:
@@ -362,8 +415,8 @@ def _owners(groups: Run, delta: Run) -> Indices:
     return owners
 
 
-def _moved(changed: Changed, weights: Indices, delta: Run, groups: Run, order: OverOrder) -> Run:
-    """The rows whose weight changes by these, as a run."""
+def _weigh(changed: Changed, weights: Indices, delta: Run, groups: Run, order: OverOrder) -> Run:
+    """Returns the rows that have a weight among these, with it, as a run of a trace."""
     places = np.flatnonzero(weights)
     table = with_weights(take_rows(changed.table, places), weights[places])
     numbers = groups.keys.numbers[changed.owners[places]]
@@ -374,7 +427,7 @@ def _moved(changed: Changed, weights: Indices, delta: Run, groups: Run, order: O
 
 def _peers(changed: Changed, order: OverOrder, count: int) -> Indices:
     """The number of the group of peers of each row."""
-    new = order.differ(changed.table, count)
+    new = order.find_changes(changed.table, count)
     new[1:] |= changed.stretches[1:] != changed.stretches[:-1]
     return np.cumsum(new)
 
@@ -395,10 +448,11 @@ def _units(
     return Units(rows, weights, changed.stretches[rows], dense, changed.before, values, down)
 
 
-def _different(
+def _compare(
     old: Units, before: list[pa.Array], new: Units, after: list[pa.Array], changed: Changed
 ) -> tuple[Indices, Indices]:
-    """The units whose results differ. Where a row stands as often as before, it is compared one by one."""
+    """Returns the old and the new units that are not in the output both before and after. A row that is present as
+    often as before is compared unit by unit; of any other row, all old units go and all new ones come."""
     as_before = changed.was == changed.now
     one, other = np.flatnonzero(as_before[old.rows]), np.flatnonzero(as_before[new.rows])
     gone, come = np.ones(old.count, bool), np.ones(new.count, bool)
@@ -416,10 +470,11 @@ def over(like: Over, inputs: StreamTypes) -> Operator | None:
     if not comparisons(key) or not all(_runs_on_columns(function, of) for function in like.functions):
         return None
     decided = set(layout.names) <= set(ordering_columns(of, like.key))
-    return OverTables(like) if decided or shown_alike(layout) else None
+    return OverTables(like) if decided or have_equal_texts(layout) else None
 
 
 def _runs_on_columns(function: WindowFunction, of: Collection) -> bool:
+    """Whether a function can be computed from columns as it is on values."""
     layout = result_layout(function.of, of)
     if layout is None or not runs_on_columns(function.where):
         return False

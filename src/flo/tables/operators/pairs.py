@@ -1,10 +1,20 @@
-"""Operators on two sequences of rows: zip, one after the other, and the merge of two sorted ones."""
+"""Operators on two sequences of rows: zip, one after the other, and the merge of two sorted ones.
+
+    zip                union_sequences           merge_sorted
+    left   a b c       left   1 2 ⊗              left   1 4 7
+    right  x y         right  3 4                right  2 3
+    out    ax by       out    1 2 3 4            out    1 2 3
+    c waits for the    the right side waits      4 waits: the right side is open, and its next row
+    right side         for the end of the left   may be a 3 again
+
+Invariant: a row is consumed when its place in the output is decided. Until then it waits in the buffer of its side.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, TypeVar, final
+from typing import Any, NamedTuple, TypeAlias, TypeVar, final
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +30,7 @@ from flo.tables.functions import elements_of, result_layout, results
 from flo.tables.groups import Groups, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement, add_deltas
 from flo.tables.operators.sequences import side_by_side
-from flo.tables.state.order import Comparison, comparisons, rank_densely
+from flo.tables.state.comparison import Comparison, comparisons, rank_densely
 from flo.tables.state.run import match_keys
 from flo.tables.translate import form_of
 from flo.tables.values import Rows, layout_of, of_elements
@@ -35,7 +45,7 @@ T = TypeVar("T", bound=UnionSequences | Difference, covariant=True)
 
 @dataclass(frozen=True)
 class PairTables(OnTables[Op]):
-    """Reads two sequences, and consumes the rows of each side whose results are decided."""
+    """The base of operators that read two sequences, and consume the rows whose place in the output is decided."""
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.NONE
@@ -43,6 +53,7 @@ class PairTables(OnTables[Op]):
 
 
 def both(inputs: Values) -> Sides:
+    """The two inputs."""
     left, right = inputs
     assert isinstance(left, Rows)
     assert isinstance(right, Rows)
@@ -63,11 +74,12 @@ def ending(value: Rows) -> bool:
 @final
 @dataclass(frozen=True)
 class ZipTables(PairTables[Zip]):
-    """zip(). `done` is true when one side has ended: rows of the other are dropped then."""
+    """zip()."""
 
     grouping = Grouping.WHOLE
 
     done: bool = False
+    """Whether one side has ended: rows of the other are dropped then."""
 
     name = "zip_tables"
 
@@ -106,7 +118,7 @@ def _first_rows(side: Groups, indices: Indices, counts: Indices) -> pa.Table:
 
 @dataclass(frozen=True)
 class InTurn(OnTables[T]):
-    """One side waits in its buffer for the end of the other."""
+    """The base of operators whose one side waits in its buffer for the end of the other."""
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         sides, first = both(inputs), self.like.awaited
@@ -114,13 +126,13 @@ class InTurn(OnTables[T]):
         turn = first if waiting else 1 - first
         value, other = sides[turn], sides[1 - turn]
         if value.table.num_rows:
-            after = self.consume(*_placed(turn, value.table, other.table.slice(0, 0)))
-            yield Step(f"{self.rule}{SIDES[turn]}", _placed(turn, value.drained(), other), *after)
+            after = self.consume(*_put_at(turn, value.table, other.table.slice(0, 0)))
+            yield Step(f"{self.rule}{SIDES[turn]}", _put_at(turn, value.drained(), other), *after)
         elif value.end is End.ARRIVED:
             done = (self, (None,)) if waiting else self.finish(End.ARRIVED, End.ARRIVED)
             assert done is not None
             end = "turn" if waiting else "terminated"
-            yield Step(f"{self.rule}-{end}", _placed(turn, value.passed(), other), *done)
+            yield Step(f"{self.rule}-{end}", _put_at(turn, value.passed(), other), *done)
 
     def consume_all(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
         first, nothing = self.like.awaited, [table.slice(0, 0) for table in tables]
@@ -128,12 +140,12 @@ class InTurn(OnTables[T]):
         deltas: Deltas = (None,)
         for turn in (first, 1 - first):
             if tables[turn].num_rows:
-                after, more = after.consume(*_placed(turn, tables[turn], nothing[1 - turn]))
+                after, more = after.consume(*_put_at(turn, tables[turn], nothing[1 - turn]))
                 deltas = tuple(map(add_deltas, deltas, more))
         return after, deltas
 
 
-def _placed(index: int, item: Any, other: Any) -> tuple[Any, Any]:
+def _put_at(index: int, item: Any, other: Any) -> tuple[Any, Any]:
     """The pair with the item at this index, and the other one beside it."""
     return (other, item) if index else (item, other)
 
@@ -160,6 +172,17 @@ class OneThenOtherTables(InTurn[UnionSequences]):
         return self, (self.emitted(with_keys(layout_of(self.outputs[0]).fitted(rows), rows, self.keys)),)
 
 
+class Merged(NamedTuple):
+    """The result of merging rows."""
+
+    counts: tuple[int, int]
+    """How many rows of each side are consumed."""
+    operator: Operator
+    """The operator after them."""
+    rows: pa.Table
+    """These rows, in order."""
+
+
 AT_ONCE = 1024
 """Rows of a side that are looked at together, at least."""
 
@@ -168,12 +191,13 @@ AT_ONCE = 1024
 @final
 @dataclass(frozen=True)
 class MergeTables(PairTables[MergeSorted]):
-    """merge_sorted(key). `last` has the key of the last row of each side that was consumed.
+    """merge_sorted(key).
 
     A step reads only a few more rows of the longer side than of the shorter one: the others may wait for long.
     """
 
     last: tuple[Keys, Keys] = ((), ())
+    """The key of the last row of each side that was consumed."""
 
     name = "merge_tables"
 
@@ -193,7 +217,7 @@ class MergeTables(PairTables[MergeSorted]):
         most = self._most(left, right)
         while most:
             try:
-                counts, after, merged = self._merged((_oldest(left, most), _oldest(right, most)))
+                counts, after, merged = self._merge((_oldest(left, most), _oldest(right, most)))
             except Exception as error:  # go up to the row that is at fault
                 expect_row_fault(self, error)
                 if most == 1:
@@ -213,18 +237,18 @@ class MergeTables(PairTables[MergeSorted]):
             return max(AT_ONCE, fewer)
         return more if ended else min(more, 1)  # whatever waits, the first row must be in its place
 
-    def _merged(self, sides: Sides) -> tuple[tuple[int, int], Operator, pa.Table]:
-        """(the number of rows consumed of each side, the operator after them, these rows in order)."""
+    def _merge(self, sides: Sides) -> Merged:
+        """Merges the rows whose place is decided."""
         like = self.like
         keys = [results(like.key, of, side.table) for of, side in zip(self.inputs, sides, strict=True)]
         if any(map(self._odd, [*keys, self._table(*self.last)])):
-            return self._merged_in_python(sides)
+            return self._merge_in_python(sides)
         ranks = self._ranks(keys, sides)
         order = np.argsort(np.concatenate(ranks), kind="stable")
         length = len(ranks[0])
         # behind the last row of a side that is open, a smaller one may come
         until = [
-            _behind(order, where)
+            _find_end(order, where)
             for where, side in ((order < length, sides[0]), (order >= length, sides[1]))
             if not side.fixed()
         ]
@@ -235,7 +259,7 @@ class MergeTables(PairTables[MergeSorted]):
             tuple(self._layout.to_elements(key.slice(count - 1, 1))) if count else before
             for key, count, before in zip(keys, counts, self.last, strict=True)
         )
-        return counts, replace(self, last=(one, other)), take_rows(table, order)
+        return Merged(counts, replace(self, last=(one, other)), take_rows(table, order))
 
     def _ranks(self, keys: list[pa.Table], sides: Sides) -> list[Numbers]:
         """The ranks of the keys. Raises if a side is not sorted."""
@@ -260,16 +284,16 @@ class MergeTables(PairTables[MergeSorted]):
         (element,) = elements_of(side.of, side.table.slice(row, 1))
         like._key(index, element, tuple(self._layout.to_elements(keys.slice(row - 1, 1))) if row else self.last[index])
 
-    def _merged_in_python(self, sides: Sides) -> tuple[tuple[int, int], Operator, pa.Table]:
+    def _merge_in_python(self, sides: Sides) -> Merged:
         """Merges as on values, because only Python can compare keys that are nan or None."""
         like = self.like
         left, right = (SequenceValue.of(elements_of(side.of, side.table), side.end) for side in sides)
         most = sum(side.table.num_rows for side in sides)
         merged, counts, last = replace(like, last=self.last)._merge(left, right, most)
-        return counts, replace(self, last=last), layout_of(self.outputs[0]).to_table(merged)
+        return Merged(counts, replace(self, last=last), layout_of(self.outputs[0]).to_table(merged))
 
     def _odd(self, keys: pa.Table) -> bool:
-        """Whether there is a nan or a null."""
+        """Whether a key is NaN or null."""
         columns = [one_chunk(column) for column in keys.columns]
         return any(c.null_count or (pa.types.is_floating(c.type) and pc.any(pc.is_nan(c)).as_py()) for c in columns)
 
@@ -287,6 +311,7 @@ class MergeTables(PairTables[MergeSorted]):
         return layout
 
     def _table(self, *keys: Keys) -> pa.Table:
+        """Keys as a table."""
         return self._layout.to_table([key for some in keys for key in some])
 
 
@@ -297,6 +322,7 @@ def _oldest(value: Rows, most: int) -> Rows:
     return Rows(value.of, value.table.slice(0, most))
 
 
-def _behind(order: Indices, where: Any) -> int:
+def _find_end(order: Indices, where: Any) -> int:
+    """The index behind the last row of a side; `where` says which rows are of that side."""
     places = np.flatnonzero(where)
     return int(places[-1]) + 1 if len(places) else 0

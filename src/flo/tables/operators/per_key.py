@@ -1,14 +1,25 @@
 """`per_key` on tables: the body runs for all keys at once, every operator with the key's columns added to its own.
 
+The rows of all keys are one table, and its `keys` say which keys are new, and whose streams have ended:
+
+    rows              keys                 body: sum            keys of the output
+    key  n            key  ended           key  sum             key  ended
+    a    3            a    no              (a is open)          a    no
+    b    5            b    no              b    5               b    no
+                      b    yes                                  b    yes
+
+Invariant: every key has what the body would give for its rows alone, and a key that was seen exists in every output.
+
 `per_key` of a graph is the graph of `per_key` of its operators, so the body stands in the program as it is, on keyed
-streams. Before it, `KeysTables` says which keys are new.
+streams. Before it, `KeysTables` says which keys are new. An operator of the body becomes `FormOfEveryKey`: its form on
+tables, with the columns of the key as its groups. One without such a form runs on values, in a `per_key` of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, final
+from typing import Any, Generic, NamedTuple, Self, TypeVar, final
 
 import numpy as np
 import pyarrow as pa
@@ -67,6 +78,7 @@ class KeysTables(OnKeyed[PerKey]):
     """The inputs of `per_key`, and which keys are new: on all of them, whichever it was that brought the key."""
 
     seen: Trace = field(default=NOTHING)
+    """The keys so far."""
     over: tuple[bool, ...] = ()
     """Which inputs have ended, where not all have."""
     clocks: int = field(default=0, compare=False, kw_only=True)
@@ -107,7 +119,7 @@ class KeysTables(OnKeyed[PerKey]):
             ended = [announce_keys(keys.select(list(names)), ended=True)] if self._is_over(index) else []
             said = [keys, *ended, value.keys.filter(value.keys[ENDED])]
             outputs.append(keyed_delta(value.of, value.table, pa.concat_tables(said)))
-        return replace(self, seen=self.seen.extended(new)), tuple(outputs)
+        return replace(self, seen=self.seen.extend(new)), tuple(outputs)
 
     def _is_over(self, index: int) -> bool:
         return bool(self.over) and self.over[index]
@@ -130,6 +142,7 @@ class KeysTables(OnKeyed[PerKey]):
             yield Step(f"{self.rule}-end", rests, replace(self, over=over), tuple(deltas))
 
     def _forward(self, values: tuple[KeyedRows, ...]) -> Iterator[Step]:
+        """The step that passes rows and announced keys on, or the ends."""
         if any(value.has_content() for value in values):
             yield self.consume_step(values)
         else:
@@ -158,7 +171,7 @@ class OfEveryKey(OnKeyed[Op]):
 
 
 def keyed_as(inputs: StreamTypes, inner: Collection) -> Keyed[Any, Any]:
-    """What a body that gives this collection for each key gives for all keys of these inputs."""
+    """The keyed collection that a body gives for these inputs, if it gives this collection for each key."""
     return partitioned_as(expect_keyed(to_value_type(inputs[0]).collection), inner)
 
 
@@ -191,16 +204,33 @@ class WithForm(OfEveryKey[Op]):
         return bool(self.form.by_row)
 
 
+F = TypeVar("F", bound=OnTables[Any])
+
+
+class Closed(NamedTuple, Generic[F]):
+    """The result of closing keys."""
+
+    operator: F
+    form: Any
+    """The operator of the body."""
+    announced: pa.Table
+    """The keys that are new, and those that have ended now."""
+    last: Deltas
+    """The last outputs of the keys that have ended."""
+
+
 @final
 @dataclass(frozen=True)
 class FormOfEveryKey(WithForm[Operator]):
     """Runs an operator for all keys at once, with the columns of the key as its groups.
 
-    The stream of a key ends when its inputs have: `ends` counts them by key. `open` has the keys that are to be closed.
+    The stream of a key ends when all of its inputs have.
     """
 
     ends: Trace = field(default=NOTHING)
+    """Where there are several inputs: for each key, how many of its inputs have ended."""
     open: Trace = field(default=NOTHING)
+    """Where the operator emits something at the end of a stream: the keys whose streams have not ended."""
 
     name = "form_of_every_key"
 
@@ -214,11 +244,11 @@ class FormOfEveryKey(WithForm[Operator]):
             form, deltas = self.form.consume(*(value.table for value in values))
         after, said = self, values[0].keys
         if len(values) > 1:
-            after, said = self._ended_by_all(values)
+            after, said = self._announce_ended_by_all(values)
         if type(form).has_ended is not OnTables.has_ended:
-            said = self._ended_by_itself(form, values[0].table, said)
+            said = self._announce_ended_by_itself(form, values[0].table, said)
         if type(form).close is not OnTables.close:
-            after, form, said, last = after._closed(form, said)
+            after, form, said, last = after._close(form, said)
             deltas = tuple(map(add_deltas, deltas, last))
         outputs = [self._delta(index, delta, said) for index, delta in enumerate(deltas)]
         return replace(after, form=form), tuple(outputs)
@@ -250,8 +280,9 @@ class FormOfEveryKey(WithForm[Operator]):
             outputs = [delta.fix() for delta in deltas]  # type: ignore[union-attr]
         return replace(self.reset(), form=self.form.reset()), tuple(outputs)
 
-    def _ended_by_all(self, values: tuple[KeyedRows, ...]) -> tuple[Self, pa.Table]:
-        """Returns the announcements of keys: new ones of the first input, as all announce the same, and ends in all."""
+    def _announce_ended_by_all(self, values: tuple[KeyedRows, ...]) -> tuple[Self, pa.Table]:
+        """Announces the keys that are new, and those that have ended in all inputs. All inputs announce the same new
+        keys, so those of the first are taken."""
         first = values[0].keys
         new = first.filter(pc.invert(first[ENDED]))
         gone = pa.concat_tables([value.keys.filter(value.keys[ENDED]).select(list(self.keys)) for value in values])
@@ -260,10 +291,11 @@ class FormOfEveryKey(WithForm[Operator]):
         delta = totals(with_weights(gone, np.ones(gone.num_rows, np.int64)), self.keys)
         done = np.flatnonzero(weights_in(self.ends, delta) + weights_of(delta) == len(values))
         ended = announce_keys(take_rows(delta.table.select(list(self.keys)), done), ended=True)
-        return replace(self, ends=self.ends.extended(delta)), pa.concat_tables([new, ended])
+        return replace(self, ends=self.ends.extend(delta)), pa.concat_tables([new, ended])
 
-    def _ended_by_itself(self, form: OnTables[Operator], table: pa.Table, said: pa.Table) -> pa.Table:
-        """Returns the announcements of keys, with the ends that the operator has just made, and no earlier ones."""
+    def _announce_ended_by_itself(self, form: OnTables[Operator], table: pa.Table, said: pa.Table) -> pa.Table:
+        """Announces the keys that the operator itself has ended with these rows, as `take` does. Of ends that arrive,
+        those that it has announced before are dropped."""
         known, parts = Groups.of(said.filter(said[ENDED]), self.keys).keys, [said.filter(pc.invert(said[ENDED]))]
         parts.append(announce_keys(select_rows(known, np.flatnonzero(~form.has_ended(known))).table, ended=True))
         if table.num_rows:
@@ -272,26 +304,25 @@ class FormOfEveryKey(WithForm[Operator]):
             parts.append(announce_keys(select_rows(keys, np.flatnonzero(now)).table, ended=True))
         return pa.concat_tables(parts)
 
-    def _closed(self, form: OnTables[Operator], said: pa.Table) -> tuple[Self, Any, pa.Table, Deltas]:
-        """Closes the keys that have ended. Returns this operator, its form, the announcements of keys, and the last
-        outputs."""
+    def _close(self, form: OnTables[Operator], said: pa.Table) -> Closed[Self]:
+        """Closes the keys that have ended, each once. `said` announces keys."""
         new = said.filter(pc.invert(said[ENDED])).select(list(self.keys))
-        opened = self.open.extended(run_of(with_weights(new, np.ones(new.num_rows, np.int64)), self.keys))
+        opened = self.open.extend(run_of(with_weights(new, np.ones(new.num_rows, np.int64)), self.keys))
         gone = Groups.of(said.filter(said[ENDED]), self.keys).keys
         gone = select_rows(gone, np.flatnonzero(weights_in(opened, gone)))
         if not gone.rows:
-            return replace(self, open=opened), form, announce_keys(new), (None,) * len(self.outputs)
+            return Closed(replace(self, open=opened), form, announce_keys(new), (None,) * len(self.outputs))
         after, last = form.close(gone)
-        left = opened.extended(Run(gone.columns, gone.keys, with_weights(gone.table, -np.ones(gone.rows, np.int64))))
+        left = opened.extend(Run(gone.columns, gone.keys, with_weights(gone.table, -np.ones(gone.rows, np.int64))))
         said = pa.concat_tables([announce_keys(new), announce_keys(gone.table.select(list(self.keys)), ended=True)])
-        return replace(self, open=left), after, said, last
+        return Closed(replace(self, open=left), after, said, last)
 
     def _delta(self, index: int, delta: Any, said: pa.Table) -> Delta:
         return output_of(self.outputs[index], delta, said)
 
 
 def output_of(of: Any, delta: Any, said: pa.Table) -> Delta:
-    """Returns an output for all keys, with the announcements of keys."""
+    """Returns the delta of an output for all keys. `said` announces keys: which are new, and which have ended."""
     if isinstance(of.inner, LVar):
         return _lvars(of, delta, said)
     if has_key_columns(of):
@@ -363,21 +394,21 @@ def for_every_key(graph: Graph, inputs: StreamTypes, weighted: bool) -> tuple[Gr
     def visit(node: Node, inputs: StreamTypes) -> tuple[Graph, StreamTypes] | None:
         if isinstance(node.operator, Wire):
             return Node(None, node.operator, node.origin), node.operator.type(inputs)
-        return _one(node.operator, inputs, weighted, node.origin) if inputs else None
+        return _translate_operator(node.operator, inputs, weighted, node.origin) if inputs else None
 
     return rebuild(graph, inputs, visit)
 
 
-def _one(
+def _translate_operator(
     operator: Operator, inputs: StreamTypes, weighted: bool, origin: Origin | None
 ) -> tuple[Graph, StreamTypes] | None:
-    """The same of one operator.
+    """The node that does for all keys what this operator does for one, and its outputs; None if there is none.
 
-    Keys of z-sets are there as long as the body remembers anything of them, which only streams of z-sets need not ask.
+    Keys of z-sets exist as long as the body keeps anything of them. A body of z-sets alone need not know which do.
     """
     outputs = operator.judge(inner(inputs)).outputs
     if any(isinstance(stream.collection, LVar) for stream in inputs):
-        return _by_clock(operator, inputs, origin)
+        return _translate_by_clock(operator, inputs, origin)
     if weighted and not all(isinstance(output.collection, ZSet) for output in outputs):
         return None
     wanted = tuple(map(to_table_type, inputs))
@@ -394,8 +425,11 @@ def _one(
     return (node if conversion is None else sequence(conversion, node)), given
 
 
-def _by_clock(operator: Operator, inputs: StreamTypes, origin: Origin | None) -> tuple[Graph, StreamTypes] | None:
-    """The same of an operator that reads a clock. Where it has no form, it runs on values, in a `per_key`."""
+def _translate_by_clock(
+    operator: Operator, inputs: StreamTypes, origin: Origin | None
+) -> tuple[Graph, StreamTypes] | None:
+    """The node that does for all keys what an operator that reads a clock does for one. Where that has no form, it runs
+    on values, in a `per_key`."""
     wanted: Any = tuple(to_table_type(each) or each for each in inputs)
     form = CLOCKED[type(operator)](operator, inner(inputs)) if type(operator) in CLOCKED else None
     if form is None:
@@ -405,6 +439,7 @@ def _by_clock(operator: Operator, inputs: StreamTypes, origin: Origin | None) ->
 
 
 def _form(operator: Operator, inputs: StreamTypes) -> Operator | None:
+    """The form for all keys of an operator that groups by key columns; None if it has none."""
     form: Any = None
     if isinstance(operator, (Nest, Flatten)):  # of whole streams
         form = CHOICES[type(operator)](operator, tuple(map(to_output_type, inputs)))  # type: ignore[arg-type]

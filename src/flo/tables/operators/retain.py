@@ -1,4 +1,16 @@
-"""retain on tables: the rows that a clock has not passed are kept by their times."""
+"""`retain` on tables: rows that a clock has passed are retracted. Those that it has not passed are kept by their times.
+
+`keep` is 10, and the clock moves from 15 to 20, so rows before 10 expire:
+
+    row  time  weight     retained        expired
+    r    8     +1         - r             + r
+    s    12    +1         (stays)
+    t    9     +1         (arrives when the clock is at 20)
+                                          + t
+
+Invariant: the sum of the first output has the rows that are not before the clock less `keep`, and the second one all
+others. A row that is before it when it arrives, or that has no time, goes to the second output at once.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +30,8 @@ from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import apply_function
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in, to_table_type, to_value_type
-from flo.tables.operators.elementwise import negated
-from flo.tables.state.expiring import Expiring, is_before
+from flo.tables.operators.elementwise import negate_weights
+from flo.tables.state.expiring import Expiring, Interval, is_before
 from flo.tables.translate import CHOICES
 from flo.tables.values import layout_of
 from flo.values.operators.retain import Retain
@@ -36,6 +48,7 @@ class RetainTables(OnTables[Retain]):
     cancels = True
 
     waiting: Expiring = kept(Expiring(()), Cut.BY_GROUP)
+    """The rows that have not expired."""
     mark: Any = kept(None, Cut.LATEST)
     """The time before which rows have expired, as a number."""
     is_over: bool = kept(False, Cut.LATEST)
@@ -54,7 +67,7 @@ class RetainTables(OnTables[Retain]):
         late, rows = table.filter(pa.array(gone)), table.filter(pa.array(~gone))
         after = self
         if rows.num_rows and not self.is_over:
-            after = replace(self, waiting=self.waiting.added(rows, times.numbers[~gone]))
+            after = replace(self, waiting=self.waiting.add(rows, times.numbers[~gone]))
         return after, (self.emitted(rows), self.emitted(late, 1))
 
     def steps(self, inputs: Values) -> Iterator[Step]:
@@ -64,7 +77,7 @@ class RetainTables(OnTables[Retain]):
             step = self.consume_step((rows,))
             yield replace(step, inputs=(*step.inputs, clock))
         elif not clock.is_bottom():
-            yield Step("retain-clock", (rows, clock.drained()), *self._at(clock.value))
+            yield Step("retain-clock", (rows, clock.drained()), *self._move_clock(clock.value))
         elif clock.ending() and rows.end is not End.OPEN:
             ends = self.ended(0), self.ended(1)
             yield Step("retain-terminated", (rows.passed(), clock.passed()), self.reset(), ends)
@@ -74,16 +87,16 @@ class RetainTables(OnTables[Retain]):
             after = replace(self, waiting=Expiring(()), is_over=True)
             yield Step("retain-clock-ended", (rows, clock.passed()), after, (None, None))
 
-    def _at(self, moment: Any) -> tuple[Operator, Deltas]:
-        """The operator and its outputs when the clock is at this moment."""
+    def _move_clock(self, moment: Any) -> tuple[Operator, Deltas]:
+        """Moves the clock to a moment: returns the operator, and the rows that expire."""
         mark = self.like.mark_of(moment)
         if self.mark is not None and mark <= self.mark:
             return self, (None, None)
-        rows, waiting = self.waiting.expired(self.mark, mark)
+        rows, waiting = self.waiting.take(Interval(self.mark, mark))
         after = replace(self, mark=mark, waiting=waiting)
         if rows is None:
             return after, (None, None)
-        return after, (self.emitted(negated(rows)), self.emitted(rows, 1))
+        return after, (self.emitted(negate_weights(rows)), self.emitted(rows, 1))
 
 
 @register_in(CHOICES, Retain)

@@ -1,11 +1,24 @@
-"""Operators on sequences of rows: running results, positions, the first rows, and windows of rows close in time."""
+"""Operators on sequences of rows: running results, positions, the first rows, and windows of rows close in time.
+
+    rows by group    scan: sum    enumerate    take(1)
+    a    3           3            (0, 3)       3, and then the end of a
+    a    4           7            (1, 4)
+    b    5           5            (0, 5)       5, and then the end of b
+
+Invariant: what an operator emits for a row follows from the rows of its group up to this row. `counts` has how many
+there were.
+
+`window(5)` of values and times: a window has the rows that are at most 5 later than its first.
+
+    time   0  3 │ 9  7  14 │ 15         9 is more than 5 later than 0, and 15 more than 5 later than 9
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any, Self, final
+from typing import Any, Generic, NamedTuple, Self, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -39,29 +52,43 @@ class ScanTables(Accumulating[Scan]):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         groups = Groups.of(table, self.keys)
-        after, outputs = self.called_by_group(groups)
+        after, outputs = self.call_by_group(groups)
         results = written(
             [result for output in outputs for result in output.all_units()], of_elements(self.outputs[0]).element
         )
         return after, (self.emitted(with_keys(results, groups.rows, self.keys)),)
 
 
+P = TypeVar("P", bound=OnTables[Any])
+
+
+class Numbered(NamedTuple, Generic[P]):
+    """Rows with their positions."""
+
+    operator: P
+    """The operator after these rows."""
+    groups: Groups
+    positions: Indices
+    """The position of each row in its group, earlier deltas included."""
+
+
 @dataclass(frozen=True)
 class PositionTables(OnTables[Op]):
-    """Depends on the position of an element in its group. `counts` has the number of elements of each group so far."""
+    """The base of operators that depend on the position of an element in its group."""
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.ANY
     keeps_positions = False
 
     counts: Counts = field(default=Counts())
+    """How many elements each group has had."""
 
-    def placed(self, table: pa.Table) -> tuple[Self, Groups, Indices]:
-        """Returns the operator after these rows, the rows by group, and the position of each row."""
+    def number_rows(self, table: pa.Table) -> Numbered[Self]:
+        """Groups rows, and gives each its position in its group."""
         groups = Groups.of(table, self.keys)
         before = groups.beside(self.counts.known(groups.keys))
         after = replace(self, counts=self.counts.added(groups.keys, groups.counts))
-        return after, groups, groups.positions() + before
+        return Numbered(after, groups, groups.positions() + before)
 
 
 @form_of(Enumerate)
@@ -73,13 +100,14 @@ class EnumerateTables(PositionTables[Enumerate]):
     name = "enumerate_tables"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        after, groups, positions = self.placed(table)
+        after, groups, positions = self.number_rows(table)
         numbers = pa.array(positions + self.like.position)
         pairs = side_by_side(self.outputs[0], numbers, layout_of(self.inputs[0]).as_array(groups.rows))
         return after, (self.emitted(with_keys(pairs, groups.rows, self.keys)),)
 
 
 def side_by_side(pairs: Collection, one: pa.Array, other: pa.Array) -> pa.Table:
+    """Pairs of two columns, as a collection of pairs has them."""
     return pa.Table.from_arrays([one, other], schema=layout_of(pairs).schema)
 
 
@@ -92,7 +120,7 @@ class TakeTables(PositionTables[Take]):
     name = "take_tables"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        after, groups, positions = self.placed(table)
+        after, groups, positions = self.number_rows(table)
         first = self.emitted(groups.rows.filter(pa.array(positions < self.like.count)))
         if not self.keys and after.has_ended(ONE)[0]:
             return after, (self.ended() if first is None else first.fix(),)
@@ -109,10 +137,11 @@ NOTHING = Arranged(())
 @final
 @dataclass(frozen=True)
 class SpanTables(OnTables[Window]):
-    """window(interval) of values and their times, which may go back. `opened` has the rows of the window that is open.
+    """window(interval) of values and their times, which may go back.
 
-    The first row of a window is later than all before it, or it would be in the window before. So which row is the
-    first that is too late for a window is the same for the largest times so far, and these are sorted.
+    The first row of a window is later than all rows before it, or it would be in the window before. So the row that
+    ends a window is the first one whose largest time so far is too late for it. These largest times ascend, and are
+    searched by halves.
     """
 
     placement = Placement.ONE_PLACE
@@ -120,6 +149,7 @@ class SpanTables(OnTables[Window]):
     keeps_positions = False
 
     opened: Arranged = field(default=NOTHING)
+    """The rows of the window that is open."""
 
     name = "span_tables"
 
@@ -135,12 +165,12 @@ class SpanTables(OnTables[Window]):
         return is_span and not like.interval < like.interval * 0
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        ends = self.ends(table)
+        ends = self.find_ends(table)
         if not ends:
-            return replace(self, opened=self.opened.extended(self.opened.run(table))), (None,)
+            return replace(self, opened=self.opened.extend(self.opened.run(table))), (None,)
         rest = take_rows(table, np.arange(ends[-1], table.num_rows))
         counts = np.diff(ends, prepend=-self.opened.rows)
-        after = replace(self, opened=NOTHING.extended(NOTHING.run(rest)))
+        after = replace(self, opened=NOTHING.extend(NOTHING.run(rest)))
         return after, (self._streams([table.slice(0, ends[-1])], counts),)
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:
@@ -148,7 +178,7 @@ class SpanTables(OnTables[Window]):
         return replace(self, opened=NOTHING), (self._streams([], [due]) if due else None,)
 
     def _streams(self, more: list[pa.Table], counts: Any) -> Streams:
-        """Inner streams with these numbers of rows, made of the open rows and of more."""
+        """Makes inner streams with these numbers of rows, of the open rows and of more."""
         of: Any = self.outputs[0]
         opened = self.opened.table()
         table = pa.concat_tables(more if opened is None else [opened, *more])
@@ -156,8 +186,8 @@ class SpanTables(OnTables[Window]):
             of, len(counts), (add_stream_numbers(self.inner(table), np.repeat(np.arange(len(counts)), counts)),)
         )
 
-    def ends(self, table: pa.Table) -> list[int]:
-        """For each window that ends, the number of rows that have arrived when it ends."""
+    def find_ends(self, table: pa.Table) -> list[int]:
+        """Returns for each window that ends in these rows, how many of them come before its end."""
         interval = microseconds(self.like.interval)
         times = _times(table)
         reached = np.fmax.accumulate(times).tolist()
@@ -181,6 +211,7 @@ class SpanTables(OnTables[Window]):
 
 
 def _times(table: pa.Table) -> npt.NDArray[Any]:
+    """The times of rows as numbers."""
     column = one_chunk(table["1"])
     numbers = column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
     times: npt.NDArray[Any] = numbers.to_numpy(zero_copy_only=False)

@@ -1,13 +1,25 @@
-"""session(gap, time) of z-sets on tables: rows are kept by key and time, and only sessions that change are looked at.
+"""session(gap, time) of z-sets on tables: each row with the bounds of its session, which change when rows come or go.
 
-Rows of a session whose bounds change are retracted and inserted again. If they stay the same, only the rows that come
-or go are written.
+With a gap of 5:
+
+    key  time    start  end          a row (a, 7) arrives       start  end
+    a    1       1      8     ┐      - its old bounds, and      1      15   ┐
+    a    3       1      8     ┘      + its new ones             1      15   │ 7 is less than 5 from 3 and from 10:
+    a    7                           +                          1      15   │ one session of all rows
+    a    10      10     15           - and +                    1      15   ┘
+
+Invariant: the output has every row that is present with the bounds of its session now, [first, last + gap); a row
+without a time has none. A row that was retracted more often than it came is *owed*, and kept apart, so that `rows` has
+no row of a negative weight.
+
+Only sessions that change are read: those around the rows of a delta, found in the trace by key and time
+(state/chains.py). If the bounds of a session stay the same, only the rows that come or go are emitted.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +33,6 @@ from flo.tables.functions import (
     KEY,
     beside,
     group_keys,
-    passed_by,
     plain_columns,
     result_layout,
     results,
@@ -40,10 +51,31 @@ from flo.tables.state.trace import add_checked, group_equal_rows, sum_ranges, wi
 from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.session_columns import SessionColumns
+from flo.values.row_functions import passed_by
 
 AT = f"{KEY}at"
 """The time, where it is computed."""
 NO_ROWS = Ranked(())
+
+
+class Sorted(NamedTuple):
+    """The rows of a delta."""
+
+    rows: Run
+    """Those with a time, by key and time."""
+    alone: pa.Table
+    """Those without a time."""
+    spacing: Spacing
+    """The column of the time, and the gap."""
+
+
+class Split(NamedTuple):
+    """A delta in two, by what happens to its rows."""
+
+    present: Run
+    """How the rows that are present change."""
+    owed: Run
+    """How those change that were retracted more often than they came."""
 
 
 @final
@@ -68,7 +100,7 @@ class SessionTables(InGroups[SessionColumns]):
         return passed_by(self.like.into, columns)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        delta, alone, spacing = self._arrived(table.combine_chunks())
+        delta, alone, spacing = self._sort(table.combine_chunks())
         parts = [self._with_bounds(alone, None)] if alone.num_rows else []
         if not delta.rows:
             return self, (self.emitted(parts[0] if parts else None),)
@@ -79,12 +111,12 @@ class SessionTables(InGroups[SessionColumns]):
         moved, owing = self._split(stored, owed, delta, groups, spacing)
         if moved.rows:
             elements = find_elements(stored, groups, moved, owners_of(groups, moved), spacing)
-            parts.append(self._changes(stored, moved, elements, spacing))
-        after = replace(self, rows=rows.extended(moved), owed=owed.extended(owing))
+            parts.append(self._find_changes(stored, moved, elements, spacing))
+        after = replace(self, rows=rows.extend(moved), owed=owed.extend(owing))
         return after, (self.emitted(pa.concat_tables(parts) if parts else None),)
 
-    def _arrived(self, table: pa.Table) -> tuple[Run, pa.Table, Spacing]:
-        """The rows with a time, by key and time, and those without one."""
+    def _sort(self, table: pa.Table) -> Sorted:
+        """Sorts the rows of a delta by key and time."""
         of, like = self.inputs[0], self.like
         columns = plain_columns(like.by, of) if like.by is not None else None
         if columns is None:
@@ -98,26 +130,26 @@ class SessionTables(InGroups[SessionColumns]):
         alone, table = (take_rows(table, np.flatnonzero(which)) for which in (unknown, ~unknown))
         groups = (*columns, *self.keys)
         run = ranked_run(table, groups, keys_of([table[name] for name in groups]), self._order(at))
-        return run, alone, Spacing(at, like.gap)
+        return Sorted(run, alone, Spacing(at, like.gap))
 
     def _order(self, column: str) -> Order:
         return Order((column,), False, layout_of(self.inputs[0]), by_text=False, group_columns=self.keys)
 
-    def _split(self, stored: Stored, owed: Ranked, delta: Run, groups: Run, spacing: Spacing) -> tuple[Run, Run]:
-        """How the rows that are there change by a delta, and those that are owed.
+    def _split(self, stored: Stored, owed: Ranked, delta: Run, groups: Run, spacing: Spacing) -> Split:
+        """Splits a delta: insertions first pay what is owed, and retractions owe what is not present.
 
-        What is there of a row matters if it is retracted, or if some rows are owed."""
+        So how often a row is present is looked up if it is retracted, or if any rows are owed."""
         weights = numbers_in(delta.table, WEIGHT)
         asked = np.arange(delta.rows) if owed.runs else np.flatnonzero(weights < 0)
         if not len(asked):
-            return delta, delta.part(0, 0)
+            return Split(delta, delta.part(0, 0))
         owners, times = owners_of(groups, delta)[asked], spacing.read(delta)[asked]
         names = [*layout_of(self.inputs[0]).names, *self.keys]
         parts, kinds = [take_rows(delta.table.select([*names, WEIGHT]), asked)], [np.zeros(len(asked), np.int64)]
         numbers = keys_of([parts[0][name] for name in names]).numbers
         for kind, trace in ((1, stored), (2, Stored.of(owed.runs, groups, spacing))):
             for place, run in enumerate(trace.runs):
-                low, high = trace.ties(place, owners, times)
+                low, high = trace.find_ties(place, owners, times)
                 some = np.flatnonzero(low < high)
                 low, once = np.unique(low[some], return_index=True)  # rows of one time are one range
                 part = take_rows(run.table.select([*names, WEIGHT]), expand_ranges(low, high[some[once]] - low))
@@ -134,12 +166,12 @@ class SessionTables(InGroups[SessionColumns]):
         row = row[: len(asked)]
         moved, more = weights.copy(), np.zeros(delta.rows, np.int64)
         moved[asked], more[asked] = (np.maximum(sums, 0) - there)[row], (np.minimum(sums, 0) - owing)[row]
-        return _weighted(delta, moved), _weighted(delta, more)
+        return Split(_with_weights(delta, moved), _with_weights(delta, more))
 
-    def _changes(self, stored: Stored, moved: Run, elements: Elements, spacing: Spacing) -> pa.Table:
-        """The output rows that are no longer right with negative weights, and the new ones."""
+    def _find_changes(self, stored: Stored, moved: Run, elements: Elements, spacing: Spacing) -> pa.Table:
+        """Returns the output rows that are no longer right, with negative weights, and the new ones."""
         (old_first, old_last), (first, last) = (
-            elements.sessions(there, spacing) for there in (elements.was, elements.now)
+            elements.find_sessions(there, spacing) for there in (elements.was, elements.now)
         )
         other = elements.was & ~(elements.now & (old_first == first) & (old_last == last))
         tables, owners = [], []
@@ -180,7 +212,7 @@ def owners_of(groups: Run, rows: Run) -> Indices:
     return owners
 
 
-def _weighted(run: Run, weights: Indices) -> Run:
+def _with_weights(run: Run, weights: Indices) -> Run:
     """The rows of a run with other weights, without those of weight zero."""
     there = np.flatnonzero(weights)
     table = with_weights(take_rows(run.table, there), weights[there])

@@ -1,14 +1,29 @@
 """Session windows: rows of one group that are less than a gap apart are one session.
 
-Where no row of a delta is behind the watermark, none is late, and the sessions follow from the times alone. Otherwise
-the rows of a group are looked at in the order in which they came.
+With a gap of 5 and a lateness of 0:
+
+    key  time
+    a    1    ┐ session [1, 3]. Its window is [1, 3 + 5): it closes when the watermark of a is at 8
+    a    3    ┘
+    a    10     session [10, 10]. This row moves the watermark to 10, so the session before it closes
+    b    2      open: b has a watermark of its own
+
+A row at 7 would have joined both sessions, had it come before the row at 10: it is less than 5 from 3 and from 10.
+
+Invariant: two open sessions of a group are at least the gap apart, and an open session ends after the watermark. The
+*horizon* of a group is the end of its last session that has closed. A row is late if it is before the horizon, or if
+its own window [time, time + gap) has ended and no open session is near it.
+
+Where no row of a group is behind the watermark, none is late, and the sessions follow from the times alone: they are
+computed for all such groups at once (`_merge_at_once`). Otherwise the rows of a group are looked at in the order in
+which they came (`Merging`).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +41,7 @@ from flo.tables.operators.clocks import (
     running_max,
 )
 from flo.tables.operators.weights import totals
-from flo.tables.operators.windowers import EVERY_TIME, WINDOWERS, Assigned, Closing, Timed, Windower
+from flo.tables.operators.windowers import EVERY_TIME, WINDOWERS, Assigned, Bounds, Closing, Timed, Windower
 from flo.tables.state.panes import TIME, Panes, in_time_order, no_keys
 from flo.tables.state.run import Run, match_keys, run_of
 from flo.tables.state.totals import numbers_in
@@ -39,24 +54,29 @@ from flo.values.ordered import Ordered
 FIRST, LAST = "first/", "last/"
 """The times of a session. No field of a Python class can have these names."""
 Span: TypeAlias = tuple[Any, Any]
-"""The first time and the last."""
+"""The first time of a session, and its last."""
 
 
 @dataclass(frozen=True)
 class Spans:
-    """Sessions by group and time: the group of each, its first time and its last."""
+    """Sessions, sorted by group and time."""
 
     groups: Indices
+    """The group of each session."""
     first: Times
+    """Its first time."""
     last: Times
+    """Its last time. The window ends a gap later."""
 
     def __len__(self) -> int:
         return len(self.groups)
 
     def within(self, group: int) -> Spans:
+        """The sessions of a group."""
         return self.of(slice(*np.searchsorted(self.groups, [group, group + 1])))
 
     def of(self, indices: Any) -> Spans:
+        """The sessions with these indices."""
         return Spans(self.groups[indices], self.first[indices], self.last[indices])
 
     def with_others(self, *others: Spans) -> Spans:
@@ -69,7 +89,7 @@ class Spans:
         last = np.concatenate([spans.last for spans in every])
         return Spans(groups, first, last).of(np.lexsort((first, groups)))
 
-    def holding(self, groups: Indices, times: Times) -> Indices:
+    def find(self, groups: Indices, times: Times) -> Indices:
         """Returns the index of the session that holds each time of a group; -1 if none does."""
         count = len(self)
         if not count:
@@ -88,10 +108,11 @@ class Spans:
 
 @dataclass(frozen=True, eq=False)
 class OpenSessions(Trace):
-    """The sessions that are open, by key columns. Without key columns they follow from the rows that wait, and are kept
-    in `ordered` from one delta to the next; a checkpoint does without them."""
+    """The sessions that are open, as rows: key columns, first time, last time, and weight."""
 
     ordered: Ordered[Span] | None = None
+    """The sessions where there are no key columns; the trace is empty then. A checkpoint does without them: they follow
+    from the rows that wait."""
 
     term = "sessions"
 
@@ -111,29 +132,33 @@ class OpenSessions(Trace):
         starts = np.flatnonzero(np.concatenate([[True], new])[: len(spans)])
         return spans.of(starts[sum_ranges(weights[order], starts) > 0]) if len(starts) else spans
 
-    def changed(self, keys: Run, before: Spans, after: Spans) -> OpenSessions:
-        """Replaces the sessions `before` of these keys by the sessions `after`."""
-        parts = [_weighted(keys, before, -1), _weighted(keys, after, 1)]
+    def replaced(self, keys: Run, before: Spans, after: Spans) -> OpenSessions:
+        """Returns the sessions with those of these keys that were `before` replaced by those `after`."""
+        parts = [_with_keys(keys, before, -1), _with_keys(keys, after, 1)]
         delta = totals(pa.concat_tables(parts), (*keys.columns, FIRST, LAST))
-        return replace(self, columns=keys.columns).extended(run_of(delta.table, keys.columns))
+        return replace(self, columns=keys.columns).extend(run_of(delta.table, keys.columns))
 
 
 NO_SESSIONS = OpenSessions(())
 
 
-def _weighted(keys: Run, spans: Spans, weight: int) -> pa.Table:
+def _with_keys(keys: Run, spans: Spans, weight: int) -> pa.Table:
+    """Sessions as rows: with the columns of their keys, and this weight."""
     table = beside(take_rows(keys.table, spans.groups), pa.table({FIRST: spans.first, LAST: spans.last}))
     return with_weights(table, np.full(len(spans), weight))
 
 
 @dataclass
 class Merging:
-    """The open sessions of one group while its rows come, those that have closed, and the end of the last of them."""
+    """The sessions of one group while the rows of a delta come."""
 
     gap: Any
     spans: Ordered[Span]
+    """Those that are open."""
     horizon: Any
+    """The end of the last session that has closed; None if none has."""
     closed: list[Span] = field(default_factory=list)
+    """Those that have closed in this delta."""
 
     def near(self, first: Any, last: Any) -> list[Span]:
         """The open sessions that are less than the gap from here."""
@@ -169,6 +194,7 @@ class Merging:
             self._end(span)
 
     def _end(self, span: Span) -> None:
+        """Closes a session, and moves the horizon to its end."""
         self.closed.append(span)
         end = span[1] + self.gap
         self.horizon = end if self.horizon is None else max(self.horizon, end)
@@ -207,14 +233,19 @@ class Merging:
         return np.sort(np.array(late, np.int64))
 
 
+class MergedSessions(NamedTuple):
+    """Sessions after a delta."""
+
+    ended: Spans
+    """Those that close."""
+    left: Spans
+    """Those that stay open."""
+
+
 @final
 @dataclass(frozen=True)
 class Sessions(Windower):
-    """Rows less than `gap` apart are in one window, [first, last + gap).
-
-    Where no row of a group is behind the watermark, none is late, and the sessions are what all times and the open
-    sessions amount to: they are found for all such groups at once. The others are merged one by one.
-    """
+    """Rows less than `gap` apart are in one window, [first, last + gap)."""
 
     axis: Axis
     gap: Any
@@ -226,19 +257,19 @@ class Sessions(Windower):
         if times.dtype == np.float64 and (lost := times + self.gap <= times).any():
             raise too_large(times[lost][0].item(), self.gap)
         if delta.partitioned:
-            return self._of_partitions(delta, opened, panes)
+            return self._assign_partitioned(delta, opened, panes)
         one_by_one = np.ones(1, bool)  # one group of all rows: its open sessions are in order, and few are looked at
         before = _spans(0, [], times.dtype)
         if not delta.is_one:
             before = opened.of(groups.keys, times.dtype)
             one_by_one = np.zeros(len(groups.counts), bool)
             one_by_one[delta.ids[delta.exact < marks]] = True
-        over, open_still = self._at_once(delta, before, one_by_one)
-        closed, left, late = [over], [open_still], [np.zeros(0, np.int64)]
+        at_once = self._merge_at_once(delta, before, one_by_one)
+        closed, left, late = [at_once.ended], [at_once.left], [np.zeros(0, np.int64)]
         starts = groups.firsts
         for group in np.flatnonzero(one_by_one).tolist():
             part = slice(starts[group], starts[group] + groups.counts[group])
-            spans = self._ordered(opened, panes) if delta.is_one else _in_order(before.within(group))
+            spans = self._read_ordered(opened, panes) if delta.is_one else _in_order(before.within(group))
             horizon = delta.before.closed[group]
             merging = Merging(self.gap, spans, None if horizon is np.ma.masked else horizon.item() + self.gap)
             late.append(part.start + merging.take(delta.exact[part], times[part], marks[part]))
@@ -249,15 +280,15 @@ class Sessions(Windower):
                 left.append(_spans(group, list(merging.spans), times.dtype))
         ended = closed[0].with_others(*closed[1:])
         if not delta.is_one:
-            opened = opened.changed(groups.keys, before, left[0].with_others(*left[1:]))
-        return self._assigned(delta, ended, np.concatenate(late), opened)
+            opened = opened.replaced(groups.keys, before, left[0].with_others(*left[1:]))
+        return self._assign_ended(delta, ended, np.concatenate(late), opened)
 
-    def _of_partitions(self, delta: Timed, opened: OpenSessions, panes: Panes) -> Assigned:
-        """The sessions of all partitions: a row behind the watermark of its own partition is late."""
+    def _assign_partitioned(self, delta: Timed, opened: OpenSessions, panes: Panes) -> Assigned:
+        """Assigns rows of several partitions to sessions. A row behind the watermark of its own partition is late."""
         assert delta.marks is not None
         is_late = delta.exact < delta.marks
         horizon = delta.before.closed[0]
-        spans = self._ordered(opened, panes)
+        spans = self._read_ordered(opened, panes)
         merging = Merging(self.gap, spans, None if horizon is np.ma.masked else horizon.item() + self.gap)
         if not is_late.all():
             rows = ~is_late
@@ -265,20 +296,20 @@ class Sessions(Windower):
         if delta.latest is not None:
             merging.close(self.axis.watermark(delta.latest)[0])
         ended = _spans(0, merging.closed, delta.times.dtype)
-        return self._assigned(delta, ended, np.flatnonzero(is_late), replace(opened, ordered=merging.spans))
+        return self._assign_ended(delta, ended, np.flatnonzero(is_late), replace(opened, ordered=merging.spans))
 
-    def _at_once(self, delta: Timed, before: Spans, one_by_one: Any) -> tuple[Spans, Spans]:
-        """The sessions of groups in which no row is behind the watermark: (those that close, those that stay)."""
+    def _merge_at_once(self, delta: Timed, before: Spans, one_by_one: Any) -> MergedSessions:
+        """Merges the sessions of the groups in which no row is behind the watermark."""
         if one_by_one.all():
-            return before.of(slice(0)), before.of(slice(0))
+            return MergedSessions(before.of(slice(0)), before.of(slice(0)))
         rows = np.flatnonzero(~one_by_one[delta.ids])
         lone = Spans(delta.ids[rows], delta.times[rows], delta.times[rows])
-        sessions = self._merged(before.of(~one_by_one[before.groups]).with_others(lone))
+        sessions = self._merge(before.of(~one_by_one[before.groups]).with_others(lone))
         assert delta.latest is not None
         over = self.axis.exact(sessions.last) + self.gap <= self.axis.watermark(delta.latest)[sessions.groups]
-        return sessions.of(over), sessions.of(~over)
+        return MergedSessions(sessions.of(over), sessions.of(~over))
 
-    def _merged(self, spans: Spans) -> Spans:
+    def _merge(self, spans: Spans) -> Spans:
         """Merges sessions that are less than the gap apart."""
         if not len(spans):
             return spans
@@ -288,10 +319,11 @@ class Sessions(Windower):
         starts = np.flatnonzero(np.concatenate([[True], apart]))
         return Spans(spans.groups[starts], spans.first[starts], until[np.append(starts[1:], len(spans)) - 1])
 
-    def _assigned(self, delta: Timed, ended: Spans, late: Indices, opened: OpenSessions) -> Assigned:
+    def _assign_ended(self, delta: Timed, ended: Spans, late: Indices, opened: OpenSessions) -> Assigned:
+        """Assigns the rows of a delta to the sessions that have ended; all others, unless they are late, wait."""
         kept = np.ones(len(delta.times), bool)
         kept[late] = False
-        which = ended.holding(delta.ids, delta.times)
+        which = ended.find(delta.ids, delta.times)
         rows = np.flatnonzero(kept & (which >= 0))
         lasts = np.flatnonzero(np.append(ended.groups[1:] != ended.groups[:-1], True)[: len(ended)])
         closed = delta.before.closed.copy()
@@ -304,7 +336,7 @@ class Sessions(Windower):
         return Assigned(late, rows, which[rows], None, waits, closing, opened, closed)
 
     def _horizon(self, closed: Any) -> Times:
-        """The end of the last session that has closed."""
+        """The end of the last session that has closed, given its last time; a time before all if none has."""
         ends = self.axis.bounds(self.axis.exact(np.asarray(closed.filled(0))) + self.gap)
         lowest = -np.inf if self.axis.kind is float else -(1 << 63)
         return np.where(np.ma.getmaskarray(closed), lowest, ends)
@@ -315,23 +347,23 @@ class Sessions(Windower):
         opened, dtype = opened or NO_SESSIONS, before.latest.dtype
         if keys is not ONE:
             spans = opened.of(keys, dtype)
-            opened = opened.changed(keys, spans, spans.of(slice(0))) if len(spans) else opened
+            opened = opened.replaced(keys, spans, spans.of(slice(0))) if len(spans) else opened
         else:
-            spans, opened = _spans(0, list(self._ordered(opened, panes)), dtype), NO_SESSIONS
+            spans, opened = _spans(0, list(self._read_ordered(opened, panes)), dtype), NO_SESSIONS
         groups = np.unique(spans.groups)
         return SessionsClosing(self, groups, self._horizon(before.closed[groups]), None, spans), opened
 
-    def reach(self, time: Any, mark: Any) -> tuple[Any, Any]:
-        return time, time + self.gap
+    def reach(self, time: Any, mark: Any) -> Bounds:
+        return Bounds(time, time + self.gap)
 
     def gone(self, reading: Reading) -> Times:
         return self._horizon(reading.closed)
 
-    def _ordered(self, opened: OpenSessions, panes: Panes) -> Ordered[Span]:
-        """The open sessions of all rows."""
+    def _read_ordered(self, opened: OpenSessions, panes: Panes) -> Ordered[Span]:
+        """The open sessions where there are no key columns: as they were kept, or computed from the rows that wait."""
         if opened.ordered is not None:
             return opened.ordered
-        rows = panes.live(no_keys)
+        rows = panes.read_waiting(no_keys)
         if rows is None:
             return Ordered()
         times = rows[TIME].to_numpy()
@@ -357,22 +389,25 @@ class SessionsClosing(Closing):
         return EVERY_TIME if self.until is None else self.until
 
     def holding(self, groups: Indices, times: Times) -> tuple[Indices, Indices | None]:
-        return self.spans.holding(self.groups[groups], times), None
+        return self.spans.find(self.groups[groups], times), None
 
-    def bounds(self, numbers: Indices) -> tuple[Times, Times]:
+    def bounds(self, numbers: Indices) -> Bounds:
         exact = self.windower.axis.exact
-        return exact(self.spans.first[numbers]), exact(self.spans.last[numbers]) + self.windower.gap
+        return Bounds(exact(self.spans.first[numbers]), exact(self.spans.last[numbers]) + self.windower.gap)
 
 
 def _in_order(spans: Spans) -> Ordered[Span]:
+    """The sessions of one group."""
     return Ordered(zip(spans.first.tolist(), spans.last.tolist(), strict=True))
 
 
 def _spans(group: int, spans: list[Span], dtype: Any) -> Spans:
+    """The sessions of one group as columns."""
     first, last = (np.array([span[at] for span in spans], dtype) for at in (0, 1))
     return Spans(np.full(len(spans), group), first, last)
 
 
 @register_in(WINDOWERS, Session)
-def sessions(like: Any, inputs: Any) -> Windower:
+def make_sessions(like: Any, inputs: Any) -> Windower:
+    """The windower of session windows."""
     return Sessions(EventTime(like, inputs), microseconds(like.gap))

@@ -1,4 +1,16 @@
-"""Operators on tables that remember rows: distinct, intersection, difference, and ways out of sets and z-sets."""
+"""Operators on tables that remember rows: distinct, intersection, difference, and ways out of sets and z-sets.
+
+`distinct` of a z-set. The trace has the weight of each row so far:
+
+    rows             delta             weight          emitted
+    row  weight      row  weight       before  after   row  weight
+    x    1           x    +1           1       2                        it was present, and is
+    y    1           y    -1           1       0       y    -1
+                     z    +2           0       2       z    +1
+
+Invariant: the output has every row whose weight is positive once. In sets a row may arrive again, so an operator that
+emits each row once (`NewTables`) remembers those that it has seen.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +41,7 @@ from flo.values.weighted import Set, ZSetValue
 
 @dataclass(frozen=True)
 class Remembering(Stateless[Op]):
-    """Keeps rows until the end."""
+    """The base of operators that keep rows, by all of their columns, until the end."""
 
     placement = Placement.BY_KEY
     keeps_positions = False
@@ -38,6 +50,7 @@ class Remembering(Stateless[Op]):
         return self.names(index)
 
     def names(self, side: int = 0) -> tuple[str, ...]:
+        """The columns by which rows of a side are compared."""
         return (*self.keys, *layout_of(self.inputs[side]).names)
 
 
@@ -45,9 +58,10 @@ class Remembering(Stateless[Op]):
 @final
 @dataclass(frozen=True)
 class DistinctTables(Remembering[Distinct | Positive]):
-    """distinct of z-sets, and their positive part: a row is present if its weight is positive."""
+    """distinct of z-sets, and their positive part. A row is emitted when its weight in the output changes."""
 
     rows: Trace = kept(NOTHING, Cut.BY_KEY)
+    """The weight of each row."""
 
     name = "distinct_tables"
 
@@ -56,7 +70,7 @@ class DistinctTables(Remembering[Distinct | Positive]):
         before = weights_in(self.rows, delta)
         changed = self.like.weight_of(add_checked(before, weights_of(delta))) - self.like.weight_of(before)
         moved = np.flatnonzero(changed)
-        grown = replace(self, rows=self.rows.extended(delta))
+        grown = replace(self, rows=self.rows.extend(delta))
         return grown, (self.emitted(select_rows(delta, moved, changed[moved]).table),)
 
 
@@ -85,7 +99,7 @@ class NewTables(Remembering[ToBag | ToZSet | SequenceDistinct]):
         rows = table.take(pa.array(order))
         if WEIGHT in rows.column_names:
             rows = with_weights(rows, np.ones(len(order), np.int64))
-        return replace(self, seen=self.seen.extended(kept)), (self.emitted(rows),)
+        return replace(self, seen=self.seen.extend(kept)), (self.emitted(rows),)
 
 
 @form_of(ZSetToBag, ZSetToSet)
@@ -103,7 +117,7 @@ class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
         delta = totals(table, self.names())
         if self.keys:  # rows are looked for by group
             delta = run_by(delta.table, self.keys)
-        return replace(self, rows=self.rows.extended(delta)), (None,)
+        return replace(self, rows=self.rows.extend(delta)), (None,)
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:
         rows, _ = rows_of(self.rows, groups)
@@ -134,12 +148,12 @@ class IntersectionTables(Remembering[Intersection]):
 
     @classmethod
     def fits(cls, like: Intersection, inputs: StreamTypes) -> bool:
-        return _are_comparable(inputs)
+        return _have_comparable_columns(inputs)
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = new_rows(self.left, left, self.names(0)), new_rows(self.right, right, self.names(1))
-        left_trace = self.left if self.ended_side == 1 else self.left.extended(one)
-        right_trace = self.right if self.ended_side == 0 else self.right.extended(other)
+        left_trace = self.left if self.ended_side == 1 else self.left.extend(one)
+        right_trace = self.right if self.ended_side == 0 else self.right.extend(other)
         grown = replace(self, left=left_trace, right=right_trace)
         parts = [
             select_rows(one, np.flatnonzero(weights_in(grown.right, one))).table,
@@ -157,9 +171,10 @@ class IntersectionTables(Remembering[Intersection]):
 @final
 @dataclass(frozen=True)
 class DifferenceTables(InTurn[Difference], Remembering[Difference]):
-    """difference: the left waits in its buffer for the end of the right."""
+    """difference: the left side waits in its buffer for the end of the right one."""
 
     gone: Trace = kept(NOTHING, Cut.BY_KEY)
+    """The rows of the right side, which are not in the output."""
 
     name = "difference_tables"
     grouping = Grouping.WHOLE
@@ -167,11 +182,11 @@ class DifferenceTables(InTurn[Difference], Remembering[Difference]):
 
     @classmethod
     def fits(cls, like: Difference, inputs: StreamTypes) -> bool:
-        return _are_comparable(inputs)
+        return _have_comparable_columns(inputs)
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         if right.num_rows:
-            return replace(self, gone=self.gone.extended(new_rows(self.gone, right, self.names(1)))), (None,)
+            return replace(self, gone=self.gone.extend(new_rows(self.gone, right, self.names(1)))), (None,)
         rows = totals(left, self.names(0))
         return self, (self.emitted(select_rows(rows, np.flatnonzero(weights_in(self.gone, rows) == 0)).table),)
 
@@ -184,8 +199,8 @@ def to_bag(like: ToBag | ToZSet, inputs: StreamTypes) -> Operator | None:
     return CountedTables(like) if CountedTables.fits(like, inputs) else None
 
 
-def _are_comparable(inputs: StreamTypes) -> bool:
-    """Whether equal elements of both sets have equal columns. Other types, only Python can compare."""
+def _have_comparable_columns(inputs: StreamTypes) -> bool:
+    """Whether equal elements of both sets have equal columns. Elements of other types, only Python can compare."""
     one, other = (layout_of(stream.collection) for stream in inputs)
     if one.form != other.form or len(one.cells) != len(other.cells):
         return False

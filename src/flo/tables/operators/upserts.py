@@ -1,4 +1,18 @@
-"""upsert on tables: the latest change of each key, in a trace by key."""
+"""`upsert` on tables: the table that changes amount to. The latest change of each key is kept in a trace by key.
+
+    change                 trace              emitted
+    key  rest              key  rest          row      weight
+    a    {n: 1}            a    {n: 1}        (a, 1)   +1
+    a    {n: 2}            a    {n: 2}        (a, 1)   -1
+                                              (a, 2)   +1
+    a    null: deleted     a    null          (a, 2)   -1
+
+Invariant: the output has one row for each key whose latest change is not a deletion.
+
+Of a sequence the change that came last is the latest (`UpsertTables`). A deleted key leaves the trace when no older run
+is left that has a row of it. Of a bag the change with the largest value of the order column is the latest
+(`OrderedUpsertTables`). There, deleted keys stay: an older change may still arrive.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +42,17 @@ from flo.values.operators.upserts import Upsert
 
 @dataclass(frozen=True, eq=False)
 class Current(Latest):
-    """The latest change of each key, in the order in which they came. A deleted key is dropped when nothing older is
-    left that it hides."""
+    """The latest change of each key, by the order in which they came. A deletion is dropped when its run merges with
+    the oldest one: nothing older is left that it must hide."""
 
     term = "current"
 
-    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
-        whole = super().joined(runs, fully=fully)
+    def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+        whole = super().join(runs, fully=fully)
         if not oldest:
             return whole
         there = np.flatnonzero(np.asarray(one_chunk(whole.table[REST]).is_valid()))
-        return whole if len(there) == whole.rows else _chosen(whole, there)
+        return whole if len(there) == whole.rows else _choose(whole, there)
 
     def _content(self) -> dict[str, Any]:
         table = self.table()
@@ -54,7 +68,7 @@ class Current(Latest):
 
 @dataclass(frozen=True)
 class OfChanges(OnTables[Upsert]):
-    """Changes by their key. The old row of a key is retracted, and the new one inserted."""
+    """The base of upserts. The old row of a key is retracted, and the new one inserted."""
 
     placement = Placement.BY_KEY
     grouping = Grouping.ANY
@@ -63,6 +77,7 @@ class OfChanges(OnTables[Upsert]):
 
     @property
     def shape(self) -> TableShape:
+        """The key and the order column of the table."""
         shape = shape_of(of_elements(self.inputs[0]).element)
         assert shape is not None
         return shape
@@ -79,12 +94,13 @@ class OfChanges(OnTables[Upsert]):
         rows = table.select([*self.keys, *names]).combine_chunks()
         return run_of(rows, (*self.keys, *self.shape.key))
 
-    def changed(self, old: pa.Table | None, new: pa.Table) -> pa.Table:
-        """The output when these changes replace others."""
+    def replace_rows(self, old: pa.Table | None, new: pa.Table) -> pa.Table:
+        """Returns the output when new changes replace old ones: old rows retracted, and new ones inserted."""
         parts = [self._rows(new, 1)] if old is None else [self._rows(old, -1), self._rows(new, 1)]
         return pa.concat_tables(parts)
 
     def _rows(self, changes: pa.Table, weight: int) -> pa.Table:
+        """The rows of changes that are not deletions, with this weight."""
         changes = changes.filter(pc.is_valid(changes[REST])).combine_chunks()
         layout, rest = layout_of(self.outputs[0]), one_chunk(changes[REST])
         parts = dict(zip([field.name for field in rest.type], rest.flatten(), strict=True)) if _is_struct(rest) else {}
@@ -108,10 +124,10 @@ class UpsertTables(OfChanges):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         arrived = self.by_key(table)
         rows = replace(self.rows, columns=arrived.columns)
-        latest = rows.joined([arrived])
-        _, old = rows.known(latest)
-        changes = self.changed(old, latest.table)
-        return replace(self, rows=rows.extended(latest)), (self.emitted(changes),)
+        latest = rows.join([arrived])
+        _, old = rows.look_up(latest)
+        changes = self.replace_rows(old, latest.table)
+        return replace(self, rows=rows.extend(latest)), (self.emitted(changes),)
 
 
 @final
@@ -130,18 +146,18 @@ class OrderedUpsertTables(OfChanges):
         order, firsts = group_equal_rows(arrived.table.select(list(arrived.columns)), arrived.keys)
         groups = np.empty(arrived.rows, np.int64)
         groups[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
-        latest = _chosen(arrived, np.sort(self._last(arrived.table, groups)))
-        places, old = rows.known(latest)
+        latest = _choose(arrived, np.sort(self._find_latest(arrived.table, groups)))
+        places, old = rows.look_up(latest)
         if old is not None:
             both = pa.concat_tables([latest.table, old.select(latest.table.column_names)]).combine_chunks()
-            winners = self._last(both, np.concatenate([np.arange(latest.rows), places]))
+            winners = self._find_latest(both, np.concatenate([np.arange(latest.rows), places]))
             later = np.sort(winners[winners < latest.rows])
             old = old.filter(pa.array(np.isin(places, later)))
-            latest = _chosen(latest, later)
-        changes = self.changed(old, latest.table)
-        return replace(self, rows=rows.extended(latest)), (self.emitted(changes),)
+            latest = _choose(latest, later)
+        changes = self.replace_rows(old, latest.table)
+        return replace(self, rows=rows.extend(latest)), (self.emitted(changes),)
 
-    def _last(self, table: pa.Table, groups: Indices) -> Indices:
+    def _find_latest(self, table: pa.Table, groups: Indices) -> Indices:
         """The index of the latest change of each group: by the order column, then a row after a deletion, then by row.
         Of equal changes, the one that stands last."""
         rest, columns = one_chunk(table[REST]), layout_of(self.outputs[0]).names
@@ -160,7 +176,8 @@ def _is_struct(array: pa.Array) -> bool:
     return bool(pa.types.is_struct(array.type))
 
 
-def _chosen(run: Run, which: Indices) -> Run:
+def _choose(run: Run, which: Indices) -> Run:
+    """Some rows of a run, in order."""
     return Run(run.columns, Keys(run.keys.at(which), run.keys.exact), take_rows(run.table, which))
 
 
@@ -191,4 +208,5 @@ def expect_once(of: Collection, table: pa.Table) -> None:
 
 @register_in(FORMS, Upsert)
 def upsert(like: Upsert, inputs: StreamTypes) -> Operator | None:
+    """Returns the form of `upsert`: by arrival for a sequence, by the order column for a bag."""
     return UpsertTables(like) if is_ordered(inputs[0].collection) else OrderedUpsertTables(like)

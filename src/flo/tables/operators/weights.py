@@ -1,9 +1,22 @@
-"""Weights of rows and of keys: look them up in traces, and find rows that appear or disappear."""
+"""Weights of rows and of keys: looked up in traces, and compared before and after a delta.
+
+A trace has the weights of a row in several runs. Their sum says how often the row is there:
+
+    run 1             run 2             delta             find_flips: the row ...
+    row  weight       row  weight       row  weight
+    x    +2           x    -1           x    -1           -1   falls to 0: it is gone
+    y    +1                             y    +1            0   was there, and is
+                                        z    +1           +1   rises above 0: it is new
+
+`Partners` does the same for keys, one level up: it keeps the weight of each row, and for each key the number of its
+rows that are there. Invariant: a key is there if at least one row of it has a weight above zero. A delta is looked up
+by row and then by key, so the cost does not depend on how many rows a key has.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +35,7 @@ S = TypeVar("S", bound=OnTables[Any])
 
 
 def totals(table: pa.Table, columns: tuple[str, ...]) -> Run:
-    """One row for each different content of these columns, with the sum of the weights; none where that is zero."""
+    """Adds up the weights of rows with equal `columns`. Returns each of them once, unless its weight is zero."""
     table = table.combine_chunks()
     keys = keys_of([table[name] for name in columns])
     order, firsts = group_equal_rows(table.select(columns), keys)
@@ -35,12 +48,13 @@ def totals(table: pa.Table, columns: tuple[str, ...]) -> Run:
 
 
 def weights_of(run: Run) -> Indices:
+    """The weights of the rows of a run."""
     weights: Indices = run.table[WEIGHT].to_numpy()
     return weights
 
 
 def weights_in(trace: Trace, rows: Run) -> Indices:
-    """The sum of the weights that the key of each of these rows has in a trace."""
+    """Returns, for each of these rows, the sum of the weights that its key has in a trace."""
     sums, met, bound = np.zeros(rows.rows, np.int64), [], 0
     for run in trace:
         ours, theirs = match_keys(rows, run)
@@ -104,25 +118,27 @@ def drop_side(operator: S, ended: int) -> S:
 
 @dataclass(frozen=True)
 class Partners(Lowerable):
-    """The keys of one side that have a row whose weight is above zero: how much there is of each row, and how many of
-    the rows of a key are there. A delta is looked up by row and by key, however many rows a key has."""
+    """The keys of one side that have a row whose weight is above zero."""
 
     rows: Trace = field(default=NOTHING)
+    """The weight of each row."""
     keys: Trace = field(default=NOTHING)
+    """For each key, how many of its rows have a weight above zero."""
 
-    def met(self, delta: Run, columns: tuple[str, ...]) -> tuple[Partners, Run]:
-        """Adds a delta of rows by key, with these columns; also returns the keys that appear (1) or disappear (-1)."""
+    def add(self, delta: Run, columns: tuple[str, ...]) -> MovedPartners:
+        """Adds a delta of rows, sorted by key; `columns` are those of a row."""
         rows = totals(delta.table, columns)
         come = find_flips(self.rows, rows)
         keys = totals(with_weights(rows.table.select([*delta.columns, WEIGHT]), come), delta.columns)
         changed = find_flips(self.keys, keys)
         moved = np.flatnonzero(changed)
         kept = Run(columns, rows.keys, rows.table.select([*columns, WEIGHT]))
-        return Partners(self.rows.extended(kept), self.keys.extended(keys)), select_rows(keys, moved, changed[moved])
+        after = Partners(self.rows.extend(kept), self.keys.extend(keys))
+        return MovedPartners(after, select_rows(keys, moved, changed[moved]))
 
     def keys_only(self) -> Partners:
         """The keys alone, for when no more rows will arrive."""
-        keys = [select_rows(run, np.flatnonzero(weights_of(run) > 0)) for run in self.keys.consolidated()]
+        keys = [select_rows(run, np.flatnonzero(weights_of(run) > 0)) for run in self.keys.consolidate()]
         ones = [select_rows(run, np.arange(run.rows), np.ones(run.rows, np.int64)) for run in keys if run.rows]
         return Partners(NOTHING, replace(self.keys, runs=tuple(ones)))
 
@@ -131,6 +147,7 @@ class Partners(Lowerable):
         return np.flatnonzero(weights_in(self.keys, rows) > 0)
 
     def absent(self, rows: Run) -> Indices:
+        """The indices of the rows that have none."""
         return np.flatnonzero(weights_in(self.keys, rows) <= 0)
 
     def lower(self, lower: Lowering) -> Term:
@@ -138,3 +155,11 @@ class Partners(Lowerable):
 
 
 register("partners", Partners)
+
+
+class MovedPartners(NamedTuple):
+    """The keys of a side after a delta, and the keys that the delta has moved."""
+
+    partners: Partners
+    moved: Run
+    """Keys that appear, with weight 1, or disappear, with weight -1."""

@@ -1,10 +1,27 @@
 """Windowers: which windows a row belongs to, which of them close now, and which rows are late.
 
+Windows at regular places have numbers. With a size of 10 that slides by 5:
+
+    window  1: [5, 15)                    5 ├─────────┤
+    window  2: [10, 20)                        10 ├─────────┤
+    window  3: [15, 25)                             15 ├─────────┤
+
+    time  windows   at the watermark 16, window 1 has closed
+    18    2, 3      waits for both
+    12    1, 2      has missed window 1, so it is late, and goes to the side output. It also waits for window 2
+    9     0, 1      late, and waits for nothing
+
+A delta is assigned at once: from the time of each row and the watermark at it follow the first and the last window that
+it is in time for; from the watermark after the delta follows the first window that stays open (`stops`). The windows
+before that close.
+
+Invariant: a window closes when the watermark is at its end or beyond, and never opens again.
+
 **Where a late row is decided:** in `Windower.assign`, and nowhere else. `Grid.assign` does it for windows at regular
 places, `Sessions.assign` (sessions.py) for sessions. The operator (windows.py) sends what is late to the side output.
 
-To add a kind of window, add its operator on values (flo/values/operators/windows.py) and its windower, here
-or beside sessions.py, registered in `WINDOWERS`. Grouping by key, state, emission, shards and checkpoints follow.
+To add a kind of window, add its operator on values (flo/values/operators/windows.py) and its windower, here or beside
+sessions.py, registered in `WINDOWERS`. Grouping by key, state, emission, shards and checkpoints follow.
 """
 
 from __future__ import annotations
@@ -15,7 +32,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -77,6 +94,20 @@ EVERY_TIME = np.full(1, np.inf)
 """A time after all times."""
 
 
+class Bounds(NamedTuple):
+    """The bounds of windows, [start, end): of one, or of several, as arrays."""
+
+    start: Any
+    end: Any
+
+
+class WindowRange(NamedTuple):
+    """For each of some times, the number of the first window and of the last one that hold it."""
+
+    first: Any
+    last: Any
+
+
 class Closing(ABC):
     """The windows that close now, by number."""
 
@@ -91,10 +122,11 @@ class Closing(ABC):
 
     @abstractmethod
     def holding(self, groups: Indices, times: Times) -> tuple[Indices, Indices | None]:
-        """Returns for rows that waited: the first closing window of each, and how many there are (None for one)."""
+        """Returns for rows that waited: the number of the first closing window that holds each, and how many do; None
+        if one does. `groups` are indices in `self.groups`."""
 
     @abstractmethod
-    def bounds(self, numbers: Indices) -> tuple[Times, Times]:
+    def bounds(self, numbers: Indices) -> Bounds:
         """Returns the bounds of the windows with these numbers."""
 
 
@@ -134,8 +166,8 @@ class Windower(ABC):
 
     @abstractmethod
     def assign(self, delta: Timed, opened: OpenSessions | None, panes: Panes) -> Assigned:
-        """The windows of the rows of a delta, and those that close when their watermark has come. Here, and nowhere
-        else, it is decided which rows are late."""
+        """Assigns the rows of a delta to windows, and finds out which windows close. Here, and nowhere else, it is
+        decided which rows are late."""
 
     @abstractmethod
     def remaining(
@@ -144,9 +176,9 @@ class Windower(ABC):
         """Returns the open windows of these keys, whose streams have ended, and the sessions without them."""
 
     @abstractmethod
-    def reach(self, time: Any, mark: Any) -> tuple[Any, Any]:
-        """Returns the start of the first window of this time that is open at a watermark, if there is one yet, and the
-        end of the last window."""
+    def reach(self, time: Any, mark: Any) -> Bounds:
+        """Returns the start of the first window of a time that is open at a watermark, and the end of the last one. The
+        watermark may be None."""
 
     @abstractmethod
     def gone(self, reading: Reading) -> Times:
@@ -156,6 +188,15 @@ class Windower(ABC):
 Make: TypeAlias = Callable[[Any, Any], Windower]
 WINDOWERS: dict[type[Operator], Make] = {}
 """For a class of window operators: a function from the operator and the collections that it reads to its windower."""
+
+
+class OpenWindows(NamedTuple):
+    """The windows that are open for some times. For a time that has missed all of its windows, last < first."""
+
+    first: Any
+    last: Any
+    late: Indices
+    """The times for which a window has closed that holds them."""
 
 
 @final
@@ -168,18 +209,20 @@ class Grid(Windower):
     slide: Any
 
     def start(self, windows: Any) -> Any:
+        """The start of the windows with these numbers."""
         return windows * self.slide
 
     def end(self, windows: Any) -> Any:
+        """The end of the windows with these numbers."""
         next_start = self.start(windows + 1)
         if self.slide == self.size:
             return next_start
         return np.maximum(self.start(windows) + self.size, next_start)  # no gap where floats are rounded
 
-    def holding(self, times: Times) -> tuple[Any, Any]:
-        """The first and the last window that hold each time."""
+    def holding(self, times: Times) -> WindowRange:
+        """The windows that hold each time."""
         last = self.last(times)
-        return (last if self.slide == self.size else self.after(times)), last
+        return WindowRange(last if self.slide == self.size else self.after(times), last)
 
     def last(self, times: Times) -> Any:
         """The last window that holds each time."""
@@ -206,7 +249,8 @@ class Grid(Windower):
         return windows
 
     def _after(self, moment: Any) -> int:
-        """The same of one moment, however far from 0 it is: neighbours may end at the same time then, as computed."""
+        """`after` for one moment, however far from 0 it is: there, windows next to each other may have equal ends as
+        they are computed."""
         window = math.floor((Fraction(moment) - Fraction(self.size)) / Fraction(self.slide)) + 1
         if isinstance(moment, int):
             return window
@@ -221,26 +265,27 @@ class Grid(Windower):
         return high
 
     def _ends_after(self, window: int, moment: Any) -> bool:
+        """Whether a window ends behind a moment."""
         try:
             return bool(self.end(np.array([window], object))[0] > moment)  # compared as Python compares
         except OverflowError:  # no float is as large
             return window > 0
 
-    def _open(self, times: Times, marks: Times | None) -> tuple[Any, Any, Indices]:
-        """Returns the first and the last open window of each time at its watermark, and which times are late."""
+    def _find_open(self, times: Times, marks: Times | None) -> OpenWindows:
+        """Finds the windows that are open for each time at its watermark."""
         first, last = self.holding(times)
         if marks is None:
-            return first, last, np.zeros(0, np.int64)
+            return OpenWindows(first, last, np.zeros(0, np.int64))
         late = np.flatnonzero(times < marks)  # others are in no window that has ended
         if len(late):
             opened = self.after(marks[late])
             within, first = first[late], first.copy()
             first[late] = np.maximum(within, opened)
             late = late[within < opened]
-        return first, last, late
+        return OpenWindows(first, last, late)
 
     def assign(self, delta: Timed, opened: OpenSessions | None, panes: Panes) -> Assigned:
-        first, last, late = self._open(delta.exact, delta.marks)  # refuses a time that is too large for its window
+        first, last, late = self._find_open(delta.exact, delta.marks)  # refuses a time that is too large for its window
         opens = _whole(first) if delta.partitioned and self.slide != self.size else None
         if delta.latest is None:
             none, closed = np.zeros(0, np.int64), delta.before.closed
@@ -262,7 +307,7 @@ class Grid(Windower):
         return Assigned(late, rows, _whole(first[rows]), counts, waits, closing, opened, closed, opens)
 
     def _closing(self, before: Reading, stops: Any) -> AlignedClosing:
-        """Returns the open windows of the groups that had rows, up to `stop` if there is one."""
+        """Returns the windows that were open before a delta and that close: before `stops`, or all if that is None."""
         known, begin = np.flatnonzero(before.known), None
         since, until, gone = -EVERY_TIME, None, EVERY_TIME
         if before.seen and not len(known):  # no window has closed yet, because a partition has sent nothing
@@ -287,10 +332,10 @@ class Grid(Windower):
     ) -> tuple[Closing, OpenSessions | None]:
         return self._closing(before, None), opened
 
-    def reach(self, time: Any, mark: Any) -> tuple[Any, Any]:
+    def reach(self, time: Any, mark: Any) -> Bounds:
         first, last = self.holding(np.array([time], object))
         first = first if mark is None else np.maximum(first, self.after(np.array([mark], object)))
-        return self.start(first)[0], self.end(last)[0]
+        return Bounds(self.start(first)[0], self.end(last)[0])
 
     def gone(self, reading: Reading) -> Times:
         return self.axis.bounds(self.start(self._begin(reading.latest)))
@@ -317,11 +362,11 @@ class AlignedClosing(Closing):
         last = last if self.stops is None else np.minimum(last, self.stops[groups] - 1)
         return _whole(first), _whole(last - first + 1)
 
-    def bounds(self, numbers: Indices) -> tuple[Times, Times]:
+    def bounds(self, numbers: Indices) -> Bounds:
         grid = self.grid
         if len(numbers) and np.abs(numbers).max().item() * grid.slide + grid.size > LARGE:
             numbers = numbers.astype(object)
-        return grid.start(numbers), grid.end(numbers)
+        return Bounds(grid.start(numbers), grid.end(numbers))
 
 
 def too_far() -> ElementError:
@@ -330,6 +375,7 @@ def too_far() -> ElementError:
 
 
 def _whole(numbers: Any) -> Indices:
+    """Numbers of windows as 64-bit integers."""
     try:
         integers: Indices = numbers.astype(np.int64, copy=False)
     except OverflowError:
@@ -338,11 +384,12 @@ def _whole(numbers: Any) -> Indices:
 
 
 @register_in(WINDOWERS, Tumbling, Sliding)
-def aligned(like: Any, inputs: Any) -> Windower:
+def make_grid(like: Any, inputs: Any) -> Windower:
+    """The windower of tumbling and sliding windows."""
     return Grid(EventTime(like, inputs), microseconds(like.size), microseconds(like.slide))
 
 
 @register_in(WINDOWERS, Batch)
-def batches(like: Any, inputs: Any) -> Windower:
-    """A batch is a window of so many rows, on the axis of row numbers."""
+def make_batches(like: Any, inputs: Any) -> Windower:
+    """The windower of batches. A batch is a window of so many rows, on the axis of row numbers."""
     return Grid(RowNumbers(like.count), like.count, like.count)

@@ -1,7 +1,20 @@
 """Windows on tables: tumbling, sliding, session and batch.
 
-A window operator groups its rows by key columns (none: all rows are one group; `per_key` adds the user's key), and has
-three parts.
+Tumbling windows of 10 with a lateness of 2, by the key columns of the operator (none: all rows are one group; `per_key`
+adds the user's key). The rows of a arrived in this order:
+
+    key  time   watermark
+    a    21     19          waits for window [20, 30)
+    a    34     32          waits for [30, 40), and closes [20, 30): the inner stream with the row at 21 is emitted
+    a    33     32          waits for [30, 40)
+    a    28     32          late: its window has closed. It goes to the side output
+    b    12     10          waits: b has a clock of its own
+
+Invariant: a window closes when the watermark of its key is at its end or beyond. A row waits as long as it is in a
+window that is open, and once, whatever the number of windows that it is in. A row that comes when a window of it has
+closed is late.
+
+The operator has three parts.
 
 - The clock says how far time has come (clocks.py).
 - The windower says which windows a row belongs to, which close, and which rows are late (windowers.py).
@@ -12,7 +25,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Self
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -37,8 +50,9 @@ from flo.tables.operators.clocks import (
 from flo.tables.operators.sessions import OpenSessions
 from flo.tables.operators.weights import select_rows
 from flo.tables.operators.windowers import WINDOWERS, Assigned, Closing, Timed, Windower, too_far
+from flo.tables.state.expiring import Interval
 from flo.tables.state.keys import Keys
-from flo.tables.state.panes import ARRIVAL, TIME, Panes
+from flo.tables.state.panes import ARRIVAL, TIME, Cutoffs, Panes, Taken
 from flo.tables.state.run import Run
 from flo.tables.state.trace import with_weights
 from flo.tables.streams import Streams, add_stream_numbers, expect_nested, inner_of
@@ -54,7 +68,7 @@ name."""
 
 
 class EmitsWindows(ReadsPartitions[TimeWindows | Batch]):
-    """The base of windows: how rows become the inner streams of those that close."""
+    """The base of windows: rows become the inner streams of the windows that close."""
 
     @property
     def windower(self) -> Windower:
@@ -65,7 +79,7 @@ class EmitsWindows(ReadsPartitions[TimeWindows | Batch]):
         return None if isinstance(self.like, Batch) else self.like.partitions
 
     def expect_bounds(self, times: Times, mark: Any = None, *, zoned: bool) -> None:
-        """Raises if rows with these times wait for windows whose bounds are shown, and datetimes do not have them."""
+        """Raises if rows with these times wait for windows whose bounds are emitted, and are no datetimes."""
         windower = self.windower
         if getattr(self.like, "bounds", False) and windower.axis.kind is timedelta and len(times):
             for time in (times.min().item(), times.max().item()):
@@ -74,6 +88,7 @@ class EmitsWindows(ReadsPartitions[TimeWindows | Batch]):
                     raise no_bound(moment_of(time, windower.axis, zoned))
 
     def _deltas(self, closed: Streams | None, late: pa.Table | None) -> Deltas:
+        """The outputs: closed windows, and late rows if there is a side output."""
         return (closed, self.emitted(late, 1)) if len(self.outputs) > 1 else (closed,)
 
     @property
@@ -81,8 +96,10 @@ class EmitsWindows(ReadsPartitions[TimeWindows | Batch]):
         """The columns of an element."""
         return list(layout_of(inner_of(expect_nested(self.outputs[0]))[0]).names)
 
-    def _closed(self, groups: Groups, assigned: Assigned, owners: Indices, old: pa.Table | None) -> Streams | None:
-        """The windows that close, with rows that waited for them and rows of the delta."""
+    def _close(self, groups: Groups, assigned: Assigned, owners: Indices, old: pa.Table | None) -> Streams | None:
+        """Returns the windows that close as inner streams: each with the rows that waited for it, in the order in which
+        they came, and then those of the delta. `old` are rows that waited, `owners` says whose they are: an index in
+        `closing.groups`."""
         closing, first, counts, indices = assigned.closing, assigned.first, assigned.counts, assigned.rows
         ids = ids_of(groups)[indices] if self.keys else indices[:0]
         tables = [groups.rows.select(self._names)] if len(indices) else []
@@ -107,7 +124,7 @@ class EmitsWindows(ReadsPartitions[TimeWindows | Batch]):
         if not len(indices):  # rows that are late for all that closes
             return None
         if self.keys:
-            order, ids, windows, counts = _by_window(ids, first)
+            order, ids, windows, counts = _sort_by_window(ids, first)
         else:
             order, windows, counts = grouped(first)
         rows = _take(pa.concat_tables(tables), indices[order])
@@ -116,7 +133,8 @@ class EmitsWindows(ReadsPartitions[TimeWindows | Batch]):
         return replace(whole, owners=take_rows(groups.keys.table, ids)) if self.keys else whole
 
     def _streams(self, rows: pa.Table, streams: Indices, closing: Closing, windows: Indices) -> Streams:
-        """Returns the windows as whole inner streams."""
+        """Makes inner streams, which are whole, of rows by window. `streams` says for each row which window it is of,
+        `windows` has the number of each window."""
         if getattr(self.like, "unordered", False):
             rows = with_weights(rows, np.ones(rows.num_rows, np.int64))
         tables = [add_stream_numbers(rows, streams)]
@@ -127,6 +145,19 @@ class EmitsWindows(ReadsPartitions[TimeWindows | Batch]):
             columns = [_column(each, field.type) for each, field in bounds]
             tables.append(add_stream_numbers(pa.Table.from_arrays(columns, schema=fields), np.arange(len(windows))))
         return Streams(of, len(windows), tuple(tables))
+
+
+W = TypeVar("W", bound=EmitsWindows)
+
+
+class Added(NamedTuple, Generic[W]):
+    """The result of adding rows."""
+
+    operator: W
+    closed: Streams | None
+    """The windows that have closed, as inner streams."""
+    late: pa.Table | None
+    """The late rows."""
 
 
 @form_of(*WINDOWERS)
@@ -157,11 +188,11 @@ class WindowTables(EmitsWindows):
         return new_clock(self.keys, self.partitions)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        after, closed, late = self.added(Groups.of(table, self.keys))
+        after, closed, late = self.add(Groups.of(table, self.keys))
         return after, self._deltas(closed, late)
 
-    def added(self, groups: Groups, own: Any = None) -> tuple[Self, Streams | None, pa.Table | None]:
-        """Returns the operator after these rows, the windows that have closed, and the late rows.
+    def add(self, groups: Groups, own: Any = None) -> Added[Self]:
+        """Adds rows: they move the clock, which closes windows, and those that are not late wait or leave at once.
 
         If only some rows are its `own`, the others only move the clock.
         """
@@ -178,10 +209,10 @@ class WindowTables(EmitsWindows):
         clock = clock.moved(
             groups.keys, before.moved(before.latest if latest is None else latest, zoned, assigned.closed)
         )
-        panes, count = self.opened.counted(self._gone), self.count + len(times)
+        panes, count = self.opened.count_left(self._gone), self.count + len(times)
         after = replace(self, clock=clock, count=count, opened=panes, sessions=assigned.opened)
         owners, old, panes = after._closing_rows(groups.keys, assigned.closing)
-        closed = self._closed(delta.groups, assigned, owners, old)
+        closed = self._close(delta.groups, assigned, owners, old)
         waits = np.flatnonzero(assigned.waits)
         if len(waits):
             mark = None if latest is None else axis.watermark(latest).min()
@@ -191,41 +222,41 @@ class WindowTables(EmitsWindows):
                 keys = Keys(groups.keys.keys.numbers[delta.ids[waits]], groups.keys.keys.exact)
             kept = self._kept(groups.rows, times)
             kept = kept if assigned.opens is None else kept.append_column(OPENS, pa.array(assigned.opens))
-            panes = panes.added(kept, waits, times[waits], self.count, self.keys, keys, after._gone)
+            panes = panes.add(kept, waits, times[waits], self.count, self.keys, keys, after._gone)
         late = take_rows(groups.rows, assigned.late) if len(assigned.late) else None
         if late is not None and apart:
             late = as_bag(late)
-        return replace(after, opened=panes), closed, late
+        return Added(replace(after, opened=panes), closed, late)
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:
         like = self.like
         windower, clock = self.windower, self.clock or self.new_clock()
         before = clock.read(groups, windower.axis.kind)
         closing, sessions = windower.remaining(groups, before, self.sessions, self.opened)
-        panes = self.opened.counted(self._gone)
+        panes = self.opened.count_left(self._gone)
         after = replace(self, clock=clock.ended(groups), opened=panes, sessions=sessions)
         owners, old, panes = after._closing_rows(groups, closing)
         none = np.zeros(0, np.int64)
         nothing = Assigned(none, none, none, None, none, closing, sessions, before.closed)
-        closed = self._closed(Groups(pa.table({}), groups, none), nothing, owners, old) if like.flush else None
+        closed = self._close(Groups(pa.table({}), groups, none), nothing, owners, old) if like.flush else None
         return replace(after, opened=panes), self._deltas(closed, None)
 
-    def _gone(self, keys: Run) -> tuple[Times, Any]:
-        """The time before which the rows of each of these keys are gone, and which keys have ended."""
+    def _gone(self, keys: Run) -> Cutoffs:
+        """Returns for each of these keys the time before which its rows have left, and whether it has ended."""
         windower = self.windower
         reading = (self.clock or self.new_clock()).read(keys, windower.axis.kind)
-        return windower.gone(reading), reading.over
+        return Cutoffs(windower.gone(reading), reading.over)
 
     def _kept(self, rows: pa.Table, times: Times) -> pa.Table:
         """Returns rows with the columns that waiting rows need."""
         return rows.select([*self.keys, *self._names])
 
-    def _closing_rows(self, keys: Run, closing: Closing) -> tuple[Indices, pa.Table | None, Panes]:
+    def _closing_rows(self, keys: Run, closing: Closing) -> Taken:
         """(the place of each row's group in `closing.groups`, the rows that waited for what closes, those left)."""
         if not len(closing.groups):
-            return np.zeros(0, np.int64), None, self.opened
+            return Taken(np.zeros(0, np.int64), None, self.opened)
         some = keys if len(closing.groups) == keys.rows else select_rows(keys, closing.groups)
-        return self.opened.closed(some, closing.since, closing.until, closing.gone)
+        return self.opened.take(some, Interval(closing.since, closing.until), closing.gone)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WindowTables) or type(other) is not type(self):
@@ -237,9 +268,21 @@ class WindowTables(EmitsWindows):
         return hash((self.like, self.count))
 
 
-def _by_window(ids: Indices, windows: Indices) -> tuple[Indices, Indices, Indices, Indices]:
-    """(rows by group and window, those of one window as they stand; the group and the number of each window that there
-    is; how many rows it has)."""
+class ByWindow(NamedTuple):
+    """Rows by group and window."""
+
+    order: Indices
+    """The rows; those of one window as they stand."""
+    groups: Indices
+    """The group of each window that has rows."""
+    windows: Indices
+    """The number of each of these windows."""
+    counts: Indices
+    """How many rows each has."""
+
+
+def _sort_by_window(ids: Indices, windows: Indices) -> ByWindow:
+    """Sorts rows by group and window, given both for each row."""
     low, different = int(windows.min()), None
     span = int(windows.max()) - low + 1
     if span * (int(ids.max()) + 1) >= 1 << 62:
@@ -247,7 +290,7 @@ def _by_window(ids: Indices, windows: Indices) -> tuple[Indices, Indices, Indice
         low, span = 0, len(different)
     order, pairs, counts = grouped(ids * span + (windows - low))
     groups, numbers = np.divmod(pairs, span)
-    return order, groups, numbers + low if different is None else different[numbers], counts
+    return ByWindow(order, groups, numbers + low if different is None else different[numbers], counts)
 
 
 def _take(table: pa.Table, indices: Indices) -> pa.Table:

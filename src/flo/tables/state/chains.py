@@ -1,9 +1,26 @@
-"""Chains of times in ranked traces, and the sessions that they make.
+"""Chains of times in ranked traces, and the sessions that they form.
 
-A *chain* is the rows of a key in one run that are less than a gap apart, one from the next. A session of the trace is
-made of chains of its runs, unless rows of them are gone. So a change looks at chains, which are few and are found once
-for each run, and not at their rows. Only the times that change, and those at which a run takes rows away, are looked at
-one by one: they cut chains into *pieces*, all of whose rows are there before and after the change.
+A *chain* is the rows of a key in one run that are less than a gap apart, one from the next. A session of the trace
+consists of chains of its runs. Here the gap is 10, and the key ann has rows at these times in two runs:
+
+    run 0:   1  5  8        40 44            chains [1, 8] and [40, 44]
+    run 1:           16                      chain [16, 16]
+    sessions: [1, 16] and [40, 44]           8 and 16 are less than 10 apart
+
+Now a delta retracts the row at 8. The time 8 is looked at by itself, and cuts its chain into a *piece*:
+
+    elements:  [1, 5]  8  [16, 16]  [40, 44]
+    was:        yes   yes  yes       yes     sessions [1, 16] and [40, 44]
+    now:        yes   no   yes       yes     sessions [1, 5], [16, 16] and [40, 44]: the first one has split
+
+Invariant: all rows of a piece are there before and after the change. So a change looks at chains, which are few and are
+computed once for each run, and not at their rows. Only the times that change, and those at which a run retracts rows,
+are looked at one by one.
+
+1. Choose the chains of sessions that the delta may change (`_choose_chains`).
+2. Add up the weights at the single times, before the delta and after it (`_find_present`).
+3. Cut the chains at these times into pieces (`_cut_chains`).
+4. Join elements that are less than a gap apart into sessions (`Elements.find_sessions`).
 """
 
 from __future__ import annotations
@@ -17,8 +34,8 @@ import pyarrow as pa
 
 from flo.columns.indices import Indices, Mask, bisect_ranges, expand_ranges, largest, one_chunk, take_rows
 from flo.columns.windowing import Times, are_apart, counted
-from flo.tables.state.neighbours import are_told_apart, spans_of
-from flo.tables.state.run import Run, starts_of
+from flo.tables.state.neighbours import find_ranges, have_own_numbers
+from flo.tables.state.run import Owned, Ranges, Run, starts_of
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import group_equal_rows
 from flo.tables.values import WEIGHT
@@ -26,26 +43,27 @@ from flo.tables.values import WEIGHT
 Moments = npt.NDArray[Any]
 """Times as integers or floats."""
 FEW_CHAINS, PER_ROW = 1024, 4
-"""With at most so many chains, and so many for each row that changes, all chains of the keys are looked at."""
+"""With at most so many chains, and so many more for each row that changes, all chains of the keys are chosen."""
 ROUNDS, PER_ROUND = 8, 1 << 13
-"""How often sessions are extended by the chains beside them, before all chains of their keys are looked at; once more
-for each so many of these."""
+"""How often sessions are extended by the chains beside them, before all chains of their keys are chosen; once more for
+each so many of these."""
 FEW_KEYS, WORTH_A_LOOP = 4, 16
-"""With so few keys, or at least so many questions for each, keys are searched one by one."""
+"""With at most so few keys, or at least so many times to find for each, keys are searched one by one."""
 
 
 @dataclass(frozen=True)
 class Spacing:
-    """What chains depend on: the column that has the time, and the gap that ends a session."""
+    """The column that has the time, and the gap that ends a session."""
 
     column: str
     gap: Any
 
     def read(self, run: Run) -> Moments:
-        """The time of each row."""
+        """Return the time of each row."""
         return Times.of("session", one_chunk(run.table[self.column])).numbers
 
     def are_apart(self, later: Moments, earlier: Moments) -> Mask:
+        """Return which pairs of times are a gap or more apart."""
         return are_apart(later, earlier, counted(self.gap))
 
 
@@ -55,13 +73,13 @@ class Chains(NamedTuple):
     times: Moments
     """The time of each row."""
     starts: Indices
-    """The first row of each chain, and the number of rows."""
+    """The first row of each chain, and at the end the number of rows."""
     negative: Indices
-    """The rows with a negative weight: they take others away."""
+    """The rows with a negative weight: they retract rows of other runs."""
 
     @classmethod
     def of(cls, run: Run, spacing: Spacing) -> Chains:
-        """The chains, which are found once: other operators may hold the same run."""
+        """Return the chains of a run. They are computed once: other operators may hold the same run."""
         known = run.__dict__.setdefault("chains", {})
         if spacing not in known:
             times = spacing.read(run)
@@ -74,18 +92,19 @@ class Chains(NamedTuple):
         return chains
 
     def first(self, which: Indices) -> Moments:
+        """Return the first time of each of these chains."""
         return self.times[self.starts[which]]
 
     def last(self, which: Indices) -> Moments:
+        """Return the last time of each of these chains."""
         return self.times[self.starts[which + 1] - 1]
 
-    def near(
-        self, first: Moments, last: Moments, low: Indices, high: Indices, spacing: Spacing
-    ) -> tuple[Indices, Indices]:
-        """For each span of times, the first chain from `low` to `high` that is in the same session, and the one behind
-        the last."""
+    def find_near(self, first: Moments, last: Moments, within: Ranges, spacing: Spacing) -> Ranges:
+        """Return for each span of times the chains in a range that are less than a gap from it."""
+        low, high = within
         begin = bisect_ranges(low, high, lambda which, of: spacing.are_apart(first[of], self.last(which)))
-        return begin, bisect_ranges(begin, high, lambda which, of: ~spacing.are_apart(self.first(which), last[of]))
+        end = bisect_ranges(begin, high, lambda which, of: ~spacing.are_apart(self.first(which), last[of]))
+        return Ranges(begin, end)
 
 
 class Stored(NamedTuple):
@@ -93,17 +112,18 @@ class Stored(NamedTuple):
 
     runs: tuple[Run, ...]
     chains: tuple[Chains, ...]
-    begins: npt.NDArray[np.int64]
-    """By run and group: the first row, and the one behind the last."""
-    stops: npt.NDArray[np.int64]
+    """The chains of each run."""
+    where: Ranges
+    """By run and group: its rows."""
 
     @classmethod
     def of(cls, runs: tuple[Run, ...], groups: Run, spacing: Spacing) -> Stored:
-        return cls(runs, tuple(Chains.of(run, spacing) for run in runs), *spans_of(runs, groups))
+        """Find these groups in the runs of a trace."""
+        return cls(runs, tuple(Chains.of(run, spacing) for run in runs), find_ranges(runs, groups))
 
-    def ties(self, place: int, owners: Indices, times: Moments) -> tuple[Indices, Indices]:
-        """The rows of a run with these groups and times, which are sorted: the first, and the one behind the last."""
-        column, begins, stops = self.chains[place].times, self.begins[place, owners], self.stops[place, owners]
+    def find_ties(self, place: int, owners: Indices, times: Moments) -> Ranges:
+        """Return for each of these groups and times, which are sorted, the rows of a run with both."""
+        column, (begins, stops) = self.chains[place].times, (each[place, owners] for each in self.where)
         firsts = np.flatnonzero(np.diff(owners, prepend=-1))
         if len(firsts) <= max(FEW_KEYS, len(owners) // WORTH_A_LOOP):
             low, high = np.empty((2, len(owners)), np.int64)
@@ -111,39 +131,63 @@ class Stored(NamedTuple):
                 there, asked = column[begins[first] : stops[first]], times[first:behind]
                 low[first:behind] = begins[first] + np.searchsorted(there, asked)
                 high[first:behind] = begins[first] + np.searchsorted(there, asked, "right")
-            return low, high
+            return Ranges(low, high)
         low = bisect_ranges(begins, stops, lambda rows, which: column[rows] < times[which])
-        return low, bisect_ranges(low, stops, lambda rows, which: column[rows] <= times[which])
+        return Ranges(low, bisect_ranges(low, stops, lambda rows, which: column[rows] <= times[which]))
 
 
 class Spot(NamedTuple):
-    """Rows of a run, in ranges, and the element that each range belongs to."""
+    """Ranges of rows of a run, and the element that each belongs to."""
 
     starts: Indices
     ends: Indices
     elements: Indices
 
 
-class Elements(NamedTuple):
-    """What sessions consist of: single times, and pieces of chains. They are sorted by group and by first time."""
+class Sessions(NamedTuple):
+    """The first and the last time of a session, for each element."""
 
-    owners: Indices
     first: Moments
     last: Moments
+
+
+class Elements(NamedTuple):
+    """The elements of sessions: single times, and pieces of chains."""
+
+    owners: Indices
+    """The group of each element."""
+    first: Moments
+    """The first and the last time of each element."""
+    last: Moments
     was: Mask
-    """Whether it is there, before the change and after it."""
+    """Whether rows of the element are there, before the change and after it."""
     now: Mask
     spots: list[Spot]
-    """For each run, where its rows are."""
+    """For each run, the rows of elements."""
     changed: Indices
     """The element of each row that changes."""
 
-    def sessions(self, there: Mask, spacing: Spacing) -> tuple[Moments, Moments]:
-        """The first and the last time of the session of each element, if only some are there; any for the others."""
+    def sort(self) -> Elements:
+        """Return the elements sorted by group and by first time."""
+        order = np.lexsort((self.first, self.owners))
+        number = np.empty(len(order), np.int64)
+        number[order] = np.arange(len(order))
+        return Elements(
+            self.owners[order],
+            self.first[order],
+            self.last[order],
+            self.was[order],
+            self.now[order],
+            [spot._replace(elements=number[spot.elements]) for spot in self.spots],
+            number[self.changed],
+        )
+
+    def find_sessions(self, there: Mask, spacing: Spacing) -> Sessions:
+        """Return the session of each element that is there; anything for the others. The elements must be sorted."""
         firsts, lasts = self.first.copy(), self.last.copy()
         which = np.flatnonzero(there)
         if not len(which):
-            return firsts, lasts
+            return Sessions(firsts, lasts)
         owners, first = self.owners[which], self.first[which]
         values, ranks = np.unique(self.last[which], return_inverse=True)
         reached = np.maximum.accumulate(owners * len(values) + ranks)
@@ -153,181 +197,168 @@ class Elements(NamedTuple):
         begins = np.flatnonzero(new)
         counts = np.diff(begins, append=len(which))
         firsts[which], lasts[which] = np.repeat(first[begins], counts), np.repeat(last[begins + counts - 1], counts)
-        return firsts, lasts
+        return Sessions(firsts, lasts)
 
 
 def find_elements(stored: Stored, groups: Run, delta: Run, owners: Indices, spacing: Spacing) -> Elements:
-    """What the sessions consist of that a delta may change. `owners` has the group of each row of the delta.
+    """Return the elements of the sessions that a delta may change, sorted. `owners` has the group of each row of it.
 
-    No row of the trace has a negative weight in all, before the delta and after it. So one is there at a time if the
-    sum of the weights is positive.
+    No row of the trace has a negative weight in all, before the delta and after it. So a row is there at a time if the
+    sum of the weights at that time is positive.
     """
-    chosen = _chosen_chains(stored, delta, owners, spacing)
-    if not are_told_apart(stored.runs, groups, stored.begins, stored.stops):
-        return _row_by_row(stored, delta, chosen, spacing)
+    chosen = _choose_chains(stored, delta, owners, spacing)
+    if not have_own_numbers(stored.runs, groups, stored.where):
+        return _compare_rows(stored, delta, chosen, spacing)
     times, weights = spacing.read(delta), numbers_in(delta.table, WEIGHT)
     asked, moments = [owners], [times]
-    for chains, (which, of) in zip(stored.chains, chosen, strict=True):
+    for chains, (which, of) in zip(stored.chains, chosen, strict=True):  # the times of retractions
         low, high = (np.searchsorted(chains.negative, chains.starts[which + more]) for more in (0, 1))
         asked.append(np.repeat(of, high - low))
         moments.append(chains.times[chains.negative[expand_ranges(low, high - low)]])
-    order, firsts = _grouped(np.concatenate(asked), np.concatenate(moments))
-    single = np.empty(len(order), np.int64)
-    single[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
-    owner, at = np.concatenate(asked)[order[firsts]], np.concatenate(moments)[order[firsts]]
-    ranges, rows = [], [(single[: delta.rows], weights, np.ones(delta.rows, bool))]
+    distinct = _group(np.concatenate(asked), np.concatenate(moments))
+    owner, at = distinct.owners, distinct.times
+    changed = distinct.numbers[: delta.rows]
+    spots, rows = [], [_Weights(changed, weights, np.ones(delta.rows, bool))]
     for place, run in enumerate(stored.runs):
-        low, high = stored.ties(place, owner, at)
+        low, high = stored.find_ties(place, owner, at)
         some = np.flatnonzero(low < high)
         low, high = low[some], high[some]
-        ranges.append((low, high, some))
+        spots.append(Spot(low, high, some))
         stored_weights = numbers_in(run.table, WEIGHT)[expand_ranges(low, high - low)]
-        rows.append((np.repeat(some, high - low), stored_weights, np.zeros(len(stored_weights), bool)))
-    was, now = _presence(rows, len(at))
-    return _with_pieces(stored, chosen, ranges, (owner, at, was, now), single[: delta.rows])
+        rows.append(_Weights(np.repeat(some, high - low), stored_weights, np.zeros(len(stored_weights), bool)))
+    was, now = _find_present(rows, len(at))
+    return _cut_chains(stored, chosen, Elements(owner, at, at, was, now, spots, changed))
 
 
-Chosen = list[tuple[Indices, Indices]]
-"""For each run, chains of it, ascending, and the group of each."""
-
-
-def _chosen_chains(stored: Stored, delta: Run, owners: Indices, spacing: Spacing) -> Chosen:
-    """The chains of sessions that a delta may change."""
-    shape = stored.begins.shape
+def _choose_chains(stored: Stored, delta: Run, owners: Indices, spacing: Spacing) -> list[Owned]:
+    """Return for each run the chains of sessions that a delta may change: all chains of its groups if these are few."""
+    shape = stored.where.starts.shape
     low, high = np.zeros((2, *shape), np.int64)
     for place, chains in enumerate(stored.chains):
-        low[place], high[place] = (np.searchsorted(chains.starts, at[place]) for at in (stored.begins, stored.stops))
-    high = np.where(stored.begins < stored.stops, high, low)
+        low[place], high[place] = (np.searchsorted(chains.starts, at[place]) for at in stored.where)
+    high = np.where(stored.where.counts > 0, high, low)
     if int((high - low).sum()) <= FEW_CHAINS + PER_ROW * delta.rows:
         return [
-            (expand_ranges(low[place], counts), np.repeat(np.arange(shape[1]), counts))
+            Owned(expand_ranges(low[place], counts), np.repeat(np.arange(shape[1]), counts))
             for place, counts in enumerate(high - low)
         ]
     own = Chains.of(delta, spacing)
     every = np.arange(len(own.starts) - 1)
     groups = owners[own.starts[:-1]]
-    begin, end = _extended(stored, own.first(every), own.last(every), low[:, groups], high[:, groups], spacing)
-    chosen = []
-    for place in range(shape[0]):
-        counts = end[place] - begin[place]
-        which, first = np.unique(expand_ranges(begin[place], counts), return_index=True)
-        chosen.append((which, np.repeat(groups, counts)[first]))
-    return chosen
+    within = Ranges(low[:, groups], high[:, groups])
+    near = _extend(stored, own.first(every), own.last(every), within, spacing)
+    return [Ranges(*each).list_once(groups) for each in zip(*near, strict=True)]
 
 
-def _extended(
-    stored: Stored, first: Moments, last: Moments, low: Indices, high: Indices, spacing: Spacing
-) -> tuple[Indices, Indices]:
-    """By run and span of times: the first chain from `low` to `high` in the same session, and the one behind the last.
-    A session is extended until no chain is near it. If that takes long, all chains are taken."""
+def _extend(stored: Stored, first: Moments, last: Moments, within: Ranges, spacing: Spacing) -> Ranges:
+    """Return by run and span of times the chains in a range that are in the same session.
+
+    A span is extended by the chains near it, until there are no more. If that takes long, all chains are taken.
+    """
+    low, high = within
     begin, end = low.copy(), low.copy()
     left = np.arange(len(first))
     for _ in range(ROUNDS + int((high - low).max(initial=0)) // PER_ROUND):
         before = first[left], last[left]
         for place, chains in enumerate(stored.chains):
-            near = chains.near(first[left], last[left], low[place, left], high[place, left], spacing)
+            near = chains.find_near(first[left], last[left], Ranges(low[place, left], high[place, left]), spacing)
             begin[place, left], end[place, left] = near
-            some = left[near[0] < near[1]]
+            some = left[near.counts > 0]
             first[some] = np.minimum(first[some], chains.first(begin[place, some]))
             last[some] = np.maximum(last[some], chains.last(end[place, some] - 1))
         left = left[(first[left] != before[0]) | (last[left] != before[1])]
         if not len(left):
-            return begin, end
+            return Ranges(begin, end)
     begin[:, left], end[:, left] = low[:, left], high[:, left]
-    return begin, end
+    return Ranges(begin, end)
 
 
-def _with_pieces(
-    stored: Stored,
-    chosen: Chosen,
-    ranges: list[tuple[Indices, Indices, Indices]],
-    single: tuple[Indices, Moments, Mask, Mask],
-    changed: Indices,
-) -> Elements:
-    """Single times, and the pieces that they cut chains into. `ranges` has the rows of single times in each run."""
-    owner, at, was, now = single
-    count, owners, first, last, spots = len(at), [owner], [at], [at], []
-    for chains, (which, of), (low, high, some) in zip(stored.chains, chosen, ranges, strict=True):
+def _cut_chains(stored: Stored, chosen: list[Owned], single: Elements) -> Elements:
+    """Return elements that are single times, and the pieces that they cut chains into."""
+    count, owners, first, last, spots = len(single.first), [single.owners], [single.first], [single.last], []
+    for chains, (which, of), (low, high, some) in zip(stored.chains, chosen, single.spots, strict=True):
         starts = np.concatenate([high, chains.starts[which]])  # what is behind a time belongs to its chain
         order = np.argsort(starts, kind="stable")
         starts = starts[order]
         ends = np.sort(np.concatenate([chains.starts[which + 1], low]))
         pieces = np.flatnonzero(starts < ends)
         starts, ends = starts[pieces], ends[pieces]
-        owners.append(np.concatenate([owner[some], of])[order[pieces]])
+        owners.append(np.concatenate([single.owners[some], of])[order[pieces]])
         first.append(chains.times[starts])
         last.append(chains.times[ends - 1])
         numbers = count + np.arange(len(pieces))
-        spots.append((np.concatenate([low, starts]), np.concatenate([high, ends]), np.concatenate([some, numbers])))
+        spots.append(Spot(np.concatenate([low, starts]), np.concatenate([high, ends]), np.concatenate([some, numbers])))
         count += len(pieces)
-    more = np.ones(count - len(at), bool)
-    return _sorted(
-        (np.concatenate(owners), np.concatenate(first), np.concatenate(last)),
-        (np.concatenate([was, more]), np.concatenate([now, more])),
-        [Spot(*each) for each in spots],
-        changed,
-    )
+    more = np.ones(count - len(single.first), bool)
+    return Elements(
+        np.concatenate(owners),
+        np.concatenate(first),
+        np.concatenate(last),
+        np.concatenate([single.was, more]),
+        np.concatenate([single.now, more]),
+        spots,
+        single.changed,
+    ).sort()
 
 
-def _row_by_row(stored: Stored, delta: Run, chosen: Chosen, spacing: Spacing) -> Elements:
-    """The elements if other groups share a key number: every row is looked at, and belongs to the group of its key."""
+def _compare_rows(stored: Stored, delta: Run, chosen: list[Owned], spacing: Spacing) -> Elements:
+    """Return the elements if other groups share a key number: the time of every row is one, and each row is compared to
+    tell its group."""
     places = [
         np.unique(expand_ranges(chains.starts[which], chains.starts[which + 1] - chains.starts[which]))
         for chains, (which, _) in zip(stored.chains, chosen, strict=True)
     ]
     parts = [take_rows(run.table, some) for run, some in zip(stored.runs, places, strict=True)] + [delta.table]
     keys = pa.concat_tables([part.select(list(delta.columns)) for part in parts]).combine_chunks()
-    order, firsts = group_equal_rows(keys)
-    owners = np.empty(len(order), np.int64)
-    owners[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
+    owners = group_equal_rows(keys).numbers()
     times = [chains.times[some] for chains, some in zip(stored.chains, places, strict=True)]
     moments = np.concatenate([*times, spacing.read(delta)])
-    order, firsts = _grouped(owners, moments)
-    single = np.empty(len(order), np.int64)
-    single[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
-    elements = np.split(single, np.cumsum([len(some) for some in places]))
+    distinct = _group(owners, moments)
+    elements = np.split(distinct.numbers, np.cumsum([len(some) for some in places]))
     rows = [
-        (of, numbers_in(part, WEIGHT), np.full(len(of), part is delta.table))
+        _Weights(of, numbers_in(part, WEIGHT), np.full(len(of), part is delta.table))
         for of, part in zip(elements, parts, strict=True)
     ]
-    at = moments[order[firsts]]
+    at = distinct.times
     spots = [Spot(some, some + 1, of) for some, of in zip(places, elements, strict=False)]
-    return _sorted((owners[order[firsts]], at, at), _presence(rows, len(firsts)), spots, elements[-1])
+    return Elements(distinct.owners, at, at, *_find_present(rows, len(at)), spots, elements[-1]).sort()
 
 
-def _grouped(owners: Indices, times: Moments) -> tuple[Indices, Indices]:
-    """The indices that sort by group and time, and where each distinct pair begins."""
+class _Distinct(NamedTuple):
+    """Distinct pairs of a group and a time, sorted."""
+
+    owners: Indices
+    times: Moments
+    numbers: Indices
+    """For each pair as it was given, which of the distinct ones it is."""
+
+
+def _group(owners: Indices, times: Moments) -> _Distinct:
+    """Return the distinct pairs of a group and a time."""
     order = np.lexsort((times, owners))
     owners, times = owners[order], times[order]
     new = np.ones(len(order), bool)
     new[1:] = (owners[1:] != owners[:-1]) | (times[1:] != times[:-1])
-    return order, np.flatnonzero(new)
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.cumsum(new) - 1
+    return _Distinct(owners[new], times[new], numbers)
 
 
-def _presence(rows: list[tuple[Indices, Indices, Mask]], count: int) -> tuple[Mask, Mask]:
-    """Whether the weights of each of so many elements have a positive sum, without the new ones and with them. The rows
-    have an element, a weight, and whether they are new."""
+class _Weights(NamedTuple):
+    """The weights of rows at single times."""
+
+    elements: Indices
+    """The number of the time of each row."""
+    weights: Indices
+    new: Mask
+    """Whether a row is of the delta."""
+
+
+def _find_present(rows: list[_Weights], count: int) -> tuple[Mask, Mask]:
+    """Return whether the weights of each of so many elements have a positive sum, before the delta and after it."""
     elements, weights, new = (np.concatenate(each) for each in zip(*rows, strict=True))
     exact: Any = weights.astype(object) if largest(weights) * len(weights) > 2**62 else weights
     was, now = np.zeros((2, count), exact.dtype)
     np.add.at(was, elements[~new], exact[~new])
     np.add.at(now, elements, exact)
     return (was > 0).astype(bool), (now > 0).astype(bool)
-
-
-def _sorted(
-    spans: tuple[Indices, Moments, Moments], there: tuple[Mask, Mask], spots: list[Spot], changed: Indices
-) -> Elements:
-    owners, first, last = spans
-    order = np.lexsort((first, owners))
-    number = np.empty(len(order), np.int64)
-    number[order] = np.arange(len(order))
-    return Elements(
-        owners[order],
-        first[order],
-        last[order],
-        there[0][order],
-        there[1][order],
-        [Spot(starts, ends, number[elements]) for starts, ends, elements in spots],
-        number[changed],
-    )

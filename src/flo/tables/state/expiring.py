@@ -1,6 +1,15 @@
-"""Rows by their times, so that those before some time are found without a scan.
+"""Rows by their times, so that those that a clock has passed are found without a scan.
 
-Rows that have expired are retracted from the trace, and leave it when runs merge: a run is not written again each time
+A run is sorted by time. The clock moves from 10 to 20, and `take` returns the rows in between:
+
+    time  user  weight
+    7     ann   1        taken when the clock came to 10
+    12    bob   2      ┐ in [10, 20): these are taken now
+    15    eve   1      ┘
+    31    ann   1        waits
+
+Invariant: no row before the clock is there, if weights are added up over all runs. What is taken is retracted: a new
+run has bob with weight -2 and eve with -1. Both cancel out when the runs merge. So a run is not written again each time
 that some of its rows expire.
 """
 
@@ -8,7 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -23,10 +32,18 @@ from flo.tables.values import WEIGHT
 TIME = "==time"
 """The column with the time as a number. Rows are cut into shards by the other columns: see `Cut.BY_GROUP`."""
 FIRST, LAST = -(1 << 63), (1 << 63) - 1
+"""The first and the last time that is a 64-bit integer."""
+
+
+class Interval(NamedTuple):
+    """The times from `since` on and before `until`. None is no bound."""
+
+    since: Any
+    until: Any
 
 
 def in_order(times: Any) -> Numbers:
-    """Numbers that are ordered as the times are: 64-bit integers, or finite floats."""
+    """Return numbers that are ordered as the times are: 64-bit integers, or finite floats."""
     if times.dtype == np.float64:
         bits = (times + 0.0).view(np.int64)  # -0.0 is 0.0
         times = bits ^ ((bits >> 63) & LAST)
@@ -35,7 +52,7 @@ def in_order(times: Any) -> Numbers:
 
 
 def is_before(times: Any, mark: Any) -> Any:
-    """Which times are before a mark, which may be any number."""
+    """Return which times are before a mark, which may be any number."""
     if times.dtype == np.int64 and not FIRST <= mark <= LAST:
         return np.full(len(times), mark > LAST)
     return times < mark
@@ -43,40 +60,41 @@ def is_before(times: Any, mark: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Expiring(Trace):
-    """A z-set, sorted by time."""
+    """A z-set, sorted by time. The key number of a row is its time."""
 
     term = "expiring"
 
-    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+    def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+        """Merge runs by time, and consolidate equal rows: rows that were taken and their retractions cancel out."""
         whole = consolidate_runs(*(Run((TIME,), run.keys, run.table) for run in runs), fully=fully)
         return Run(runs[0].columns, whole.keys, whole.table)
 
-    def added(self, rows: pa.Table, times: Any) -> Self:
-        """The trace with more rows, given their times."""
+    def add(self, rows: pa.Table, times: Any) -> Self:
+        """Return the trace with more rows, given their times."""
         numbers = in_order(times)
         order = stable_order(numbers)
         table = take_rows(rows, order).append_column(pa.field(TIME, pa.array(times[:0]).type), pa.array(times[order]))
         columns = (TIME, *(name for name in rows.column_names if name != WEIGHT))
-        return replace(self, columns=columns).extended(Run(columns, Keys(numbers[order], exact=False), table))
+        return replace(self, columns=columns).extend(Run(columns, Keys(numbers[order], exact=False), table))
 
-    def expired(self, since: Any, until: Any) -> tuple[pa.Table | None, Self]:
-        """The rows with times from `since` on and before `until`, and the trace without them. Those before `since`,
-        which is None at first, have expired already."""
+    def take(self, times: Interval) -> tuple[pa.Table | None, Self]:
+        """Return the rows with times in an interval, or None, and the trace without them. Earlier rows must have been
+        taken before."""
         parts = []
         for run in self.runs:
-            low = 0 if since is None else self._first(run, since)
-            high = self._first(run, until)
+            low = 0 if times.since is None else self._first(run, times.since)
+            high = self._first(run, times.until)
             parts += [run.table.slice(low, high - low)] if low < high else []
         rows = consolidate_table(pa.concat_tables(parts).combine_chunks()) if parts else None
         if rows is None or not rows.num_rows:
             return None, self
         field = rows.schema.field(WEIGHT)
         negative = rows.set_column(rows.schema.get_field_index(WEIGHT), field, pc.negate_checked(rows[WEIGHT]))
-        return rows.drop_columns([TIME]), self.added(negative.drop_columns([TIME]), rows[TIME].to_numpy())
+        return rows.drop_columns([TIME]), self.add(negative.drop_columns([TIME]), rows[TIME].to_numpy())
 
     @staticmethod
     def _first(run: Run, mark: Any) -> int:
-        """The index of the first row that is not before a mark."""
+        """Return the first row that is not before a mark."""
         times = run.table.schema.field(TIME).type.to_pandas_dtype()
         if times is np.int64 and not FIRST <= mark <= LAST:
             return run.rows if mark > LAST else 0

@@ -1,8 +1,18 @@
-"""Key numbers: keys of any type hashed to 64 bits, by which traces are sorted and searched.
+"""Key numbers: keys of any type as 64-bit numbers, by which traces are sorted and searched.
 
-The number of a key depends on the key alone, not on the process, the machine or the order of rows. For a single
-fixed-width column without nulls the numbers are unique (`exact`). Otherwise two keys may collide, rarely, and code that
+    column id      number      columns user, day       number
+    1              5692…       ann, 2024-01-01         0372…
+    2              dbd2…       ann, 2024-01-02         7a9f…
+    1              5692…       null, 2024-01-01        0eff…
+
+    one column of fixed width, without nulls:          several columns, texts or nulls:
+    exact, other keys have other numbers               other keys may have the same number, rarely
+
+Invariant: equal keys have equal numbers. The number of a key depends on the key alone, not on the process, the machine
+or the order of rows, since it is stored and decides to which shard a row belongs. If keys are not `exact`, code that
 compares numbers must compare the columns too.
+
+Each column gives a number for each value (`numbers_of`), and the numbers of several columns are mixed into one.
 """
 
 from __future__ import annotations
@@ -25,21 +35,22 @@ _LENGTH = np.uint64(0xD1B54A32D192ED03)
 _MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)
 """Masks for words of which only the first n bytes count."""
 LONG = 512
+"""A text of more bytes is hashed by itself."""
 
 
 @dataclass(frozen=True)
 class Keys:
-    """The key numbers of rows, and whether they are unique."""
+    """The key numbers of rows. `exact` says that different keys have different numbers."""
 
     numbers: Numbers
     exact: bool
 
     def at(self, indices: Indices) -> Numbers:
-        """The numbers at these indices."""
+        """Return the numbers at these indices."""
         return self.numbers.take(indices)
 
     def between(self, start: int, end: int, exact: bool) -> Keys:
-        """The keys from one index up to another, without a copy."""
+        """Return the keys from `start` up to `end`, without a copy."""
         return Keys(self.numbers[start:end], exact)
 
     @property
@@ -49,7 +60,7 @@ class Keys:
 
 
 def keys_of(columns: list[pa.ChunkedArray]) -> Keys:
-    """The key numbers of the rows of these columns."""
+    """Return the key numbers of the rows of these columns."""
     if not columns:
         raise ValueError("a key needs at least one column")
     first, *rest = (numbers_of(one_chunk(column)) for column in columns)
@@ -59,8 +70,8 @@ def keys_of(columns: list[pa.ChunkedArray]) -> Keys:
     return Keys(numbers, exact)
 
 
-def extended(keys: Keys, columns: list[pa.ChunkedArray]) -> Keys:
-    """The key numbers of the columns of these keys and some more, as `keys_of` gives them for all together."""
+def extend_keys(keys: Keys, columns: list[pa.ChunkedArray]) -> Keys:
+    """Return the key numbers of the columns of these keys and more columns, as `keys_of` does for all of them."""
     numbers = keys.numbers
     for column in columns:
         numbers = mix_numbers(numbers * _ODD + mix_numbers(numbers_of(one_chunk(column)).numbers))
@@ -68,24 +79,24 @@ def extended(keys: Keys, columns: list[pa.ChunkedArray]) -> Keys:
 
 
 def has_fixed_width(kind: pa.DataType) -> bool:
-    """Whether the numbers of such values take no time to speak of."""
+    """Return whether values of this type are quickly turned into numbers."""
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
 
 
 def mix_numbers(numbers: Numbers) -> Numbers:
-    """A bijection that spreads adjacent numbers over the whole range (the finalizer of splitmix64)."""
+    """Spread adjacent numbers over the whole range: a bijection, the finalizer of splitmix64."""
     x = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
 def numbers_of(array: pa.Array) -> Keys:
-    """One number for each value, equal for equal values."""
+    """Return a number for each value, equal for equal values."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         return numbers_of(array.dictionary_decode())
     if array.null_count:
-        there = numbers_of(_filled(array)).numbers
+        there = numbers_of(_fill_nulls(array)).numbers
         return Keys(np.where(np.asarray(array.is_null()), _NULL, there), exact=False)
     if pa.types.is_floating(kind):
         return Keys(_of_floats(np.asarray(array.cast(pa.float64()))), exact=True)
@@ -93,13 +104,13 @@ def numbers_of(array: pa.Array) -> Keys:
         return Keys(np.asarray(array.cast(pa.uint8())).astype(np.uint64), exact=True)
     if pa.types.is_uint64(kind):
         return Keys(np.asarray(array), exact=True)
-    if _as_int64(kind):
-        return Keys(np.asarray(_whole(array)).view(np.uint64), exact=True)
+    if _fits_int64(kind):
+        return Keys(np.asarray(_to_int64(array)).view(np.uint64), exact=True)
     return Keys(_of_many(array), exact=False)
 
 
 def _of_many(array: pa.Array) -> Numbers:
-    """Numbers of values wider than 64 bits, which may collide."""
+    """Return numbers of values wider than 64 bits, which may collide."""
     kind = array.type
     if pa.types.is_struct(kind):
         parts = [pa.chunked_array([part]) for part in array.flatten()]
@@ -110,7 +121,7 @@ def _of_many(array: pa.Array) -> Numbers:
         return _of_bytes(array.cast(pa.binary()).cast(pa.large_binary()))
     if pa.types.is_decimal128(kind) or pa.types.is_decimal256(kind):
         words = np.frombuffer(array.buffers()[1], np.uint64).reshape(-1, kind.bit_width // 64)
-        return _folded(words[array.offset : array.offset + len(array)].T)
+        return _mix_words(words[array.offset : array.offset + len(array)].T)
     if pa.types.is_fixed_size_list(kind):
         return _of_many(array.cast(pa.list_(kind.value_type)))
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
@@ -120,7 +131,8 @@ def _of_many(array: pa.Array) -> Numbers:
     return _one_by_one(array)
 
 
-def _folded(words: Iterable[Numbers]) -> Numbers:
+def _mix_words(words: Iterable[Numbers]) -> Numbers:
+    """Mix the words of each value into one number."""
     numbers: Numbers | np.uint64 = np.uint64(0)
     for word in words:
         numbers = mix_numbers(numbers * _ODD + word)
@@ -128,41 +140,46 @@ def _folded(words: Iterable[Numbers]) -> Numbers:
 
 
 def _is_text(kind: pa.DataType) -> bool:
+    """Return whether values of this type are strings or bytes of any length."""
     types = pa.types
     tests = (types.is_string, types.is_binary, types.is_large_string, types.is_large_binary)
     return any(test(kind) for test in tests)
 
 
-def _filled(array: pa.Array) -> pa.Array:
-    """The array with any values in place of nulls; their numbers are not used."""
+def _fill_nulls(array: pa.Array) -> pa.Array:
+    """Return the array with any values in place of nulls; their numbers are not used."""
     some = array.drop_null()
     if not len(some):
         return pa.array(np.zeros(len(array), np.int64))
-    return pc.fill_null(array, some[0]) if not pa.types.is_nested(array.type) else _refilled(array, some)
+    return pc.fill_null(array, some[0]) if not pa.types.is_nested(array.type) else _fill_nested(array, some)
 
 
-def _refilled(array: pa.Array, some: pa.Array) -> pa.Array:
+def _fill_nested(array: pa.Array, some: pa.Array) -> pa.Array:
+    """Return the array with a value of its own in place of each null. `some` has its values without nulls."""
     indices = np.cumsum(np.asarray(array.is_valid())) - 1
     return some.take(pa.array(np.maximum(indices, 0)))
 
 
-def _as_int64(kind: pa.DataType) -> bool:
+def _fits_int64(kind: pa.DataType) -> bool:
+    """Return whether values of this type are integers of at most 64 bits, or stored as such."""
     return bool(pa.types.is_integer(kind) or (pa.types.is_temporal(kind) and kind != pa.month_day_nano_interval()))
 
 
-def _whole(array: pa.Array) -> pa.Array:
+def _to_int64(array: pa.Array) -> pa.Array:
+    """Return integers and times as int64."""
     narrow = pa.types.is_date32(array.type) or pa.types.is_time32(array.type)
     return (array.cast(pa.int32()) if narrow else array).cast(pa.int64())
 
 
 def _of_floats(values: npt.NDArray[np.float64]) -> Numbers:
+    """Return the bits of floats, where equal floats have equal bits: 0.0 and -0.0, and all nan."""
     one_zero = values + 0.0  # -0.0 and 0.0 are equal
     bits: Numbers = one_zero.view(np.uint64)
     return np.where(np.isnan(values), np.uint64(0x7FF8000000000000), bits)
 
 
 def _of_bytes(array: pa.Array) -> Numbers:
-    """Hashes all values eight bytes at a time; very long values one by one."""
+    """Hash texts: all of them at once, eight bytes at a time; very long ones one by one."""
     count = len(array)
     _, ends, data = array.buffers()
     offsets = np.frombuffer(ends, np.int64)[array.offset : array.offset + count + 1]
@@ -187,7 +204,7 @@ def _of_bytes(array: pa.Array) -> Numbers:
 
 
 def _of_lists(offsets: Indices, items: Numbers) -> Numbers:
-    """Σ item · oddᵖˡᵃᶜᵉ modulo 2⁶⁴, over the items of each list."""
+    """Return Σ item · oddᵖˡᵃᶜᵉ modulo 2⁶⁴, over the items of each list."""
     lengths = np.diff(offsets)
     powers = np.cumprod(np.full(int(lengths.max(initial=0)), _ODD), dtype=np.uint64)
     index = np.arange(len(items), dtype=np.int64) - np.repeat(offsets[:-1], lengths)
@@ -197,13 +214,13 @@ def _of_lists(offsets: Indices, items: Numbers) -> Numbers:
 
 
 def _one_by_one(array: pa.Array) -> Numbers:
-    """Numbers of values without a vectorized form, such as maps."""
+    """Return numbers of values without a vectorized form, such as maps."""
     lowering = Lowering()
     return _of_bytes(pa.array([repr(lowering(value)).encode() for value in array.to_pylist()], pa.large_binary()))
 
 
 def find_equal(left: list[pa.ChunkedArray], right: list[pa.ChunkedArray]) -> npt.NDArray[np.bool_]:
-    """Whether the keys of two tables are equal, row by row. Null equals null."""
+    """Return whether the keys of two tables are equal, row by row. Null equals null, and nan equals nan."""
     equal = np.ones(len(left[0]), bool)
     for one, other in zip(left, right, strict=True):
         equal &= _equal(one_chunk(one), one_chunk(other))
@@ -211,6 +228,7 @@ def find_equal(left: list[pa.ChunkedArray], right: list[pa.ChunkedArray]) -> npt
 
 
 def _equal(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
+    """Return whether the values of two columns are equal, row by row."""
     kind = one.type
     if not (one.null_count or other.null_count) and (pa.types.is_integer(kind) or pa.types.is_string(kind)):
         return np.asarray(pc.equal(one, other))
@@ -234,6 +252,7 @@ def _equal(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def _equal_lists(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
+    """Return whether two columns of lists are equal, row by row: lists of one length whose items do not differ."""
     lengths, others = (np.asarray(pc.fill_null(pc.list_value_length(each), 0)) for each in (one, other))
     equal: npt.NDArray[np.bool_] = lengths == others
     indices = pa.array(np.flatnonzero(equal))
@@ -246,7 +265,7 @@ def _equal_lists(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def are_comparable(one: pa.DataType, other: pa.DataType) -> bool:
-    """Whether equal values of these two types have equal numbers."""
+    """Return whether equal values of these two types have equal numbers."""
     types = pa.types
     if one == other:
         return True
@@ -291,14 +310,15 @@ class Implied(Keys):
         return 0
 
 
-def implied(keys: Keys, columns: list[pa.Array]) -> Implied | None:
-    """The same keys, computed from the columns when needed; None if that is slow, or gives other numbers."""
-    if not columns or not len(columns[0]) or not all(map(_is_fixed, columns)):
+def imply_keys(keys: Keys, columns: list[pa.Array]) -> Implied | None:
+    """Return the same keys, computed from the columns when needed; None if that is slow, or gives other numbers."""
+    if not columns or not len(columns[0]) or not all(map(_is_quick, columns)):
         return None
     computed = Implied(columns, keys.exact)
     some = np.linspace(0, len(columns[0]) - 1, 16).astype(np.int64)
     return computed if np.array_equal(computed.at(some), keys.at(some)) else None
 
 
-def _is_fixed(column: pa.Array) -> bool:
+def _is_quick(column: pa.Array) -> bool:
+    """Return whether the numbers of a column are computed quickly, one row apart from the others."""
     return pa.types.is_primitive(column.type) and not pa.types.is_boolean(column.type) and not column.null_count

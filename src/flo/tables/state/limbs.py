@@ -1,7 +1,18 @@
-"""Limbs: integers of any size as columns of 32-bit digits, so that sums are exact in any order.
+"""Limbs: numbers of any size as columns of 32-bit digits, so that sums are exact in any order.
 
-A number is Σ digit · 2^(32 · index). Floats and decimals are integers in a small enough unit; the digits of a float
-start at a negative index. Only the final result is rounded, once.
+A number is Σ digit · 2^(32 · index). Three numbers as limbs, with `low` = -1:
+
+    index   number 0   number 1      number 2
+    -1      0          2147483648    0             2147483648 · 2⁻³² is 0.5
+    0       17         4             4294967295
+    1       0          0             -1            the highest digit has the sign
+    number  17         4.5           -1
+
+Invariant of the canonical form: all digits are from 0 to 2³² - 1, except the highest, which has the sign. Digits that
+are being added up may be any int64; `carry` brings them into canonical form.
+
+Floats and decimals are integers in a small enough unit, so the digits of a float begin at a negative index. Only the
+final result is rounded, once.
 """
 
 from __future__ import annotations
@@ -9,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +30,11 @@ from flo.columns.indices import Indices, Numbers, largest
 from flo.values.exact import root_of, to_float
 
 BITS = 32
+"""The bits of a digit."""
 MASK = (1 << BITS) - 1
 Floats = npt.NDArray[np.float64]
+Digits: TypeAlias = Iterable[tuple[int, Indices]]
+"""Pairs of an index and the digits of all numbers at it. An index may come again: then its digits are added."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +44,8 @@ class Limbs:
     low: int
     digits: npt.NDArray[np.int64]
 
-    def carried(self) -> Limbs:
-        """The numbers in canonical form: all digits are from 0 to 2³² - 1, except the highest, which has the sign."""
+    def carry(self) -> Limbs:
+        """Return the numbers in canonical form."""
         rows, carry = [], np.zeros(self.digits.shape[1], np.int64)
         for digit in self.digits:
             whole = digit + carry
@@ -44,8 +58,8 @@ class Limbs:
             rows.append(carry)
         return Limbs(self.low, np.array(rows, np.int64))
 
-    def trimmed(self) -> Limbs:
-        """The same canonical form without highest digits that only repeat the sign."""
+    def trim(self) -> Limbs:
+        """Return the canonical form without highest digits that only repeat the sign."""
         digits = self.digits
         while len(digits) > 1 and (digits[-1] == -(digits[-2] >> BITS - 1)).all():
             digits = digits[:-1].copy()
@@ -53,33 +67,34 @@ class Limbs:
         return Limbs(self.low, digits)
 
     def negative(self) -> npt.NDArray[np.bool_]:
-        """Which numbers are negative. Needs the canonical form."""
+        """Return which numbers are negative. Needs the canonical form."""
         return self.digits[-1] < 0  # type: ignore[no-any-return]
 
     def absolute(self) -> Limbs:
-        return Limbs(self.low, np.where(self.negative(), -self.digits, self.digits)).carried()
+        """Return the numbers without their signs."""
+        return Limbs(self.low, np.where(self.negative(), -self.digits, self.digits)).carry()
 
     def number(self, place: int) -> int:
-        """One of the numbers as a Python integer, times 2^(-32 · low)."""
+        """Return one of the numbers as a Python integer, times 2^(-32 · low)."""
         return sum(int(digit) << (BITS * index) for index, digit in enumerate(self.digits[:, place]))
 
     def at(self, places: Indices) -> Limbs:
-        """Some of the numbers."""
+        """Return some of the numbers."""
         return Limbs(self.low, self.digits[:, places])
 
     def fractions(self) -> list[Fraction]:
-        """The exact numbers."""
+        """Return the exact numbers."""
         unit = BITS * self.low
         up, down = 1 << max(unit, 0), 1 << max(-unit, 0)
         return [Fraction(self.number(place) * up, down) for place in range(self.digits.shape[1])]
 
     def to_floats(self, weights: Indices | None = None) -> Floats:
-        """The floats nearest to the numbers, or to the numbers divided by weights."""
+        """Return the floats nearest to the numbers, or to the numbers divided by weights."""
         size = self.absolute()
         if weights is None:
             return np.where(self.negative(), -1.0, 1.0) * _nearest(size, np.zeros(size.digits.shape[1], bool))
         small = _small(weights)
-        quotients, rest = _divided(size, np.where(small, np.abs(weights), 1), 4)  # more digits than a float holds
+        quotients, rest = _divide(size, np.where(small, np.abs(weights), 1), 4)  # more digits than a float holds
         results = np.where(self.negative() != (weights < 0), -1.0, 1.0) * _nearest(quotients, rest != 0)
         tiny = (np.abs(results) < 2.0**-1021) & self.digits.any(axis=0)  # these may be rounded twice
         for place in np.flatnonzero(~small | tiny):
@@ -87,22 +102,25 @@ class Limbs:
         return results
 
     def _quotient(self, place: int, weight: int) -> float:
+        """Return the float nearest to one number divided by a weight."""
         return to_float(self._ratio(place, weight))  # rounded once
 
     def _ratio(self, place: int, divisor: int) -> Fraction:
+        """Return one number divided by another, exactly."""
         number, unit = self.number(place), BITS * self.low
         return Fraction(number << max(unit, 0), divisor << max(-unit, 0))
 
     def to_roots(self, divisors: Indices) -> Floats:
-        """The floats nearest to the square roots of the numbers divided by positive divisors; 0 for negative numbers.
+        """Return the floats nearest to the square roots of the numbers divided by positive divisors; 0 for negative
+        numbers.
 
         A root is estimated, and corrected by what its square lacks. Where that leaves the nearest float in doubt, it is
         computed exactly.
         """
         small = _small(divisors)
         size = Limbs(self.low, np.where(self.negative() | ~small, 0, self.digits))
-        quotients, _ = _divided(size, np.where(small, divisors, 1), 4)
-        high, low, unit = _leading(quotients)
+        quotients, _ = _divide(size, np.where(small, divisors, 1), 4)
+        high, low, unit = _find_leading_bits(quotients)
         root = np.sqrt(high)
         with np.errstate(invalid="ignore", divide="ignore"):
             lacking = (_minus_square(high, root) + low) / (2 * root)
@@ -116,7 +134,7 @@ class Limbs:
         return results
 
     def times(self, other: Limbs) -> Limbs:
-        """The products with other numbers. Both must be in canonical form."""
+        """Return the products with other numbers. Both must be in canonical form."""
         one, two = self.absolute().digits.astype(np.uint64), other.absolute().digits.astype(np.uint64)
         digits = np.zeros((len(one) + len(two), one.shape[1]), np.int64)
         for place, digit in enumerate(one):
@@ -125,38 +143,39 @@ class Limbs:
                 digits[place + more] += (product & np.uint64(MASK)).astype(np.int64)
                 digits[place + more + 1] += (product >> np.uint64(BITS)).astype(np.int64)
         signs = np.where(self.negative() != other.negative(), -1, 1)
-        return Limbs(self.low + other.low, digits * signs).carried()
+        return Limbs(self.low + other.low, digits * signs).carry()
 
     def minus(self, other: Limbs) -> Limbs:
-        """The differences to other numbers."""
+        """Return the differences to other numbers."""
         low = min(self.low, other.low)
         high = max(self.low + len(self.digits), other.low + len(other.digits))
         digits = np.zeros((high - low, self.digits.shape[1]), np.int64)
         digits[self.low - low : self.low - low + len(self.digits)] += self.digits
         digits[other.low - low : other.low - low + len(other.digits)] -= other.digits
-        return Limbs(low, digits).carried()
+        return Limbs(low, digits).carry()
 
     @staticmethod
     def of_ints(numbers: Indices) -> Limbs:
+        """Return int64 numbers as limbs."""
         return Limbs(0, np.array([numbers & MASK, numbers >> BITS]))
 
     def times_ten(self, power: int) -> Limbs:
-        """The numbers times a power of ten."""
+        """Return the numbers times a power of ten."""
         limbs = self
         for zeros in range(power, 0, -9):
-            limbs = Limbs(self.low, limbs.digits * 10 ** min(zeros, 9)).carried()
+            limbs = Limbs(self.low, limbs.digits * 10 ** min(zeros, 9)).carry()
         return limbs
 
-    def divided(self, weights: Indices) -> Limbs:
-        """The quotients by weights, rounded half to even. No index may be negative."""
-        whole = self.from_zero()
+    def divide(self, weights: Indices) -> Limbs:
+        """Return the quotients by weights, rounded half to even. No index may be negative."""
+        whole = self.pad_to_zero()
         small = _small(weights)
         divisors = np.where(small, np.abs(weights), 1)
-        quotients, rest = _divided(whole.absolute(), divisors, 0)
+        quotients, rest = _divide(whole.absolute(), divisors, 0)
         beyond = 2 * rest.astype(np.int64) - divisors
         quotients.digits[0] += (beyond > 0) | ((beyond == 0) & (quotients.digits[0] & 1 == 1))
         signs = np.where(self.negative() != (weights < 0), -1, 1)
-        quotients = Limbs(0, quotients.digits * signs).carried()
+        quotients = Limbs(0, quotients.digits * signs).carry()
         for place in np.flatnonzero(~small):
             number = round(Fraction(whole.number(int(place)), int(weights[place])))
             for index in range(len(quotients.digits)):
@@ -165,25 +184,25 @@ class Limbs:
         return quotients
 
     def to_ints(self) -> tuple[Indices, Indices]:
-        """The numbers as int64, and the indices of those that do not fit. No digit index may be negative."""
-        digits = self.from_zero().digits
+        """Return the numbers as int64, and which of them do not fit. No index of a digit may be negative."""
+        digits = self.pad_to_zero().digits
         values = digits[0] + (digits[1] << BITS if len(digits) > 1 else 0)
         large = np.flatnonzero((digits[2:] != 0).any(axis=0) | (values >> BITS != digits[1:2].sum(axis=0)))
         whole = (self.number(int(place)) << BITS * self.low for place in large)
         return values, np.array([p for p, n in zip(large, whole, strict=True) if n != values[p]], np.int64)
 
-    def from_zero(self) -> Limbs:
-        """The numbers with digits for all indices from 0."""
+    def pad_to_zero(self) -> Limbs:
+        """Return the numbers with digits for all indices from 0."""
         return Limbs(0, np.concatenate([np.zeros((self.low, self.digits.shape[1]), np.int64), self.digits]))
 
 
 def _small(weights: Indices) -> npt.NDArray[np.bool_]:
-    """Which weights fit one digit. (The smallest int64 has no absolute value.)"""
+    """Return which weights fit one digit. (The smallest int64 has no absolute value.)"""
     return (weights >= -MASK) & (weights <= MASK)
 
 
-def _divided(size: Limbs, divisors: Indices, more: int) -> tuple[Limbs, Numbers]:
-    """Long division: the quotients, with `more` digits below the lowest, and the remainders."""
+def _divide(size: Limbs, divisors: Indices, more: int) -> tuple[Limbs, Numbers]:
+    """Return the quotients, with `more` digits below the lowest, and the remainders, by long division."""
     rest, rows = np.zeros(len(divisors), np.uint64), []
     by = divisors.astype(np.uint64)
     for digit in (*size.digits[::-1], *np.zeros((more, len(divisors)), np.int64)):
@@ -193,8 +212,16 @@ def _divided(size: Limbs, divisors: Indices, more: int) -> tuple[Limbs, Numbers]
     return Limbs(size.low - more, np.array(rows[::-1])), rest
 
 
-def _leading(size: Limbs) -> tuple[Floats, Floats, Indices]:
-    """The highest 97 bits or more of nonnegative numbers, as the sum of two floats times a power of two."""
+class _LeadingBits(NamedTuple):
+    """Numbers as (high + low) · 2^unit, where low is less than a rounding error of high."""
+
+    high: Floats
+    low: Floats
+    unit: Indices
+
+
+def _find_leading_bits(size: Limbs) -> _LeadingBits:
+    """Return the highest 97 bits or more of nonnegative numbers."""
     count = size.digits.shape[1]
     digits = np.concatenate([np.zeros((3, count), np.int64), size.digits])
     there = digits != 0
@@ -205,11 +232,11 @@ def _leading(size: Limbs) -> tuple[Floats, Floats, Indices]:
         whole = high + term
         high, low = whole, low + (term - (whole - high))  # exact: the terms fall
     whole = high + low
-    return whole, low - (whole - high), BITS * (size.low - 3 + top - 3)
+    return _LeadingBits(whole, low - (whole - high), BITS * (size.low - 3 + top - 3))
 
 
 def _minus_square(number: Floats, root: Floats) -> Floats:
-    """number - root², for numbers near that."""
+    """Return number - root², nearly exactly, for numbers near root²."""
     big = root * (2.0**27 + 1)
     high = big - (big - root)
     low = root - high
@@ -218,7 +245,7 @@ def _minus_square(number: Floats, root: Floats) -> Floats:
 
 
 def _nearest(size: Limbs, more: npt.NDArray[np.bool_]) -> Floats:
-    """The floats nearest to nonnegative numbers. `more` says which are slightly larger than their digits.
+    """Return the floats nearest to nonnegative numbers. `more` says which are slightly larger than their digits.
 
     The highest 64 bits are kept, with a sticky bit for all lower ones, so that the processor rounds correctly.
     """
@@ -241,13 +268,13 @@ def _nearest(size: Limbs, more: npt.NDArray[np.bool_]) -> Floats:
     return results
 
 
-def pieces(array: pa.Array) -> Iterator[tuple[int, Indices]]:
-    """The digits of a column of numbers: pairs of an index and the digits of all rows.
+def split_digits(array: pa.Array) -> Iterator[tuple[int, Indices]]:
+    """Yield the digits of a column of numbers.
 
     Decimals are in units of their last place. Values that are not finite count as zero.
     """
     if pa.types.is_floating(array.type):
-        yield from _of_floats(np.asarray(array.cast(pa.float64())))
+        yield from place_digits(*as_integers(np.asarray(array.cast(pa.float64()))))
     elif pa.types.is_decimal(array.type):
         words = np.frombuffer(array.buffers()[1], np.uint32).reshape(-1, 4)[array.offset : array.offset + len(array)]
         yield from ((index, words[:, index].astype(np.int64)) for index in range(3))
@@ -262,18 +289,14 @@ def pieces(array: pa.Array) -> Iterator[tuple[int, Indices]]:
         yield 1, values >> BITS
 
 
-def _of_floats(values: Floats) -> Iterator[tuple[int, Indices]]:
-    yield from placed(*_as_integers(values))
-
-
-def _as_integers(values: Floats) -> tuple[Indices, Indices]:
-    """Integers of 53 bits and exponents of two, whose products are the floats."""
+def as_integers(values: Floats) -> tuple[Indices, Indices]:
+    """Return integers of 53 bits and exponents of two: the floats are integer · 2^exponent."""
     fraction, exponent = np.frexp(np.where(np.isfinite(values), values, 0.0))
     return (fraction * 2.0**53).astype(np.int64), exponent.astype(np.int64) - 53
 
 
-def placed(whole: Indices, unit: Indices | int) -> Iterator[tuple[int, Indices]]:
-    """The digits of numbers below 2⁵⁸ times powers of two."""
+def place_digits(whole: Indices, unit: Indices | int) -> Iterator[tuple[int, Indices]]:
+    """Yield the digits of numbers below 2⁵⁸ times 2^unit."""
     shift, index = unit & (BITS - 1), unit >> 5
     sign, size = (np.sign(whole), np.abs(whole)) if whole.min(initial=0) < 0 else (1, whole)
     low = (size & MASK) << shift
@@ -286,40 +309,25 @@ def placed(whole: Indices, unit: Indices | int) -> Iterator[tuple[int, Indices]]
 
 
 def _distinct(numbers: Indices | int) -> list[int]:
-    """The distinct ones of numbers that are near to each other."""
+    """Return the distinct ones of numbers that are near to each other."""
     if isinstance(numbers, int):
         return [numbers]
     low = int(numbers.min(initial=0))
     return [low + int(each) for each in np.flatnonzero(np.bincount(numbers - low))]
 
 
-def summed(column: Addends | Product, weights: Indices, firsts: Indices) -> Limbs:
-    """Σ number · weight over the rows from each index in `firsts` to the next."""
-    if isinstance(column, Addends) and column.is_signed_integer:
-        values = np.asarray(column.array.cast(pa.int64()))
-        if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
-            whole = np.add.reduceat(values * weights, firsts)
-            return Limbs(0, whole[np.newaxis]).carried()
-    parts, unit = column.parts
-    if isinstance(unit, int) and largest(weights) * len(weights) < 2**28:
-        sums = [np.add.reduceat(part * weights, firsts) for part in parts]  # below 2⁵⁸
-        digits = (piece for place, part in enumerate(sums) for piece in placed(part, unit + PART * place))
-        return limbs_of(added_up(digits), len(firsts)).carried().trimmed()
-    return added_pieces(column.pieces(), weights, firsts)
-
-
-def added_pieces(digits: Iterable[tuple[int, Indices]], weights: Indices, firsts: Indices) -> Limbs:
-    """The same for numbers that are given as digits: pairs of an index and the digits of all rows."""
+def sum_digits(digits: Digits, weights: Indices, firsts: Indices) -> Limbs:
+    """Return Σ number · weight over the rows from each index in `firsts` to the next, of numbers given as digits."""
     terms = (
         (index + more, np.add.reduceat(term, firsts))
         for index, digit in digits
         for more, term in enumerate(_weighted(digit, weights))
     )
-    return limbs_of(added_up(terms), len(firsts)).carried()
+    return limbs_of(add_digits(terms), len(firsts)).carry()
 
 
-def added_up(digits: Iterable[tuple[int, Indices]]) -> dict[int, Indices]:
-    """Digits by index, added where they have the same index."""
+def add_digits(digits: Digits) -> dict[int, Indices]:
+    """Return digits by index, added up where an index comes again."""
     sums: dict[int, Indices] = {}
     for index, digit in digits:
         if digit.any():
@@ -328,7 +336,7 @@ def added_up(digits: Iterable[tuple[int, Indices]]) -> dict[int, Indices]:
 
 
 def _weighted(digit: Indices, weights: Indices) -> tuple[Indices, ...]:
-    """The digits times the weights, split into enough digits that their sums cannot overflow."""
+    """Return the digits times the weights, split into enough digits that their sums cannot overflow."""
     heaviest = largest(weights)
     if heaviest * len(digit) < 2**31:
         return (digit * weights,)
@@ -340,18 +348,18 @@ def _weighted(digit: Indices, weights: Indices) -> tuple[Indices, ...]:
 
 
 def has_digits(kind: pa.DataType) -> bool:
-    """Whether `pieces` supports columns of this type."""
+    """Return whether `split_digits` supports columns of this type."""
     whole = pa.types.is_integer(kind)
     return bool(whole or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal128(kind))
 
 
 def limbs_in(array: pa.Array) -> Limbs:
-    """The numbers of a column."""
-    return added_pieces(pieces(array), np.ones(len(array), np.int64), np.arange(len(array)))
+    """Return the numbers of a column."""
+    return sum_digits(split_digits(array), np.ones(len(array), np.int64), np.arange(len(array)))
 
 
 def limbs_of(columns: dict[int, Indices], count: int) -> Limbs:
-    """Limbs from digits by index. Missing digits are zero."""
+    """Return limbs from digits by index. Missing digits are zero."""
     if not columns:
         return Limbs(0, np.zeros((1, count), np.int64))
     nothing = np.zeros(count, np.int64)
@@ -359,118 +367,15 @@ def limbs_of(columns: dict[int, Indices], count: int) -> Limbs:
     return Limbs(low, np.array([columns.get(index, nothing) for index in range(low, high + 1)]))
 
 
-def running(array: pa.Array, weights: Indices) -> dict[int, Indices]:
-    """Σ number · weight over all rows before each, and over all rows: sums by the index of the digit."""
-    sums: dict[int, Indices] = {}
+def sum_before(array: pa.Array, weights: Indices) -> dict[int, Indices]:
+    """Return Σ number · weight over all rows before each, and over all rows, by the index of the digit."""
     if pa.types.is_integer(array.type) and not pa.types.is_uint64(array.type):
         values = np.asarray(array.cast(pa.int64()))
         if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
             return {0: np.concatenate([[0], np.cumsum(values * weights)])}
-    for index, digit in pieces(array):
-        for more, term in enumerate(_weighted(digit, weights)):
-            if term.any():
-                sums_before = np.concatenate([[0], np.cumsum(term)])
-                sums[index + more] = sums[index + more] + sums_before if index + more in sums else sums_before
-    return sums
-
-
-# Exact products: each number is split into parts of 27 bits, so that products of parts, and the sums of several of
-# them, fit int64.
-
-PART = 27
-_PART_MASK = (1 << PART) - 1
-
-
-@dataclass(frozen=True, eq=False)
-class Addends:
-    """A column of numbers to be added up. Those who add up the same column share its parts."""
-
-    array: pa.Array
-
-    @property
-    def is_signed_integer(self) -> bool:
-        kind = self.array.type
-        return bool(pa.types.is_integer(kind) and not pa.types.is_uint64(kind))
-
-    @cached_property
-    def parts(self) -> tuple[list[Indices], Indices | int]:
-        return parts_of(self.array)
-
-    def pieces(self) -> Iterator[tuple[int, Indices]]:
-        return pieces(self.array)
-
-
-@dataclass(frozen=True)
-class Product:
-    """The products of the numbers of two columns, row by row. Values that are not finite count as zero."""
-
-    one: Addends
-    other: Addends
-
-    def pieces(self) -> Iterator[tuple[int, Indices]]:
-        """Pairs of an index and the digits of all rows."""
-        terms, unit = self._terms()
-        for place, term in enumerate(terms):
-            if term.any():
-                yield from placed(term, unit + PART * place)
-
-    @property
-    def parts(self) -> tuple[list[Indices], Indices | int]:
-        """The parts of each product, the lowest first, and the exponents of the lowest."""
-        terms, unit = self._terms()
-        parts, carry = [], np.zeros(len(self.one.array), np.int64)
-        for term in terms:
-            whole = term + carry
-            parts.append(whole & _PART_MASK)
-            carry = whole >> PART
-        return [*parts, carry], unit
-
-    def _terms(self) -> tuple[list[Indices], Indices | int]:
-        """The sums of products of parts that have the same unit, the lowest first, and the exponents of the lowest."""
-        (left, unit), (right, other_unit) = self.one.parts, self.other.parts
-        terms: list[Indices] = [np.zeros(0, np.int64)] * (len(left) + len(right) - 1)
-        for place, one in enumerate(left):
-            for more, other in enumerate(right):  # at most five have the same unit, each below 2⁵⁴
-                known, product = terms[place + more], one * other
-                terms[place + more] = known + product if len(known) else product
-        return terms, unit + other_unit
-
-
-def parts_of(array: pa.Array) -> tuple[list[Indices], Indices | int]:
-    """The parts of each number, the lowest first, and the exponents of the lowest."""
-    if pa.types.is_floating(array.type):
-        return _parts_of_floats(np.asarray(array.cast(pa.float64())))
-    if pa.types.is_decimal(array.type):
-        words = np.frombuffer(array.buffers()[1], np.uint64).reshape(-1, 2)[array.offset : array.offset + len(array)]
-        low, high = words[:, 0], words[:, 1].view(np.int64)
-        middle = (low >> np.uint64(2 * PART)).astype(np.int64) | high << 64 - 2 * PART & _PART_MASK
-        rest = 3 * PART - 64  # the bits of the high word that are in the middle part
-        parts = [_low(low, 0), _low(low, PART), middle & _PART_MASK, high >> rest & _PART_MASK, high >> rest + PART]
-        return parts, 0
-    if pa.types.is_uint64(array.type):
-        unsigned = np.asarray(array)
-        return [_low(unsigned, shift) for shift in (0, PART, 2 * PART)], 0
-    values = np.asarray(array.cast(pa.int64()))
-    return [values & _PART_MASK, values >> PART & _PART_MASK, values >> 2 * PART], 0
-
-
-def _parts_of_floats(values: Floats) -> tuple[list[Indices], Indices | int]:
-    """The parts of floats. In one unit for all, if at most four parts are enough for that."""
-    whole, unit = _as_integers(values)
-    used = unit[whole != 0]
-    low = int(used.min(initial=2000))
-    count = max(2, -(-(int(used.max(initial=low)) - low + 54) // PART))
-    if count > 4:
-        sign, size = np.sign(whole), np.abs(whole)
-        return [sign * (size & _PART_MASK), sign * (size >> PART)], unit
-    shift = np.maximum(unit - low, 0)
-    parts = []
-    for place in range(count):
-        up = shift - PART * place
-        part = (whole << np.maximum(up, 0)) >> np.minimum(np.maximum(-up, 0), 63)
-        parts.append(part & _PART_MASK if place < count - 1 else part)
-    return parts, low
-
-
-def _low(word: Numbers, shift: int) -> Indices:
-    return (word >> np.uint64(shift)).astype(np.int64) & _PART_MASK
+    return add_digits(
+        (index + more, np.concatenate([[0], np.cumsum(term)]))
+        for index, digit in split_digits(array)
+        for more, term in enumerate(_weighted(digit, weights))
+        if term.any()
+    )

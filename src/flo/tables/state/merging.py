@@ -1,5 +1,14 @@
 """Merging runs in levels, a bounded part with each delta.
 
+A trace has these runs, oldest first, with their rows. Runs 1 to 3 are of similar size, and their merge has begun:
+
+    run 0     run 1   run 2   run 3   run 4
+    40000     9000    5000    3000    200
+              └─ key numbers below 7… are merged: done = (4100, 2300, 1500)
+                 They are in one part of 7800 rows, since some have cancelled out.
+
+Invariant: `parts` has the rows before `done` of all runs of the merge, in the order of key numbers, and no others.
+
 Runs of similar size are merged into one, so that there are few runs, and each row is copied a logarithmic number of
 times. To merge large runs at once would take as long as many deltas, and a checkpoint would write all of their rows
 again. So a merge is spread over deltas: each pays for some rows of it, in proportion to its own. A part of a merge is a
@@ -27,7 +36,7 @@ from flo.tables.state.run import Run, join_parts
 from flo.tables.state.sharing import Sharing
 
 SMALLEST_PART = 1 << 14
-"""The rows that a delta pays for at least, however few it has. A part is a file of a checkpoint."""
+"""How many rows a delta pays for at least, however few it has. A part is a file of a checkpoint."""
 PACE = 0.7
 """How many times its own rows a delta pays for, for each doubling of the state. With less, runs pile up."""
 RATIO = 2.0
@@ -35,23 +44,41 @@ RATIO = 2.0
 SAMPLES = 64
 """How many rows of a part are looked at, to find where it ends."""
 MERGED = Sharing()
-"""Parts of merges, and runs that were merged."""
+"""The parts of merges, and the merged runs, of all traces."""
 
 
 class Join(Protocol):
-    """Merges runs, or the same range of each, into one."""
+    """Merges runs, or the same range of key numbers of each. `oldest` says that no earlier run has their keys."""
 
     def __call__(self, runs: list[Run], *, oldest: bool) -> Run: ...
 
 
 Cut: TypeAlias = Callable[[list[Run], int], "list[int] | None"]
-"""Cuts the rows of one key number in several runs: the first rows of each, about so many in all, that come before the
-others; None if they have no order."""
+"""Cuts the rows of one key number in several runs. Returns how many rows of each come before the cut, about so many in
+all; None if the rows have no order."""
+
+
+class EndOfPart(NamedTuple):
+    """Where the next part of a merge ends."""
+
+    rows: tuple[int, ...]
+    """For each run, the row after the last of the part."""
+    is_file: bool
+    """Whether the part is a file of one run, which is kept as it is."""
+
+
+class Advanced(NamedTuple):
+    """A merge after one more part."""
+
+    merge: Merge
+    cost: int
+    """How many rows were merged for it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Merge:
-    """A merge that has begun: adjacent runs, oldest first, and the parts that are done. One run has nothing to do."""
+    """A merge that has begun: adjacent runs, oldest first, and the parts that are done. A run alone is a merge of one
+    run, with nothing to do."""
 
     runs: tuple[Run, ...]
     parts: tuple[Run, ...] = ()
@@ -62,6 +89,7 @@ class Merge:
 
     @property
     def size(self) -> int:
+        """How many rows are of use."""
         return self.rows if self.used is None else sum(self.used)
 
     @property
@@ -78,16 +106,19 @@ class Merge:
         """The first row of each run that is not in a part."""
         return self.done or (0,) * len(self.runs)
 
-    def followed(self, newer: Merge) -> Merge:
-        """The merge of these runs and newer ones, which begins."""
+    def append(self, newer: Merge) -> Merge:
+        """Return the merge of these runs and newer ones, of which no part is done."""
         used = None if self.used is None or newer.used is None else (*self.used, *newer.used)
         return Merge((*self.runs, *newer.runs), used=used)
 
-    def advanced(
+    def advance(
         self, fuel: int, join: Callable[[list[Run]], Run], cut: Cut, how: tuple[object, ...] | None
-    ) -> tuple[Merge, int]:
-        """The merge with one more part, and the rows that were merged for it: at most about `fuel`. `how` says what
-        else the result depends on than the runs; None if it cannot be said, and the result cannot be shared."""
+    ) -> Advanced:
+        """Merge one more part, of at most about `fuel` rows. After the last part, the runs become one.
+
+        `how` says what the result depends on besides the runs; None if that is not known, and the result cannot be
+        shared.
+        """
         ends, is_file = self._end_of_part(fuel, cut)
         key = None if how is None else (*how, self.starts, ends)
         part = _shared(key, self.runs, lambda: self._part(ends, join))
@@ -95,12 +126,12 @@ class Merge:
         after = replace(self, parts=parts, done=ends)
         cost = 1 if is_file else self.left - after.left
         if after.left:
-            return after, cost
-        whole = _shared(how, parts, lambda: join_parts(parts)) if len(parts) > 1 else (*parts, part)[0].resting()
-        return Merge((whole,), used=None if self.used is None else (min(self.size, whole.rows),)), cost
+            return Advanced(after, cost)
+        whole = _shared(how, parts, lambda: join_parts(parts)) if len(parts) > 1 else (*parts, part)[0].prepare()
+        return Advanced(Merge((whole,), used=None if self.used is None else (min(self.size, whole.rows),)), cost)
 
-    def _end_of_part(self, fuel: int, cut: Cut) -> tuple[tuple[int, ...], bool]:
-        """Where the next part ends in each run, and whether it is a file of one run.
+    def _end_of_part(self, fuel: int, cut: Cut) -> EndOfPart:
+        """Return where the next part ends.
 
         A file with no rows of other runs between its own is kept, unless it is small. This is so for most files if
         rows come in the order of their key numbers, such as times.
@@ -108,20 +139,20 @@ class Merge:
         rows, end = 0, 0
         for each in _overlapping(self.runs, self.starts, fuel):
             if each.whole and each.rows >= SMALLEST_PART:
-                return self._below(end if rows else each.last + 1), not rows
+                return EndOfPart(self._below(end if rows else each.last + 1), is_file=not rows)
             if rows + each.rows > fuel:
-                return (self._below(end) if rows else self._after(fuel, cut)), False
+                return EndOfPart(self._below(end) if rows else self._after(fuel, cut), is_file=False)
             rows, end = rows + each.rows, each.last + 1
             if rows >= SMALLEST_PART:
                 break
-        return self._below(end), False
+        return EndOfPart(self._below(end), is_file=False)
 
     def _below(self, number: int) -> tuple[int, ...]:
-        """How many rows of each run have a smaller key number."""
+        """Return how many rows of each run have a smaller key number."""
         return tuple(run.below(number) for run in self.runs)
 
     def _after(self, fuel: int, cut: Cut) -> tuple[int, ...]:
-        """Where a part ends that has about so many rows. Rows with one number stay together if these are not many."""
+        """Return where a part of about so many rows ends. Rows with one number stay together if these are not many."""
         number = self._number_after(fuel)
         ends = self._below(number + 1)
         if 4 * (sum(ends) - sum(self.starts)) <= 5 * fuel:
@@ -133,7 +164,7 @@ class Merge:
         return ends if sizes is None else tuple(start + more for start, more in zip(self.starts, sizes, strict=True))
 
     def _number_after(self, fuel: int) -> int:
-        """The largest key number of about so many rows."""
+        """Return the largest key number of about so many rows."""
         some = np.concatenate(
             [
                 run.keys.at(start + places_in(run.rows - start, fuel))
@@ -144,14 +175,15 @@ class Merge:
         return int(some[last_of(some, fuel)])
 
     def _part(self, ends: tuple[int, ...], join: Callable[[list[Run]], Run]) -> Run:
+        """Merge the rows of all runs from where the last part ended up to these ends."""
         slices = [run.part(*bounds) for run, *bounds in zip(self.runs, self.starts, ends, strict=True)]
         there = [each for each in slices if each.rows]
         part = join(there) if there else slices[0]
-        return part.again() if any(part is run for run in self.runs) else part  # what is shared is another run
+        return part.copy() if any(part is run for run in self.runs) else part  # what is shared is another run
 
 
 class _File(NamedTuple):
-    """A file of a run, what is left of it, or several."""
+    """A file of a run, the rest of one, or several files that overlap."""
 
     first: int
     last: int
@@ -162,8 +194,8 @@ class _File(NamedTuple):
 
 
 def _overlapping(runs: tuple[Run, ...], starts: tuple[int, ...], most: int) -> Iterator[_File]:
-    """The files of runs from these rows on, those that overlap taken together. If they have more rows than `most`, the
-    files from there on are not looked at."""
+    """Yield the files of runs from these rows on, as one where their key numbers overlap. If such a group has more rows
+    than `most`, it is the last one."""
     files = heapq.merge(*map(_files_from, runs, starts))
     joined = next(files)
     for each in files:
@@ -179,7 +211,7 @@ def _overlapping(runs: tuple[Run, ...], starts: tuple[int, ...], most: int) -> I
 
 
 def _files_from(run: Run, start: int) -> Iterator[_File]:
-    """The files of a run from a row on."""
+    """Yield the files of a run from a row on."""
     ends = run.file_ends
     for place in range(int(np.searchsorted(ends, start, "right")), len(ends)):
         end = int(ends[place])
@@ -189,30 +221,31 @@ def _files_from(run: Run, start: int) -> Iterator[_File]:
 
 
 def places_in(rows: int, fuel: int) -> Indices:
-    """The rows that are looked at in a sorted run of so many, to cut it after about `fuel` rows of it and others."""
+    """Return the rows to look at in a sorted run of so many rows, to cut it and others after about `fuel` in all."""
     step = max(1, fuel // SAMPLES)
     return np.arange(max(1, min(step, rows)), min(fuel, rows) + 1, step) - 1
 
 
 def last_of(ranks: Any, fuel: int) -> int:
-    """Which of the rows at `places_in` all runs is the last one before the cut, given their ranks."""
+    """Return which of the rows at `places_in` all runs is the last one before the cut, given their ranks."""
     place = min(fuel // max(1, fuel // SAMPLES), len(ranks)) - 1
     return int(np.argsort(ranks, kind="stable")[place])
 
 
 def cut_sorted(columns: list[Any], fuel: int) -> list[int]:
-    """Cuts sorted columns: the first rows of each, about so many in all, that are not after the others."""
+    """Cut sorted columns. Return how many rows of each come before the cut, about so many in all."""
     some = np.concatenate([column[places_in(len(column), fuel)] for column in columns])
     bound = some[last_of(some, fuel)]
     return [int(np.searchsorted(column, bound, "right")) for column in columns]
 
 
 def _shared(how: tuple[object, ...] | None, parts: tuple[Run, ...], make: Callable[[], Run]) -> Run:
+    """Return the run that another trace has computed of these parts in this way; call `make` if none has."""
     return make() if how is None else MERGED.get(how, parts, make)
 
 
 def group_runs(runs: tuple[Run, ...], merges: tuple[Merge, ...]) -> Iterator[Merge]:
-    """All runs in order, those that are being merged together. A merge of runs that are no longer there is dropped."""
+    """Yield all runs in order, grouped by merges. A merge of runs that are no longer there is dropped."""
     started, place = {id(merge.runs[0]): merge for merge in merges}, 0
     while place < len(runs):
         merge = started.get(id(runs[place]))
@@ -227,7 +260,7 @@ def _are_same(one: tuple[Run, ...], other: tuple[Run, ...]) -> bool:
 
 
 def fuel_of(delta: int, rows: int, pace: float = PACE) -> int:
-    """How many rows are merged with a delta of so many rows, in a state of so many."""
+    """Return how many rows to merge with a delta of so many rows, in a state of so many."""
     return max(SMALLEST_PART, int(delta * pace * max(4.3, log2(1 + rows / delta))))
 
 
@@ -239,7 +272,12 @@ def advance_merges(
     how: tuple[object, ...] | None = None,
     ratio: float = RATIO,
 ) -> list[Merge]:
-    """Merges so many rows, beginning where the fewest are left. Merges that are due begin."""
+    """Merge about `fuel` rows.
+
+    1. Begin the merges that are due.
+    2. Advance the merge with the fewest rows left by one part.
+    3. Repeat until the fuel is used up, or nothing is left to merge.
+    """
     least = fuel // SAMPLES
     while fuel > least:
         merges = _begin(merges, ratio)
@@ -251,15 +289,15 @@ def advance_merges(
         def join_here(runs: list[Run], oldest: bool = place == 0) -> Run:
             return join(runs, oldest=oldest)
 
-        after, cost = merges[place].advanced(fuel, join_here, cut, None if how is None else (*how, place == 0))
+        after, cost = merges[place].advance(fuel, join_here, cut, None if how is None else (*how, place == 0))
         fuel -= max(1, cost)
         merges[place : place + 1] = [after] if after.rows else []
     return merges
 
 
 def _begin(merges: list[Merge], ratio: float) -> list[Merge]:
-    """Begins the merges that are due: of a run and all newer ones, if it has at most so many times their rows. Runs
-    that are being merged stand between others."""
+    """Begin the merges that are due: of a run and all newer ones, if it has at most so many times their rows. A merge
+    that has begun separates the runs before it from those after it."""
     begun: list[Merge] = []
     alone: list[Merge] = []
     for merge in [*merges, None]:
@@ -271,7 +309,7 @@ def _begin(merges: list[Merge], ratio: float) -> list[Merge]:
             if newer and alone[place].size <= ratio * newer:
                 first = place
             newer += alone[place].size
-        begun += [*alone[:first], *([reduce(Merge.followed, alone[first:])] if alone[first:] else [])]
+        begun += [*alone[:first], *([reduce(Merge.append, alone[first:])] if alone[first:] else [])]
         begun += [] if merge is None else [merge]
         alone = []
     return begun

@@ -1,8 +1,25 @@
 """The rows around a change in a ranked trace: those whose window functions may change, and those that they read.
 
-Every changed row is an *anchor*. Its place in a run is found by binary search, in all runs at once. Around it, or from
-there to the end of the partition, rows are read from every run. Where runs have more rows, only those count that stand
-between the innermost of the rows read last: there, no run has rows that were not read.
+The partition of ann has these amounts, in two runs sorted by partition and amount. A delta inserts 50. That row is an
+*anchor*. Two rows before it and two behind it are read from each run:
+
+    run 0:   10  20 [30  40    |  60  80] 90
+    run 1:   15 [25  45        |  55  70]
+                                ↑ 50
+    known:          30 40 45   50 55 60 70 80
+
+Where a run has more rows, the rows read last are no longer certain to have all their neighbours: run 0 has a row before
+30, so nothing before 30 is known, although 25 was read. Behind, run 0 has 90 and was read up to 80; run 1 has no more
+rows. So all rows from 30 to 80 are known.
+
+Invariant: between the first and the last row that is known, no run has rows that were not read. The rows that are known
+around an anchor are a *stretch*. Stretches that overlap are one. If a stretch has fewer rows than the window functions
+reach, the operator reads more.
+
+1. `reach_of` says how far a change can be seen by the window functions.
+2. `search` finds the places of anchors in all runs at once, by binary search.
+3. `Search.near` reads rows around these places.
+4. `find_stretches` says which of them are known.
 """
 
 from __future__ import annotations
@@ -19,32 +36,32 @@ from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
 from flo.tables.state.frames import in_units
 from flo.tables.state.keys import find_equal
 from flo.tables.state.order import Order
-from flo.tables.state.run import Run, match_keys
+from flo.tables.state.run import Owned, Ranges, Run, match_keys
 from flo.values.operators.over_functions import WindowFunction
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
 class Reach(NamedTuple):
-    """How far a change of one row can be seen."""
+    """How far from a changed row results may change."""
 
     whole: bool
-    """In the whole partition."""
+    """Whether in the whole partition."""
     onward: bool
-    """From there to the end of the partition."""
+    """Whether from the change to the end of the partition."""
     rows: int
-    """How many rows before and behind are read."""
+    """How many rows before and behind the change are read."""
     peers: bool
-    """By all peers."""
+    """Whether results of all peers change: of the rows that are equal in the columns of the order."""
     span: Any = None
-    """How far from its value; None if the value does not matter."""
+    """How far from the value of the changed row; None if the value does not matter."""
 
 
-WHOLE = Reach(True, True, 0, True)
+WHOLE = Reach(whole=True, onward=True, rows=0, peers=True)
 
 
 def reach_of(functions: Sequence[WindowFunction], peers: int) -> Reach:
-    """How far changes can be seen by these functions."""
+    """Return how far a change can be seen by any of these functions. `peers` is how many columns tell peers apart."""
     reaches = [_reach(function, peers) for function in functions]
     return Reach(
         any(each.whole for each in reaches),
@@ -56,7 +73,8 @@ def reach_of(functions: Sequence[WindowFunction], peers: int) -> Reach:
 
 
 def _reach(function: WindowFunction, peers: int) -> Reach:
-    carried = function.kind in ("count", "sum", "avg", "min", "max")  # from what stands before
+    """Return how far a change can be seen by one function."""
+    carried = function.kind in ("count", "sum", "avg", "min", "max")  # their result follows from that before the rows
     match function.kind, function.frame:
         case ("row_number", _):
             return Reach(False, True, 0, False)
@@ -82,31 +100,24 @@ def _reach(function: WindowFunction, peers: int) -> Reach:
 
 
 def _span(start: Any, end: Any) -> Any:
-    """How far from a change rows may be whose frames have the change, or which are in such a frame."""
+    """Return how far from a change rows may be whose frames have the change, or which are in such a frame."""
     return 2 * max(abs(bound) for bound in (start, end) if bound)
 
 
 @dataclass(frozen=True)
 class Near:
-    """The rows that were read around anchors, of every run, and where they begin and end for each anchor."""
+    """The rows of every run that were read around anchors."""
 
-    runs: tuple[Run, ...]
+    search: Search
     rows: tuple[Indices, ...]
     """For each run, the indices of its rows, each once, ascending."""
     owners: tuple[Indices, ...]
     """The group of each of them."""
-    anchors: Indices
-    """The rows of the delta that are anchors."""
-    starts: npt.NDArray[np.int64]
-    """By run and anchor: the first row read, and the one behind the last."""
-    ends: npt.NDArray[np.int64]
-    begins: npt.NDArray[np.int64]
-    """By run and anchor: the first row of the partition, and the one behind the last."""
-    stops: npt.NDArray[np.int64]
+    read: Ranges
+    """By run and anchor: the rows read."""
     width: int
     """How many rows were read around anchors; 0 if only anchors matter, or rows near them in value, which were all
     read."""
-    targets: Targets
 
 
 @dataclass(frozen=True)
@@ -115,101 +126,94 @@ class Search:
 
     runs: tuple[Run, ...]
     anchors: Indices
+    """The rows of the delta that are anchors."""
     groups: Indices
     """The group of each anchor."""
-    low: npt.NDArray[np.int64]
-    """By run and anchor: the first row that is not before the anchor, and the first that is behind it."""
-    high: npt.NDArray[np.int64]
-    begins: npt.NDArray[np.int64]
-    stops: npt.NDArray[np.int64]
+    equal: Ranges
+    """By run and anchor: the rows that are neither before the anchor nor behind it."""
+    partitions: Ranges
+    """By run and anchor: the rows of its partition."""
     targets: Targets
 
     @property
     def rows(self) -> int:
         """How many rows the partitions have."""
         first = np.unique(self.groups, return_index=True)[1]
-        return int((self.stops - self.begins)[:, first].sum())
+        return int(self.partitions.counts[:, first].sum())
 
     def cost(self, width: int) -> int:
-        """How many rows are read around anchors, at most."""
-        return int((self.high - self.low).sum()) + 2 * width * self.low.size
+        """Return how many rows are read around anchors, at most."""
+        return int(self.equal.counts.sum()) + 2 * width * self.equal.starts.size
 
     def near(self, width: int, onward: bool) -> Near:
-        """So many rows of every run before and behind the anchors, or all rows behind them."""
-        starts = np.maximum(self.low - width, self.begins)
-        ends = self.stops if onward else np.minimum(self.high + width, self.stops)
-        rows, owners = [], []
-        for place in range(len(self.runs)):
-            counts = ends[place] - starts[place]
-            read, first = np.unique(expand_ranges(starts[place], counts), return_index=True)
-            rows.append(read)
-            owners.append(np.repeat(self.groups, counts)[first])
-        return Near(
-            self.runs,
-            tuple(rows),
-            tuple(owners),
-            self.anchors,
-            starts,
-            ends,
-            self.begins,
-            self.stops,
-            width,
-            self.targets,
-        )
+        """Read so many rows of every run before and behind the anchors, or with `onward` all rows behind them."""
+        starts = np.maximum(self.equal.starts - width, self.partitions.starts)
+        ends = self.partitions.ends if onward else np.minimum(self.equal.ends + width, self.partitions.ends)
+        read = [Ranges(*each).list_once(self.groups) for each in zip(starts, ends, strict=True)]
+        rows, owners = tuple(each.indices for each in read), tuple(each.owners for each in read)
+        return Near(self, rows, owners, Ranges(starts, ends), width)
 
 
 def search(runs: tuple[Run, ...], delta: Run, groups: Run, order: Order, reach: Reach, peers: int) -> Search | None:
-    """Finds the rows of a delta in runs; None if other partitions share a key number, which is rare."""
+    """Find the rows of a delta in runs; None if other partitions share a key number, which is rare, or if values around
+    anchors cannot be computed. If all rows behind an anchor matter, only the first of each group is one."""
     ours, places = match_keys(groups, delta)
     if reach.onward:  # the first of each group
         ours, first = np.unique(ours, return_index=True)
         places = places[first]
-    begins, stops = spans_of(runs, groups)
-    if not are_told_apart(runs, groups, begins, stops):
+    partitions = find_ranges(runs, groups)
+    if not have_own_numbers(runs, groups, partitions):
         return None
     targets = Targets.of(take_rows(delta.table, places), order, reach, peers)
     if targets is None:
         return None
-    begins, stops = begins[:, ours], stops[:, ours]
-    low, high = targets.find([run.table for run in runs], begins.ravel(), stops.ravel())
+    partitions = Ranges(partitions.starts[:, ours], partitions.ends[:, ours])
+    equal = targets.find([run.table for run in runs], Ranges(*(each.ravel() for each in partitions)))
     shape = (len(runs), len(ours))
-    return Search(runs, places, ours, low.reshape(shape), high.reshape(shape), begins, stops, targets)
+    return Search(runs, places, ours, Ranges(*(each.reshape(shape) for each in equal)), partitions, targets)
+
+
+class Target(NamedTuple):
+    """A column of the order, and for each anchor the first and the last value of it."""
+
+    name: str
+    first: pa.Array
+    last: pa.Array
 
 
 class Targets(NamedTuple):
-    """For each anchor, the first and the last values of columns of the order that rows around it have."""
+    """For each anchor, the values of the columns of the order that rows around it have."""
 
     order: Order
-    columns: list[tuple[str, pa.Array, pa.Array]]
+    columns: list[Target]
 
     @classmethod
     def of(cls, anchors: pa.Table, order: Order, reach: Reach, peers: int) -> Targets | None:
-        """The anchors themselves, their peers, or what is near them in value; None if that cannot be computed."""
+        """Return the values of anchors, of their peers, or near them; None if that cannot be computed."""
         names = order.columns[:peers] if reach.peers else order.columns
-        columns = [(name, one_chunk(anchors[name]), one_chunk(anchors[name])) for name in names]
+        columns = [Target(name, one_chunk(anchors[name]), one_chunk(anchors[name])) for name in names]
         if reach.span is not None:
             name, values, _ = columns[-1]
-            low, high = shifted(values, -reach.span), shifted(values, reach.span)
+            low, high = add_offset(values, -reach.span), add_offset(values, reach.span)
             if low is None or high is None:
                 return None
-            columns[-1] = (name, high, low) if order.directions[peers - 1] else (name, low, high)
+            columns[-1] = Target(name, high, low) if order.directions[peers - 1] else Target(name, low, high)
         return cls(order, columns)
 
-    def find(self, tables: list[pa.Table], begins: Indices, stops: Indices) -> tuple[Indices, Indices]:
-        """For each table and anchor, the first row in [begin, stop) that is not before the anchor, and the first that
-        is behind it."""
-        low, high = begins.copy(), stops.copy()
-        which = np.tile(np.arange(len(begins) // max(len(tables), 1)), len(tables))
+    def find(self, tables: list[pa.Table], within: Ranges) -> Ranges:
+        """Return for each table and anchor the rows in a range that are neither before the anchor nor behind it."""
+        low, high = within.starts.copy(), within.ends.copy()
+        which = np.tile(np.arange(len(low) // max(len(tables), 1)), len(tables))
         for place, (name, first, last) in enumerate(self.columns):
             stored = [one_chunk(table[name]) for table in tables]
             narrowed = _bound(stored, low, high, first, which, self.order, place, behind=False)
             high = _bound(stored, narrowed, high, last, which, self.order, place, behind=True)
             low = narrowed
-        return low, high
+        return Ranges(low, high)
 
 
-def shifted(values: pa.Array, offset: Any) -> pa.Array | None:
-    """The values plus an offset, or a little further; None if the type has no such values."""
+def add_offset(values: pa.Array, offset: Any) -> pa.Array | None:
+    """Return the values plus an offset, or a little further; None if the type has no such values."""
     kind = values.type
     if pa.types.is_floating(kind):
         with np.errstate(over="ignore"):
@@ -232,46 +236,30 @@ def shifted(values: pa.Array, offset: Any) -> pa.Array | None:
     return array.cast(width).cast(kind) if kind != pa.int64() else array
 
 
-def spans_of(runs: tuple[Run, ...], groups: Run) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """By run and group: the first row, and the one behind the last."""
+def find_ranges(runs: tuple[Run, ...], groups: Run) -> Ranges:
+    """Return the rows of each run and group. A group that a run lacks has an empty range."""
     begins, stops = np.zeros((2, len(runs), groups.rows), np.int64)
     for place, run in enumerate(runs):
         present, starts, counts = run.find(groups.keys.numbers)
         begins[place, present], stops[place, present] = starts, starts + counts
-    return begins, stops
+    return Ranges(begins, stops)
 
 
-def are_told_apart(
-    runs: tuple[Run, ...], groups: Run, begins: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
-) -> bool:
-    """Whether every key number that is found stands for one partition."""
+def have_own_numbers(runs: tuple[Run, ...], groups: Run, where: Ranges) -> bool:
+    """Return whether these groups share their key numbers with no other group of the runs. `where` has their rows."""
     if groups.keys.exact and all(run.keys.exact for run in runs):
         return True
     if len(np.unique(groups.keys.numbers)) < groups.rows:
         return False
     for place, run in enumerate(runs):
-        if not _is_unmixed(run):
+        if run.mixed:
             return False
-        there = np.flatnonzero(begins[place] < stops[place])
-        one = take_rows(run.table.select(list(run.columns)), begins[place, there])
+        there = np.flatnonzero(where.counts[place])
+        one = take_rows(run.table.select(list(run.columns)), where.starts[place, there])
         other = take_rows(groups.table.select(list(run.columns)), there)
         if not find_equal(one.columns, other.columns).all():
             return False
     return True
-
-
-def _is_unmixed(run: Run) -> bool:
-    """Whether rows with equal key numbers have equal keys. It is known once for each run."""
-    known = run.__dict__.get("unmixed")
-    if known is None:
-        numbers = run.keys.numbers
-        again = np.flatnonzero(numbers[1:] == numbers[:-1]) + 1
-        own = run.table.select(list(run.columns))
-        known = not len(again) or bool(
-            find_equal(take_rows(own, again - 1).columns, take_rows(own, again).columns).all()
-        )
-        run.__dict__["unmixed"] = known
-    return bool(known)
 
 
 def _bound(
@@ -285,7 +273,8 @@ def _bound(
     *,
     behind: bool,
 ) -> Indices:
-    """Binary search in a column of the order: the first row in [low, high) that is not before a value, or `behind` it.
+    """Return the first row in [low, high) that is not before a value, or is `behind` it, by binary search in a column
+    of the order.
 
     All are searched at once: those of the first run, those of the second, and so on.
     """
@@ -305,31 +294,35 @@ def _bound(
 
 
 class Distinct(NamedTuple):
-    """The rows that were read, in order, each once."""
+    """The rows that were read and those of the delta, in order, each once."""
 
     table: pa.Table
     of_read: tuple[Indices, ...]
-    """For each run, which of them the rows read of it are."""
+    """For each run, the index in the table of each row read."""
     of_anchors: Indices
-    """Which of them the anchors are."""
+    """The index in the table of each anchor."""
     owners: Indices
-    """The group of each."""
+    """The group of each row."""
     was: Indices
     now: Indices
-    """How often each stands there, before and after."""
+    """How often each row is there, before the delta and after it."""
     new_peers: Flags
-    """Whether its peers begin with it."""
+    """Whether a row is the first of its peers."""
 
 
-def stretches(near: Near, rows: Distinct, reach: Reach) -> tuple[Indices, Indices] | None:
-    """The distinct rows whose surroundings are known, and the number of the stretch of each; None if too few were
-    read."""
-    begin, before, end, behind = _known(near, rows)
+def find_stretches(near: Near, rows: Distinct, reach: Reach) -> Owned | None:
+    """Return the rows that are known around anchors, owned by the number of their stretch; None if too few were read.
+
+    1. Take the rows that are known around each anchor.
+    2. If peers matter, shrink them to whole groups of peers, since more peers may not have been read.
+    3. Check that enough rows are known on both sides, before the delta and after it.
+    """
+    begin, before, end, behind = _find_known(near, rows)
     first, last = rows.of_anchors, rows.of_anchors
     stop = np.searchsorted(rows.owners, rows.owners[rows.of_anchors], side="right")
     if reach.span is not None:
         start = np.searchsorted(rows.owners, rows.owners[rows.of_anchors])
-        first, last = near.targets.find([rows.table], start, stop)
+        first, last = near.search.targets.find([rows.table], Ranges(start, stop))
         last = last - 1
     elif reach.peers:
         first, last = _preceding(rows.new_peers)[first], _following(np.append(rows.new_peers, True))[last + 1] - 1
@@ -344,40 +337,52 @@ def stretches(near: Near, rows: Distinct, reach: Reach) -> tuple[Indices, Indice
         enough &= ~behind | ((last <= end) & (total[np.maximum(end, last) + 1] - total[last + 1] >= reach.rows))
         if not enough.all():
             return None
-    return _covered(begin, end, len(rows.was))
+    return _join_intervals(begin, end)
 
 
-def _known(near: Near, rows: Distinct) -> tuple[Indices, Flags, Indices, Flags]:
-    """For each anchor the first row from which all runs were read, and whether more are there; and the last."""
+class KnownRows(NamedTuple):
+    """The rows that are known around each anchor, from the first to the last."""
+
+    first: Indices
+    more_before: Flags
+    """Whether a run has rows before the first."""
+    last: Indices
+    more_behind: Flags
+    """Whether a run has rows behind the last."""
+
+
+def _find_known(near: Near, rows: Distinct) -> KnownRows:
+    """Return the rows between which all rows of all runs were read."""
     anchors, count = rows.of_anchors, len(rows.was)
     begin, end = np.full(len(anchors), -1), np.full(len(anchors), count)
     if not near.width:
         nowhere = np.zeros(len(anchors), bool)
-        return anchors, nowhere, anchors, nowhere
+        return KnownRows(anchors, nowhere, anchors, nowhere)
     for place, (read, distinct) in enumerate(zip(near.rows, rows.of_read, strict=True)):
-        start, stop = near.starts[place], near.ends[place]
-        more = np.flatnonzero(start > near.begins[place])
+        start, stop = near.read.starts[place], near.read.ends[place]
+        more = np.flatnonzero(start > near.search.partitions.starts[place])
         begin[more] = np.maximum(begin[more], distinct[np.searchsorted(read, start[more])])
-        more = np.flatnonzero(stop < near.stops[place])
+        more = np.flatnonzero(stop < near.search.partitions.ends[place])
         end[more] = np.minimum(end[more], distinct[np.searchsorted(read, stop[more] - 1)])
     before, behind, owners = begin >= 0, end < count, rows.owners[anchors]
     begin = np.where(before, begin, np.searchsorted(rows.owners, owners))
     end = np.where(behind, end, np.searchsorted(rows.owners, owners, side="right") - 1)
-    return begin, before, end, behind
+    return KnownRows(begin, before, end, behind)
 
 
 def _following(new: Flags) -> Indices:
-    """For each place, the first at it or behind it that is new."""
+    """Return for each index the first at it or behind it that is new."""
     return np.minimum.accumulate(np.where(new, np.arange(len(new)), len(new))[::-1])[::-1]
 
 
 def _preceding(new: Flags) -> Indices:
-    """For each place, the last at it or before it that is new."""
+    """Return for each index the last at it or before it that is new."""
     return np.maximum.accumulate(np.where(new, np.arange(len(new)), 0))
 
 
-def _covered(begin: Indices, end: Indices, count: int) -> tuple[Indices, Indices]:
-    """The places in these intervals, and the number of the stretch of each: intervals that overlap are one."""
+def _join_intervals(begin: Indices, end: Indices) -> Owned:
+    """Return the indices in these intervals, ends included, owned by the number of their stretch. Intervals that
+    overlap are one stretch."""
     order = np.argsort(begin, kind="stable")
     begin, reached = begin[order], np.maximum.accumulate(end[order])
     new = np.ones(len(begin), bool)
@@ -385,4 +390,4 @@ def _covered(begin: Indices, end: Indices, count: int) -> tuple[Indices, Indices
     firsts = np.flatnonzero(new)
     lasts = np.append(firsts[1:], len(begin)) - 1
     counts = reached[lasts] - begin[firsts] + 1
-    return expand_ranges(begin[firsts], counts), np.repeat(np.arange(len(firsts)), counts)
+    return Owned(expand_ranges(begin[firsts], counts), np.repeat(np.arange(len(firsts)), counts))

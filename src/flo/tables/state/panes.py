@@ -1,8 +1,18 @@
-"""Rows that wait for their windows to close, by key columns and time: those that close are found without a scan.
+"""Rows that wait for their windows to close.
 
-Rows leave in the order of time: under each key, all rows before some time are gone. That time is known to the operator
-(it follows from how far its clock has come), and is passed in as a bound. So no run is written again because a window
-closes: a row that is gone leaves when its run merges, or when all rows of its run are gone.
+A run is sorted by (key, time). With windows of 10 and the clock of key a at 30:
+
+    key  time  arrival
+    a    21    4     ┐ window [20, 30) has closed: `take` returns these rows, and they leave
+    a    27    0     ┘
+    a    34    3       waits
+    b    12    1       waits: the clock of b is at 15
+
+Invariant: under one key, all rows before its cutoff have left. The operator knows the cutoff from its clock, and passes
+it in as a function of keys. So closing a window writes nothing: a run drops rows that have left when it is merged, or
+as a whole when all have. `left` counts the rows of each run that still wait.
+
+Without key columns the time is the key, and a run is sorted by time. Then the rows that have left are its first ones.
 """
 
 from __future__ import annotations
@@ -10,42 +20,66 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, bisect_ranges, ranges, sort_indices, take_rows
+from flo.columns.indices import Indices, sort_indices, take_rows
 from flo.core.term import Call, Lowering, Term
-from flo.tables.state.expiring import in_order
-from flo.tables.state.keys import Keys, find_equal
+from flo.tables.state.expiring import Interval, in_order
+from flo.tables.state.keys import Keys
 from flo.tables.state.merging import Join, Merge, advance_merges, cut_sorted, fuel_of, group_runs
 from flo.tables.state.run import Run
+from flo.tables.state.timed import match_between, merge_by_time
 from flo.tables.state.trace import Trace, lift_merges, text_of
 
 ARRIVAL, TIME = "@", "%"
-"""The columns of a row's place in the order of arrival, and of its time. No field of a Python class can have such
-names."""
+"""The columns with the position of a row in the order of arrival, and with its time. No field of a Python class can
+have such names."""
 _ARRIVAL = pa.field(ARRIVAL, pa.int64(), nullable=False)
 RATIO = 1 / 7
 """A run is merged with newer ones when they have seven times its rows: panes are read only when windows close, so it is
 better to have more runs than to copy rows often."""
 PACE = 0.4
 """So fewer rows are merged with a delta than in other traces."""
-Bounds = Callable[[Run], tuple[Any, Any]]
-"""For some keys: (the time before which their rows are gone, the keys that have ended, of which all rows are)."""
 
 
-def no_keys(keys: Run) -> tuple[Any, Any]:
-    """Without key columns `left` says which rows of a run are gone: the first ones, since a run is sorted by time."""
+class Cutoffs(NamedTuple):
+    """Which rows of some keys have left."""
+
+    times: Any
+    """For each key, the time before which its rows have left."""
+    ended: Any
+    """For each key, whether it has ended. Then all of its rows have left."""
+
+
+FindCutoffs: TypeAlias = Callable[[Run], Cutoffs]
+"""Gives the cutoffs of keys."""
+
+
+class Taken(NamedTuple):
+    """Rows that were taken from panes."""
+
+    owners: Indices
+    """For each row, the index of its key. Empty without key columns."""
+    rows: pa.Table | None
+    """The rows; None if there are none."""
+    panes: Panes
+    """The panes without the rows that have left."""
+
+
+def no_keys(keys: Run) -> Cutoffs:
+    """Stand for the cutoffs of panes without key columns: there, `left` says which rows have left."""
     raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
 class Panes(Trace):
-    """Runs sorted by key columns, and by time under one key. Without key columns, the time is the key.
+    """The rows that wait, in runs sorted by key and time.
 
-    `left` says how many rows of each run still wait: the others are gone, though the run may still hold them."""
+    `left` says how many rows of each run still wait: the others have left, though the run may still hold them. It is
+    empty if they were not counted."""
 
     columns: tuple[str, ...] = ()
     left: tuple[int, ...] = ()
@@ -58,10 +92,10 @@ class Panes(Trace):
 
     @property
     def _left(self) -> tuple[int, ...]:
-        """How many rows of each run may still wait: an upper bound where they were not counted."""
+        """How many rows of each run still wait, or more where they were not counted."""
         return self.left if len(self.left) == len(self.runs) else tuple(run.rows for run in self.runs)
 
-    def added(
+    def add(
         self,
         rows: pa.Table,
         some: Indices,
@@ -69,9 +103,9 @@ class Panes(Trace):
         count: int,
         columns: tuple[str, ...],
         keys: Keys,
-        bounds: Bounds,
+        cutoffs: FindCutoffs,
     ) -> Panes:
-        """Returns the panes with more rows, given their times and key numbers; `count` rows came before the delta."""
+        """Return the panes with some rows of a delta more, given their times and keys. `count` rows came before it."""
         order = in_time_order(times)
         numbers = keys.numbers if columns else in_order(times)
         if columns:
@@ -80,64 +114,58 @@ class Panes(Trace):
         table = take_rows(rows, indices).append_column(_ARRIVAL, pa.array(count + indices))
         table = table.append_column(pa.field(TIME, pa.array(times[:0]).type, nullable=False), pa.array(times[order]))
         run = Run(columns or (TIME,), Keys(numbers[order], keys.exact and bool(columns)), table)
-        return replace(self, columns=columns)._extended(run, bounds)
+        return replace(self, columns=columns)._extend(run, cutoffs)
 
-    def closed(self, keys: Run, since: Any, until: Any, gone: Any) -> tuple[Indices, pa.Table | None, Panes]:
-        """(which of these keys each row belongs to, the rows, what waits after it): the rows of these keys with times
-        from `since` on and before `until`, of which those before `gone` leave. `since` is what was `gone` before.
-        Without key columns all rows are found, and it is not said that they belong to the one group."""
+    def take(self, keys: Run, times: Interval, cutoff: Any) -> Taken:
+        """Return the rows of `keys` with a time in `times`, each with the index of its key, and the panes without the
+        rows before `cutoff`. All are given for each key; `times.since` is the cutoff so far.
+
+        A row from the cutoff on is returned and waits on: it belongs to more windows."""
         owners: list[Indices] = []
         tables: list[pa.Table] = []
         remaining: list[int] = []
         for run, left in zip(self.runs, self._left, strict=True):
-            ours, table, times = self._between(run, left, keys, since, until)
+            ours, table = self._find(run, left, keys, times)
             if table is not None:
                 owners.append(ours)
                 tables.append(table)
-                if self.columns:
-                    left -= int(np.count_nonzero(times < (gone if len(gone) == 1 else gone[ours])))
-                else:
-                    left -= int(np.searchsorted(times, gone[0]))
+                left -= self._count_before(cutoff, ours, table)
             remaining.append(left)
         rows = pa.concat_tables(tables) if tables else None
-        return np.concatenate([np.zeros(0, np.int64), *owners]), rows, self._with(remaining)
+        return Taken(np.concatenate([np.zeros(0, np.int64), *owners]), rows, self._with_left(remaining))
 
-    def _between(self, run: Run, left: int, keys: Run, since: Any, until: Any) -> tuple[Indices, pa.Table | None, Any]:
-        """The rows of one run that have these keys, from `since` to `until`."""
-        times = run.table[TIME].to_numpy()
+    def _find(self, run: Run, left: int, keys: Run, times: Interval) -> tuple[Indices, pa.Table | None]:
+        """Return the rows of a run that have these keys and a time in an interval, and the index of the key of each."""
+        own = run.table[TIME].to_numpy()
         if not self.columns:
             low, high = run.rows - left, run.rows
-            high = low + int(np.searchsorted(times[low:], until[0])) if until is not None else high
-            table = run.table.slice(low, high - low) if low < high else None
-            return np.zeros(0, np.int64), table, times[low:high]
-        present, starts, counts = run.find(keys.keys.numbers)
-        ends = starts + counts
-        lows = bisect_ranges(starts, ends, lambda rows, which: times[rows] < since[present[which]])
-        highs = ends
-        if until is not None:
-            highs = bisect_ranges(lows, ends, lambda rows, which: times[rows] < until[present[which]])
-        which, indices = ranges(lows, highs - lows)
-        ours = present[which]
-        if not (keys.keys.exact and run.keys.exact) and len(ours):
-            names = list(run.columns)
-            equal = find_equal(
-                take_rows(keys.table.select(names), ours).columns, take_rows(run.table.select(names), indices).columns
-            )
-            ours, indices = ours[equal], indices[equal]
-        return ours, take_rows(run.table, indices) if len(ours) else None, times[indices]
+            high = low + int(np.searchsorted(own[low:], times.until[0])) if times.until is not None else high
+            return np.zeros(0, np.int64), run.table.slice(low, high - low) if low < high else None
+        since, until = times
+        is_inside = None if until is None else (lambda rows, which: own[rows] < until[which])
+        ours, rows = match_between(keys, run, lambda rows, which: own[rows] < since[which], is_inside)
+        return ours, take_rows(run.table, rows) if len(ours) else None
 
-    def counted(self, bounds: Bounds) -> Panes:
-        """The same, with rows that are gone counted: a state that was cut into other shards does not know."""
+    def _count_before(self, cutoff: Any, owners: Indices, rows: pa.Table) -> int:
+        """Return how many rows of a run leave."""
+        times = rows[TIME].to_numpy()
+        if not self.columns:
+            return int(np.searchsorted(times, cutoff[0]))
+        return int(np.count_nonzero(times < (cutoff if len(cutoff) == 1 else cutoff[owners])))
+
+    def count_left(self, cutoffs: FindCutoffs) -> Panes:
+        """Return the panes with the rows that wait counted: those of a state that was cut into other shards are not."""
         if len(self.left) == len(self.runs):
             return self
-        kept = [_waiting(run, None, bounds) for run in self.runs]
-        return replace(self, runs=tuple(kept), merges=())._with([run.rows for run in kept])
+        kept = [_keep_waiting(run, None, cutoffs) for run in self.runs]
+        return replace(self, runs=tuple(kept), merges=())._with_left([run.rows for run in kept])
 
-    def _with(self, left: list[int]) -> Self:
-        """The panes of whose runs so many rows are left, without those that are gone as a whole."""
-        return self._of(_with_left(group_runs(self.runs, self.merges), left))
+    def _with_left(self, left: list[int]) -> Self:
+        """Return the panes with these counts, without runs of which all rows have left."""
+        return self._with_merges(_count_used(group_runs(self.runs, self.merges), left))
 
-    def _of(self, merges: Iterable[Merge]) -> Self:
+    def _with_merges(self, merges: Iterable[Merge]) -> Self:
+        """Return the panes with the runs of these merges, which know how many rows wait."""
         kept = [merge for merge in merges if merge.size]
         return replace(
             self,
@@ -146,50 +174,51 @@ class Panes(Trace):
             merges=tuple(merge for merge in kept if len(merge.runs) > 1),
         )
 
-    def _extended(self, delta: Run, bounds: Bounds) -> Self:
+    def _extend(self, delta: Run, cutoffs: FindCutoffs) -> Self:
+        """Return the panes with one more run, which pays for a part of the merges that are due."""
         every = replace(self, runs=(*self.runs, delta), left=(*self._left, delta.rows))
-        merges = list(_with_left(group_runs(every.runs, self.merges), every.left))
+        merges = list(_count_used(group_runs(every.runs, self.merges), every.left))
         fuel = fuel_of(delta.rows, sum(run.rows for run in self.runs), PACE)
-        return self._of(advance_merges(merges, fuel, every._joining(bounds), self.cut, ratio=RATIO))
+        return self._with_merges(advance_merges(merges, fuel, every._join_waiting(cutoffs), self.cut, ratio=RATIO))
 
-    def _joining(self, bounds: Bounds) -> Join:
-        """How runs, or slices of them, are merged: without the rows that are gone. Without key columns these are the
-        ones before the first that waits."""
+    def _join_waiting(self, cutoffs: FindCutoffs) -> Join:
+        """Return how to merge runs, or slices of them: without the rows that have left. Without key columns these are
+        the ones before the first that waits in any run."""
         if self.columns:
-            return lambda runs, *, oldest: _merged([_waiting(run, None, bounds) for run in runs])
+            return lambda runs, *, oldest: _merge_waiting([_keep_waiting(run, None, cutoffs) for run in runs])
         some = [(run, left) for run, left in zip(self.runs, self._left, strict=True) if left]
         first = min(int(run.keys.at(np.array([run.rows - left]))[0]) for run, left in some)
-        return lambda runs, *, oldest: _merged([run.part(run.below(first), run.rows) for run in runs])
+        return lambda runs, *, oldest: _merge_waiting([run.part(run.below(first), run.rows) for run in runs])
 
     def cut(self, runs: list[Run], fuel: int) -> list[int] | None:
         return cut_sorted([run.table[TIME].to_numpy() for run in runs], fuel)
 
-    def live(self, bounds: Bounds) -> pa.Table | None:
-        """All waiting rows, in the order of arrival."""
-        waiting = [_waiting(run, left, bounds) for run, left in zip(self.runs, self._left, strict=True)]
+    def read_waiting(self, cutoffs: FindCutoffs) -> pa.Table | None:
+        """Return all rows that wait, in the order of arrival; None if there are no runs."""
+        waiting = [_keep_waiting(run, left, cutoffs) for run, left in zip(self.runs, self._left, strict=True)]
         if not waiting:
             return None
         table = pa.concat_tables([run.table for run in waiting])
         return take_rows(table, sort_indices(table[ARRIVAL].to_numpy()))
 
     def table(self) -> pa.Table | None:
-        """All rows that its runs hold, as they came; under keys with those that are gone."""
-        return self.live(_none_gone)
+        """Return all rows that its runs hold, in the order of arrival; with key columns also those that have left."""
+        return self.read_waiting(_no_cutoffs)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Panes) and self.is_same(other, _none_gone)
+        return isinstance(other, Panes) and self.is_same(other, _no_cutoffs)
 
     def __hash__(self) -> int:
         return hash(type(self))
 
-    def is_same(self, other: Panes, bounds: Bounds) -> bool:
-        """Whether the same rows wait in both."""
+    def is_same(self, other: Panes, cutoffs: FindCutoffs) -> bool:
+        """Return whether the same rows wait in both."""
         if bool(self.runs) != bool(other.runs):
             return False
-        return (self.runs, self._left) == (other.runs, other._left) or self._texts(bounds) == other._texts(bounds)
+        return (self.runs, self._left) == (other.runs, other._left) or self._texts(cutoffs) == other._texts(cutoffs)
 
-    def _texts(self, bounds: Bounds) -> list[str]:
-        table = self.live(bounds)
+    def _texts(self, cutoffs: FindCutoffs) -> list[str]:
+        table = self.read_waiting(cutoffs)
         return [] if table is None else [text_of(row) for row in table.to_pylist()]
 
     def lower(self, lower: Lowering) -> Term:
@@ -201,57 +230,38 @@ class Panes(Trace):
         return cls(tuple(columns), tuple(runs), tuple(left), merges=lift_merges(runs, merges))
 
 
-def _with_left(merges: Iterable[Merge], left: Iterable[int]) -> Iterator[Merge]:
-    """The merges, which know how many rows of each run still wait."""
+def _count_used(merges: Iterable[Merge], left: Iterable[int]) -> Iterator[Merge]:
+    """Yield the merges with the numbers of rows that wait: only these are of use."""
     each = iter(left)
     return (replace(merge, used=tuple(islice(each, len(merge.runs)))) for merge in merges)
 
 
-def _none_gone(keys: Run) -> tuple[Any, Any]:
-    """All rows that a run holds, where it is not known which are gone."""
-    return np.full(keys.rows, -np.inf), np.zeros(keys.rows, bool)
+def _no_cutoffs(keys: Run) -> Cutoffs:
+    """Return cutoffs that keep all rows, where the real ones are not known."""
+    return Cutoffs(np.full(keys.rows, -np.inf), np.zeros(keys.rows, bool))
 
 
 def in_time_order(times: Any) -> Indices:
-    """The places of the times in their order, equal ones as they stand."""
+    """Return the indices that sort the times, stably."""
     return sort_indices(times) if times.dtype == np.int64 else np.argsort(times, kind="stable")
 
 
-def _waiting(run: Run, left: int | None, bounds: Bounds) -> Run:
-    """A run without the rows that are gone. `left` is how many wait, where that is known."""
+def _keep_waiting(run: Run, left: int | None, cutoffs: FindCutoffs) -> Run:
+    """Return the rows of a run that wait. `left` is how many these are, where that is known."""
     if left == run.rows:
         return run
     if run.columns == (TIME,):
         return run if left is None else run.part(run.rows - left, run.rows)
-    keys, counts = _each_key(run)
-    gone, ended = bounds(keys)
-    waits = (run.table[TIME].to_numpy() >= np.repeat(gone, counts)) & ~np.repeat(ended, counts)
-    if waits.all():
-        return run
-    indices = np.flatnonzero(waits)
-    return Run(run.columns, Keys(run.keys.numbers[indices], run.keys.exact), take_rows(run.table, indices))
+    firsts = run.first_rows()
+    counts = np.diff(firsts, append=run.rows)
+    times, ended = cutoffs(replace(run, table=run.table.select(list(run.columns))).take(firsts))
+    waits = (run.table[TIME].to_numpy() >= np.repeat(times, counts)) & ~np.repeat(ended, counts)
+    return run if waits.all() else run.take(np.flatnonzero(waits))
 
 
-def _each_key(run: Run) -> tuple[Run, Indices]:
-    """(the key of each group of neighbours with one key, how many there are)."""
-    numbers, own = run.keys.numbers, run.table.select(list(run.columns))
-    new = np.concatenate([[True], numbers[1:] != numbers[:-1]])
-    again = np.flatnonzero(~new)
-    if len(again) and not run.keys.exact:
-        new[again] = ~find_equal(take_rows(own, again - 1).columns, take_rows(own, again).columns)
-    indices = np.flatnonzero(new)
-    return Run(run.columns, Keys(numbers[indices], run.keys.exact), take_rows(own, indices)), np.diff(
-        indices, append=run.rows
-    )
-
-
-def _merged(runs: list[Run]) -> Run:
-    """Merges runs into one."""
+def _merge_waiting(runs: list[Run]) -> Run:
+    """Merge runs of rows that wait into one."""
     runs = [run for run in runs if run.rows] or runs[:1]
     if len(runs) == 1:
         return runs[0]
-    table, numbers = pa.concat_tables([run.table for run in runs]), np.concatenate([run.keys.numbers for run in runs])
-    order = np.argsort(table[TIME].to_numpy(), kind="stable")  # merges what is sorted already
-    order = order[np.argsort(numbers[order], kind="stable")]
-    exact = all(run.keys.exact for run in runs)
-    return Run(runs[0].columns, Keys(numbers[order], exact), take_rows(table, order))
+    return merge_by_time(runs, np.concatenate([run.table[TIME].to_numpy() for run in runs]))

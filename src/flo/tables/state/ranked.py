@@ -1,8 +1,26 @@
 """Ranked traces: rows sorted by group and by an order, so that the first rows of a group are found without a scan.
 
-Runs are sorted by the number of the group and then by the order. Before the old head of a group there were no rows,
-and there are none now unless the delta has them. So every run is read from there on, only as far as needed to decide
-which rows exist.
+The first row of a group is its *head*. Here the order is by amount, and the head of ann was 3. Then 3 is retracted:
+
+    run 0                        run 1                       run 2, the delta
+    user  amount  weight         user  amount  weight        user  amount  weight
+    ann   3       1              ann   5       -1            ann   3       -1
+    ann   5       1              ann   8       1
+    ann   9       1
+    bob   2       1
+
+    weights from 3 on:   3 → 1 - 1 = 0   5 → 1 - 1 = 0   8 → 1: the new head is 8
+
+Invariant: a run is sorted by the number of the group and then by the order, and has a row once. A row exists if its
+weights over all runs add up to more than zero.
+
+Before the old head of a group there were no rows, and there are none now unless the delta has them. So every run is
+read from there on:
+
+1. Read the first few rows of the group from every run (`Span.first`).
+2. Up to the first row after which a run has more rows, the weights are known. If these rows are enough, the group is
+   decided (`_decide`).
+3. Otherwise read twice as many.
 """
 
 from __future__ import annotations
@@ -28,7 +46,7 @@ class Ranked(Trace):
     """A z-set, sorted by group and by an order."""
 
     order: Order | None = field(default=None)
-    """The order of the operator that holds the trace. It is not stored."""
+    """The order. The operator that holds the trace knows it, so it is not stored."""
 
     term = "ranked"
 
@@ -36,7 +54,8 @@ class Ranked(Trace):
     def how(self) -> tuple[object, ...]:
         return (*super().how, self.order)
 
-    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+    def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+        """Merge runs by group and order, and consolidate equal rows, which are adjacent then."""
         if len(runs) == 1:
             return runs[0]
         assert self.order is not None
@@ -47,7 +66,7 @@ class Ranked(Trace):
         groups = np.concatenate(
             [np.repeat(np.searchsorted(every, of), np.diff(start)) for of, start in zip(distinct, starts, strict=True)]
         )
-        indices, firsts = self.order.sorted(table, groups, in_parts=True)
+        indices, firsts = self.order.sort(table, groups, in_parts=True)
         keys = Keys(every[groups[indices]], all(run.keys.exact for run in runs))
         return _consolidate(self.columns, table, indices, firsts, keys)
 
@@ -62,16 +81,16 @@ class Ranked(Trace):
 def ranked_run(
     table: pa.Table, columns: tuple[str, ...], keys: Keys, order: Order, groups: Indices | None = None
 ) -> Run:
-    """The consolidated rows of a delta, sorted by group and by the order. `groups` ranks the key numbers of the rows,
-    where that is known."""
+    """Return the rows of a delta as a run, consolidated and sorted by group and order. `groups` has the ranks of the
+    key numbers of the rows, where these are known."""
     if groups is None:
         groups = np.unique(keys.numbers, return_inverse=True)[1]
-    indices, firsts = order.sorted(table, groups)
+    indices, firsts = order.sort(table, groups)
     return _consolidate(columns, table, indices, firsts, Keys(keys.numbers[indices], keys.exact))
 
 
 def _consolidate(columns: tuple[str, ...], table: pa.Table, order: Indices, firsts: Indices, keys: Keys) -> Run:
-    """Consolidates sorted rows into a run. The keys are sorted already."""
+    """Consolidate sorted rows into a run. `firsts` is where each distinct row begins; `keys` are in that order."""
     weights = sum_ranges(numbers_in(table, WEIGHT)[order], firsts)
     kept = weights != 0
     firsts = firsts[kept]
@@ -80,7 +99,7 @@ def _consolidate(columns: tuple[str, ...], table: pa.Table, order: Indices, firs
 
 
 def groups_in(run: Run) -> Run:
-    """The distinct groups of a run."""
+    """Return the distinct groups of a run: their key columns, each once."""
     keys = run.table.select(list(run.columns))
     order, firsts = group_equal_rows(keys, run.keys)
     firsts = order[firsts]
@@ -88,7 +107,7 @@ def groups_in(run: Run) -> Run:
 
 
 class Start(NamedTuple):
-    """Where to look for the new heads of groups."""
+    """From where on to look for the new heads of groups."""
 
     stays: Mask
     """For each group, whether its head stays what it was: the rows of the delta are behind it."""
@@ -97,11 +116,11 @@ class Start(NamedTuple):
 
 
 def start_of(delta: Run, old: Leading | None, groups: Run, order: Order, backwards: bool) -> Start:
-    """Where to look for heads, after a delta. With `backwards` it is sorted in the opposite of the order."""
+    """Return from where on to look for heads, after a delta. With `backwards` its order is the opposite one."""
     stays = np.zeros(groups.rows, bool)
     starts = delta.starts
     if len(starts) != groups.rows + 1:  # some groups share a number
-        return Start(stays, Known.of(delta, old, groups, order).begin(order))
+        return Start(stays, DeltaWithHeads.of(delta, old, groups, order).begin(order))
     firsts = starts[1:] - 1 if backwards else starts[:-1]
     values = one_chunk(delta.table[order.columns[0]]).take(pa.array(firsts))
     if old is not None:
@@ -111,14 +130,16 @@ def start_of(delta: Run, old: Leading | None, groups: Run, order: Order, backwar
 
 
 class Leading(NamedTuple):
-    """The first rows of groups: the group and the weight of each."""
+    """The first rows of groups."""
 
     table: pa.Table
     groups: Indices
+    """The group of each row."""
     times: Indices
+    """How often each row is among the first ones of its group."""
 
     def only(self, which: Mask) -> Leading:
-        """The rows of some groups."""
+        """Return the rows of some groups."""
         rows = np.flatnonzero(which[self.groups])
         return (
             self
@@ -126,8 +147,8 @@ class Leading(NamedTuple):
             else Leading(take_rows(self.table, rows), self.groups[rows], self.times[rows])
         )
 
-    def beside(self, other: Leading) -> Leading:
-        """With the rows of other groups."""
+    def append(self, other: Leading) -> Leading:
+        """Return these rows, and behind them those of other groups."""
         tables = pa.concat_tables([self.table, other.table.select(self.table.column_names)])
         return Leading(tables, np.concatenate([self.groups, other.groups]), np.concatenate([self.times, other.times]))
 
@@ -138,18 +159,17 @@ class Heads(Latest):
 
     term = "heads"
 
-    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
-        whole = super().joined(runs, fully=fully)
+    def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+        """Keep the newest head of each group, and drop groups without rows if nothing older is left that they hide."""
+        whole = super().join(runs, fully=fully)
         if not (oldest or fully):  # older runs may have the groups that are no more
             return whole
         there = np.flatnonzero(numbers_in(whole.table, WEIGHT))
-        if len(there) == whole.rows:
-            return whole
-        return Run(whole.columns, Keys(whole.keys.at(there), whole.keys.exact), take_rows(whole.table, there))
+        return whole if len(there) == whole.rows else whole.take(there)
 
     def of(self, groups: Run) -> Leading | None:
-        """The heads of these groups; None if there are none."""
-        indices, rows = self.known(groups)
+        """Return the heads of these groups; None if there are none."""
+        indices, rows = self.look_up(groups)
         if rows is None:
             return None
         there = np.flatnonzero(rows[WEIGHT].to_numpy())
@@ -157,9 +177,9 @@ class Heads(Latest):
             return None
         return Leading(take_rows(rows, there), indices[there], np.ones(len(there), np.int64))
 
-    def moved(self, old: Leading | None, new: Leading | None, groups: Run) -> Heads:
-        """With the new heads of these groups in place of the old ones."""
-        first, last = (_heads(head, groups.rows) for head in (old, new))
+    def update(self, old: Leading | None, new: Leading | None, groups: Run) -> Heads:
+        """Return the heads with the new ones of these groups in place of the old ones."""
+        first, last = (_index_heads(head, groups.rows) for head in (old, new))
         gone = np.flatnonzero((first >= 0) & (last < 0))
         come = np.flatnonzero(last >= 0)
         if old is not None and new is not None:
@@ -178,11 +198,11 @@ class Heads(Latest):
         order = np.argsort(which)
         keys = Keys(groups.keys.at(which[order]), groups.keys.exact)
         run = Run(groups.columns, keys, take_rows(pa.concat_tables(parts), order))
-        return replace(self, columns=groups.columns).extended(run)
+        return replace(self, columns=groups.columns).extend(run)
 
 
-def _heads(head: Leading | None, count: int) -> Indices:
-    """For each of so many groups the index of its head; -1 if it has none."""
+def _index_heads(head: Leading | None, count: int) -> Indices:
+    """Return for each of so many groups the index of its head; -1 if it has none."""
     places = np.full(count, -1)
     if head is not None:
         places[head.groups] = np.arange(len(head.groups))
@@ -190,7 +210,7 @@ def _heads(head: Leading | None, count: int) -> Indices:
 
 
 def heads_of(heads: Trace, groups: Run) -> Leading | None:
-    """The stored heads of these groups; None if there are none."""
+    """Return the stored heads of these groups; None if there are none."""
     met = [(run, *match_keys(groups, run)) for run in heads]
     if not sum(len(ours) for _, ours, _ in met):
         return None
@@ -204,24 +224,27 @@ def heads_of(heads: Trace, groups: Run) -> Leading | None:
 OWNER = "=group"
 
 
-class Known(NamedTuple):
-    """The rows of the delta and the old heads, with the group of each."""
+class DeltaWithHeads(NamedTuple):
+    """The rows of a delta, and the old heads of its groups."""
 
     table: pa.Table
     groups: Indices
+    """The group of each row."""
     in_order: Indices
+    """The indices of the rows by group and order."""
 
     @classmethod
-    def of(cls, delta: Run, old: Leading | None, groups: Run, order: Order) -> Known:
+    def of(cls, delta: Run, old: Leading | None, groups: Run, order: Order) -> DeltaWithHeads:
+        """Return the rows of a delta and the old heads of these groups, and sort them."""
         ours, indices = match_keys(groups, delta)
         parts, owners = [take_rows(delta.table, indices)], [ours]
         if old is not None:
             parts, owners = [*parts, old.table], [*owners, old.groups]
         table, owner = pa.concat_tables(parts).combine_chunks(), np.concatenate(owners)
-        return cls(table, owner, order.sorted(table, owner)[0])
+        return cls(table, owner, order.sort(table, owner)[0])
 
     def begin(self, order: Order) -> pa.Array:
-        """For each group, the first value of the first order column at which it may have changed."""
+        """Return for each group the first value of the first order column at which it may have changed."""
         owners = self.groups[self.in_order]
         firsts = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]])[: len(owners)])
         return one_chunk(self.table[order.columns[0]]).take(pa.array(self.in_order[firsts]))
@@ -230,7 +253,7 @@ class Known(NamedTuple):
 def find_leading(
     runs: list[Run], groups: Run, count: int, order: Order, begin: pa.Array, ties: int | None = None
 ) -> Leading | None:
-    """The first `count` rows of each group, searched from `begin` on; None if there are no rows.
+    """Return the first `count` rows of each group, searched from `begin` on; None if there are no rows.
 
     With `ties`, rows that are equal to the last of them in so many columns of the order follow it.
     """
@@ -238,7 +261,7 @@ def find_leading(
 
 
 def find_nearest(runs: list[Run], queries: Run, at: pa.Array, order: Order) -> Leading | None:
-    """For each query, the first row of its group that is not before a value; None if there are no rows.
+    """Return for each query the first row of its group that is not before a value; None if there are no rows.
 
     A query has the columns of a group, under any names, and `at` its value of the first order column. Groups may occur
     again.
@@ -253,7 +276,7 @@ def find_nearest(runs: list[Run], queries: Run, at: pa.Array, order: Order) -> L
 
 
 def first_rows(spans: list[Span], groups: Run, count: int, order: Order, ties: int | None = None) -> Leading | None:
-    """The first `count` rows of each group in these ranges."""
+    """Return the first `count` rows of each group in these ranges; None if there are no rows."""
     undecided, window, parts = np.zeros(groups.rows, bool), max(count, 1), []
     for span in spans:
         undecided[span.groups] = True
@@ -261,7 +284,7 @@ def first_rows(spans: list[Span], groups: Run, count: int, order: Order, ties: i
         seen = [part for part in (span.first(window, undecided) for span in spans) if len(part.groups)]
         undecided = np.zeros(groups.rows, bool)
         if seen:
-            heads, open_groups = _decided(seen, groups, count, order, ties)
+            heads, open_groups = _decide(seen, groups, count, order, ties)
             parts.append(heads)
             undecided[open_groups] = True
         window *= 2
@@ -273,72 +296,75 @@ def first_rows(spans: list[Span], groups: Run, count: int, order: Order, ties: i
 
 WORTH_A_SEARCH = 16
 """With at most this many rows of a group in a run, a scan is faster than a binary search."""
-
-
 FEW, WORTH_NUMBERS = 64, 16
-"""With at most so many ranges, or so many questions for each, a search in each range is faster than one in all."""
+"""With at most so many ranges, or so many values to find in each, a search in each range is faster than one in all."""
 
 
 class _Seen(NamedTuple):
+    """The rows of a run that were read."""
+
     table: pa.Table
     groups: Indices
+    """The group of each row."""
     edge: Indices
-    """1 if more rows of the group follow in the run."""
+    """1 for a row after which the run has more rows of the group; otherwise 0."""
 
 
 class Span(NamedTuple):
-    """The row ranges of groups in a run."""
+    """The rows of groups in a run: a range for each group that it has."""
 
     run: Run
     groups: Indices
+    """The group of each range."""
     starts: Indices
+    """The first row of each range."""
     ends: Indices
+    """The row behind the last."""
     backwards: bool = False
     """Whether the run is sorted in the opposite of the order, and is read from the end."""
 
     @classmethod
     def of(cls, run: Run, groups: Run) -> Span:
+        """Return the ranges of groups, with rows of other groups that have the same key number."""
         present, starts, counts = run.find(groups.keys.numbers)
         return cls(run, present, starts, starts + counts)
 
     @classmethod
-    def alone(cls, run: Run, groups: Run) -> Span:
-        """The row ranges of groups, without rows of other groups with the same key number."""
+    def of_groups(cls, run: Run, groups: Run) -> Span:
+        """Return the ranges of groups, without rows of other groups that have the same key number."""
         span = cls.of(run, groups)
         if run.keys.exact and groups.keys.exact:
             return span
         if not run.mixed:
             names = list(groups.columns)
             firsts, ours = take_rows(run.table.select(names), span.starts), take_rows(groups.table, span.groups)
-            return span.chosen(np.flatnonzero(find_equal(firsts.columns, ours.select(names).columns)))
+            return span.select(np.flatnonzero(find_equal(firsts.columns, ours.select(names).columns)))
         ours, theirs = match_keys(groups, run)
         order = np.lexsort((theirs, ours))
         which, starts, counts = np.unique(ours[order], return_index=True, return_counts=True)
-        rows = theirs[order]
-        own = Run(run.columns, Keys(run.keys.at(rows), run.keys.exact), take_rows(run.table, rows))
-        return cls(own, which, starts, starts + counts)
+        return cls(run.take(theirs[order]), which, starts, starts + counts)
 
-    def moved(self, more: int) -> Span:
-        """The same ranges, of groups with other numbers."""
+    def renumber(self, more: int) -> Span:
+        """Return the same ranges, of groups whose numbers are greater by `more`."""
         return self._replace(groups=self.groups + more)
 
     def only(self, which: Mask) -> Span:
-        """The ranges of some groups."""
-        return self.chosen(np.flatnonzero(which[self.groups]))
+        """Return the ranges of some groups."""
+        return self.select(np.flatnonzero(which[self.groups]))
 
-    def chosen(self, rows: Indices) -> Span:
-        """Some of the ranges."""
+    def select(self, rows: Indices) -> Span:
+        """Return some of the ranges."""
         return self._replace(groups=self.groups[rows], starts=self.starts[rows], ends=self.ends[rows])
 
     def since(self, begin: pa.Array, order: Order, worth: int = WORTH_A_SEARCH) -> Span:
-        """The ranges without rows before `begin`, as far as a search pays off: in ranges of more rows than `worth`."""
+        """Return the ranges without rows before `begin`; a range of at most `worth` rows is not worth a search."""
         column = one_chunk(self.run.table[order.columns[0]])
 
         def is_before(rows: Indices, which: Indices) -> npt.NDArray[np.bool_]:
             before = order.before(column.take(pa.array(rows)), begin.take(pa.array(self.groups[which])))
             return ~before if self.backwards else before
 
-        searched = self._searched(column, begin, order)
+        searched = self._search(column, begin, order)
         if searched is not None:
             return self._replace(ends=searched) if self.backwards else self._replace(starts=searched)
         large = self.ends - self.starts > worth
@@ -346,15 +372,15 @@ class Span(NamedTuple):
             return self._replace(ends=bisect_ranges(np.where(large, self.starts, self.ends), self.ends, is_before))
         return self._replace(starts=bisect_ranges(self.starts, np.where(large, self.ends, self.starts), is_before))
 
-    def _searched(self, column: pa.Array, begin: pa.Array, order: Order) -> Indices | None:
-        """Where the ranges begin or end, by a search in each; None if that is slow, because values are no numbers, or
-        because there are many ranges."""
+    def _search(self, column: pa.Array, begin: pa.Array, order: Order) -> Indices | None:
+        """Return where the ranges begin, or end if they are read backwards, by a search in each. None if that is slow,
+        because values are not numbers, or because there are many ranges."""
         if not len(self.groups):
             return self.starts
         new = np.flatnonzero(np.diff(self.starts, prepend=-1) | np.diff(self.ends, prepend=-1))
         if len(new) > FEW and len(new) * WORTH_NUMBERS > len(self.groups):
             return None
-        there, asked = order.in_place(column), order.in_place(begin)
+        there, asked = order.numbers_in_place(column), order.numbers_in_place(begin)
         if there is None or asked is None or there.dtype != asked.dtype:
             return None
         places, descending = np.empty(len(self.groups), np.int64), order.directions[0]
@@ -370,7 +396,7 @@ class Span(NamedTuple):
         return places
 
     def first(self, window: int, wanted: Indices) -> _Seen:
-        """The first `window` rows of the wanted groups."""
+        """Read the first `window` rows of the wanted groups."""
         here = wanted[self.groups] & (self.starts < self.ends)
         groups, starts, ends = self.groups[here], self.starts[here], self.ends[here]
         counts = np.minimum(ends - starts, window)
@@ -380,10 +406,10 @@ class Span(NamedTuple):
         return _Seen(take_rows(self.run.table, indices), np.repeat(groups, counts), edge)
 
 
-def _decided(
+def _decide(
     seen: list[_Seen], groups: Run, count: int, order: Order, ties: int | None = None
 ) -> tuple[Leading, Indices]:
-    """The heads of the groups that the rows seen so far decide, and the groups that they do not.
+    """Return the first rows of the groups that the rows seen so far decide, and the groups that they do not.
 
     Up to the first row after which a run has more rows, every row was seen in all runs, and its weight is known.
     """
@@ -395,7 +421,7 @@ def _decided(
         weights = np.where(
             find_equal([table[n] for n in groups.columns], [ours[n] for n in groups.columns]), weights, 0
         )
-    indices, firsts = order.sorted(table, which, in_parts=True)
+    indices, firsts = order.sort(table, which, in_parts=True)
     sums = sum_ranges(weights[indices], firsts)
     owner = which[indices[firsts]]
     rows = np.arange(len(firsts))
@@ -411,7 +437,7 @@ def _decided(
         enough = (np.add.reduceat(there, head) >= count) | (horizon == len(rows))
         times = np.clip(count - before, 0, there) * enough[nth]
     else:
-        new = begins | order.differ(take_rows(table.select(list(order.columns)), indices[firsts]), ties)
+        new = begins | order.find_changes(take_rows(table.select(list(order.columns)), indices[firsts]), ties)
         before = before[np.flatnonzero(new)][np.cumsum(new) - 1]
         behind = (before >= count) & (rows <= horizon[nth])
         enough = np.logical_or.reduceat(behind, head) | (horizon == len(rows))

@@ -1,11 +1,19 @@
 """Order statistics: the value at a rank of a group, found without reading the group.
 
-The values of groups are in runs that are sorted by group and value (ranked.py). How many values of a group come before
-a value is a sum over all runs: of the weights of the rows before it, which running sums tell. So the range of every
-run that a rank may be in is cut down by binary search, until few rows are left to be read.
+The values of groups are in runs that are sorted by group and value (ranked.py). `before` is the sum of the weights of
+the rows before. One group has the values 2 4 4 5 9 12 12 20 30, and the one at rank 4 is asked for:
 
-That needs weights that add up to zero or more for every value, or else the sums would not increase. So what retractions
-take that has not been inserted yet is kept apart, as *owed*: see `settle`.
+    run 0:  value   2   5   9   12  30        run 1:  value   4   12  20
+            weight  1   1   1   1   1                 weight  2   1   1
+            before  0   1   2   3   4                 before  0   2   3
+
+    before 9:   2 in run 0 and 2 in run 1, together 4: the value at rank 4 is not before 9
+    before 12:  3 in run 0 and 2 in run 1, together 5: it is before 12, so it is 9
+
+Invariant: for every value, the weights over all runs add up to zero or more. Otherwise the sums would not increase, and
+a search would miss. So what retractions take that has not been inserted yet is kept apart, as *owed*: see `settle`.
+
+To find a rank, the range of every run that it may be in is cut at the same values, until few rows are left to be read.
 """
 
 from __future__ import annotations
@@ -18,7 +26,6 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Indices, Mask, expand_ranges, one_chunk, take_rows
-from flo.tables.state.keys import Keys
 from flo.tables.state.order import Order
 from flo.tables.state.ranked import Span
 from flo.tables.state.run import Run
@@ -27,17 +34,27 @@ from flo.tables.state.trace import Trace, sum_ranges, weight_overflow, with_weig
 from flo.tables.values import WEIGHT
 
 MOST = 1 << 12
-"""So many rows of a group are read at once."""
+"""How many rows of a group are read at once."""
 PIVOTS = 1 << 6
 """How many values are looked up at a time, to cut down the ranges of a group."""
 OWNER = "=owner"
+"""The column with the group of a row."""
 
 
-def settle(delta: Run, present: Trace, owed: Trace, order: Order) -> tuple[Run, Run]:
-    """A sorted delta in two: the changes of the values that are present, and of those that are owed.
+class Settled(NamedTuple):
+    """A delta in two."""
 
-    The former have positive weights, and the latter are those of negative weights, with the opposite sign. A value is
-    never in both. So insertions pay first what is owed, and retractions owe what is not present.
+    present: Run
+    """How the weights of values that are present change."""
+    owed: Run
+    """How the weights of values that are owed change, with the opposite sign."""
+
+
+def settle(delta: Run, present: Trace, owed: Trace, order: Order) -> Settled:
+    """Split a sorted delta into changes of the values that are present, and of those that are owed.
+
+    A value whose weights add up to 2 is present with weight 2; one whose weights add up to -3 is owed with weight 3. A
+    value is never in both. So insertions pay first what is owed, and retractions owe what is not present.
     """
     weights = numbers_in(delta.table, WEIGHT)
     if delta.rows and weights.min() == np.iinfo(np.int64).min:  # which cannot be owed
@@ -45,44 +62,44 @@ def settle(delta: Run, present: Trace, owed: Trace, order: Order) -> tuple[Run, 
     paid = np.minimum(weights, _weights_in(owed, delta, weights > 0, order))
     taken = np.minimum(-weights, _weights_in(present, delta, weights < 0, order))
     owing = np.where(weights > 0, -paid, -weights - taken)
-    return _weighing(delta, weights + owing), _weighing(delta, owing)
+    return Settled(_with_weights(delta, weights + owing), _with_weights(delta, owing))
 
 
 def _weights_in(trace: Trace, rows: Run, which: Mask, order: Order) -> Indices:
-    """The weights in a trace of some of the rows of a sorted delta; 0 for the others."""
+    """Return the weights that some of the rows of a sorted delta have in a trace; 0 for the others."""
     weights, asked = np.zeros(rows.rows, np.int64), np.flatnonzero(which)
     if not len(asked) or not trace.runs:
         return weights
-    some = Run(rows.columns, Keys(rows.keys.at(asked), rows.keys.exact), take_rows(rows.table, asked))
+    some = rows.take(asked)
     values = one_chunk(some.table[order.columns[0]])
     for run in trace:
-        span = Span.alone(run, some).since(values, order, worth=0)
-        span = span.chosen(np.flatnonzero(span.starts < span.ends))
+        span = Span.of_groups(run, some).since(values, order, worth=0)
+        span = span.select(np.flatnonzero(span.starts < span.ends))
         theirs = one_chunk(span.run.table[order.columns[0]]).take(pa.array(span.starts))
         equal = ~order.before(values.take(pa.array(span.groups)), theirs)
         weights[asked[span.groups[equal]]] += numbers_in(span.run.table, WEIGHT)[span.starts[equal]]
     return weights
 
 
-def _weighing(run: Run, weights: Indices) -> Run:
-    """The rows with other weights, without those whose weight is 0."""
+def _with_weights(run: Run, weights: Indices) -> Run:
+    """Return the rows with other weights, without those whose weight is 0."""
     there = np.flatnonzero(weights)
-    rows = with_weights(take_rows(run.table, there), weights[there])
-    return Run(run.columns, Keys(run.keys.at(there), run.keys.exact), rows)
+    rows = run.take(there)
+    return replace(rows, table=with_weights(rows.table, weights[there]))
 
 
 class _Sorted(NamedTuple):
-    """Values in order, those of each group together."""
+    """The distinct values of groups, by group and in order."""
 
     values: pa.Array
     until: Indices
-    """How many values there are up to each, which counts as often as it is there."""
+    """How many values there are up to each one, of all groups. A value counts as often as its weight says."""
     before: Indices
     """How many values there are before those of each group."""
 
     @classmethod
     def of(cls, spans: list[Span], count: int, order: Order) -> _Sorted:
-        """The rows of these ranges, of so many groups."""
+        """Read and sort the rows of these ranges, of so many groups."""
         names, tables = [*order.columns, WEIGHT], []
         for span in spans:
             sizes = span.ends - span.starts
@@ -90,19 +107,21 @@ class _Sorted(NamedTuple):
             tables.append(rows.append_column(OWNER, pa.array(np.repeat(span.groups, sizes), pa.int64())))
         table = pa.concat_tables(tables).combine_chunks()
         owners = numbers_in(table, OWNER)
-        indices, firsts = replace(order, group_columns=()).sorted(table, owners, in_parts=True)
+        indices, firsts = replace(order, group_columns=()).sort(table, owners, in_parts=True)
         until = np.cumsum(sum_ranges(numbers_in(table, WEIGHT)[indices], firsts))
         rows = indices[firsts]
         before = np.concatenate([[0], until])[np.searchsorted(owners[rows], np.arange(count))]
         return cls(one_chunk(table[order.columns[0]]).take(pa.array(rows)), until, before)
 
     def at(self, groups: Indices, ranks: Indices) -> pa.Array:
+        """Return the values of groups at ranks."""
         return self.values.take(pa.array(np.searchsorted(self.until, self.before[groups] + ranks, "right")))
 
 
 @dataclass(frozen=True, eq=False)
 class ByRank:
-    """The values of groups, of which those at some ranks are asked for. Those of small groups are read and sorted."""
+    """The values of groups, which can be asked for the value at a rank. The values of small groups are read and sorted;
+    those of large ones are searched."""
 
     spans: list[Span]
     """The ranges of groups in runs; the weights of a value add up to zero or more."""
@@ -113,15 +132,16 @@ class ByRank:
 
     @cached_property
     def _starts(self) -> Indices:
-        """For each run and group the first row."""
+        """By run and group, the first row."""
         return self._by_group([span.starts for span in self.spans])
 
     @cached_property
     def _ends(self) -> Indices:
-        """For each run and group the row after the last."""
+        """By run and group, the row behind the last."""
         return self._by_group([span.ends for span in self.spans])
 
     def _by_group(self, each: list[Indices]) -> Indices:
+        """Return numbers of ranges by run and group; 0 where a run has no range of a group."""
         by_group = np.zeros((len(self.spans), self.count), np.int64)
         for row, span, places in zip(by_group, self.spans, each, strict=True):
             row[span.groups] = places
@@ -134,7 +154,7 @@ class ByRank:
         return large
 
     def _weights_before(self, rows: Indices) -> Indices:
-        """The sums of the weights before these rows of each run."""
+        """Return the sums of the weights before rows, which are given by run, over all runs."""
         before = np.zeros(rows.shape[1:], np.int64)
         for span, each in zip(self.spans, rows, strict=True):
             before += span.run.weight_before(each)
@@ -151,18 +171,23 @@ class ByRank:
         return _Sorted.of([span.only(~self._are_large) for span in self.spans], self.count, self.order)
 
     def at(self, groups: Indices, ranks: Indices) -> pa.Array:
-        """The values of groups at ranks, which begin with 0 and are less than the size of the group."""
+        """Return the values of groups at ranks, which begin with 0 and are less than the size of the group."""
         large = self._are_large[groups]
         if not large.any():
             return self._small.at(groups, ranks)
-        values = self._searched(groups[large], ranks[large])
+        values = self._search(groups[large], ranks[large])
         if large.all():
             return values
         places = np.argsort(np.concatenate([np.flatnonzero(large), np.flatnonzero(~large)]))
         return pa.concat_arrays([values, self._small.at(groups[~large], ranks[~large])]).take(pa.array(places))
 
-    def _searched(self, groups: Indices, ranks: Indices) -> pa.Array:
-        """The values at ranks of large groups. Each is in the ranges that are left, which are cut at the same value."""
+    def _search(self, groups: Indices, ranks: Indices) -> pa.Array:
+        """Return the values at ranks of large groups.
+
+        1. Look up some values in all runs, and add up how many come before each (`_pivots`).
+        2. Keep the rows between the two values that the rank is between.
+        3. Repeat until few rows are left. Read and sort these.
+        """
         starts, ends = self._starts[:, groups], self._ends[:, groups]
         before, most = self._weights_before(starts), max(MOST, len(self.spans))  # of more, one range has several
         while len(left := np.flatnonzero((ends - starts).sum(axis=0) > most)):
@@ -177,7 +202,7 @@ class ByRank:
         return _Sorted.of(spans, len(groups), self.order).at(questions, ranks - skipped)
 
     def _pivots(self, starts: Indices, ends: Indices) -> Indices:
-        """For each run and each group, where its range begins, where it would have some values, and where it ends.
+        """Return by run and group where its range begins, where some values are or would be, and where it ends.
 
         The values are at regular distances in the longest range of the group. So at least that range is cut.
         """

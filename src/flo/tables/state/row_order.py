@@ -1,4 +1,13 @@
-"""The total order of `flo.values.row_order` on columns: null is the least, NaN the greatest number."""
+"""The total order of `flo.values.row_order` on columns: of all values, whether Python can compare them or not.
+
+    column   number        column            number: its rank in the column
+    null     0             {a: 1, b: null}   0
+    2.0      1             {a: 1, b: 7}      1
+    nan      2             {a: 2, b: null}   2
+
+Invariant: within one call, numbers are equal if and only if the values are, and ascend as the values do. Null is the
+least value at any depth, and nan is the greatest number. Rows and lists compare part by part.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +15,16 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Numbers, one_chunk
-from flo.tables.state.order import own_numbers, rank_densely, rank_lists
+from flo.tables.state.comparison import number_nulls_first, own_numbers, rank_densely, rank_lists
 
 
 def order_numbers(column: pa.Array | pa.ChunkedArray) -> Numbers:
-    """Numbers in the order of the values of a column; equal for equal values only. They compare within one call."""
-    array = one_chunk(column)
-    if not array.null_count:
-        return _numbers(array)
-    numbers = np.zeros(len(array), np.uint64)
-    numbers[np.asarray(array.is_valid())] = rank_densely([_numbers(array.drop_null())]) + np.uint64(1)
-    return numbers
+    """Return numbers in the order of the values of a column; equal for equal values only."""
+    return number_nulls_first(_number_values, one_chunk(column))
 
 
-def _numbers(array: pa.Array) -> Numbers:
+def _number_values(array: pa.Array) -> Numbers:
+    """Return numbers in the order of values without nulls."""
     kind = array.type
     if pa.types.is_struct(kind):
         return rank_densely([order_numbers(part) for part in array.flatten()])
@@ -35,6 +40,6 @@ def _numbers(array: pa.Array) -> Numbers:
 
 
 def row_numbers(table: pa.Table, names: tuple[str, ...]) -> Numbers:
-    """Ranks of rows, compared column by column."""
+    """Return numbers in the order of rows, compared column by column."""
     columns = [order_numbers(table[name]) for name in names]
     return columns[0] if len(columns) == 1 else rank_densely(columns)

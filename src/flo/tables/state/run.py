@@ -1,4 +1,22 @@
-"""A run: immutable rows sorted by key number, with an index for searching."""
+"""A run: rows that never change, sorted by key number, with an index for searching.
+
+The key column is `user`. Each key has a number (keys.py), here shortened to its first byte:
+
+    row  number  user  amount  weight
+    0    04…     bob   9       -1      a retraction
+    1    80…     eve   5       1
+    2    80…     eve   7       2       the same key: rows keep the order in which they came
+    3    b2…     ann   3       1
+
+    index   0…: 0   4…: 1   8…: 1   c…: 4   end: 4
+
+Invariant: key numbers do not descend. So the rows of a key are adjacent, unless another key shares its number: then
+rows of both may alternate, the run is `mixed`, and readers compare the key columns too.
+
+To find a number, `find` looks up its highest bits in the index, and compares the few rows between two entries of it. A
+run is stored as one Arrow file, which is named after its content. A run that was merged in parts is stored as the files
+of its parts.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +24,84 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, Numbers, bisect_ranges, is_sorted, one_chunk, ranges, stable_order, take_rows
+from flo.columns.indices import (
+    Indices,
+    Mask,
+    Numbers,
+    bisect_ranges,
+    expand_ranges,
+    is_sorted,
+    one_chunk,
+    ranges,
+    stable_order,
+    take_rows,
+)
 from flo.core.term import Call, Lowerable, Lowering, Term, register
-from flo.tables.state.keys import Implied, Keys, find_equal, implied, keys_of
+from flo.tables.state.keys import Implied, Keys, find_equal, imply_keys, keys_of
 from flo.tables.values import WEIGHT
 
 LARGE = 1 << 20
-"""Runs with more rows than this save memory."""
+"""A run with at least so many rows saves memory: its index is coarser, and its key numbers may be computed."""
 PER_BUCKET, OF_LARGE, FEW = 2, 4, 16
 """Average rows per index entry, in small and in large runs; and up to how many rows are compared one by one."""
 
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 FACTS = ("once", "mixed", "_running")
-"""What is known of the rows of a run after somebody has asked."""
+"""The cached properties of a run that another run with the same rows may take over."""
+
+
+class KeyRanges(NamedTuple):
+    """Where some key numbers stand in a run."""
+
+    present: Indices
+    """Which of the numbers asked for the run has, ascending."""
+    starts: Indices
+    """The first row of each of these."""
+    counts: Indices
+    """How many rows each of these has."""
+
+
+class Ranges(NamedTuple):
+    """Ranges of indices, from a start up to an end: two arrays of one shape."""
+
+    starts: Indices
+    """The first index of each range."""
+    ends: Indices
+    """The index behind the last."""
+
+    @property
+    def counts(self) -> Indices:
+        """How many indices each range has."""
+        return self.ends - self.starts
+
+    def list_once(self, owners: Indices) -> Owned:
+        """Return the indices in ranges that may overlap, each once, given the owner of each range."""
+        indices, first = np.unique(expand_ranges(self.starts, self.counts), return_index=True)
+        return Owned(indices, np.repeat(owners, self.counts)[first])
+
+
+class Owned(NamedTuple):
+    """Indices, and the group that each belongs to."""
+
+    indices: Indices
+    owners: Indices
+
+
+class Pairs(NamedTuple):
+    """Pairs of a row of one run and a row of another, as row indices."""
+
+    ours: Indices
+    theirs: Indices
 
 
 @dataclass(frozen=True, eq=False)
 class Run(Lowerable):
-    """The rows of a table, sorted by key number. `columns` are the key columns."""
+    """The rows of a table, sorted by key number. `columns` names the key columns."""
 
     columns: tuple[str, ...]
     keys: Keys
@@ -46,43 +119,50 @@ class Run(Lowerable):
 
     @cached_property
     def _running(self) -> Indices | None:
-        """The sums of the weights before each row, and of all; None if each is the index."""
+        """The sum of the weights before each row, and of all; None if all weights are 1, so that each is the index."""
         return None if self.once else np.concatenate([[0], np.cumsum(self.table[WEIGHT].to_numpy())])
 
     def weight_before(self, rows: Indices) -> Indices:
-        """The sums of the weights before these rows, modulo 64 bits."""
+        """Return the sum of the weights before each of these rows, modulo 64 bits."""
         return rows if self._running is None else self._running.take(rows)
 
     @cached_property
     def mixed(self) -> bool:
         """Whether different keys share a key number."""
-        if self.keys.exact or self.rows < 2:
-            return False
-        numbers, own = self.keys.numbers, self.table.select(list(self.columns))
-        equal = find_equal(own.slice(0, self.rows - 1).columns, own.slice(1).columns)
-        return bool(np.any((numbers[1:] == numbers[:-1]) & ~equal))
+        return not self.keys.exact and not bool(self._compare_neighbours()[1].all())
+
+    def _compare_neighbours(self) -> tuple[Indices, Mask]:
+        """Return the rows with the key number of the row before, and for each whether it has the key of that row."""
+        numbers = self.keys.numbers
+        again = np.flatnonzero(numbers[1:] == numbers[:-1]) + 1
+        if self.keys.exact or not len(again):
+            return again, np.ones(len(again), bool)
+        own = self.table.select(list(self.columns))
+        return again, find_equal(take_rows(own, again - 1).columns, take_rows(own, again).columns)
+
+    def first_rows(self) -> Indices:
+        """Return the rows whose key differs from that of the row before. In a mixed run, a key may have several."""
+        again, equal = self._compare_neighbours()
+        return np.delete(np.arange(self.rows), again[equal])
 
     @property
     def starts(self) -> Indices:
-        """The index of the first row of each distinct key number, and the number of rows."""
+        """The first row of each distinct key number, and at the end the number of rows."""
         return starts_of(self.keys.numbers)
 
     @cached_property
     def each_key(self) -> Run:
-        """At least one row of every key: enough to find out which keys exist."""
-        numbers = self.keys.numbers
-        again = np.flatnonzero(numbers[1:] == numbers[:-1]) + 1
-        if len(again) and not self.keys.exact:
-            own = self.table.select(list(self.columns))
-            again = again[find_equal(take_rows(own, again - 1).columns, take_rows(own, again).columns)]
-        if not len(again):
-            return self
-        indices = np.delete(np.arange(self.rows), again)
-        return Run(self.columns, Keys(numbers[indices], self.keys.exact), take_rows(self.table, indices))
+        """The first rows of all keys: enough to find out which keys exist."""
+        firsts = self.first_rows()
+        return self if len(firsts) == self.rows else self.take(firsts)
+
+    def take(self, rows: Indices) -> Run:
+        """Return these rows, whose indices ascend, as a run."""
+        return Run(self.columns, Keys(self.keys.at(rows), self.keys.exact), take_rows(self.table, rows))
 
     @cached_property
     def index(self) -> Indices:
-        """For each value of the highest bits of key numbers, the first row with that value or a larger one."""
+        """For each value of the highest bits of a key number, the first row with that value or a larger one."""
         counts = np.bincount(
             (self.keys.numbers >> np.uint64(64 - self._bits)).view(np.int64), minlength=1 << self._bits
         )
@@ -91,6 +171,7 @@ class Run(Lowerable):
 
     @property
     def _bits(self) -> int:
+        """How many of the highest bits of a key number the index looks at."""
         return max(1, (self.rows // (PER_BUCKET if self.rows < LARGE else OF_LARGE)).bit_length())
 
     @property
@@ -99,40 +180,41 @@ class Run(Lowerable):
         known = [each for name in ("index", "_running") if (each := self.__dict__.get(name)) is not None]
         return int(self.table.nbytes) + self.keys.bytes + sum(int(each.nbytes) for each in known)
 
-    def resting(self) -> Run:
-        """The run prepared for storage: with its index, and if large without key numbers that the columns imply."""
+    def prepare(self) -> Run:
+        """Return the run as it is kept: with its index, and if large without key numbers that the columns imply."""
         _ = self.index
-        keys = self.implied() if self.rows >= LARGE else None
+        keys = self.imply_keys() if self.rows >= LARGE else None
         if keys is None:
             return self
-        return Run(self.columns, keys, self.table)._knowing(self, "index", *FACTS)
+        return Run(self.columns, keys, self.table)._adopt(self, "index", *FACTS)
 
-    def again(self) -> Run:
-        """Another run with the same rows."""
-        return replace(self)._knowing(self, "index", "name", *FACTS)
+    def copy(self) -> Run:
+        """Return another run with the same rows."""
+        return replace(self)._adopt(self, "index", "name", *FACTS)
 
-    def _knowing(self, other: Run, *names: str) -> Run:
-        """The run, which takes over what is known of another one with the same rows."""
+    def _adopt(self, other: Run, *names: str) -> Run:
+        """Take over these cached properties of a run with the same rows, and return itself."""
         self.__dict__.update({name: other.__dict__[name] for name in names if name in other.__dict__})
         return self
 
-    def implied(self) -> Implied | None:
-        return implied(self.keys, [one_chunk(self.table[name]) for name in self.columns])
+    def imply_keys(self) -> Implied | None:
+        """Return its keys as computed from the key columns when needed; None if that is slow or gives others."""
+        return imply_keys(self.keys, [one_chunk(self.table[name]) for name in self.columns])
 
     @property
     def files(self) -> tuple[Run, ...]:
-        """The parts that it was made of one by one, each a file of its own where it is stored; else itself."""
+        """The parts that were merged one by one, each of which is stored as a file; otherwise the run itself."""
         files: tuple[Run, ...] = self.__dict__.get("parts", (self,))
         return files
 
     @property
     def file_ends(self) -> Indices:
-        """The index of the row after each file."""
+        """For each file, the row after its last one."""
         ends: Indices | None = self.__dict__.get("ends")
         return np.array([self.rows]) if ends is None else ends
 
     def below(self, number: int) -> int:
-        """How many rows have a smaller key number."""
+        """Return how many rows have a smaller key number."""
         if number >= 1 << 64:
             return self.rows
         if type(self.keys) is Keys:
@@ -142,7 +224,7 @@ class Run(Lowerable):
         return int(bisect_ranges(low, high, lambda rows, _: self.keys.at(rows) < np.uint64(number))[0])
 
     def part(self, start: int, end: int) -> Run:
-        """The rows from one index up to another, without a copy."""
+        """Return the rows from `start` up to `end`, without a copy. If they are a file, that file."""
         if start == 0 and end == self.rows:
             return self
         place = int(np.searchsorted(self.file_ends, end))
@@ -152,7 +234,7 @@ class Run(Lowerable):
 
     @cached_property
     def name(self) -> str:
-        """A digest of the content, by which the run is stored."""
+        """A digest of the content, which names the file of the run."""
         content = Content(self.columns)
         if self.table.nbytes <= SMALL_FILE:
             content.write(self._file)
@@ -162,12 +244,13 @@ class Run(Lowerable):
 
     @cached_property
     def _file(self) -> pa.Buffer:
-        """The content of its file, from when its name is asked for until the file is written."""
+        """The content of its file, kept from when the name is computed until the file is written."""
         sink = pa.BufferOutputStream()
         write_ipc(self, sink)
         return sink.getvalue()
 
     def write_file(self, sink: Any) -> None:
+        """Write the file of the run."""
         if "_file" in self.__dict__:
             sink.write(self.__dict__.pop("_file"))
         else:
@@ -178,10 +261,15 @@ class Run(Lowerable):
         write_ipc(self, sink)
         return Call("run", (self.columns, lower(sink.getvalue().to_pybytes())))
 
-    def find(self, numbers: Numbers) -> tuple[Indices, Indices, Indices]:
-        """Finds key numbers: the indices of those that exist, their first rows, and their numbers of rows."""
+    def find(self, numbers: Numbers) -> KeyRanges:
+        """Return which of these key numbers the run has, and where.
+
+        1. The index gives a range of rows for each number.
+        2. The rows of short ranges are compared one by one.
+        3. A long range is searched by bisection, once for equal numbers that follow each other.
+        """
         if not self.rows or not len(numbers):
-            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
+            return KeyRanges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
         bucket = (numbers >> np.uint64(64 - self._bits)).view(np.int64)
         lows, highs = (self.index.take(bucket + more) for more in (0, 1))
         wide = np.flatnonzero(highs - lows > FEW)
@@ -204,19 +292,19 @@ class Run(Lowerable):
         both = np.concatenate([present, wide[there]])
         order = np.argsort(both, kind="stable")
         starts = np.concatenate([starts, halved[there]])[order]
-        return both[order], starts, np.concatenate([counts, (after - halved)[there]])[order]
+        return KeyRanges(both[order], starts, np.concatenate([counts, (after - halved)[there]])[order])
 
-    def _scan(self, starts: Indices, counts: Indices, numbers: Numbers) -> tuple[Indices, Indices, Indices]:
-        """The result of `find`, by comparing all rows in these ranges."""
+    def _scan(self, starts: Indices, counts: Indices, numbers: Numbers) -> KeyRanges:
+        """Do what `find` does, by comparing all rows in these ranges: one range for each number."""
         which, indices = ranges(starts, counts)
         equal = np.flatnonzero(self.keys.at(indices) == numbers.take(which))
         which, indices = which.take(equal), indices.take(equal)
         first = np.flatnonzero(np.concatenate([[True], which[1:] != which[:-1]])[: len(which)])
-        return which[first], indices[first], np.diff(first, append=len(which))
+        return KeyRanges(which[first], indices[first], np.diff(first, append=len(which)))
 
 
 SMALL_FILE = 1 << 18
-"""A file of up to so many bytes is made in memory, once for its name and its content."""
+"""A file of up to so many bytes is written to memory, once for its name and its content."""
 NUMBERS = "#"
 """The column of key numbers in a stored run, so that they need not be computed again."""
 
@@ -243,12 +331,12 @@ class Content:
 
 
 def write_ipc(run: Run, sink: Any) -> None:
-    """Writes the run as an Arrow file of one batch, without key numbers that the columns imply and weights of 1."""
+    """Write the run as an Arrow file of one batch, without weights of 1 and key numbers that the columns imply."""
     table, metadata = run.table, {"exact": str(int(run.keys.exact))}
     if WEIGHT in table.column_names and run.once:
         metadata["once"] = str(table.schema.get_field_index(WEIGHT))
         table = table.drop_columns([WEIGHT])
-    if run.implied() is None:
+    if run.imply_keys() is None:
         table = table.append_column(NUMBERS, pa.array(run.keys.numbers))
     table = table.combine_chunks()
     if table.get_total_buffer_size() > table.nbytes:  # a slice: Arrow would fill up its columns with rows that follow
@@ -259,6 +347,7 @@ def write_ipc(run: Run, sink: Any) -> None:
 
 
 def read_ipc(columns: tuple[str, ...], source: Any) -> Run:
+    """Read a run that `write_ipc` wrote."""
     table = pa.ipc.open_file(source).read_all()
     metadata = table.schema.metadata
     exact, table = metadata[b"exact"] == b"1", table.replace_schema_metadata(None)
@@ -275,7 +364,7 @@ register("run", lambda columns, data: read_ipc(tuple(columns), pa.BufferReader(d
 
 
 def run_of(table: pa.Table, columns: tuple[str, ...], keys: Keys | None = None) -> Run:
-    """The rows sorted by key number. Rows with equal keys keep their order."""
+    """Return the rows of a table as a run. Rows with equal keys keep their order."""
     keys = keys_of([table[name] for name in columns]) if keys is None else keys
     if is_sorted(keys.numbers):
         return Run(columns, keys, table)
@@ -284,7 +373,7 @@ def run_of(table: pa.Table, columns: tuple[str, ...], keys: Keys | None = None) 
 
 
 def starts_of(numbers: Numbers) -> Indices:
-    """The index of the first of each distinct number, of sorted ones, and how many there are."""
+    """Return the index of the first of each distinct number, of sorted ones, and at the end how many there are."""
     if not len(numbers):
         return np.zeros(1, np.int64)
     changes = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
@@ -292,20 +381,20 @@ def starts_of(numbers: Numbers) -> Indices:
 
 
 def merge_runs(runs: list[Run]) -> Run:
-    """Merges runs into one. Among rows with equal keys, those of earlier runs come first."""
+    """Merge runs into one. Among rows with equal keys, those of earlier runs come first."""
     if len(runs) == 1:
         return runs[0]
-    table, order, keys = interleaved(runs)
-    return Run(runs[0].columns, keys, take_rows(table, order))
+    rows = interleave(runs)
+    return Run(runs[0].columns, rows.keys, take_rows(rows.table, rows.order))
 
 
 def join_parts(parts: Sequence[Run]) -> Run:
-    """The run whose parts these are, one after the other. Columns of sums that a part lacks are zero in it."""
+    """Return the run that has these parts one after the other. Columns of sums that a part lacks are zero in it."""
     names = list(dict.fromkeys(name for part in parts for name in part.table.column_names))
     tables = [_with_columns(part.table, names) for part in parts]
     table = pa.concat_tables(tables, promote_options="default").combine_chunks()  # some say that they have no nulls
     numbers = np.concatenate([part.keys.numbers for part in parts])
-    whole = Run(parts[0].columns, Keys(numbers, all(part.keys.exact for part in parts)), table).resting()
+    whole = Run(parts[0].columns, Keys(numbers, all(part.keys.exact for part in parts)), table).prepare()
     ends = np.cumsum([part.rows for part in parts]).tolist()
     own = tuple(_file_in(whole, part, end - part.rows) for part, end in zip(parts, ends, strict=True))
     whole.__dict__.update(parts=own, ends=np.array(ends))
@@ -313,38 +402,50 @@ def join_parts(parts: Sequence[Run]) -> Run:
 
 
 def _file_in(whole: Run, part: Run, start: int) -> Run:
-    """A part of a run, with the rows that are in the run. It has the name of the part if it has the same content."""
+    """Return a part of a run as a slice of the run. It takes over the name of the part if it has the same content."""
     table = whole.table.slice(start, part.rows).select(part.table.column_names)
     keys = whole.keys.between(start, start + part.rows, part.keys.exact)
     names = ("name", "once") if table.schema == part.table.schema else ("once",)
-    return Run(whole.columns, keys, table)._knowing(part, *names)
+    return Run(whole.columns, keys, table)._adopt(part, *names)
 
 
 def _with_columns(table: pa.Table, names: list[str]) -> pa.Table:
+    """Return the table with these columns; those that it lacks are zero."""
     for name in names:
         if name not in table.column_names:
             table = table.append_column(name, pa.array(np.zeros(table.num_rows, np.int64)))
     return table.select(names)
 
 
-def interleaved(runs: list[Run]) -> tuple[pa.Table, Indices, Keys]:
-    """The rows of runs one after the other, the indices that merge them, and the key numbers in that order."""
+class Interleaved(NamedTuple):
+    """The rows of runs, and their order by key number. `take_rows(table, order)` are the rows of the merged run."""
+
+    table: pa.Table
+    """The rows of the runs, one run after the other."""
+    order: Indices
+    """The rows of the table by key number, those of earlier runs first."""
+    keys: Keys
+    """The keys in that order."""
+
+
+def interleave(runs: list[Run]) -> Interleaved:
+    """Return the order that merges runs."""
     if len(runs) == 1:
-        return runs[0].table, np.arange(runs[0].rows), runs[0].keys
+        return Interleaved(runs[0].table, np.arange(runs[0].rows), runs[0].keys)
     numbers = np.concatenate([run.keys.numbers for run in runs])
     order = np.argsort(numbers, kind="stable")  # fast on sorted parts
     table = pa.concat_tables([run.table for run in runs]).combine_chunks()
-    return table, order, Keys(numbers[order], all(run.keys.exact for run in runs))
+    return Interleaved(table, order, Keys(numbers[order], all(run.keys.exact for run in runs)))
 
 
-def match_keys(left: Run, right: Run) -> tuple[Indices, Indices]:
-    """The pairs of row indices of two runs with equal keys."""
+def match_keys(left: Run, right: Run) -> Pairs:
+    """Return all pairs of rows of two runs with equal keys."""
     if have_same_keys(left, right):
         every = np.arange(left.rows)
-        return every, every
+        return Pairs(every, every)
     if right.rows < left.rows:
         others, rows = match_keys(right, left)
-        return rows, others
+        return Pairs(rows, others)
     starts = left.starts
     present, theirs, others = right.find(left.keys.at(starts[:-1]))
     ours, counts = starts[present], starts[present + 1] - starts[present]
@@ -354,17 +455,20 @@ def match_keys(left: Run, right: Run) -> tuple[Indices, Indices]:
     if len(others) and others.max() > 1:
         which, theirs = ranges(theirs, others)
         ours = ours.take(which)
-    if left.keys.exact and right.keys.exact:
-        return ours, theirs
-    equal = find_equal(
-        [take_rows(left.table.select([name]), ours)[name] for name in left.columns],
-        [take_rows(right.table.select([name]), theirs)[name] for name in right.columns],
-    )
-    return ours[equal], theirs[equal]
+    return drop_collisions(left, right, ours, theirs)
+
+
+def drop_collisions(left: Run, right: Run, ours: Indices, theirs: Indices) -> Pairs:
+    """Return those of these pairs of rows with equal key numbers that have equal keys."""
+    if not len(ours) or (left.keys.exact and right.keys.exact):
+        return Pairs(ours, theirs)
+    one, other = (take_rows(run.table.select(list(run.columns)), rows) for run, rows in ((left, ours), (right, theirs)))
+    equal = find_equal(one.columns, other.columns)
+    return Pairs(ours[equal], theirs[equal])
 
 
 def have_same_keys(left: Run, right: Run) -> bool:
-    """Whether both have the same keys, each once."""
+    """Return whether both have the same keys, each once."""
     if left.rows != right.rows or not (type(left.keys) is type(right.keys) is Keys and left.keys.exact):
         return False
     one, other = left.keys.numbers, right.keys.numbers

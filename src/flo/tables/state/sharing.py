@@ -1,7 +1,16 @@
 """Sharing of state: two operators that keep the same rows by the same key hold the same runs.
 
-What is made of the same parts in the same way is made once, as long as the parts exist. So a second join on a stream
-and key costs neither time nor memory for its trace, and a checkpoint stores the runs once.
+Two joins keep the orders by user. Both merge runs a and b, and the second gets the run that the first has merged:
+
+    (how,                     parts)    result
+    (Trace, columns user)     a, b      run ab       the first join merges
+    (Trace, columns user)     a, b      run ab       the second join looks it up
+    (Trace, columns product)  a, b      run ba       another way, so another result
+
+Invariant: an entry exists as long as all of its parts do. So a result that is found belongs to the same objects, not
+to others that took their place in memory.
+
+A second join on a stream and key costs neither time nor memory for its trace, and a checkpoint stores the runs once.
 """
 
 from __future__ import annotations
@@ -14,7 +23,7 @@ T = TypeVar("T")
 
 
 class Sharing:
-    """Remembers what was made of which parts, by their identity, until one of the parts is gone.
+    """Results by the way they are computed and by the identity of their parts, until one of the parts is gone.
 
     A result must not refer to a part, which would then never be gone.
     """
@@ -23,7 +32,7 @@ class Sharing:
         self._shared: dict[Hashable, tuple[list[weakref.ref[Any]], Any]] = {}
 
     def get(self, how: Hashable, parts: tuple[Any, ...], make: Callable[[], T]) -> T:
-        """Return what was made of these parts in this way; `make` it if nothing was."""
+        """Return the result of computing these parts in this way; call `make` if there is none yet."""
         key = (how, *map(id, parts))
         known = self._shared.get(key)
         if known is not None:

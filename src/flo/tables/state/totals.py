@@ -1,7 +1,16 @@
 """Totals by group: a trace that adds rows with equal keys column by column. Results are rounded once.
 
-Every summed number has columns for its digits (see limbs.py), and for how often it was nan or infinite. A row whose
-columns are all zero is dropped.
+`group_by(user)` with the sum of an integer and of a float. Number 0 is the integer and has digits at the indices 0 and
+1; number 1 is the float, whose digits begin at index -1 (see limbs.py), and was nan once:
+
+    user   ±    0:0    0:1   1:-1         1:0   1:nan
+    ann    3    17     0     2147483648   4     0        3 rows; sums 17 and 4.5
+    bob    2    5      1     0            2     1        2 rows; sums 5 + 2³² and nan
+
+To add two rows of ann is to add their columns. A retraction subtracts what the row had added.
+
+Invariant: a run has a key once, digits are in canonical form, and a row whose columns are all zero is dropped. A column
+that is missing is zero.
 """
 
 from __future__ import annotations
@@ -17,7 +26,8 @@ import pyarrow as pa
 
 from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
 from flo.tables.state.keys import Keys
-from flo.tables.state.limbs import BITS, MASK, Addends, Floats, Limbs, Product, limbs_of, summed
+from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, limbs_of
+from flo.tables.state.products import Addends, Product, sum_numbers
 from flo.tables.state.run import Run, have_same_keys, match_keys, merge_runs
 from flo.tables.state.trace import Trace, add_checked, group_equal_rows, sum_ranges, text_of
 from flo.tables.values import WEIGHT
@@ -29,19 +39,26 @@ Sums: TypeAlias = dict[str, Indices]
 Digits are in canonical form where they are stored, and brought into it where results are computed of them.
 """
 SPECIAL = ("nan", "inf", "-inf")
+"""The values that are counted, since they have no digits."""
 
 
 @dataclass(frozen=True, eq=False)
 class Totals(Trace):
-    """A trace of sums by key."""
+    """A trace of sums by key. Its rows are added up, not consolidated."""
 
     term = "totals"
 
-    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+    def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+        """Merge runs, and add up the rows with equal keys column by column.
+
+        1. If all runs have the same keys, add their columns.
+        2. Otherwise interleave the runs, and group rows with equal keys.
+        3. Add up the keys with several rows. The others stay as they are.
+        """
         if len(runs) == 1:  # which has every key once
             return drop_zeros(runs[0])
         if all(have_same_keys(runs[0], run) for run in runs[1:]):
-            return drop_zeros(self._added(runs))
+            return drop_zeros(self._add(runs))
         whole = merge_runs(_with_all_columns(runs, self.columns))
         keys = whole.table.select(list(self.columns))
         order, firsts = group_equal_rows(keys, whole.keys)
@@ -63,16 +80,17 @@ class Totals(Trace):
         numbers = Keys(whole.keys.numbers[firsts], whole.keys.exact)
         return drop_zeros(run_of_sums(take_rows(keys, firsts), numbers, sums))
 
-    def _added(self, runs: list[Run]) -> Run:
-        """The sums of runs that have the same keys, each once."""
-        sums = normalize(reduce(plus, map(self._sums, runs)))
+    def _add(self, runs: list[Run]) -> Run:
+        """Return the sums of runs that have the same keys, each once."""
+        sums = normalize(reduce(add_sums, map(self._sums, runs)))
         return run_of_sums(runs[0].table.select(list(self.columns)), runs[0].keys, sums)
 
     def _sums(self, run: Run) -> Sums:
+        """Return the columns of sums of a run."""
         return {name: numbers_in(run.table, name) for name in run.table.column_names if name not in self.columns}
 
-    def known(self, groups: Run) -> Sums:
-        """The sums of the given distinct groups."""
+    def look_up(self, groups: Run) -> Sums:
+        """Return the sums of these distinct groups; zeros for one that the trace lacks."""
         sums: Sums = {}
         for run in self.runs:
             ours, theirs = match_keys(groups, run)
@@ -84,10 +102,10 @@ class Totals(Trace):
         return sums
 
     def table(self) -> pa.Table | None:
-        return self.joined(list(self.runs)).table if self.runs else None
+        return self.join(list(self.runs)).table if self.runs else None
 
     def _content(self) -> dict[str, Any]:
-        """The sums of every group as fractions: the digits of a number are not unique."""
+        """Return the sums of every group as fractions: the digits of a number are not unique."""
         table = self.table()
         content = {}
         for row in [] if table is None else table.to_pylist():
@@ -104,13 +122,13 @@ class Totals(Trace):
 
 
 def _with_all_columns(runs: list[Run], keys: tuple[str, ...]) -> list[Run]:
-    """The runs with the same columns. Larger numbers have digits that others lack."""
+    """Return the runs with the same columns. Larger numbers have digits that others lack."""
     names = sorted({name for run in runs for name in run.table.column_names} - {*keys, WEIGHT})
     return [Run(run.columns, run.keys, _with_columns(run.table, keys, [WEIGHT, *names])) for run in runs]
 
 
 def _with_columns(table: pa.Table, keys: tuple[str, ...], names: list[str]) -> pa.Table:
-    """The key columns, and these columns of sums."""
+    """Return the key columns, and these columns of sums; those that are missing are zero."""
     nothing = pa.array(np.zeros(table.num_rows, np.int64))
     there, columns = set(table.column_names), table.select(keys)
     for name in names:
@@ -119,6 +137,7 @@ def _with_columns(table: pa.Table, keys: tuple[str, ...], names: list[str]) -> p
 
 
 def run_of_sums(keys: pa.Table, numbers: Keys, sums: Sums) -> Run:
+    """Return sums by key as a run, without columns that are all zero. The keys are sorted."""
     for name, column in sums.items():
         if name == WEIGHT or column.any():
             keys = keys.append_column(name, pa.array(column))
@@ -126,18 +145,17 @@ def run_of_sums(keys: pa.Table, numbers: Keys, sums: Sums) -> Run:
 
 
 def numbers_in(table: pa.Table, name: str) -> Indices:
-    """A column of int64, without a copy."""
+    """Return a column of int64, without a copy."""
     return np.asarray(one_chunk(table[name]))
 
 
 def drop_zeros(run: Run) -> Run:
-    """The run without rows whose columns are all zero."""
+    """Return the run without rows whose columns are all zero."""
     sums = [numbers_in(run.table, name) for name in run.table.column_names if name not in run.columns]
     kept = np.logical_or.reduce([column != 0 for column in sums])
     if kept.all():
         return run
-    where = np.flatnonzero(kept)
-    return Run(run.columns, Keys(run.keys.numbers[where], run.keys.exact), take_rows(run.table, where))
+    return run.take(np.flatnonzero(kept))
 
 
 Summed: TypeAlias = Addends | Product
@@ -145,7 +163,7 @@ Summed: TypeAlias = Addends | Product
 
 
 def sums_of(weights: Indices, columns: Mapping[int, Summed], order: Indices, firsts: Indices) -> Sums:
-    """The sums over the rows from each index in `firsts` to the next, in this order."""
+    """Return the sums over the rows from each index in `firsts` to the next, in this order, times their weights."""
     weights, indices = weights[order], pa.array(order)
     sums: Sums = {WEIGHT: sum_ranges(weights, firsts)}
     taken: dict[Addends, Addends] = {}
@@ -155,15 +173,16 @@ def sums_of(weights: Indices, columns: Mapping[int, Summed], order: Indices, fir
 
     for place, column in columns.items():
         if isinstance(column, Product):
-            sums.update(_named(place, summed(Product(take(column.one), take(column.other)), weights, firsts)))
+            sums.update(_named(place, sum_numbers(Product(take(column.one), take(column.other)), weights, firsts)))
         else:
-            sums.update(_named(place, summed(take(column), weights, firsts)))
-            for name, there in _specials(take(column).array):
+            sums.update(_named(place, sum_numbers(take(column), weights, firsts)))
+            for name, there in find_specials(take(column).array):
                 sums[f"{place}:{name}"] = sum_ranges(np.where(there, weights, 0), firsts)
     return sums
 
 
-def _specials(array: pa.Array) -> list[tuple[str, Any]]:
+def find_specials(array: pa.Array) -> list[tuple[str, Any]]:
+    """Return the names of special values that a column has, and for each which rows have it."""
     if not pa.types.is_floating(array.type):
         return []
     values = np.asarray(array)
@@ -174,32 +193,33 @@ def _specials(array: pa.Array) -> list[tuple[str, Any]]:
 
 
 def _named(place: int, limbs: Limbs) -> Sums:
+    """Return the digits of the n-th number as columns."""
     return {f"{place}:{limbs.low + index}": digit for index, digit in enumerate(limbs.digits)}
 
 
-def plus(one: Sums, other: Sums) -> Sums:
-    """The elementwise sums of both."""
+def add_sums(one: Sums, other: Sums) -> Sums:
+    """Return the elementwise sums of both."""
     both = {**other, **one}
     return {**both, **{name: add_checked(one[name], other[name]) for name in one.keys() & other.keys()}}
 
 
-def one_after_the_other(one: Sums, other: Sums) -> Sums:
-    """The sums of some groups, and then those of others."""
+def concat_sums(one: Sums, other: Sums) -> Sums:
+    """Return the sums of some groups, and behind them those of others."""
     nothing = [np.zeros(len(sums[WEIGHT]), np.int64) for sums in (one, other)]
     return {name: np.concatenate([one.get(name, nothing[0]), other.get(name, nothing[1])]) for name in one | other}
 
 
 def normalize(sums: Sums) -> Sums:
-    """The sums with digits in canonical form."""
+    """Return the sums with digits in canonical form."""
     indices = {name.split(":")[0] for name in sums if ":" in name}
     kept = {name: column for name, column in sums.items() if name.split(":")[-1] in (*SPECIAL, WEIGHT)}
     for place in indices:
-        kept.update(_named(int(place), digits_of(sums, int(place)).carried()))
+        kept.update(_named(int(place), digits_of(sums, int(place)).carry()))
     return kept
 
 
 def digits_of(sums: Sums, place: int) -> Limbs:
-    """The digits of one of the summed numbers."""
+    """Return the digits of one of the summed numbers."""
     start = f"{place}:"
     digits = {name[len(start) :]: column for name, column in sums.items() if name.startswith(start)}
     by_index = {int(index): column for index, column in digits.items() if index not in SPECIAL}
@@ -207,8 +227,8 @@ def digits_of(sums: Sums, place: int) -> Limbs:
 
 
 def as_floats(sums: Sums, place: int, mean: bool = False) -> Floats:
-    """The sums as floats, or with `mean` the sums divided by the weights, which must not be zero."""
-    limbs = digits_of(sums, place).carried()
+    """Return the sums as floats, or with `mean` the sums divided by the weights, which must not be zero."""
+    limbs = digits_of(sums, place).carry()
     results = limbs.to_floats(sums[WEIGHT] if mean else None)
     nothing = np.zeros(len(results), np.int64)
     nan, up, down = (np.sign(sums.get(f"{place}:{name}", nothing)) for name in SPECIAL)
@@ -220,31 +240,31 @@ def as_floats(sums: Sums, place: int, mean: bool = False) -> Floats:
 
 
 def as_array(sums: Sums, place: int, kind: pa.DataType, name: Any) -> pa.Array:
-    """The sums as a column of floats, int64 or decimals. `name(index)` names a group whose sum does not fit."""
+    """Return the sums as a column of floats, int64 or decimals. `name(index)` names a group whose sum does not fit."""
     if pa.types.is_floating(kind):
         return pa.array(as_floats(sums, place))
     if pa.types.is_decimal(kind):
         return as_decimals(sums, place, kind, kind, name)
-    limbs = digits_of(sums, place).carried()
+    limbs = digits_of(sums, place).carry()
     values, large = limbs.to_ints()
     if len(large):
-        raise too_large(limbs.from_zero().number(int(large[0])), "64 bits", name(int(large[0])))
+        raise too_large(limbs.pad_to_zero().number(int(large[0])), "64 bits", name(int(large[0])))
     return pa.array(values)
 
 
 def as_decimals(
     sums: Sums, place: int, given: pa.DataType, kind: pa.DataType, name: Any, mean: bool = False
 ) -> pa.Array:
-    """The sums of decimals, or with `mean` their quotients by the weights, as decimals with at least as many places."""
-    limbs = digits_of(sums, place).carried().from_zero().times_ten(kind.scale - given.scale)
-    return _decimals(limbs.divided(sums[WEIGHT]) if mean else limbs, kind, name)
+    """Return sums of decimals, or with `mean` their quotients by weights, as decimals with at least as many places."""
+    limbs = digits_of(sums, place).carry().pad_to_zero().times_ten(kind.scale - given.scale)
+    return _decimals(limbs.divide(sums[WEIGHT]) if mean else limbs, kind, name)
 
 
 def as_list(sums: Sums, place: int, kind: pa.DataType) -> list[Any]:
-    """The sums as Python numbers of any size."""
+    """Return the sums as Python numbers of any size."""
     if pa.types.is_floating(kind):
         return list(as_floats(sums, place).tolist())
-    limbs = digits_of(sums, place).carried().from_zero()
+    limbs = digits_of(sums, place).carry().pad_to_zero()
     if pa.types.is_decimal(kind):
         return [Fraction(limbs.number(at), 10**kind.scale) for at in range(limbs.digits.shape[1])]
     values, large = limbs.to_ints()
@@ -255,6 +275,7 @@ def as_list(sums: Sums, place: int, kind: pa.DataType) -> list[Any]:
 
 
 def _decimals(limbs: Limbs, kind: pa.DataType, name: Any) -> pa.Array:
+    """Return numbers, in units of the last place, as a column of decimals. Raise if one has too many digits."""
     limit = 10**kind.precision
     if limit < 1 << (BITS * len(limbs.digits) - 1):  # with fewer digits, all numbers fit
         for place in np.flatnonzero(np.abs(limbs.to_floats()) >= 0.99 * limit):

@@ -1,14 +1,29 @@
-"""Traces: a trace is state as sorted runs, which are merged in levels as they grow, like an LSM tree.
+"""Traces: state as a list of sorted runs, which are merged in levels as they grow, like an LSM tree.
 
-`++` appends a run, and merges some rows of earlier ones (merging.py). So the cost of a delta follows its size, every
-row is copied a logarithmic number of times, and old runs are rarely touched. Versions share their common runs.
+A trace is a z-set: its content is the sum of the weights of equal rows over all runs. Here four deltas have come, and
+the first three are merged:
+
+    run 0 (oldest)            run 1
+    user  amount  weight      user  amount  weight
+    ann   3       2           ann   3       -1        content: ann 3 once, bob 9 once, eve 5 once
+    bob   9       1           eve   5       1
+
+Invariant: every run is sorted by key number, and in a run that was merged rows are consolidated as far as retractions
+ask for it. Runs are ordered by age.
+
+`extend` appends a delta as a run, and merges some rows of earlier runs (merging.py). So the cost of a delta follows its
+size, every row is copied a logarithmic number of times, and old runs are rarely touched. Versions of a trace share
+their common runs.
+
+A subclass says in `join` how rows of runs are combined: `Latest` keeps the newest row of each key, `Totals` adds up
+columns, `Ranked` sorts by an order too. The functions below consolidate equal rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +44,7 @@ from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Keys, find_equal, has_fixed_width, keys_of
 from flo.tables.state.merging import Merge, advance_merges, fuel_of, group_runs
-from flo.tables.state.run import Run, interleaved, match_keys, merge_runs, starts_of
+from flo.tables.state.run import Run, interleave, match_keys, merge_runs, starts_of
 from flo.tables.values import WEIGHT
 
 
@@ -40,13 +55,13 @@ class Trace(Lowerable):
     columns: tuple[str, ...]
     runs: tuple[Run, ...] = ()
     merges: tuple[Merge, ...] = field(default=(), kw_only=True)
-    """The merges of some of the runs that have begun."""
+    """The merges that have begun, each of adjacent runs."""
 
     term: ClassVar[str] = "trace"
-    """The name of the class in a stored state."""
+    """How a stored state names the class."""
 
     terms: ClassVar[set[str]] = {"trace"}
-    """The names of all classes of traces in a state."""
+    """How a stored state names any class of traces."""
 
     def __init_subclass__(cls) -> None:
         if "term" in vars(cls):
@@ -59,46 +74,46 @@ class Trace(Lowerable):
 
     @property
     def bytes(self) -> int:
-        """The memory that the runs take, with what is merged of them."""
+        """The memory of the runs, and of the parts of merges that have begun."""
         return sum(run.bytes for run in (*self.runs, *(part for merge in self.merges for part in merge.parts)))
 
-    def extended(self, delta: Run) -> Self:
-        """The trace with the rows of a delta."""
+    def extend(self, delta: Run) -> Self:
+        """Return the trace with the rows of a delta, which pays for a part of the merges that are due."""
         if not delta.rows:
             return self
-        new = self.joined([delta], oldest=not self.runs)
+        new = self.join([delta], oldest=not self.runs)
         merges = [*group_runs(self.runs, self.merges), *([Merge((new,))] if new.rows else [])]
-        merges = advance_merges(merges, fuel_of(delta.rows, self.rows), self.joined, self.cut, self.how)
+        merges = advance_merges(merges, fuel_of(delta.rows, self.rows), self.join, self.cut, self.how)
         runs = tuple(run for merge in merges for run in merge.runs)
         return replace(self, runs=runs, merges=tuple(merge for merge in merges if len(merge.runs) > 1))
 
     @property
     def how(self) -> tuple[object, ...]:
-        """What `joined` depends on besides the runs."""
+        """What the result of `join` depends on besides the runs: traces that agree on it share merged runs."""
         return type(self), self.columns
 
-    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
-        """Merges runs into one, and combines the rows that belong together.
+    def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+        """Merge runs, oldest first, into one, and combine the rows that belong together.
 
-        `oldest` says that no earlier run has the keys of these.
+        `fully` asks to consolidate all rows. `oldest` says that no earlier run has the keys of these.
         """
         return consolidate_runs(*runs, fully=fully)
 
     def cut(self, runs: list[Run], fuel: int) -> list[int] | None:
-        """Cuts the rows of one key number, if these have an order; see `merging.Cut`."""
+        """Cut the rows of one key number, if these have an order; see `merging.Cut`."""
         return None
 
-    def consolidated(self) -> Self:
-        """The same trace in at most one run, with every row once."""
-        whole = [self.joined(list(self.runs), fully=True)] if self.runs else []
-        return replace(self, runs=tuple(run.resting() for run in whole if run.rows))
+    def consolidate(self) -> Self:
+        """Return the same content in at most one run, with every row once."""
+        whole = [self.join(list(self.runs), fully=True)] if self.runs else []
+        return replace(self, runs=tuple(run.prepare() for run in whole if run.rows))
 
     def __iter__(self) -> Iterator[Run]:
         return iter(self.runs)
 
     def table(self) -> pa.Table | None:
-        """All rows, each once, with the sum of its weights."""
-        return self.joined(list(self.runs), fully=True).table if self.runs else None
+        """Return all rows, each once, with the sum of its weights; None if there are no runs."""
+        return self.join(list(self.runs), fully=True).table if self.runs else None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Trace) or type(other) is not type(self) or bool(self.runs) != bool(other.runs):
@@ -111,6 +126,7 @@ class Trace(Lowerable):
         return hash(type(self))
 
     def _content(self) -> dict[str, Any]:
+        """Return the weights of rows by their text, to compare traces that have other runs."""
         table = self.table()
         rows = [] if table is None else table.to_pylist()
         return {text_of({n: v for n, v in row.items() if n != WEIGHT}): row[WEIGHT] for row in rows}
@@ -120,7 +136,7 @@ class Trace(Lowerable):
         return Call(self.term, (self.columns, runs, *([merges] if merges else [])))
 
     def lower_merges(self, lower: Lowering) -> tuple[Term, ...]:
-        """The merges that have begun, as terms: the places of their runs, and what is done."""
+        """Return the merges that have begun as terms: the first run, the number of runs, and what is done."""
         merges: list[Term] = []
         place = 0
         for merge in group_runs(self.runs, self.merges):
@@ -136,7 +152,7 @@ class Trace(Lowerable):
 
 
 def lift_merges(runs: Any, merges: Any) -> tuple[Merge, ...]:
-    """The merges of these runs that had begun when they were stored."""
+    """Return the merges of these runs that had begun when they were stored."""
     return tuple(Merge(tuple(runs[place : place + count]), parts, done) for place, count, done, parts in merges)
 
 
@@ -145,14 +161,19 @@ register("merge", lambda place, count, done, parts: (place, count, tuple(done), 
 
 
 def _identical(one: Run, other: Run) -> bool:
+    """Return whether two runs have the same content, without comparing rows."""
     return one is other or (one.rows == other.rows and one.name == other.name)
 
 
 def consolidate_runs(*runs: Run, fully: bool = False) -> Run:
-    """Merges runs into one, and consolidates equal rows: adds their weights, and drops rows whose sum is zero.
+    """Merge runs into one, and consolidate equal rows: add their weights, and drop rows whose sum is zero.
 
     Rows that were only inserted need no comparison. So only rows with a key that has a negative weight are
     consolidated, unless the key is the whole row, or `fully` asks for all.
+
+    1. Interleave the runs by key number.
+    2. Choose the keys to consolidate: `open_keys`.
+    3. Group the equal rows of these keys. The first of each group gets the sum of the weights; the others are dropped.
     """
     first = runs[0]
     names = [name for name in first.table.column_names if name != WEIGHT]
@@ -160,7 +181,7 @@ def consolidate_runs(*runs: Run, fully: bool = False) -> Run:
     whole_rows = fully or whole_key
     if not whole_rows and all(not run.rows or run.table[WEIGHT].to_numpy().min() > 0 for run in runs):
         return merge_runs([*runs])
-    table, order, keys = interleaved([*runs])
+    table, order, keys = interleave([*runs])
     if not len(order):
         return first
     weights = table[WEIGHT].to_numpy()[order]
@@ -189,7 +210,7 @@ def consolidate_runs(*runs: Run, fully: bool = False) -> Run:
 
 
 def with_weights(table: pa.Table, weights: Indices) -> pa.Table:
-    """The table with these weights."""
+    """Return the table with these weights."""
     field = pa.field(WEIGHT, pa.int64(), nullable=False)
     if WEIGHT not in table.column_names:
         return table.append_column(field, pa.array(weights, pa.int64()))
@@ -197,11 +218,11 @@ def with_weights(table: pa.Table, weights: Indices) -> pa.Table:
 
 
 MANY = 1000
-"""From so many rows on, it pays to find out which could be equal to others."""
+"""A table with so many rows is first searched for rows that could be equal to others."""
 
 
 def consolidate_table(table: pa.Table) -> pa.Table:
-    """Consolidates equal rows of a table: adds their weights, and drops rows whose sum is zero. In any order."""
+    """Consolidate equal rows of a table: add their weights, and drop rows whose sum is zero. Rows may change places."""
     if table.num_rows < MANY:
         return _consolidate_rows(table) if table.num_rows else table
     doubtful = _maybe_equal(table)
@@ -216,7 +237,7 @@ def consolidate_table(table: pa.Table) -> pa.Table:
 
 
 def _maybe_equal(table: pa.Table) -> Indices | None:
-    """The indices of rows that agree with another row in the columns of fixed width; None if all are to be compared.
+    """Return the rows that agree with another row in the columns of fixed width; None if all are to be compared.
 
     Texts and nested values are not looked at: to hash and to move them takes most of the time.
     """
@@ -237,7 +258,7 @@ def _maybe_equal(table: pa.Table) -> Indices | None:
 
 
 def _increases(column: pa.ChunkedArray) -> bool:
-    """Whether no two numbers or times are the same, because each is greater than the one before."""
+    """Return whether each number or time is greater than the one before. Then no two are the same."""
     if column.null_count or not (pa.types.is_integer(column.type) or pa.types.is_timestamp(column.type)):
         return False
     numbers = one_chunk(column).to_numpy(zero_copy_only=False)
@@ -245,6 +266,7 @@ def _increases(column: pa.ChunkedArray) -> bool:
 
 
 def _consolidate_rows(table: pa.Table) -> pa.Table:
+    """Consolidate a table by comparing all rows."""
     rows = table.drop_columns([WEIGHT])
     order, firsts = group_equal_rows(rows) if table.num_rows < MANY else gather_equal_rows(rows)
     weights = sum_ranges(table[WEIGHT].to_numpy()[order], firsts)
@@ -253,13 +275,13 @@ def _consolidate_rows(table: pa.Table) -> pa.Table:
 
 
 def net_changes(table: pa.Table) -> pa.Table:
-    """A delta without rows that cancel out. A delta without retractions is unchanged."""
+    """Return a delta without rows that cancel out. A delta without retractions is unchanged."""
     retracts = table.num_rows and pc.min(table[WEIGHT]).as_py() <= 0
     return consolidate_table(table) if retracts else table
 
 
 def sum_ranges(weights: Indices, firsts: Indices) -> Indices:
-    """The sums of weights from each index in `firsts` to the next. Raises if one does not fit 64 bits."""
+    """Return the sums of weights from each index in `firsts` to the next. Raise if one does not fit 64 bits."""
     if len(firsts) == len(weights):
         return weights[firsts]
     if 2 * len(firsts) < len(weights):
@@ -277,7 +299,7 @@ def sum_ranges(weights: Indices, firsts: Indices) -> Indices:
 
 
 def add_checked(one: Indices, other: Indices) -> Indices:
-    """The elementwise sums. Raises if one does not fit 64 bits."""
+    """Return the elementwise sums. Raise if one does not fit 64 bits."""
     sums = one + other
     if (((one ^ sums) & (other ^ sums)) < 0).any():
         raise weight_overflow()
@@ -285,6 +307,7 @@ def add_checked(one: Indices, other: Indices) -> Indices:
 
 
 def weight_overflow() -> ElementError:
+    """Return the error of a sum of weights that does not fit 64 bits."""
     return ElementError(
         "the sum of the weights of equal rows of {input}, or of a group, does not fit 64 bits",
         facts=(("expected", f"from {-(2**63)} to {2**63 - 1}"),),
@@ -293,8 +316,27 @@ def weight_overflow() -> ElementError:
     )
 
 
-def group_equal_rows(table: pa.Table, keys: Keys | None = None, rows: Indices | None = None) -> tuple[Indices, Indices]:
-    """Groups equal rows: an order of the row indices, and where each distinct row starts in it.
+class EqualRows(NamedTuple):
+    """Rows in an order in which equal ones are adjacent.
+
+    rows            order       firsts     numbers
+    0: x 1: y 2: x  [0, 2, 1]   [0, 2]     [0, 1, 0]      rows 0 and 2 are equal
+    """
+
+    order: Indices
+    """The row indices in that order."""
+    firsts: Indices
+    """Where each distinct row begins in the order."""
+
+    def numbers(self) -> Indices:
+        """Return for each row which of the distinct rows it is."""
+        numbers = np.empty(len(self.order), np.int64)
+        numbers[self.order] = np.repeat(np.arange(len(self.firsts)), np.diff(self.firsts, append=len(self.order)))
+        return numbers
+
+
+def group_equal_rows(table: pa.Table, keys: Keys | None = None, rows: Indices | None = None) -> EqualRows:
+    """Group equal rows.
 
     Rows are in the order of their key numbers, older ones first among equal rows. Distinct rows that share a number
     are distinguished by their text. With `rows`, these are the rows that are grouped, and `keys` are theirs.
@@ -313,11 +355,11 @@ def group_equal_rows(table: pa.Table, keys: Keys | None = None, rows: Indices | 
         if not equal.all():
             whole = table if rows is None else take_rows(table, rows)
             return _split_collisions(whole, order, numbers, doubtful[~equal])
-    return order, np.flatnonzero(new)
+    return EqualRows(order, np.flatnonzero(new))
 
 
-def gather_equal_rows(table: pa.Table) -> tuple[Indices, Indices]:
-    """Groups equal rows, as `group_equal_rows` does, but in any order.
+def gather_equal_rows(table: pa.Table) -> EqualRows:
+    """Group equal rows, as `group_equal_rows` does, but in any order.
 
     Rows of a few small integers or times are packed and sorted, without comparing columns.
     """
@@ -327,11 +369,11 @@ def gather_equal_rows(table: pa.Table) -> tuple[Indices, Indices]:
         return group_equal_rows(table)
     both = sort_with_indices(small, bits)
     small = both >> bits
-    return both & ((1 << bits) - 1), np.flatnonzero(np.diff(small, prepend=-1))
+    return EqualRows(both & ((1 << bits) - 1), np.flatnonzero(np.diff(small, prepend=-1)))
 
 
 def _pack_columns(table: pa.Table, most: int) -> Indices | None:
-    """The columns of each row packed into one number, the first in the highest bits; None if it needs more bits."""
+    """Pack each row into a number, with the first column in the highest bits; None if that needs more than `most`."""
     packed: Indices | None = None
     for column in table.columns if table.num_rows else ():
         whole = pa.types.is_integer(column.type) or pa.types.is_timestamp(column.type)
@@ -353,13 +395,13 @@ def _pack_columns(table: pa.Table, most: int) -> Indices | None:
 
 
 def _step(numbers: Indices) -> int:
-    """A number of which all these are multiples, such as the length of windows."""
+    """Return a number of which all these are multiples, such as the length of windows."""
     some = int(np.gcd.reduce(numbers[:64]))
     return some if some > 1 and not (numbers % some).any() else 1
 
 
-def _split_collisions(table: pa.Table, order: Indices, numbers: Numbers, different: Indices) -> tuple[Indices, Indices]:
-    """The result of `group_equal_rows` if distinct rows share a number."""
+def _split_collisions(table: pa.Table, order: Indices, numbers: Numbers, different: Indices) -> EqualRows:
+    """Do what `group_equal_rows` does if distinct rows share a number."""
     indices = np.flatnonzero(np.isin(numbers, numbers[different]))
     texts = [text_of(row) for row in take_rows(table, order[indices]).to_pylist()]
     ties = np.zeros(len(order), np.int64)
@@ -367,15 +409,16 @@ def _split_collisions(table: pa.Table, order: Indices, numbers: Numbers, differe
     again = np.lexsort((ties, numbers))
     order, numbers, ties = order[again], numbers[again], ties[again]
     new = np.concatenate([[True], (numbers[1:] != numbers[:-1]) | (ties[1:] != ties[:-1])])
-    return order, np.flatnonzero(new)
+    return EqualRows(order, np.flatnonzero(new))
 
 
 def text_of(row: dict[str, Any]) -> str:
-    """A text that is the same for equal rows. 0.0 and -0.0 are equal."""
+    """Return a text that is the same for equal rows. 0.0 and -0.0 are equal."""
     return canonical_text(_one_zero(row))
 
 
 def _one_zero(item: Any) -> Any:
+    """Return the item with 0.0 for -0.0, at any depth."""
     match item:
         case float():
             return item + 0.0
@@ -393,16 +436,17 @@ class Latest(Trace):
 
     term = "latest"
 
-    def joined(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+    def join(self, runs: list[Run], *, fully: bool = False, oldest: bool = False) -> Run:
+        """Merge runs, and keep the newest row of each key."""
         whole = merge_runs(runs)
         order, firsts = group_equal_rows(whole.table.select(list(self.columns)), whole.keys)
         if len(firsts) == whole.rows:
             return whole
         newest = order[np.append(firsts[1:], len(order)) - 1]
-        return Run(whole.columns, Keys(whole.keys.numbers[newest], whole.keys.exact), take_rows(whole.table, newest))
+        return whole.take(newest)
 
-    def known(self, keys: Run) -> tuple[Indices, pa.Table | None]:
-        """The indices of the given distinct keys that the trace has, and their rows."""
+    def look_up(self, keys: Run) -> tuple[Indices, pa.Table | None]:
+        """Return which of these distinct keys the trace has, as indices, and the row of each; None if it has none."""
         unknown, indices, parts = np.ones(keys.rows, bool), [], []
         for run in reversed(self.runs):
             ours, theirs = match_keys(keys, run)

@@ -14,6 +14,7 @@ from typing import Any, final
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
+from flo.core.facts import Timing, no_demands
 from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.event_time import expect_durations, expect_times, offset_of, origin_of
@@ -56,6 +57,8 @@ class ActiveClock(ByPortions):
 
     name = "active_clock"
     keeps = Bound.VALUE
+    timing = Timing.SEES
+    demands = no_demands
     rule = "clock"
     across_keys = True
     arity = (2, 3)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from flo.core.errors import OrderError, TypeMismatch
+from flo.core.facts import no_demands
 from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamTypes
 from flo.values.event_time import expect_durations, is_positive_duration, offset_of, origin_of
@@ -34,6 +35,7 @@ class LimitAhead(Unary):
 
     name = "limit_ahead"
     keeps = Bound.VALUE
+    demands = no_demands
     signature = "(Sequence[T], X) -> (Sequence[T], X), (Sequence[T], X)"
     arity = (1, 2)
 

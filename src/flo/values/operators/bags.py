@@ -11,6 +11,7 @@ from typing import Any, final
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
+from flo.core.facts import Demand, Timing, no_demands
 from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -54,6 +55,7 @@ class BagUnion(Union):
 
     name = "union_bags"
     keeps = Bound.NOTHING
+    timing = Timing.PASSES
     kind = Bag
 
 
@@ -64,6 +66,7 @@ class BagJoin(WeightedJoin):
 
     name = "join_bags"
     keeps = Bound.ROWS
+    timing = Timing.LOSES
     kind = Bag
 
 
@@ -93,6 +96,9 @@ class FoldUnordered(Total):
 
     name = "fold_unordered"
     keeps = Bound.VALUE
+
+    def demands(self, inputs: StreamTypes) -> Iterator[Demand]:
+        yield Demand(self.f, "commutative", (element_of(inputs[0]),), (self.acc,), claim=self.commutative)
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_collection(
@@ -183,6 +189,7 @@ class Sort(Operator):
 
     name = "sort"
     keeps = Bound.ROWS
+    demands = no_demands
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_whole(self, inputs[0])

@@ -16,6 +16,7 @@ from typing import Any, final, get_args
 from flo.core.collection import End
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError, OrderError, TypeMismatch
+from flo.core.facts import Timing, no_demands
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.event_time import (
@@ -179,6 +180,8 @@ class ClockOf(Unary):
 
     name = "clock_of"
     keeps = Bound.VALUE
+    timing = Timing.SEES
+    demands = no_demands
     rule = "clock"
     across_keys = True
     arity = (1, 3)

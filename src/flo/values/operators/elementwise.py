@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any, final, get_args, get_origin
 
 from flo.core.elements import returned_type
+from flo.core.facts import ALL_COLUMNS, PrimaryKey, Reads, Timing, first_key, no_demands, no_key
 from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
 from flo.values.operators.shapes import ElementKind, Unary, expect_all_of_type, expect_declared
 from flo.values.partitioned import Partitioned
+from flo.values.row_functions import passed_by
 from flo.values.weighted import ZSetValue
 
 
@@ -46,6 +48,12 @@ class Map(Unary):
     keeps = Bound.NOTHING
     row_by_row = True
     retracts = False
+    timing = Timing.MAKES
+    reads = Reads(functions={"f": (0,)}, makes="f")
+    demands = no_demands
+
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
+        return passed_by(self.f, keys[0])
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_elements(self, inputs[0])
@@ -71,6 +79,10 @@ class Filter(Unary):
     keeps = Bound.NOTHING
     row_by_row = True
     retracts = False
+    timing = Timing.PASSES
+    output_key = first_key
+    reads = Reads(passes=(0,), functions={"keep": (0,)})
+    demands = no_demands
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_elements(self, inputs[0])
@@ -91,6 +103,10 @@ class FlatMap(Unary):
     keeps = Bound.NOTHING
     row_by_row = True
     retracts = False
+    timing = Timing.MAKES
+    output_key = no_key
+    reads = ALL_COLUMNS
+    demands = no_demands
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_elements(self, inputs[0])

@@ -7,18 +7,21 @@ group, and it has no row.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, final
+from typing import Any, final, get_args, get_type_hints
 
 from flo.core.errors import brief
+from flo.core.facts import ALL_COLUMNS, Demand, PrimaryKey, Timing
 from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.values.canonical import canonical_element
 from flo.values.exact import NAN, Digits, expect_width, width_of
-from flo.values.operators.group_aggregates import Aggregator, Linear
+from flo.values.operators.alike import element_of
+from flo.values.operators.group_aggregates import Aggregator, Linear, LinearOf
 from flo.values.operators.shapes import ElementKind, Unary
 from flo.values.operators.zsets import expect_zset, make_delta
 from flo.values.weighted import ZSet
@@ -69,7 +72,19 @@ class GroupBy(Unary):
     name = "group_by"
     keeps = Bound.GROUPS
     retracts = True
+    timing = Timing.LOSES
+    reads = ALL_COLUMNS
     recomputes = ("aggregates",)
+
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
+        return columns[: self.keys]
+
+    def demands(self, inputs: StreamTypes) -> Iterator[Demand]:
+        row = element_of(inputs[0])
+        kinds = get_args(row) or tuple(get_type_hints(row).values())
+        for each in self.aggregates:
+            if isinstance(each.aggregator, LinearOf):
+                yield Demand(each.aggregator, kinds=tuple(kinds[place] for place in each.places))
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_zset(self, inputs[0])

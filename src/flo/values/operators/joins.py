@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from flo.core.elements import returned_type
+from flo.core.facts import no_demands
 from flo.core.operator import Delta, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
@@ -66,6 +67,7 @@ class KeptJoin(Sides):
     """Consumes one side per step, and joins it with what is stored of the other. Without `into` results are pairs."""
 
     forgets_after = (0, 1)
+    demands = no_demands
     into: Into
     left: Index
     right: Index

@@ -10,6 +10,7 @@ from typing import Any, final
 from flo.core.collection import Collection, Value
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import CollectionError, ElementError, TypeMismatch, brief
+from flo.core.facts import Timing, no_demands, no_key
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -92,6 +93,8 @@ class KeyBy(Unary):
     name = "key_by"
     keeps = Bound.NOTHING
     retracts = False
+    timing = Timing.PASSES
+    demands = no_demands
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_collection(self, inputs[0], Sequence, Bag, Set, ZSet)
@@ -134,6 +137,7 @@ class KeyPartitions(ByPortions):
     name = "key_partitions"
     keeps = Bound.GROUPS
     retracts = False
+    demands = no_demands
     across_keys = True
     signature = "(Partitioned[T], X) -> (Keyed[K, Sequence[T]], X)"
 
@@ -213,6 +217,7 @@ class MapValues(KeyedUnary):
     name = "map_values"
     keeps = Bound.NOTHING
     retracts = False
+    demands = no_demands
     signature = "(Keyed[K, C[T]], X) -> (Keyed[K, C[U]], X)"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -237,6 +242,8 @@ class FilterKeys(KeyedUnary):
     name = "filter_keys"
     keeps = Bound.NOTHING
     retracts = False
+    timing = Timing.PASSES
+    demands = no_demands
     signature = "(Keyed[K, C], X) -> (Keyed[K, C], X)"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -263,6 +270,8 @@ class Entries(KeyedUnary):
     name = "entries"
     keeps = Bound.NOTHING
     retracts = False
+    timing = Timing.LOSES
+    output_key = no_key
     waits = "reads each LVar when it can no longer grow"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

@@ -3,7 +3,7 @@ sum_lattice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate
@@ -12,6 +12,7 @@ from typing import Any, final
 
 from flo.core.collection import End
 from flo.core.errors import CollectionError, ElementError, FunctionError
+from flo.core.facts import Demand, no_demands
 from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.canonical import canonical_element
@@ -42,6 +43,9 @@ class FoldLattice(Unary):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lattice", Lattice.from_annotation(self.lattice))
+
+    def demands(self, inputs: StreamTypes) -> Iterator[Demand]:
+        yield Demand(self.lattice)
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_collection(self, inputs[0], Sequence, Bag, Set)
@@ -87,6 +91,7 @@ class SumLattice(Unary):
     total: int | Fraction = 0
 
     name = "sum_lattice"
+    demands = no_demands
     keeps = Bound.VALUE
     end_rule = "sum-lattice-terminated"
 

@@ -12,6 +12,7 @@ from typing import Any, final
 
 from flo.core.collection import End
 from flo.core.errors import CollectionError, FunctionError, ThresholdError
+from flo.core.facts import Demand
 from flo.core.operator import Bound, Measure, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Call, Lowering, Term
@@ -60,6 +61,11 @@ class MapLattice(Operator):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "target", Lattice.from_annotation(self.target))
+
+    def demands(self, inputs: StreamTypes) -> Iterator[Demand]:
+        yield Demand(self.target)
+        lattices = (expect_lvar(self, inputs[0]), self.target)
+        yield Demand(self.f, "monotone", lattices=lattices, claim=self.monotone)
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_lvar(self, inputs[0])

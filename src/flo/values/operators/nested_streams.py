@@ -11,6 +11,7 @@ from typing import Any, final
 
 from flo.core.collection import End, Value
 from flo.core.errors import CollectionError, ElementError, TypeMismatch
+from flo.core.facts import Timing, no_key
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Bound, Measure, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.persistent import Elements
@@ -156,6 +157,8 @@ class NestedLast(Operator):
     name = "last_nested"
     keeps = Bound.VALUE
     retracts = False
+    timing = Timing.LOSES
+    output_key = no_key
     signature = "(Nested[C], bounded) -> (C, bounded)"
     waits = "waits for the end to know which inner stream is the last"
 
@@ -203,6 +206,8 @@ class Flatten(Operator):
     name = "flatten"
     keeps = Bound.NOTHING
     retracts = False
+    timing = Timing.LOSES
+    output_key = no_key
     signature = "(Nested[C], X) -> (C, X)"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from flo.core.elements import returned_type
+from flo.core.facts import ALL_COLUMNS, PrimaryKey, Timing, no_demands
 from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -15,6 +16,7 @@ from flo.values.operators.over_functions import Partition, WindowFunction
 from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
 from flo.values.operators.zset_ranking import Order
 from flo.values.operators.zsets import expect_zset, group_units, make_delta
+from flo.values.row_functions import passed_by
 from flo.values.weighted import ZSet
 
 
@@ -40,7 +42,13 @@ class Over(Unary):
     name = "over"
     keeps = Bound.ROWS
     retracts = True
+    timing = Timing.LOSES
+    reads = ALL_COLUMNS
+    demands = no_demands
     recomputes = ("functions", "key", "into")
+
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
+        return passed_by(self.into, keys[0])
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         element = expect_zset(self, inputs[0])

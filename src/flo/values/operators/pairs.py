@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, final
 
 from flo.core.errors import ElementError, OrderError
+from flo.core.facts import no_demands
 from flo.core.operator import Bound, Delta, Operator, Step, Values, expect_bounded
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.operators.alike import expect_related
@@ -117,6 +118,7 @@ class MergeSorted(ByPortions):
 
     name = "merge_sorted"
     keeps = Bound.WAITING
+    demands = no_demands
     arity = (2, 1)
     shares_flag = True
 

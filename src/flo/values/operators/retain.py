@@ -15,6 +15,7 @@ from typing import Any, TypeAlias, final
 
 from flo.core.collection import End
 from flo.core.errors import ElementError, TypeMismatch
+from flo.core.facts import ALL_COLUMNS, Timing, first_key, no_demands
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -81,6 +82,10 @@ class Retain(ByPortions):
     retained_outputs = (0,)
     arity = (2, 2)
     retracts = True
+    timing = Timing.LOSES
+    output_key = first_key
+    reads = ALL_COLUMNS
+    demands = no_demands
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_zset(self, inputs[0])

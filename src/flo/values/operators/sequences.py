@@ -10,6 +10,7 @@ from typing import Any, NewType, Self, Union, final
 from flo.core.collection import End
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import OrderError, TypeMismatch
+from flo.core.facts import no_demands
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Bound, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import Elements
@@ -125,6 +126,7 @@ class Scan(Unary):
 
     name = "scan"
     keeps = Bound.VALUE
+    demands = no_demands
     signature = "(Sequence[T], X) -> (Sequence[U], X)"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -153,6 +155,7 @@ class Fold(Unary):
 
     name = "fold"
     keeps = Bound.VALUE
+    demands = no_demands
     signature = "(Sequence[T], bounded) -> (Sequence[U], bounded)"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

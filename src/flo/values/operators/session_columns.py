@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, final
 
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
+from flo.core.facts import ALL_COLUMNS, PrimaryKey, Timing, no_demands
 from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -17,6 +18,7 @@ from flo.values.canonical import canonical_element
 from flo.values.event_time import Duration
 from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
 from flo.values.operators.zsets import expect_zset, group_units, make_delta
+from flo.values.row_functions import passed_by
 from flo.values.weighted import ZSet
 
 LARGEST = 2**63 - 1
@@ -48,7 +50,13 @@ class SessionColumns(Unary):
     name = "session_columns"
     keeps = Bound.ROWS
     retracts = True
+    timing = Timing.LOSES
+    reads = ALL_COLUMNS
+    demands = no_demands
     recomputes = ("time", "into")
+
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
+        return passed_by(self.into, keys[0])
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         element = expect_zset(self, inputs[0])

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final, get_args
 
 from flo.core.errors import ElementError
+from flo.core.facts import Timing
 from flo.core.operator import Bound, Delta, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -87,6 +88,7 @@ class ToBag(Counted):
 
     name = "to_bag"
     keeps = Bound.NOTHING
+    timing = Timing.PASSES
     target = Bag
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from flo.core.errors import TypeMismatch
+from flo.core.facts import PrimaryKey, Timing
 from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -36,7 +37,12 @@ class Upsert(Unary):
     name = "upsert"
     keeps = Bound.GROUPS
     retracts = True
+    timing = Timing.LOSES
     signature = "(Sequence[Change] | Bag[Change], X) -> (ZSet[Row], X)"
+
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
+        shape = shape_of(inputs[0].collection.element)  # type: ignore[attr-defined]
+        return None if shape is None else shape.key
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_collection(self, inputs[0], Sequence, Bag)

@@ -18,6 +18,7 @@ from typing import Any, Self, TypeAlias, final
 from flo.core.collection import End, Value
 from flo.core.elements import returned_type
 from flo.core.errors import TypeMismatch
+from flo.core.facts import Timing, no_demands
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_collection
 from flo.core.persistent import Elements, PersistentMap
@@ -62,6 +63,9 @@ class TimeWindows(Cut):
 
     With `bounds`, a second inner stream has one `TimeWindow`: the bounds of the window.
     """
+
+    timing = Timing.LOSES
+    demands = no_demands
 
     time: Callable[[Any], Any]
     lateness: Any

@@ -15,6 +15,7 @@ from typing import Any, Optional, Self, TypeAlias, final
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
+from flo.core.facts import ALL_COLUMNS, PrimaryKey
 from flo.core.operator import Bound, Step
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
@@ -24,6 +25,7 @@ from flo.values.operators.joins import Into, Key, Units, combine_ahead, combine_
 from flo.values.operators.shapes import evaluate_ahead
 from flo.values.operators.zset_joins import Side, ZSetJoin
 from flo.values.operators.zsets import make_delta
+from flo.values.row_functions import passed_by
 from flo.values.row_order import order_key
 from flo.values.weighted import ZSetValue
 
@@ -59,8 +61,12 @@ class AsOfJoin(ZSetJoin):
     keeps = Bound.ROWS
     forgets_after = (1,)
     retracts = True
+    reads = ALL_COLUMNS
     recomputes = ("into",)
     rule = "asof-join-zset"
+
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
+        return passed_by(self.into, keys[0])  # each left row has one match at most
 
     def expect_elements(self, inputs: StreamTypes) -> None:
         left, right = map(element_of, inputs)

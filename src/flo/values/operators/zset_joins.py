@@ -22,6 +22,7 @@ from typing import Any, ClassVar, NamedTuple, Optional, Self, TypeAlias, final
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
+from flo.core.facts import ALL_COLUMNS, PrimaryKey, Reads, Timing, first_key, no_demands, no_key
 from flo.core.operator import Bound, Operator, Step, Values, run
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
@@ -30,6 +31,7 @@ from flo.values.operators.alike import SameKind, element_of, expect_equal_keys
 from flo.values.operators.joins import Into, Key, Units, combine_ahead, combine_pairs, key_type, pair, pair_units
 from flo.values.operators.shapes import SIDES, all_ending, annotate_error, evaluate_ahead, pass_end
 from flo.values.operators.zsets import make_delta, negate_weights
+from flo.values.row_functions import pair_key
 from flo.values.weighted import ZSet, ZSetValue
 
 Group: TypeAlias = tuple[PersistentMap[Any, int], int]
@@ -60,6 +62,8 @@ class ZSetJoin(SameKind):
 
     kind = ZSet
     forgets_after: ClassVar[tuple[int, ...]] = (0, 1)
+    timing = Timing.LOSES
+    demands = no_demands
     rule: ClassVar[str]
     counted: ClassVar[tuple[bool, bool]] = (False, True)
     """Whether results depend on which rows of each side are present. If so, their weights are kept, under the keys of
@@ -213,6 +217,9 @@ class Filtering(ZSetJoin):
     left: Groups = PersistentMap()  # noqa: RUF009
     right: Groups = PersistentMap()  # noqa: RUF009
 
+    output_key = first_key
+    reads = Reads(passes=(0,), functions={"on": (0,)})
+
     def element(self, left: Any, right: Any) -> Any:
         return left
 
@@ -286,8 +293,12 @@ class Join(Pairing):
     name = "join_zsets"
     keeps = Bound.ROWS
     retracts = False
+    reads = Reads(functions={"on": (0,), "other_on": (1,), "into": (0, 1)}, makes="into")
     rule = "join-zset"
     counted = (False, False)
+
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
+        return pair_key(self.on, self.other_on, self.into, *keys)
 
     def _natural(self) -> bool:
         return self.on is None and self.other_on is None
@@ -307,6 +318,7 @@ class Outer(Pairing):
     """join, and the rows without a partner beside None."""
 
     retracts = True
+    reads = ALL_COLUMNS
     recomputes = ("into",)
     alone: ClassVar[tuple[bool, bool]]
     """Whether rows of each side may be without a partner."""
@@ -338,6 +350,9 @@ class LeftJoin(Outer):
     alone = (True, False)
     counted = (False, True)
 
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
+        return pair_key(self.on, self.other_on, self.into, *keys, left_alone=True)
+
 
 @final
 @dataclass(frozen=True)
@@ -346,6 +361,7 @@ class RightJoin(Outer):
 
     name = "right_join"
     keeps = Bound.ROWS
+    output_key = no_key
     rule = "right-join-zset"
     alone = (False, True)
     counted = (True, False)
@@ -358,6 +374,7 @@ class FullJoin(Outer):
 
     name = "full_join"
     keeps = Bound.ROWS
+    output_key = no_key
     rule = "full-join-zset"
     alone = (True, True)
     counted = (True, True)

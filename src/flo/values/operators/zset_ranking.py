@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, final
 
 from flo.core.data import canonical_text
 from flo.core.errors import CheckpointError, ElementError
+from flo.core.facts import ALL_COLUMNS, PrimaryKey, Timing, no_demands
 from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
@@ -21,6 +22,7 @@ from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.values.canonical import instant_element
 from flo.values.operators.shapes import ElementKind, Unary
 from flo.values.operators.zsets import expect_zset, group_units, make_delta
+from flo.values.row_functions import selected_columns
 
 
 @final
@@ -214,6 +216,13 @@ class TopK(Unary):
     name = "top_k"
     keeps = Bound.ROWS
     retracts = True
+    timing = Timing.LOSES
+    reads = ALL_COLUMNS
+    demands = no_demands
+
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
+        chosen = selected_columns(self.by) if self.count == 1 and self.ties is None else None
+        return keys[0] if chosen is None else chosen
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_zset(self, inputs[0])

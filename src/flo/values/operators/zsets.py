@@ -7,17 +7,18 @@ consumed and emit how the answer changes, so that their outputs add up to the ri
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
 from flo.core.collection import End
 from flo.core.errors import ElementError, LawError
+from flo.core.facts import ALL_COLUMNS, Demand, PrimaryKey, Reads, Timing, first_key, no_key
 from flo.core.operator import Bound, Delta, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.canonical import canonical_element
-from flo.values.operators.alike import CONVERSIONS, Union
+from flo.values.operators.alike import CONVERSIONS, Union, element_of
 from flo.values.operators.sets import Counted
 from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
 from flo.values.weighted import Bag, Set, WeightedValue, ZSet, ZSetValue
@@ -68,7 +69,13 @@ class MapWeights(Unary):
     name = "map_weights"
     keeps = Bound.NOTHING
     retracts = True
+    timing = Timing.LOSES
+    output_key = no_key
+    reads = ALL_COLUMNS
     rule = "map"
+
+    def demands(self, inputs: StreamTypes) -> Iterator[Demand]:
+        yield Demand(self.f, "additive", (element_of(inputs[0]), int))
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_zset(self, inputs[0])
@@ -114,6 +121,9 @@ class Negate(Unary):
     name = "negate"
     keeps = Bound.NOTHING
     retracts = True
+    timing = Timing.LOSES
+    output_key = no_key
+    reads = Reads(passes=(0,))
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_zset(self, inputs[0])
@@ -128,6 +138,9 @@ class OfWeights(Unary):
     """Gives every element a weight that depends on its total weight alone, and emits how that changes."""
 
     weights: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+
+    timing = Timing.LOSES
+    reads = ALL_COLUMNS
 
     @staticmethod
     @abstractmethod
@@ -158,6 +171,9 @@ class Distinct(OfWeights):
     keeps = Bound.ROWS
     retracts = False
 
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
+        return keys[0] if keys[0] is not None else columns or None
+
     @staticmethod
     def weight_of(total: Any) -> Any:
         return (total > 0) * 1
@@ -171,6 +187,7 @@ class Positive(OfWeights):
     name = "positive"
     keeps = Bound.ROWS
     retracts = False
+    output_key = first_key
 
     @staticmethod
     def weight_of(total: Any) -> Any:
@@ -185,6 +202,9 @@ class Plus(Union):
     name = "plus"
     keeps = Bound.NOTHING
     retracts = False
+    timing = Timing.PASSES
+    output_key = no_key
+    reads = Reads(passes=(0, 1))
     kind = ZSet
     side_rules = ("", "")
 
@@ -197,6 +217,9 @@ class Minus(Union):
     name = "minus"
     keeps = Bound.NOTHING
     retracts = True
+    timing = Timing.LOSES
+    output_key = no_key
+    reads = Reads(passes=(0, 1))
     rule = "minus"
     kind = ZSet
     side_rules = ("", "")
@@ -213,6 +236,8 @@ class ToZSet(Counted):
     name = "to_zset"
     keeps = Bound.NOTHING
     retracts = False
+    timing = Timing.PASSES
+    output_key = first_key
     target = ZSet
 
 
@@ -263,6 +288,7 @@ class ZSetToBag(FromZSet):
     name = "zset_to_bag"
     keeps = Bound.ROWS
     retracts = False
+    timing = Timing.LOSES
     rule = "to-bag"
     target = Bag
 

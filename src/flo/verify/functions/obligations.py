@@ -8,26 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 from flo.core.labels import label
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamTypes
-from flo.values.element_value import ElementCollection
 from flo.values.lattice import Custom, Lattice
 from flo.values.lvar import LVar
-from flo.values.operators.bags import FoldUnordered
 from flo.values.operators.group_aggregates import LinearOf
-from flo.values.operators.group_by import GroupBy
-from flo.values.operators.lattices import FoldLattice
-from flo.values.operators.lvars import MapLattice
-from flo.values.operators.zsets import MapWeights
 from flo.verify import laws
 from flo.verify.effort import Effort
 from flo.verify.functions.domains import NO_START
-from flo.verify.functions.function import OF_LATTICES, check_function, check_lattice
+from flo.verify.functions.function import check_function, check_lattice
 from flo.verify.laws import Law
 from flo.verify.report import Report
+
+LAWS = {law.name: law for law in laws.FUNCTION_LAWS}
 
 
 @dataclass(frozen=True)
@@ -55,35 +51,21 @@ def obligations(operator: Operator, inputs: StreamTypes) -> Iterator[Obligation]
     for given in inputs:
         if isinstance(given.collection, LVar):
             yield from _of_lattice(operator, given.collection.lattice)
-    match operator:
-        case FoldUnordered(acc=acc, f=f, commutative=claim):
-            asked, over = (laws.A_FUNCTION, laws.COMMUTATIVE), inputs[0].collection.name
-            yield Obligation(operator.name, f, asked, _elements(inputs), acc, claim=claim, over=over)
-        case FoldLattice(lattice=lattice):
-            yield from _of_lattice(operator, lattice)
-        case MapLattice(f=f, target=target, monotone=claim):
-            yield from _of_lattice(operator, target)
-            assert isinstance(inputs[0].collection, LVar)
-            pair = (inputs[0].collection.lattice, target)
-            yield Obligation(operator.name, f, OF_LATTICES, lattices=pair, claim=claim)
-        case MapWeights(f=f):
-            yield Obligation(operator.name, f, (laws.A_FUNCTION, laws.ADDITIVE), (*_elements(inputs), int))
-        case GroupBy(aggregates=aggregates):
-            columns = _columns(*_elements(inputs))
-            for each in aggregates:
-                if isinstance(each.aggregator, LinearOf):
-                    kinds = tuple(columns[place] for place in each.places)
-                    yield Obligation(operator.name, FinishFunction(each.aggregator), (laws.A_FUNCTION,), kinds)
-
-
-def _elements(inputs: StreamTypes) -> tuple[Any, ...]:
-    assert isinstance(inputs[0].collection, ElementCollection)
-    return (inputs[0].collection.element,)
-
-
-def _columns(row: Any) -> tuple[Any, ...]:
-    """Return the types of the columns of a row."""
-    return get_args(row) or tuple(get_type_hints(row).values())
+    for demand in operator.demands(inputs):
+        subject = demand.subject
+        if isinstance(subject, Lattice):
+            yield from _of_lattice(operator, subject)
+            continue
+        yield Obligation(
+            operator.name,
+            FinishFunction(subject) if isinstance(subject, LinearOf) else subject,
+            (laws.A_FUNCTION, LAWS[demand.law]) if demand.law else (laws.A_FUNCTION,),
+            demand.kinds,
+            demand.start[0] if demand.start else NO_START,
+            demand.lattices,
+            demand.claim,
+            inputs[0].collection.name,
+        )
 
 
 def _of_lattice(operator: Operator, lattice: Lattice[Any]) -> Iterator[Obligation]:

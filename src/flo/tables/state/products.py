@@ -1,0 +1,167 @@
+"""Exact sums of numbers and of products of numbers, as limbs.
+
+To multiply two columns, each number is split into parts of 27 bits. Products of parts, and the sums of several of them,
+fit int64. Here a part has two decimal places instead, and 4321 is multiplied by 1205:
+
+    parts of 4321   21, 43            21 + 43 · 100
+    parts of 1205   5, 12
+    terms           21·5, 21·12 + 43·5, 43·12     =  105, 467, 516
+    product         105 + 467 · 100 + 516 · 100²  =  5206805
+
+Invariant: Σ parts[i] · 2^(unit + 27 · i) is the number, exactly. Floats have a unit of their own, or share one.
+
+To sum up many products, parts are added as they are, and the few sums are turned into limbs (limbs.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columns.indices import Indices, Numbers, largest
+from flo.tables.state.limbs import (
+    Floats,
+    Limbs,
+    add_digits,
+    as_integers,
+    limbs_of,
+    place_digits,
+    split_digits,
+    sum_digits,
+)
+
+PART = 27
+"""The bits of a part."""
+_PART_MASK = (1 << PART) - 1
+
+
+class Parts(NamedTuple):
+    """Numbers as Σ parts[i] · 2^(unit + 27 · i)."""
+
+    parts: list[Indices]
+    """The parts of all numbers, the lowest first. Each is an int64 of about 27 bits."""
+    unit: Indices | int
+    """The exponent of the lowest part: one for all numbers, or one for each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Addends:
+    """A column of numbers to be added up. Sums over the same column share its parts."""
+
+    array: pa.Array
+
+    @property
+    def is_signed_integer(self) -> bool:
+        kind = self.array.type
+        return bool(pa.types.is_integer(kind) and not pa.types.is_uint64(kind))
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The numbers in parts."""
+        return parts_of(self.array)
+
+    def split_digits(self) -> Iterator[tuple[int, Indices]]:
+        """Yield the digits of the numbers."""
+        return split_digits(self.array)
+
+
+@dataclass(frozen=True)
+class Product:
+    """The products of the numbers of two columns, row by row. Values that are not finite count as zero."""
+
+    one: Addends
+    other: Addends
+
+    def split_digits(self) -> Iterator[tuple[int, Indices]]:
+        """Yield the digits of the products."""
+        terms, unit = self._terms()
+        for place, term in enumerate(terms):
+            if term.any():
+                yield from place_digits(term, unit + PART * place)
+
+    @property
+    def parts(self) -> Parts:
+        """The products in parts."""
+        terms, unit = self._terms()
+        parts, carry = [], np.zeros(len(self.one.array), np.int64)
+        for term in terms:
+            whole = term + carry
+            parts.append(whole & _PART_MASK)
+            carry = whole >> PART
+        return Parts([*parts, carry], unit)
+
+    def _terms(self) -> Parts:
+        """Return the products in parts that may be larger than 27 bits: sums of products of parts with one unit."""
+        (left, unit), (right, other_unit) = self.one.parts, self.other.parts
+        terms: list[Indices] = [np.zeros(0, np.int64)] * (len(left) + len(right) - 1)
+        for place, one in enumerate(left):
+            for more, other in enumerate(right):  # at most five have the same unit, each below 2⁵⁴
+                known, product = terms[place + more], one * other
+                terms[place + more] = known + product if len(known) else product
+        return Parts(terms, unit + other_unit)
+
+
+def parts_of(array: pa.Array) -> Parts:
+    """Return the numbers of a column in parts."""
+    if pa.types.is_floating(array.type):
+        return _parts_of_floats(np.asarray(array.cast(pa.float64())))
+    if pa.types.is_decimal(array.type):
+        words = np.frombuffer(array.buffers()[1], np.uint64).reshape(-1, 2)[array.offset : array.offset + len(array)]
+        low, high = words[:, 0], words[:, 1].view(np.int64)
+        middle = (low >> np.uint64(2 * PART)).astype(np.int64) | high << 64 - 2 * PART & _PART_MASK
+        rest = 3 * PART - 64  # the bits of the high word that are in the middle part
+        parts = [_low(low, 0), _low(low, PART), middle & _PART_MASK, high >> rest & _PART_MASK, high >> rest + PART]
+        return Parts(parts, 0)
+    if pa.types.is_uint64(array.type):
+        unsigned = np.asarray(array)
+        return Parts([_low(unsigned, shift) for shift in (0, PART, 2 * PART)], 0)
+    values = np.asarray(array.cast(pa.int64()))
+    return Parts([values & _PART_MASK, values >> PART & _PART_MASK, values >> 2 * PART], 0)
+
+
+def _parts_of_floats(values: Floats) -> Parts:
+    """Return floats in parts: in one unit for all, if at most four parts are enough for that."""
+    whole, unit = as_integers(values)
+    used = unit[whole != 0]
+    low = int(used.min(initial=2000))
+    count = max(2, -(-(int(used.max(initial=low)) - low + 54) // PART))
+    if count > 4:
+        sign, size = np.sign(whole), np.abs(whole)
+        return Parts([sign * (size & _PART_MASK), sign * (size >> PART)], unit)
+    shift = np.maximum(unit - low, 0)
+    parts = []
+    for place in range(count):
+        up = shift - PART * place
+        part = (whole << np.maximum(up, 0)) >> np.minimum(np.maximum(-up, 0), 63)
+        parts.append(part & _PART_MASK if place < count - 1 else part)
+    return Parts(parts, low)
+
+
+def _low(word: Numbers, shift: int) -> Indices:
+    """Return the part of each word that begins at a bit."""
+    return (word >> np.uint64(shift)).astype(np.int64) & _PART_MASK
+
+
+def sum_numbers(column: Addends | Product, weights: Indices, firsts: Indices) -> Limbs:
+    """Return Σ number · weight over the rows from each index in `firsts` to the next.
+
+    1. Integers whose sums cannot overflow are added as they are.
+    2. Numbers in one unit are added in parts of 27 bits, and the sums are split into digits.
+    3. Other numbers are split into digits, and these are added.
+    """
+    if isinstance(column, Addends) and column.is_signed_integer:
+        values = np.asarray(column.array.cast(pa.int64()))
+        if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
+            whole = np.add.reduceat(values * weights, firsts)
+            return Limbs(0, whole[np.newaxis]).carry()
+    parts, unit = column.parts
+    if isinstance(unit, int) and largest(weights) * len(weights) < 2**28:
+        sums = [np.add.reduceat(part * weights, firsts) for part in parts]  # below 2⁵⁸
+        digits = (piece for place, part in enumerate(sums) for piece in place_digits(part, unit + PART * place))
+        return limbs_of(add_digits(digits), len(firsts)).carry().trim()
+    return sum_digits(column.split_digits(), weights, firsts)
