@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from flo.api.columns import AnyColumn
     from flo.api.ordering import OrderBy
 
-Condition: TypeAlias = "AnyColumn | None"
+RowCondition: TypeAlias = "AnyColumn | None"
 """Which rows an aggregate takes; None for all."""
 RowFrame: TypeAlias = tuple[int | None, int | None] | None
 """The rows that a window function looks at: from and to, counted from the current one; None is unbounded."""
@@ -32,7 +32,7 @@ class AggregateSpec:
 
     kind: str
     arguments: tuple[AnyColumn, ...] = ()
-    where: Condition = None
+    where: RowCondition = None
     options: tuple[Any, ...] = ()
     order_by: OrderBy | None = None
     rows: RowFrame = None
@@ -89,7 +89,7 @@ def shown_argument(given: object) -> str:
 def count(
     of: AnyColumn | None = None,
     *,
-    where: Condition = None,
+    where: RowCondition = None,
     rows: RowFrame = None,
     range: RangeFrame = None,
 ) -> AggregateSpec:
@@ -97,27 +97,27 @@ def count(
     return AggregateSpec("count", () if of is None else (of,), where, rows=rows, range=range)
 
 
-def sum(of: AnyColumn, *, where: Condition = None, rows: RowFrame = None, range: RangeFrame = None) -> AggregateSpec:
+def sum(of: AnyColumn, *, where: RowCondition = None, rows: RowFrame = None, range: RangeFrame = None) -> AggregateSpec:
     """Add numbers. Integers do not overflow, and floats are rounded once, so the order has no effect."""
     return AggregateSpec("sum", (of,), where, rows=rows, range=range)
 
 
-def avg(of: AnyColumn, *, where: Condition = None, rows: RowFrame = None, range: RangeFrame = None) -> AggregateSpec:
+def avg(of: AnyColumn, *, where: RowCondition = None, rows: RowFrame = None, range: RangeFrame = None) -> AggregateSpec:
     """Return the mean: a float, or a decimal for decimals."""
     return AggregateSpec("avg", (of,), where, rows=rows, range=range)
 
 
-def min(of: AnyColumn, *, where: Condition = None, rows: RowFrame = None, range: RangeFrame = None) -> AggregateSpec:
+def min(of: AnyColumn, *, where: RowCondition = None, rows: RowFrame = None, range: RangeFrame = None) -> AggregateSpec:
     """Return the least value. NaN is the greatest number."""
     return AggregateSpec("min", (of,), where, rows=rows, range=range)
 
 
-def max(of: AnyColumn, *, where: Condition = None, rows: RowFrame = None, range: RangeFrame = None) -> AggregateSpec:
+def max(of: AnyColumn, *, where: RowCondition = None, rows: RowFrame = None, range: RangeFrame = None) -> AggregateSpec:
     """Return the greatest value. NaN is the greatest number."""
     return AggregateSpec("max", (of,), where, rows=rows, range=range)
 
 
-def count_distinct(*of: AnyColumn, where: Condition = None) -> AggregateSpec:
+def count_distinct(*of: AnyColumn, where: RowCondition = None) -> AggregateSpec:
     """Count the different values of a column, or of several columns together, without nulls."""
     if not of:
         raise TypeMismatch(
@@ -128,63 +128,63 @@ def count_distinct(*of: AnyColumn, where: Condition = None) -> AggregateSpec:
     return AggregateSpec("count_distinct", of, where)
 
 
-def sum_distinct(of: AnyColumn, *, where: Condition = None) -> AggregateSpec:
+def sum_distinct(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Add the different values of a column."""
     return AggregateSpec("sum_distinct", (of,), where)
 
 
-def var_samp(of: AnyColumn, *, where: Condition = None) -> AggregateSpec:
+def var_samp(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the variance of a sample; null for fewer than two values."""
     return AggregateSpec("var_samp", (of,), where)
 
 
-def var_pop(of: AnyColumn, *, where: Condition = None) -> AggregateSpec:
+def var_pop(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the variance of a population."""
     return AggregateSpec("var_pop", (of,), where)
 
 
-def stddev_samp(of: AnyColumn, *, where: Condition = None) -> AggregateSpec:
+def stddev_samp(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the standard deviation of a sample; null for fewer than two values."""
     return AggregateSpec("stddev_samp", (of,), where)
 
 
-def stddev_pop(of: AnyColumn, *, where: Condition = None) -> AggregateSpec:
+def stddev_pop(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the standard deviation of a population."""
     return AggregateSpec("stddev_pop", (of,), where)
 
 
-def covar_samp(of: AnyColumn, other: AnyColumn, *, where: Condition = None) -> AggregateSpec:
+def covar_samp(of: AnyColumn, other: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the covariance of two columns as a sample; null for fewer than two pairs without nulls."""
     return AggregateSpec("covar_samp", (of, other), where)
 
 
-def covar_pop(of: AnyColumn, other: AnyColumn, *, where: Condition = None) -> AggregateSpec:
+def covar_pop(of: AnyColumn, other: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the covariance of two columns as a population."""
     return AggregateSpec("covar_pop", (of, other), where)
 
 
-def corr(of: AnyColumn, other: AnyColumn, *, where: Condition = None) -> AggregateSpec:
+def corr(of: AnyColumn, other: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return Pearson's correlation of two columns; NaN if one of them does not vary."""
     return AggregateSpec("corr", (of, other), where)
 
 
-def bool_and(of: AnyColumn, *, where: Condition = None) -> AggregateSpec:
+def bool_and(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return whether all values are true."""
     return AggregateSpec("bool_and", (of,), where)
 
 
-def bool_or(of: AnyColumn, *, where: Condition = None) -> AggregateSpec:
+def bool_or(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return whether a value is true."""
     return AggregateSpec("bool_or", (of,), where)
 
 
-def arg_min(of: AnyColumn, by: AnyColumn, *, where: Condition = None) -> AggregateSpec:
+def arg_min(of: AnyColumn, by: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the value of `of` in the row with the least `by`; of several such rows, the least. Rows in which one of
     them is null are skipped."""
     return AggregateSpec("arg_min", (of, by), where)
 
 
-def arg_max(of: AnyColumn, by: AnyColumn, *, where: Condition = None) -> AggregateSpec:
+def arg_max(of: AnyColumn, by: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the value of `of` in the row with the greatest `by`; of several such rows, the least. Rows in which one of
     them is null are skipped."""
     return AggregateSpec("arg_max", (of, by), where)
@@ -194,7 +194,7 @@ def first(
     of: AnyColumn,
     *,
     order_by: OrderBy | None = None,
-    where: Condition = None,
+    where: RowCondition = None,
     rows: RowFrame = None,
     range: RangeFrame = None,
 ) -> AggregateSpec:
@@ -207,7 +207,7 @@ def last(
     of: AnyColumn,
     *,
     order_by: OrderBy | None = None,
-    where: Condition = None,
+    where: RowCondition = None,
     rows: RowFrame = None,
     range: RangeFrame = None,
 ) -> AggregateSpec:
@@ -217,7 +217,7 @@ def last(
 
 
 def collect(
-    of: AnyColumn, *, order_by: OrderBy | None = None, distinct: bool = False, where: Condition = None
+    of: AnyColumn, *, order_by: OrderBy | None = None, distinct: bool = False, where: RowCondition = None
 ) -> AggregateSpec:
     """Return all values without nulls, as a list: in an order, and where rows are equal in it, in that of the values;
     `distinct` ones once."""
@@ -230,7 +230,7 @@ def string_agg(
     *,
     order_by: OrderBy | None = None,
     distinct: bool = False,
-    where: Condition = None,
+    where: RowCondition = None,
 ) -> AggregateSpec:
     """Join strings with a separator: in an order, or else in that of the strings; `distinct` ones once."""
     if not isinstance(separator, str):
@@ -240,7 +240,7 @@ def string_agg(
     return AggregateSpec("string_agg", (of,), where, (separator, distinct), order_by=order_by)
 
 
-def quantile(of: AnyColumn, at: float, *, interpolation: str = "linear", where: Condition = None) -> AggregateSpec:
+def quantile(of: AnyColumn, at: float, *, interpolation: str = "linear", where: RowCondition = None) -> AggregateSpec:
     """Return the exact quantile, for `at` from 0 to 1. Between two values it is on the line that joins them, or with
     `interpolation="lower"` the lower one."""
     if not isinstance(at, (int, float, Fraction)) or not 0 <= at <= 1:
@@ -253,18 +253,18 @@ def quantile(of: AnyColumn, at: float, *, interpolation: str = "linear", where: 
     return AggregateSpec("quantile", (of,), where, (at, interpolation))
 
 
-def median(of: AnyColumn, *, where: Condition = None) -> AggregateSpec:
+def median(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the exact median: the mean of the middle two values if their number is even."""
     return AggregateSpec("median", (of,), where)
 
 
-def mode(of: AnyColumn, *, where: Condition = None) -> AggregateSpec:
+def mode(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the most frequent value; of several, the least."""
     return AggregateSpec("mode", (of,), where)
 
 
 def linear(
-    of: AnyColumn | list[AnyColumn] | Mapping[str, AnyColumn], finish: AnyColumn, *, where: Condition = None
+    of: AnyColumn | list[AnyColumn] | Mapping[str, AnyColumn], finish: AnyColumn, *, where: RowCondition = None
 ) -> AggregateSpec:
     """Return finish(totals) of an aggregate of your own.
 

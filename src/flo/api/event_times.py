@@ -21,7 +21,7 @@ from flo.values.event_time import expect_duration, expect_times, time_types
 from flo.values.operators.interval_joins import span_of
 from flo.values.operators.sequences import expect_pairs
 
-Times: TypeAlias = "tuple[AnyFunction | None, AnyBase]"
+TimesOf: TypeAlias = "tuple[AnyFunction | None, AnyBase]"
 """The function that gives the time of an element, and the stream of the elements."""
 LARGEST = (1 << 62) - 1
 """The largest duration of times in columns: one more or less stays in 64 bits."""
@@ -48,7 +48,7 @@ def expect_durations_of(
     call_located(check, about=stream.described_name)
 
 
-def expect_same_kind(verb: str, *times: Times) -> None:
+def expect_same_kind(verb: str, *times: TimesOf) -> None:
     """Raise if times, each given as a function and the stream of its elements, are dates here and numbers there, as
     far as that is known."""
     types = [[each for each in time_types(time_type(*pair)) if each not in (None, Any)] for pair in times]
@@ -64,7 +64,7 @@ def expect_same_kind(verb: str, *times: Times) -> None:
             raise name_input(error, stream).located(Origin.here())
 
 
-def times_of(clock: AnyBase) -> list[Times]:
+def times_of(clock: AnyBase) -> list[TimesOf]:
     """Return the functions that give the times of a clock, each with the stream of the elements."""
     from flo.api.clock_verbs import clocks_in
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flo.api.arguments import explain_call
 from flo.api.clock_verbs import find_clock, share_clock
 from flo.api.columns import AnyFunction
-from flo.api.event_times import Times, expect_same_kind, time_type, times_of
+from flo.api.event_times import TimesOf, expect_same_kind, time_type, times_of
 from flo.api.joins import RIGHT, sides_of, without_null_keys
 from flo.api.scope import AnyBase, StreamBase, name_input
 from flo.api.type_variables import B2, B, B_co, C_co, T, U
@@ -60,7 +60,7 @@ class IntervalVerbs(StreamBase[C_co, B_co]):
         return left._then_named(VERB, operator, streams[1], *follows)
 
 
-def _expect_interval(between: object, *times: Times) -> tuple[Any, Any]:
+def _expect_interval(between: object, *times: TimesOf) -> tuple[Any, Any]:
     """Return the bounds of an interval. Raises unless they are two spans of the times."""
     if not isinstance(between, tuple) or len(between) != 2:
         raise TypeMismatch(

@@ -17,7 +17,7 @@ from rich.markup import escape
 from flo.api.flow import Flow
 from flo.core.errors import FunctionError, LawError, brief
 from flo.tools.diagnostics import Diagnostic, of_fault, of_growth, of_report, of_timeout, relative_path, untried
-from flo.tools.load import Target, find_target, isolated, load
+from flo.tools.load import ModuleTarget, find_target, isolated, load
 from flo.tools.subjects import EXAMPLES, KINDS, Skipped, Subject, find_subjects
 from flo.verify import check
 from flo.verify.effort import WORK
@@ -105,7 +105,7 @@ class Progress:
     message: str
 
 
-def check_file(where: Target, work: int, seconds: float, seed: int) -> Iterator[Progress | Diagnostic]:
+def check_file(where: ModuleTarget, work: int, seconds: float, seed: int) -> Iterator[Progress | Diagnostic]:
     file = str(where.path)
     with isolated(where):
         yield Progress("import", f"importing {relative_path(file)}")
