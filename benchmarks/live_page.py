@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 import flo
 from benchmarks.spark import table
-from flo.spark.driver.watch import Watch
+from flo.spark.driver.watch import QueryWatch
 from flo.spark.session import embedded
 
 SKIPPED = 5
@@ -109,12 +109,12 @@ class Spent:
 
     def __enter__(self) -> None:
         for name in self.METHODS:
-            self._before[name] = getattr(Watch, name)
-            setattr(Watch, name, self._timed(self._before[name]))
+            self._before[name] = getattr(QueryWatch, name)
+            setattr(QueryWatch, name, self._timed(self._before[name]))
 
     def __exit__(self, *error: object) -> None:
         for name, method in self._before.items():
-            setattr(Watch, name, method)
+            setattr(QueryWatch, name, method)
 
     def _timed(self, method: Any) -> Any:
         def timed(*arguments: Any, **options: Any) -> Any:

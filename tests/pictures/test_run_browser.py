@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flo.pictures.pages import to_json
+from flo.pictures.page_data import to_json
 from flo.pictures.run_history import History
 from flo.pictures.run_page import run_page, save_run, view_data
 from flo.pictures.serving import Answer, PageServer

@@ -14,7 +14,7 @@ import pytest
 
 import flo
 from flo.pictures.metrics import format_metrics
-from flo.pictures.run_history import AGAIN, Entry, History
+from flo.pictures.run_history import AGAIN, History, HistoryEntry
 from flo.pictures.run_page import run_page, view_data
 from flo.pictures.serving import Answer, PageServer
 from tests.pictures.test_pages import Checked
@@ -22,9 +22,9 @@ from tests.pictures.test_pages import Checked
 SAMPLE = re.compile(r'[a-z_]+\{[a-z]+="(\\.|[^"\\])*"(,[a-z]+="(\\.|[^"\\])*")*\} [0-9.e+-]+')
 
 
-def entry(version: int, rows: int = 10, **more: Any) -> Entry:
+def entry(version: int, rows: int = 10, **more: Any) -> HistoryEntry:
     by_stage: Any = {1: rows, 2: 1}
-    figures = Entry(
+    figures = HistoryEntry(
         version, 100.0 + version, 0.5, {"in": rows}, {"out": 2, "w.late": 1}, {"in": 0}, 7, by_stage, {1: 0.2}
     )
     return replace(figures, **more)

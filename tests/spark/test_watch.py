@@ -13,7 +13,7 @@ import pytest
 
 import flo
 from flo.shards.checkpoint.inspect import Checkpoint
-from flo.spark.driver.watch import Allowance, Watch, Watched, read_progress
+from flo.spark.driver.watch import Allowance, QueryWatch, Watched, read_progress
 from flo.spark.on_spark import OnSpark
 from tests.pictures.test_pages import Checked
 from tests.spark.harness import fed
@@ -39,7 +39,9 @@ class Run:
         watched = Watched("shops", on._blocks(3), ["sales"], on._late_outputs())
         self.state = ("running", "")
         self.reports: list[Any] = []
-        self.watch = Watch(watched, self.simulated.batches, lambda: self.state, lambda count: self.reports[-count:])
+        self.watch = QueryWatch(
+            watched, self.simulated.batches, lambda: self.state, lambda count: self.reports[-count:]
+        )
 
     def turn(self, count: int = 20) -> None:
         version = self.simulated.version

@@ -9,10 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flo.core.errors import Origin, TypeMismatch, UnknownVerbError, brief
 from flo.core.labels import label
+
+if TYPE_CHECKING:
+    from flo.api.columns import AnyColumn
+    from flo.api.ordering import OrderBy
+
+RowCondition: TypeAlias = "AnyColumn | None"
+"""Which rows an aggregate takes; None for all."""
+RowFrame: TypeAlias = tuple[int | None, int | None] | None
+"""The rows that a window function looks at: from and to, counted from the current one; None is unbounded."""
+RangeFrame: TypeAlias = tuple[Any, Any] | None
+"""The same, as distances in the order of the rows."""
 
 
 @dataclass(frozen=True)
@@ -20,13 +31,12 @@ class AggregateSpec:
     """An aggregate, as the user wrote it."""
 
     kind: str
-    arguments: tuple[Any, ...] = ()
-    where: Any = None
+    arguments: tuple[AnyColumn, ...] = ()
+    where: RowCondition = None
     options: tuple[Any, ...] = ()
-    order_by: Any = None
-    rows: tuple[int | None, int | None] | None = None
-    """The frame of a window function, in rows from the current one."""
-    range: tuple[Any, Any] | None = None
+    order_by: OrderBy | None = None
+    rows: RowFrame = None
+    range: RangeFrame = None
 
     def __repr__(self) -> str:
         parts = [shown_argument(argument) for argument in self.arguments]
@@ -59,15 +69,15 @@ class AggregateSpec:
         return f"{self.kind}({', '.join(parts)})"
 
 
-def _is_default(option: Any) -> bool:
+def _is_default(option: object) -> bool:
     return option is None or option is False or (isinstance(option, tuple) and not option)
 
 
-def _named(given: Any) -> str:
+def _named(given: object) -> str:
     return given if isinstance(given, str) else shown_argument(given)
 
 
-def shown_argument(given: Any) -> str:
+def shown_argument(given: object) -> str:
     """Return an argument as the user wrote it."""
     if hasattr(given, "_nodes"):
         from flo.columns.readable import readable
@@ -76,32 +86,38 @@ def shown_argument(given: Any) -> str:
     return label(given) if callable(given) else repr(given)
 
 
-def count(of: Any = None, *, where: Any = None, rows: Any = None, range: Any = None) -> AggregateSpec:
+def count(
+    of: AnyColumn | None = None,
+    *,
+    where: RowCondition = None,
+    rows: RowFrame = None,
+    range: RangeFrame = None,
+) -> AggregateSpec:
     """Count rows, or with a column those in which it is not null."""
     return AggregateSpec("count", () if of is None else (of,), where, rows=rows, range=range)
 
 
-def sum(of: Any, *, where: Any = None, rows: Any = None, range: Any = None) -> AggregateSpec:
+def sum(of: AnyColumn, *, where: RowCondition = None, rows: RowFrame = None, range: RangeFrame = None) -> AggregateSpec:
     """Add numbers. Integers do not overflow, and floats are rounded once, so the order has no effect."""
     return AggregateSpec("sum", (of,), where, rows=rows, range=range)
 
 
-def avg(of: Any, *, where: Any = None, rows: Any = None, range: Any = None) -> AggregateSpec:
+def avg(of: AnyColumn, *, where: RowCondition = None, rows: RowFrame = None, range: RangeFrame = None) -> AggregateSpec:
     """Return the mean: a float, or a decimal for decimals."""
     return AggregateSpec("avg", (of,), where, rows=rows, range=range)
 
 
-def min(of: Any, *, where: Any = None, rows: Any = None, range: Any = None) -> AggregateSpec:
+def min(of: AnyColumn, *, where: RowCondition = None, rows: RowFrame = None, range: RangeFrame = None) -> AggregateSpec:
     """Return the least value. NaN is the greatest number."""
     return AggregateSpec("min", (of,), where, rows=rows, range=range)
 
 
-def max(of: Any, *, where: Any = None, rows: Any = None, range: Any = None) -> AggregateSpec:
+def max(of: AnyColumn, *, where: RowCondition = None, rows: RowFrame = None, range: RangeFrame = None) -> AggregateSpec:
     """Return the greatest value. NaN is the greatest number."""
     return AggregateSpec("max", (of,), where, rows=rows, range=range)
 
 
-def count_distinct(*of: Any, where: Any = None) -> AggregateSpec:
+def count_distinct(*of: AnyColumn, where: RowCondition = None) -> AggregateSpec:
     """Count the different values of a column, or of several columns together, without nulls."""
     if not of:
         raise TypeMismatch(
@@ -112,88 +128,109 @@ def count_distinct(*of: Any, where: Any = None) -> AggregateSpec:
     return AggregateSpec("count_distinct", of, where)
 
 
-def sum_distinct(of: Any, *, where: Any = None) -> AggregateSpec:
+def sum_distinct(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Add the different values of a column."""
     return AggregateSpec("sum_distinct", (of,), where)
 
 
-def var_samp(of: Any, *, where: Any = None) -> AggregateSpec:
+def var_samp(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the variance of a sample; null for fewer than two values."""
     return AggregateSpec("var_samp", (of,), where)
 
 
-def var_pop(of: Any, *, where: Any = None) -> AggregateSpec:
+def var_pop(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the variance of a population."""
     return AggregateSpec("var_pop", (of,), where)
 
 
-def stddev_samp(of: Any, *, where: Any = None) -> AggregateSpec:
+def stddev_samp(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the standard deviation of a sample; null for fewer than two values."""
     return AggregateSpec("stddev_samp", (of,), where)
 
 
-def stddev_pop(of: Any, *, where: Any = None) -> AggregateSpec:
+def stddev_pop(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the standard deviation of a population."""
     return AggregateSpec("stddev_pop", (of,), where)
 
 
-def covar_samp(of: Any, other: Any, *, where: Any = None) -> AggregateSpec:
+def covar_samp(of: AnyColumn, other: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the covariance of two columns as a sample; null for fewer than two pairs without nulls."""
     return AggregateSpec("covar_samp", (of, other), where)
 
 
-def covar_pop(of: Any, other: Any, *, where: Any = None) -> AggregateSpec:
+def covar_pop(of: AnyColumn, other: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the covariance of two columns as a population."""
     return AggregateSpec("covar_pop", (of, other), where)
 
 
-def corr(of: Any, other: Any, *, where: Any = None) -> AggregateSpec:
+def corr(of: AnyColumn, other: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return Pearson's correlation of two columns; NaN if one of them does not vary."""
     return AggregateSpec("corr", (of, other), where)
 
 
-def bool_and(of: Any, *, where: Any = None) -> AggregateSpec:
+def bool_and(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return whether all values are true."""
     return AggregateSpec("bool_and", (of,), where)
 
 
-def bool_or(of: Any, *, where: Any = None) -> AggregateSpec:
+def bool_or(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return whether a value is true."""
     return AggregateSpec("bool_or", (of,), where)
 
 
-def arg_min(of: Any, by: Any, *, where: Any = None) -> AggregateSpec:
+def arg_min(of: AnyColumn, by: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the value of `of` in the row with the least `by`; of several such rows, the least. Rows in which one of
     them is null are skipped."""
     return AggregateSpec("arg_min", (of, by), where)
 
 
-def arg_max(of: Any, by: Any, *, where: Any = None) -> AggregateSpec:
+def arg_max(of: AnyColumn, by: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the value of `of` in the row with the greatest `by`; of several such rows, the least. Rows in which one of
     them is null are skipped."""
     return AggregateSpec("arg_max", (of, by), where)
 
 
-def first(of: Any, *, order_by: Any = None, where: Any = None, rows: Any = None, range: Any = None) -> AggregateSpec:
+def first(
+    of: AnyColumn,
+    *,
+    order_by: OrderBy | None = None,
+    where: RowCondition = None,
+    rows: RowFrame = None,
+    range: RangeFrame = None,
+) -> AggregateSpec:
     """Return the first value of an order that is not null; of rows that are equal in the order, the least value. In a
     frame of `over`, rows have its order, and equal ones that of the whole row."""
     return AggregateSpec("first", (of,), where, order_by=order_by, rows=rows, range=range)
 
 
-def last(of: Any, *, order_by: Any = None, where: Any = None, rows: Any = None, range: Any = None) -> AggregateSpec:
+def last(
+    of: AnyColumn,
+    *,
+    order_by: OrderBy | None = None,
+    where: RowCondition = None,
+    rows: RowFrame = None,
+    range: RangeFrame = None,
+) -> AggregateSpec:
     """Return the last value of an order that is not null; of rows that are equal in the order, the greatest value. In a
     frame of `over`, rows have its order, and equal ones that of the whole row."""
     return AggregateSpec("last", (of,), where, order_by=order_by, rows=rows, range=range)
 
 
-def collect(of: Any, *, order_by: Any = None, distinct: bool = False, where: Any = None) -> AggregateSpec:
+def collect(
+    of: AnyColumn, *, order_by: OrderBy | None = None, distinct: bool = False, where: RowCondition = None
+) -> AggregateSpec:
     """Return all values without nulls, as a list: in an order, and where rows are equal in it, in that of the values;
     `distinct` ones once."""
     return AggregateSpec("collect", (of,), where, (distinct,), order_by=order_by)
 
 
 def string_agg(
-    of: Any, separator: str = ",", *, order_by: Any = None, distinct: bool = False, where: Any = None
+    of: AnyColumn,
+    separator: str = ",",
+    *,
+    order_by: OrderBy | None = None,
+    distinct: bool = False,
+    where: RowCondition = None,
 ) -> AggregateSpec:
     """Join strings with a separator: in an order, or else in that of the strings; `distinct` ones once."""
     if not isinstance(separator, str):
@@ -203,7 +240,7 @@ def string_agg(
     return AggregateSpec("string_agg", (of,), where, (separator, distinct), order_by=order_by)
 
 
-def quantile(of: Any, at: float, *, interpolation: str = "linear", where: Any = None) -> AggregateSpec:
+def quantile(of: AnyColumn, at: float, *, interpolation: str = "linear", where: RowCondition = None) -> AggregateSpec:
     """Return the exact quantile, for `at` from 0 to 1. Between two values it is on the line that joins them, or with
     `interpolation="lower"` the lower one."""
     if not isinstance(at, (int, float, Fraction)) or not 0 <= at <= 1:
@@ -216,17 +253,19 @@ def quantile(of: Any, at: float, *, interpolation: str = "linear", where: Any = 
     return AggregateSpec("quantile", (of,), where, (at, interpolation))
 
 
-def median(of: Any, *, where: Any = None) -> AggregateSpec:
+def median(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the exact median: the mean of the middle two values if their number is even."""
     return AggregateSpec("median", (of,), where)
 
 
-def mode(of: Any, *, where: Any = None) -> AggregateSpec:
+def mode(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
     """Return the most frequent value; of several, the least."""
     return AggregateSpec("mode", (of,), where)
 
 
-def linear(of: Any, finish: Any, *, where: Any = None) -> AggregateSpec:
+def linear(
+    of: AnyColumn | list[AnyColumn] | Mapping[str, AnyColumn], finish: AnyColumn, *, where: RowCondition = None
+) -> AggregateSpec:
     """Return finish(totals) of an aggregate of your own.
 
     `of` gives numbers for each row, which are added, and subtracted when the row is retracted: a column or function, a

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Optional, TypeVar, get_args, get_origin
+from collections.abc import Iterable
+from typing import Any, Optional, get_args, get_origin
 
 from flo.api.columns import kind_of
-from flo.api.scope import StreamBase, name_input
+from flo.api.scope import AnyBase, StreamBase, name_input
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch
 from flo.core.type_relations import alternatives
 from flo.values.exact import Int128, plain_type
 from flo.values.operators.elementwise import Map
 
-S = TypeVar("S")
 
-
-def align_rows(verb: str, left: S, right: S) -> tuple[S, S]:
+def align_rows(verb: str, left: AnyBase, right: AnyBase) -> tuple[AnyBase, AnyBase]:
     """Return both streams with one row type, if they have the same columns; otherwise as they are.
 
     The columns of the second stream are matched by name. A column may be null if it may be in one of them.
@@ -31,20 +30,20 @@ def align_rows(verb: str, left: S, right: S) -> tuple[S, S]:
         return (left, right) if wider is None else (retype(left, wider, verb), retype(right, wider, verb))
     fields, others = _fields(one), _fields(other)
     if fields.keys() != others.keys():
-        _refuse_columns(verb, left, right, fields, others)
+        _refuse_columns(verb, right, fields, others)
     from flo.columns.row_types import row_type
 
     common = row_type({name: _common(verb, name, kind, others[name], right) for name, kind in fields.items()})
     return retype(left, common, verb), retype(right, common, verb)
 
 
-def is_row_type(kind: Any) -> bool:
+def is_row_type(kind: object) -> bool:
     """Return whether elements of this type have named columns."""
     named = isinstance(kind, type) and (hasattr(kind, "_fields") or dataclasses.is_dataclass(kind))
     return named and bool(_fields(kind))
 
 
-def retype(stream: Any, row: Any, verb: str) -> Any:
+def retype(stream: AnyBase, row: Any, verb: str) -> AnyBase:
     """Return the stream with rows of this type, which has the same columns with the same or wider types."""
     from flo.columns.expression import Expression
     from flo.columns.layout import VALUE, Layout
@@ -64,21 +63,21 @@ def _wider(one: Any, other: Any) -> Any:
     the types differ in something else."""
     parts, others = get_args(one), get_args(other)
     if get_origin(one) is get_origin(other) is tuple and len(parts) == len(others) and ... not in parts + others:
-        found = [a if a == b else _wider(a, b) for a, b in zip(parts, others, strict=True)]
-        return None if None in found else tuple[tuple(found)]  # type: ignore[misc]
+        wider = [a if a == b else _wider(a, b) for a, b in zip(parts, others, strict=True)]
+        return None if None in wider else tuple[tuple(wider)]  # type: ignore[misc]
     kinds = {*alternatives(one), *alternatives(other)}
     if not {int, float} <= kinds <= {int, float, type(None)} or Int128 in (one, other):
         return None
     return Optional[float] if type(None) in kinds else float  # noqa: UP045
 
 
-def _fields(kind: Any) -> dict[str, Any]:
+def _fields(kind: object) -> dict[str, Any]:
     from flo.columns.cell import fields_of
 
     return fields_of(kind) or {}
 
 
-def _common(verb: str, name: str, one: Any, other: Any, stream: Any) -> Any:
+def _common(verb: str, name: str, one: Any, other: Any, stream: AnyBase) -> Any:
     """Return the type of a column that has the values of both."""
     from flo.columns.aggregate_types import Kind
 
@@ -99,7 +98,7 @@ def _common(verb: str, name: str, one: Any, other: Any, stream: Any) -> Any:
     return Optional[plain] if left.nullable or right.nullable else plain  # noqa: UP045
 
 
-def _fits_64_bits(kind: Any) -> bool:
+def _fits_64_bits(kind: object) -> bool:
     """Return whether all integers of a column fit into a signed one of 64 bits."""
     from flo.columns.cell import cell_of
 
@@ -107,7 +106,7 @@ def _fits_64_bits(kind: Any) -> bool:
     return cell is not None and str(cell.arrow) in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 
 
-def _refuse_columns(verb: str, left: Any, right: Any, fields: dict[str, Any], others: dict[str, Any]) -> None:
+def _refuse_columns(verb: str, right: AnyBase, fields: Iterable[str], others: Iterable[str]) -> None:
     missing = [name for name in fields if name not in others]
     more = [name for name in others if name not in fields]
     facts = [("left", ", ".join(fields)), ("{input}", ", ".join(others))]

@@ -10,8 +10,18 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar, get_args, get_origin
 
-from flo.api.columns import Of, bind_columns, describe_row, is_expression, kind_of, stream_of
-from flo.api.scope import Scope, StreamBase, Vertex, name_input
+from flo.api.columns import (
+    AnyFunction,
+    Argument,
+    TypedValue,
+    bind_columns,
+    describe_row,
+    is_expression,
+    kind_of,
+    stream_of,
+)
+from flo.api.scope import AnyBase, Scope, StreamBase, Vertex, name_input
+from flo.api.type_variables import R
 from flo.core.collection import Collection
 from flo.core.elements import belongs, returned_type, type_name
 from flo.core.errors import CollectionError, FloError, Origin, TypeMismatch, brief
@@ -20,39 +30,39 @@ from flo.core.type_relations import accepts, overlaps, positional_parameters, si
 from flo.values.lattice import Custom, Lattice
 from flo.values.operators.elementwise import Filter
 
-R = TypeVar("R")
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=AnyFunction)
 
 
 def expect_function(
-    verb: str, parameter: str, given: Any, *arguments: Any, columns: bool = True, gives: type | None = None
-) -> Any:
+    verb: str, parameter: str, given: object, *arguments: Argument, columns: bool = True, gives: type | None = None
+) -> AnyFunction:
     """Return the function if it can be called with these arguments.
 
-    An argument is a row of a stream, given as the stream itself, or as `Perhaps`, `KeyOf`, `WEIGHTS` or `Of`. If
-    `columns` are allowed, they count as a function too; `gives` is the type that they must have.
+    An argument is a row of a stream, given as the stream itself, or as `Perhaps`, `KeyOf`, `WEIGHTS` or `TypedValue`.
+    If `columns` are allowed, they count as a function too; `gives` is the type that they must have.
     """
     if columns and is_expression(given):
         return bind_columns(verb, parameter, given, arguments, gives)
-    expect_callable(verb, parameter, given)
-    takes = len(arguments)
-    if not takes_arguments(given, takes):
+    function, takes = expect_callable(verb, parameter, given), len(arguments)
+    if not takes_arguments(function, takes):
         raise TypeMismatch(
             f"`{parameter}` of `{verb}` must accept {takes} argument{'s' if takes != 1 else ''}",
-            facts=(("given", describe_function(given)),),
+            facts=(("given", describe_function(function)),),
             where=Origin.here(),
         )
-    expect_parameters(verb, given, *arguments)
-    return given
+    expect_parameters(verb, function, *arguments)
+    return function
 
 
-def expect_optional(verb: str, parameter: str, given: Any, *arguments: Any, columns: bool = True) -> Any:
+def expect_optional(
+    verb: str, parameter: str, given: object, *arguments: Argument, columns: bool = True
+) -> AnyFunction | None:
     """Do the same for a function that may be omitted."""
     return None if given is None else expect_function(verb, parameter, given, *arguments, columns=columns)
 
 
-def expect_callable(verb: str, parameter: str, given: Any) -> None:
-    """Raise unless it is a function that returns its result immediately."""
+def expect_callable(verb: str, parameter: str, given: object) -> AnyFunction:
+    """Return the function. Raises unless it is one that returns its result immediately."""
     if not callable(given):
         raise TypeMismatch(
             f"`{parameter}` of `{verb}` must be a function; got {type(given).__name__}",
@@ -66,9 +76,10 @@ def expect_callable(verb: str, parameter: str, given: Any) -> None:
             instead=(("loop.push(…)", "push the awaited results"),),
             where=Origin.here(),
         )
+    return given
 
 
-def expect_parameters(verb: str, given: Any, *arguments: Any) -> None:
+def expect_parameters(verb: str, given: AnyFunction, *arguments: Argument) -> None:
     """Raise if the annotated parameters of a function do not accept the arguments that the verb calls it with."""
     for argument, expected in zip(arguments, positional_parameters(given, len(arguments)), strict=True):
         if expected is None:
@@ -76,15 +87,15 @@ def expect_parameters(verb: str, given: Any, *arguments: Any) -> None:
         kind, stream = kind_of(argument), stream_of(argument)
         if accepts(expected.kind, kind) or (is_narrowed(stream, kind) and overlaps(expected.kind, kind)):
             continue
-        name, wanted, found = name_of(given), type_name(expected.kind), type_name(kind)
-        instead = [(f"{name}({expected.name}: {found})", "a function that accepts its argument")]
+        name, wanted, actual = name_of(given), type_name(expected.kind), type_name(kind)
+        instead = [(f"{name}({expected.name}: {actual})", "a function that accepts its argument")]
         if stream is not None and isinstance(argument, StreamBase) and overlaps(expected.kind, kind):
             instead.append((f"{{input}}.filter(…).{verb}(…)", f"if a filter only leaves {wanted}"))
         elif stream is not None and isinstance(argument, StreamBase):
             instead.append((f"{{input}}.map(…).{verb}(…)", f"convert the elements to {wanted} first"))
         error = TypeMismatch(
             f"`{verb}` calls `{name}` with {describe_row(argument)}: expected {wanted} as `{expected.name}`, "
-            f"got {found}",
+            f"got {actual}",
             facts=(
                 ("function", describe_function(given)),
                 *([("{input}", stream.type.described())] if stream is not None else []),
@@ -94,7 +105,7 @@ def expect_parameters(verb: str, given: Any, *arguments: Any) -> None:
         raise name_input(error, stream).located(Origin.here())
 
 
-def is_narrowed(stream: Any, kind: Any) -> bool:
+def is_narrowed(stream: AnyBase | None, kind: Any) -> bool:
     """Return whether elements may have a narrower type than this: they were filtered, or are made of columns.
 
     No annotation tells what a filter leaves, and computed columns are nullable as far as is known.
@@ -105,7 +116,7 @@ def is_narrowed(stream: Any, kind: Any) -> bool:
     )
 
 
-def _before(stream: Any) -> Iterator[Vertex]:
+def _before(stream: AnyBase) -> Iterator[Vertex]:
     """Yield the operators that a stream depends on, including those before the body that it belongs to."""
     streams, seen = [stream], set()
     while streams:
@@ -126,9 +137,9 @@ def _inside(scope: Scope | None) -> Iterator[Vertex]:
         scope = scope.parent
 
 
-def expect_accumulator(verb: str, initial: Any, f: Any, stream: Any) -> Any:
+def expect_accumulator(verb: str, initial: object, f: AnyFunction, stream: AnyBase) -> AnyFunction:
     """Return the function of a state and an element, if it accepts the initial value and its own results as state."""
-    expect_function(verb, "f", f, Of(Any), stream, columns=False)
+    expect_function(verb, "f", f, TypedValue(Any), stream, columns=False)
     expected, _ = positional_parameters(f, 2)
     if expected is None:
         return f
@@ -142,17 +153,17 @@ def expect_accumulator(verb: str, initial: Any, f: Any, stream: Any) -> Any:
             where=Origin.here(),
         )
     if not accepts(expected.kind, returned_type(f)):
-        found = type_name(returned_type(f))
+        actual = type_name(returned_type(f))
         raise TypeMismatch(
-            f"`{verb}` calls `{name}` with its last result: expected {wanted} as `{expected.name}`, got {found}",
+            f"`{verb}` calls `{name}` with its last result: expected {wanted} as `{expected.name}`, got {actual}",
             facts=(("function", describe_function(f)),),
-            instead=((f"{name}({expected.name}: {found}, …) -> {found}", "one type for the state"),),
+            instead=((f"{name}({expected.name}: {actual}, …) -> {actual}", "one type for the state"),),
             where=Origin.here(),
         )
     return f
 
 
-def expect_number(verb: str, of: Any, stream: Any) -> None:
+def expect_number(verb: str, of: AnyFunction | None, stream: AnyBase) -> None:
     """Raise if the function does not return a number."""
     kind = returned_type(of)
     if not overlaps(int | float | Decimal | Fraction, kind):
@@ -164,7 +175,7 @@ def expect_number(verb: str, of: Any, stream: Any) -> None:
         raise name_input(error, stream).located(Origin.here())
 
 
-def expect_directions(verb: str, descending: Any, key: Any) -> bool | tuple[bool, ...]:
+def expect_directions(verb: str, descending: object, key: AnyFunction) -> bool | tuple[bool, ...]:
     """Return the direction of the whole key, or of each of its columns. Raises if their number does not fit the key."""
     if isinstance(descending, bool):
         return descending
@@ -191,35 +202,35 @@ def expect_directions(verb: str, descending: Any, key: Any) -> bool | tuple[bool
     return flags
 
 
-def value_of(stream: Any) -> Of:
+def value_of(stream: AnyBase) -> TypedValue:
     """Return the value of a lattice variable as the argument of a function."""
     lattice = getattr(stream.collection, "lattice", None)
     kind = lattice.ordinary if isinstance(lattice, Lattice) and is_plain(lattice) else Any
-    return Of(kind, "the value of the variable")
+    return TypedValue(kind, "the value of the variable")
 
 
-def lattice_of(verb: str, lattice: Any, stream: Any, f: Any) -> Lattice[Any]:
+def lattice_of(verb: str, lattice: object, stream: AnyBase, f: AnyFunction | None) -> Lattice[Any]:
     """Return the lattice, if the elements, or what `f` returns for them, can be its values."""
-    found: Lattice[Any] = call_located(Lattice.from_annotation, lattice)
+    checked: Lattice[Any] = call_located(Lattice.from_annotation, lattice)
     kind = kind_of(stream) if f is None else returned_type(f)
-    if isinstance(found, Custom):
-        value = stream if f is None else result_of(f, f"results of `{name_of(f)}`")
-        expect_parameters(verb, found.joining, value, value)
-    elif is_plain(found) and not overlaps(found.whole, kind):
+    if isinstance(checked, Custom):
+        value: Argument = stream if f is None else result_of(f, f"results of `{name_of(f)}`")
+        expect_parameters(verb, checked.joining, value, value)
+    elif is_plain(checked) and not overlaps(checked.whole, kind):
         source = "the elements of {input}" if f is None else f"the results of `{name_of(f)}`"
         error = TypeMismatch(
-            f"`{verb}` joins values of {found}: expected {type_name(found.ordinary)}, got {source}, which are "
+            f"`{verb}` joins values of {checked}: expected {type_name(checked.ordinary)}, got {source}, which are "
             f"{type_name(kind)}",
             facts=(("{input}", stream.type.described()),),
-            instead=((f"{{input}}.{verb}({found}, f)", f"where f returns {type_name(found.ordinary)}"),),
+            instead=((f"{{input}}.{verb}({checked}, f)", f"where f returns {type_name(checked.ordinary)}"),),
         )
         raise name_input(error, stream).located(Origin.here())
-    return found
+    return checked
 
 
-def result_of(f: Any, name: str) -> Of:
+def result_of(f: AnyFunction, name: str) -> TypedValue:
     """Return what another function returns. For columns it is not known whether they may be null."""
-    return Of(Any if hasattr(f, "returns") else returned_type(f), name)
+    return TypedValue(Any if hasattr(f, "returns") else returned_type(f), name)
 
 
 def is_plain(lattice: Lattice[Any]) -> bool:
@@ -227,7 +238,7 @@ def is_plain(lattice: Lattice[Any]) -> bool:
     return type(lattice).value is Lattice.value and type(lattice).plain is Lattice.plain
 
 
-def expect_reason(verb: str, parameter: str, given: Any) -> str | None:
+def expect_reason(verb: str, parameter: str, given: object) -> str | None:
     """Return the user's reason why a law holds; None if there is none."""
     if given is None or (isinstance(given, str) and given.strip()):
         return given
@@ -238,13 +249,13 @@ def expect_reason(verb: str, parameter: str, given: Any) -> str | None:
     )
 
 
-def is_async(given: Any) -> bool:
+def is_async(given: object) -> bool:
     """Return whether calling it returns a coroutine or an async generator."""
     called = (given, type(given).__call__)
     return any(inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f) for f in called)
 
 
-def takes_arguments(given: Callable[..., Any], count: int) -> bool:
+def takes_arguments(given: AnyFunction, count: int) -> bool:
     """Return whether the function accepts `count` arguments, as far as Python can tell."""
     signature = signature_of(given)
     try:
@@ -253,16 +264,18 @@ def takes_arguments(given: Callable[..., Any], count: int) -> bool:
         return False
 
 
-def name_of(given: Any) -> str:
+def name_of(given: object) -> str:
     return str(getattr(given, "__name__", type(given).__name__))
 
 
-def describe_function(given: Callable[..., Any]) -> str:
+def describe_function(given: AnyFunction) -> str:
     """Return the function's name and parameters."""
     return f"{name_of(given)}{signature_of(given) or ''}"
 
 
-def expect_keys(verb: str, on: Any, other_on: Any, stream: Any, other: Any) -> tuple[Any, Any]:
+def expect_keys(
+    verb: str, on: object, other_on: object, stream: AnyBase, other: AnyBase
+) -> tuple[AnyFunction | None, AnyFunction | None]:
     """Return the keys of both sides of a join: both or none."""
     if (on is None) != (other_on is None):
         given, missing = ("on", "other_on") if other_on is None else ("other_on", "on")
@@ -279,14 +292,14 @@ def expect_keys(verb: str, on: Any, other_on: Any, stream: Any, other: Any) -> t
 
 
 def expect_no_argument(
-    verb: str, parameter: str, given: Any, why: str, instead: tuple[tuple[str, str], ...] = ()
+    verb: str, parameter: str, given: object, why: str, instead: tuple[tuple[str, str], ...] = ()
 ) -> None:
     """Raise if an argument is given that has no meaning on this collection."""
     if given is not None:
         raise TypeMismatch(f"`{verb}` does not take `{parameter}` here: {why}", instead=instead, where=Origin.here())
 
 
-def expect_known_arguments(verb: str, unknown: Mapping[str, Any], meant: Mapping[str, str]) -> None:
+def expect_known_arguments(verb: str, unknown: Mapping[str, object], meant: Mapping[str, str]) -> None:
     """Raise if a verb got arguments that it does not have. `meant` has the names of other libraries, and ours."""
     for name in unknown:
         raise TypeMismatch(
@@ -298,7 +311,7 @@ def expect_known_arguments(verb: str, unknown: Mapping[str, Any], meant: Mapping
 
 def expect_kind(
     verb: str,
-    stream: StreamBase[Any, Any],
+    stream: AnyBase,
     *kinds: type[Collection],
     signature: str = "",
     instead: tuple[tuple[str, str], ...] = (),
@@ -313,7 +326,7 @@ def expect_kind(
             instead=fit_advice(instead, stream.type),
             index=0,
         )
-        raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
+        raise name_input(error, stream).located(Origin.here())
 
 
 def explain_call(**instead: str) -> Callable[[F], F]:

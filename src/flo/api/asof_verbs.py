@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Never
 
 from flo.api.arguments import expect_kind, expect_known_arguments
 from flo.api.columns import Perhaps, bind_columns, is_expression, row_layout
 from flo.api.joins import combined_names, expect_comparable
-from flo.api.scope import B_co, C_co, StreamBase
+from flo.api.scope import AnyBase, StreamBase
+from flo.api.type_variables import B2, B, B_co, C_co, T, U
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
-from flo.core.stream_type import Unbounded
 from flo.values.exact import plain_type
 from flo.values.operators.zset_asof import AsOfJoin
 from flo.values.weighted import ZSet
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
-    from flo.columns.expression import Column
-
-T = TypeVar("T")
-U = TypeVar("U")
-B = TypeVar("B", bound=Unbounded)
-B2 = TypeVar("B2", bound=Unbounded)
+    from flo.columns.expression import Column, Expression
 
 
 class AsofVerbs(StreamBase[C_co, B_co]):
@@ -64,15 +59,14 @@ class AsofVerbs(StreamBase[C_co, B_co]):
         _expect_order(at, other_at)
         key = None if keys[0] is None else _bound("by", keys[0], self)
         other_key = None if keys[1] is None else _bound("other_by", keys[1], other)
-        if key is not None:
+        if key is not None and other_key is not None:
             expect_comparable("join_asof", self, other, key, other_key, "by=…, other_by=…")
         into = _side_by_side(self, other, keys[1] or (), suffix, inner=how == "inner")
         operator = AsOfJoin(at, other_at, key, other_key, into, direction == "forward", how == "inner")
-        joined: Stream[ZSet[Any], B | B2] = self._then(operator, other)
-        return joined
+        return self._then(operator, other)
 
 
-def _expect_option(name: str, given: Any, options: tuple[str, ...]) -> None:
+def _expect_option(name: str, given: object, options: tuple[str, ...]) -> None:
     if given not in options:
         raise TypeMismatch(
             f"`{name}` of `join_asof` must be {' or '.join(map(repr, options))}; got {brief(given)}",
@@ -81,7 +75,7 @@ def _expect_option(name: str, given: Any, options: tuple[str, ...]) -> None:
         )
 
 
-def _columns(name: str, given: Any) -> tuple[Any, ...] | None:
+def _columns(name: str, given: object) -> tuple[object, ...] | None:
     """Return columns as a tuple."""
     if given is None:
         return None
@@ -93,14 +87,14 @@ def _columns(name: str, given: Any) -> tuple[Any, ...] | None:
     return columns
 
 
-def _bound(name: str, given: Any, stream: Any) -> Any:
+def _bound(name: str, given: object, stream: AnyBase) -> Expression:
     """Return columns as a function of the rows of a stream."""
     if isinstance(given, tuple) or is_expression(given):
         return bind_columns("join_asof", name, given, (stream,))
     raise TypeMismatch(f"`{name}` of `join_asof` must be one column; got {brief(given)}", where=Origin.here())
 
 
-def _expect_order(on: Any, other: Any) -> None:
+def _expect_order(on: Expression, other: Expression) -> None:
     """Raise unless both are one column, of types whose values can be compared."""
     one, another = (each.layout.cells[0] for each in (on, other))
     kinds = plain_type(one.kind), plain_type(another.kind)
@@ -108,16 +102,16 @@ def _expect_order(on: Any, other: Any) -> None:
     nested = any(cell.arrow.num_fields for cell in (one, another))
     forms = on.layout.form, other.layout.form
     if nested or forms != ("value", "value") or kinds[0] != kinds[1] or zones[0] != zones[1]:
-        shown = [f"{type_name(kind)}{' with a zone' if zone else ''}" for kind, zone in zip(kinds, zones, strict=True)]
+        labels = [f"{type_name(kind)}{' with a zone' if zone else ''}" for kind, zone in zip(kinds, zones, strict=True)]
         raise TypeMismatch(
             "`join_asof` compares `on` of both sides: expected numbers, times or strings of one type, "
-            f"got {shown[0]} and {shown[1]}",
+            f"got {labels[0]} and {labels[1]}",
             facts=(("on", brief(on)), ("other_on", brief(other))),
             where=Origin.here(),
         )
 
 
-def _side_by_side(stream: Any, other: Any, by: tuple[Any, ...], suffix: str, *, inner: bool) -> Any:
+def _side_by_side(stream: AnyBase, other: AnyBase, by: tuple[object, ...], suffix: str, *, inner: bool) -> Expression:
     """Return the function that puts the columns of two rows side by side."""
     from flo.columns.expression import names_of
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from flo.api.arguments import call_located, expect_callable
-from flo.api.scope import Scope
+from flo.api.columns import AnyFunction
+from flo.api.scope import AnyStream, Scope
+from flo.api.type_variables import C, T
 from flo.core.collection import Collection
 from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.errors import DeferError, FloError, Origin, ScopeError, TypeMismatch, brief
@@ -23,9 +24,6 @@ from flo.values.weighted import Bag, Set
 if TYPE_CHECKING:
     from flo.api.stream import Stream
 
-T = TypeVar("T")
-C = TypeVar("C", bound=Collection)
-
 
 class Loop:
     """State carried from one inner stream to the next: read_defer and write_defer (§5.2)."""
@@ -36,14 +34,14 @@ class Loop:
         self._read: dict[str, Origin | None] = {}
 
     @overload
-    def read_defer(self, key: str, collection: type[C] | C, *, initial: Any) -> Stream[C, Bounded]: ...
+    def read_defer(self, key: str, collection: type[C] | C, *, initial: object) -> Stream[C, Bounded]: ...
     @overload
     def read_defer(self, key: str, *, initial: set[T] | frozenset[T]) -> Stream[Set[T], Bounded]: ...
     @overload
     def read_defer(self, key: str, *, initial: list[T] | tuple[T, ...]) -> Stream[Sequence[T], Bounded]: ...
     @overload
     def read_defer(self, key: str, *, initial: Counter[T]) -> Stream[Bag[T], Bounded]: ...
-    def read_defer(self, key: str, collection: Any = None, *, initial: Any) -> Any:
+    def read_defer(self, key: str, collection: object = None, *, initial: object) -> Any:
         """Return what `write_defer(key, …)` wrote for the previous inner stream; `initial` for the first one."""
         kind = call_located(Collection.of, collection) if collection is not None else infer_collection(key, initial)
         self._read.setdefault(key, Origin.here())
@@ -66,7 +64,7 @@ class Loop:
         self._scope.apply(WriteDefer(key), stream)
         self._written[key] = here
 
-    def constant(self, collection: type[C] | C, data: Any) -> Stream[C, Bounded]:
+    def constant(self, collection: type[C] | C, data: object) -> Stream[C, Bounded]:
         """Return a bounded stream of the given data, the same for every inner stream."""
         kind = call_located(Collection.of, collection)
         (stream,) = self._scope.apply(
@@ -81,7 +79,7 @@ class Loop:
         return error
 
 
-def infer_collection(key: str, initial: Any) -> Collection:
+def infer_collection(key: str, initial: object) -> Collection:
     """Return the collection of plain data. Its element type is left open, because later writes may have another."""
     match initial:
         case set() | frozenset():
@@ -99,13 +97,13 @@ def infer_collection(key: str, initial: Any) -> Collection:
 
 
 def build_body(
-    function: Callable[..., Any],
+    function: AnyFunction,
     parent: Scope,
     inner: StreamTypes,
     verb: str,
     *,
     loops: bool,
-    outer: tuple[Stream[Any, Any], ...] = (),
+    outer: tuple[AnyStream, ...] = (),
 ) -> tuple[Graph, Scope, Loop]:
     """Call the user's function on inner streams of these types, and compile the graph that it built."""
     origin = Origin.here()
@@ -127,8 +125,8 @@ def build_body(
 
 
 def _outputs(
-    returned: Any, scope: Scope, verb: str, origin: Origin | None, *, may_be_none: bool
-) -> tuple[Stream[Any, Any], ...]:
+    returned: object, scope: Scope, verb: str, origin: Origin | None, *, may_be_none: bool
+) -> tuple[AnyStream, ...]:
     """Return the streams that the body returned. There may be none if the body has a `write_defer`."""
     from flo.api.stream import Stream
 
@@ -153,7 +151,7 @@ def _outputs(
     return outputs
 
 
-def _parameters(function: Callable[..., Any], count: int, loops: bool, verb: str, origin: Origin | None) -> list[str]:
+def _parameters(function: AnyFunction, count: int, loops: bool, verb: str, origin: Origin | None) -> list[str]:
     """Return the body's names for its streams, and for its loop if it takes one.
 
     A parameter with a default gets a stream if there is one for it, but gets the loop only if its default is None:

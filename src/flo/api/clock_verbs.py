@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from flo.api.arguments import expect_kind, expect_no_argument, explain_call
 from flo.api.columns import Asked
 from flo.api.event_times import expect_same_kind, expect_time, times_of
-from flo.api.scope import B_co, C_co, Scope, StreamBase, Vertex
+from flo.api.scope import AnyBase, AnyStream, Scope, StreamBase, Vertex
+from flo.api.type_variables import B, B_co, C_co, T
 from flo.core.errors import Origin, ScopeError, TypeMismatch, brief
 from flo.core.facts import Timing
-from flo.core.stream_type import Unbounded
 from flo.values.event_time import Duration
 from flo.values.operators.active_clocks import ActiveClock
 from flo.values.operators.ahead import LimitAhead
@@ -23,8 +23,6 @@ from flo.values.weighted import Bag, ZSet
 if TYPE_CHECKING:
     from flo.api.stream import Clock, Limited
 
-T = TypeVar("T")
-B = TypeVar("B", bound=Unbounded)
 
 CLOCKS = (ClockOf, ActiveClock)
 """Operators that give a clock, the rows on time, and those behind it."""
@@ -37,19 +35,17 @@ class ClockVerbs(StreamBase[C_co, B_co]):
     ) -> Clock[Sequence[T], B]: ...
     @overload
     def clock(
-        self: ClockVerbs[Partitioned[T], B], time: Asked[T], lateness: Duration | None = None
-    ) -> Clock[Bag[T], B]: ...
-    @overload
-    def clock(
         self: ClockVerbs[Partitioned[T], B],
         time: Asked[T],
         lateness: Duration | None = None,
         *,
-        idle_after: timedelta,
-        because: str,
+        idle_after: timedelta | None = None,
+        because: str | None = None,
     ) -> Clock[Bag[T], B]: ...
     @explain_call(time="clock(lambda row: row.at)")
-    def clock(self, time: Any, lateness: Duration | None = None, *, idle_after: Any = None, because: Any = None) -> Any:
+    def clock(
+        self, time: object, lateness: Duration | None = None, *, idle_after: object = None, because: object = None
+    ) -> Any:
         """Return the clock of the stream: the largest time seen, minus the lateness; of a partitioned stream the
         minimum over its partitions.
 
@@ -60,10 +56,12 @@ class ClockVerbs(StreamBase[C_co, B_co]):
         back. When it comes back, its rows before the clock are late. That depends on when rows arrive, so it needs a
         reason, `because`. The time is recorded with the data: see `Flow.now`.
         """
+        from flo.api.stream import Clock  # here, because it is a stream and has the verbs of this module
+
         function = expect_time("clock", time, self, lateness)
         if idle_after is None:
             expect_no_argument("clock", "because", because, "only `idle_after` needs a reason")
-            clock, rows, late = self.scope.apply(ClockOf(function, lateness), self, verb="clock")  # type: ignore[arg-type]
+            clock, rows, late = self.scope.apply(ClockOf(function, lateness), self, verb="clock")
         else:
             if not isinstance(idle_after, timedelta) or idle_after <= timedelta(0):
                 raise TypeMismatch(
@@ -73,25 +71,23 @@ class ClockVerbs(StreamBase[C_co, B_co]):
                 )
             expect_kind("clock", self, Partitioned)
             now = self.scope.add_now(because, "idle_after")
-            operator = ActiveClock(function, lateness, idle_after, because)
-            clock, rows, late = self.scope.apply(operator, self, now, verb="clock")  # type: ignore[arg-type]
-        made, vertex = _as_clock(clock), clock.source
-        assert vertex is not None
-        made.rows, made.late, vertex.late = rows, late, late
-        vertex.outputs = (made, rows, late)
+            operator = ActiveClock(function, lateness, idle_after, str(because))
+            clock, rows, late = self.scope.apply(operator, self, now, verb="clock")
+        result = clock._as(Clock)
+        result.rows, result.late, result.vertex.late = rows, late, late
         rows.name, late.name = f"{clock.name}.rows", clock.name
-        return made
+        return result
 
     @overload
     def limit_ahead(
-        self: ClockVerbs[Sequence[T], B], time: Asked[T], most: Any, *, believe: int = 10
+        self: ClockVerbs[Sequence[T], B], time: Asked[T], most: Duration, *, believe: int = 10
     ) -> Limited[Sequence[T], B]: ...
     @overload
     def limit_ahead(
-        self: ClockVerbs[Partitioned[T], B], time: Asked[T], most: Any, *, believe: int = 10
+        self: ClockVerbs[Partitioned[T], B], time: Asked[T], most: Duration, *, believe: int = 10
     ) -> Limited[Partitioned[T], B]: ...
     @explain_call(most='limit_ahead("at", 60)', time='limit_ahead("at", 60)')
-    def limit_ahead(self, time: Any, most: Any, *, believe: int = 10) -> Any:
+    def limit_ahead(self, time: Any, most: Duration, *, believe: int = 10) -> Any:
         """Keep the rows whose time is at most `most` after the largest time of the rows kept before; in a partitioned
         stream, before it in its partition. The others are in `.ahead`. So one row with a wrong time in the future does
         not make all later rows late.
@@ -103,44 +99,35 @@ class ClockVerbs(StreamBase[C_co, B_co]):
 
         if isinstance(self.collection, Partitioned):
 
-            def body(rows: Any) -> Any:
+            def body(rows: AnyStream) -> tuple[AnyStream, AnyStream]:
                 limited = rows.limit_ahead(time, most, believe=believe)
                 return limited, limited.ahead
 
             kept, ahead = self.per_key(body)  # type: ignore[attr-defined]
         else:
             function = expect_time("limit_ahead", time, self, most=most)
-            kept, ahead = self.scope.apply(LimitAhead(function, most, believe), self, verb="limit_ahead")  # type: ignore[arg-type]
-        result: Any = Limited(kept.scope, kept.type, kept.name, kept.origin, kept.source)
-        vertex = kept.source
-        result.assigned, result.ahead = kept.assigned, ahead
-        vertex.outputs, vertex.late = (result, ahead), ahead
+            kept, ahead = self.scope.apply(LimitAhead(function, most, believe), self, verb="limit_ahead")
+        result = kept._as(Limited)
+        result.ahead = result.vertex.late = ahead
         return result
-
-
-def _as_clock(stream: Any) -> Any:
-    from flo.api.stream import Clock  # here, because it is a stream and has the verbs of this module
-
-    made: Any = Clock(stream.scope, stream.type, stream.name, stream.origin, stream.source)
-    made.assigned = stream.assigned
-    return made
 
 
 @explain_call(first="flo.min_clock(one, other)")
 def min_clock(first: Clock[Any, B], *others: Clock[Any, B]) -> Clock[Any, B]:
     """Return the clock that is as far as the one of these that is behind."""
-    result: Any = first
+    from flo.api.stream import Clock
+
+    result = first
     for clock in (first, *others):
         expect_clock("min_clock", clock)
     expect_same_kind("min_clock", *(each for clock in (first, *others) for each in times_of(clock)))
     for clock in others:
         (stream,) = result.scope.apply(MinClock(), result, clock, verb="min_clock")
-        result = _as_clock(stream)
-        stream.source.outputs = (result,)
-    return result  # type: ignore[no-any-return]
+        result = stream._as(Clock)
+    return result
 
 
-def expect_clock(verb: str, given: Any) -> None:
+def expect_clock(verb: str, given: object) -> None:
     from flo.api.stream import Clock
 
     if not isinstance(given, Clock):
@@ -151,7 +138,7 @@ def expect_clock(verb: str, given: Any) -> None:
         )
 
 
-def read_clock(verb: str, stream: Any, clock: Any) -> tuple[ClockOf | ActiveClock, Any]:
+def read_clock(verb: str, stream: AnyBase, clock: AnyBase) -> tuple[ClockOf | ActiveClock, AnyBase]:
     """Return the operator of the clock that the rows of a stream have passed, and the clock as the scope of the stream
     reads it. Raises unless the rows are on time by this clock."""
     expect_clock(verb, clock)
@@ -172,8 +159,8 @@ def read_clock(verb: str, stream: Any, clock: Any) -> tuple[ClockOf | ActiveCloc
     return vertex.operator, share_clock(verb, stream.scope, clock)
 
 
-def find_clock(verb: str, stream: Any) -> Any:
-    """Return the clock whose rows a stream is made of. Raises if there is none."""
+def find_clock(verb: str, stream: AnyBase) -> tuple[ClockOf | ActiveClock, AnyStream]:
+    """Return the clock whose rows a stream is made of, with its operator. Raises if there is none."""
     vertex = _passed(stream)
     if vertex is None:
         error = TypeMismatch(
@@ -186,10 +173,11 @@ def find_clock(verb: str, stream: Any) -> Any:
         )
         error.input_name = stream.described_name
         raise error.located(Origin.here())
-    return vertex.outputs[0]
+    assert isinstance(vertex.operator, CLOCKS)
+    return vertex.operator, vertex.outputs[0]
 
 
-def _passed(stream: Any) -> Vertex | None:
+def _passed(stream: AnyBase) -> Vertex | None:
     """Return the clock whose `rows` a stream is made of, with elements left out."""
     vertex = stream.source
     if vertex is None:  # an input of a body
@@ -204,15 +192,15 @@ def _passed(stream: Any) -> Vertex | None:
     return first if all(other is first for other in others) else None
 
 
-def clocks_in(clock: Any) -> list[Vertex]:
+def clocks_in(clock: AnyBase) -> list[Vertex]:
     """Return the clocks that a clock is the minimum of."""
-    vertex = clock.source
+    vertex = clock.vertex
     if isinstance(vertex.operator, MinClock):
         return [each for part in vertex.inputs for each in clocks_in(part)]
     return [vertex]
 
 
-def share_clock(verb: str, scope: Scope, clock: Any) -> Any:
+def share_clock(verb: str, scope: Scope, clock: AnyBase) -> AnyBase:
     """Return the clock as this scope reads it: a body of `per_key` gets the clock from around it as an input."""
     if clock.scope is scope:
         return clock

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
-from typing import Any
 
 from flo.core.errors import FloError, TypeMismatch
 
@@ -29,7 +28,9 @@ _SIGNS = {
 }
 
 
-def expect_known_columns(subject: str, given: Any, known: Iterable[str], owner: str = "{input} does not have") -> None:
+def expect_known_columns(
+    subject: str, given: object, known: Iterable[str], owner: str = "{input} does not have"
+) -> None:
     """Raise if columns name one that there is not: a name, an expression, or a tuple or dict of these."""
     known = list(known)
     parts = given.values() if hasattr(given, "values") else given if isinstance(given, tuple) else (given,)
@@ -40,12 +41,12 @@ def expect_known_columns(subject: str, given: Any, known: Iterable[str], owner: 
 
 
 def unknown_column(
-    subject: str, name: str, known: Iterable[str], expression: Any = None, owner: str = "{input} does not have"
+    subject: str, name: str, known: Iterable[str], expression: object = None, owner: str = "{input} does not have"
 ) -> TypeMismatch:
     """Return the error for a column that there is not, with the one whose name is closest."""
     known = list(known)
     facts = [("columns", ", ".join(known))]
-    shown = '"{}"' if expression is None else 'nw.col("{}")'
+    template = '"{}"' if expression is None else 'nw.col("{}")'
     if expression is not None:
         from flo.columns.readable import readable
 
@@ -55,11 +56,11 @@ def unknown_column(
     return TypeMismatch(
         f"{subject} {verb} the column `{name}`, which {owner}",
         facts=tuple(facts),
-        instead=tuple((shown.format(each), "the column with the closest name") for each in close),
+        instead=tuple((template.format(each), "the column with the closest name") for each in close),
     )
 
 
-def explain_misfit(error: FloError, subject: str, given: Any) -> None:
+def explain_misfit(error: FloError, subject: str, given: object) -> None:
     """Say what cannot be computed, and why, where an expression does not fit the types of its columns."""
     _, split, reason = error.summary.partition(NO_FIT)
     from flo.columns.readable import readable
@@ -70,20 +71,20 @@ def explain_misfit(error: FloError, subject: str, given: Any) -> None:
 
 
 def _in_plain_words(reason: str) -> str:
-    found = _NO_KERNEL.match(reason)
-    if found is None:
+    match = _NO_KERNEL.match(reason)
+    if match is None:
         return reason
-    name = found[1].removesuffix("_checked")
-    return f"`{_SIGNS.get(name, name)}` does not take {' and '.join(found[2].split(', '))}"
+    name = match[1].removesuffix("_checked")
+    return f"`{_SIGNS.get(name, name)}` does not take {' and '.join(match[2].split(', '))}"
 
 
-def _names_in(given: Any) -> Iterator[str]:
+def _names_in(given: object) -> Iterator[str]:
     """Yield the names of the columns that a column or an expression reads."""
     if isinstance(given, str):
         yield given
     elif hasattr(given, "_nodes"):
         from flo.columns.evaluation import every_node
 
-        for node in every_node(given):
+        for node in every_node(given):  # type: ignore[arg-type]  # it has nodes
             if node.kind.name == "COL":
                 yield from node.kwargs["names"]

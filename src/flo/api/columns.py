@@ -8,10 +8,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Optional, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Optional, TypeAlias
 
 from flo.api.column_errors import expect_known_columns, explain_misfit
-from flo.api.scope import StreamBase, name_input
+from flo.api.scope import AnyBase, StreamBase, name_input
+from flo.api.type_variables import T
 from flo.core.elements import type_name
 from flo.core.errors import FloError, Origin, TypeMismatch
 from flo.values.keyed import Keyed
@@ -22,52 +23,53 @@ if TYPE_CHECKING:
 else:
     Columns = Any
 
-T = TypeVar("T")
 Asked: TypeAlias = "Callable[[T], Any] | Columns"
 """A function of rows whose result type does not affect the type of the verb's result."""
+AnyColumn: TypeAlias = "Asked[Any]"
+"""A column, an expression, or a function of rows; or several in a tuple or a dict."""
+AnyFunction: TypeAlias = Callable[..., Any]
+"""A function of rows: the user's, or columns that are bound to rows."""
 COLUMNS = "columns"
 """The parameter of verbs that take columns as such, by position or by name."""
-WEIGHTS: Any = object()
-"""The weight of a row, as the second argument of a function."""
 
 
 @dataclass(frozen=True)
 class Perhaps:
     """A row of a stream, or None."""
 
-    stream: Any
+    stream: AnyBase
 
 
 @dataclass(frozen=True)
 class KeyOf:
     """A key of a keyed stream."""
 
-    stream: Any
+    stream: AnyBase
 
 
 @dataclass(frozen=True)
-class Of:
+class TypedValue:
     """A value of this type, without columns."""
 
     kind: Any
     name: str = "a value"
 
 
-def stream_of(row: Any) -> Any:
+WEIGHTS = TypedValue(int, "the weight of a row")
+"""The weight of a row, as the second argument of a function."""
+Argument: TypeAlias = AnyBase | Perhaps | KeyOf | TypedValue
+"""An argument of a function: a row of a stream, given as the stream itself, or one of the others."""
+
+
+def stream_of(row: Argument) -> AnyBase | None:
     """Return the stream that the rows belong to; None if there is none."""
-    stream = _behind(row)
+    stream = row.stream if isinstance(row, (Perhaps, KeyOf)) else row
     return stream if isinstance(stream, StreamBase) else None
 
 
-def _behind(row: Any) -> Any:
-    return row.stream if isinstance(row, (Perhaps, KeyOf)) else row
-
-
-def kind_of(row: Any) -> Any:
+def kind_of(row: Argument) -> Any:
     """Return the Python type of a row, as far as it is known."""
-    if row is WEIGHTS:
-        return int
-    if isinstance(row, Of):
+    if isinstance(row, TypedValue):
         return row.kind
     collection = getattr(stream_of(row), "collection", None)
     if isinstance(row, KeyOf):
@@ -76,23 +78,21 @@ def kind_of(row: Any) -> Any:
     return Optional[kind] if isinstance(row, Perhaps) and kind is not Any else kind  # noqa: UP045
 
 
-def describe_row(row: Any) -> str:
+def describe_row(row: Argument) -> str:
     """Return what a row is, for error messages."""
-    if row is WEIGHTS:
-        return "the weight of a row"
-    if isinstance(row, Of):
+    if isinstance(row, TypedValue):
         return row.name
     kind = "keys" if isinstance(row, KeyOf) else "elements"
     return f"{kind} of {{input}}" + (" or None" if isinstance(row, Perhaps) else "")
 
 
-def is_expression(given: Any) -> bool:
+def is_expression(given: object) -> bool:
     """Return whether it is a column, a tuple of columns, or a dict of columns."""
     parts = given.values() if isinstance(given, Mapping) else given if isinstance(given, tuple) else (given,)
     return bool(parts) and all(map(_is_column, parts))
 
 
-def _is_column(given: Any) -> bool:
+def _is_column(given: object) -> bool:
     if isinstance(given, str):
         return True
     evaluation = sys.modules.get("flo.columns.evaluation")  # loaded if there is an expression
@@ -102,11 +102,13 @@ def _is_column(given: Any) -> bool:
     )
 
 
-def bind_columns(verb: str, parameter: str, given: Any, rows: tuple[Any, ...], gives: type | None = None) -> Any:
+def bind_columns(
+    verb: str, parameter: str, given: object, rows: tuple[Argument, ...], gives: type | None = None
+) -> Expression:
     """Return the function that the columns denote on one row of each stream; unchanged if one is not a stream."""
-    streams = [_behind(row) for row in rows if row is not WEIGHTS]
-    if not all(isinstance(stream, StreamBase) for stream in streams):
-        return given  # the verb will raise
+    streams = [stream for stream in map(stream_of, rows) if stream is not None]
+    if len(streams) + rows.count(WEIGHTS) < len(rows):
+        return given  # type: ignore[return-value]  # the verb will raise
     try:
         layouts = tuple(_layout(verb, parameter, row) for row in rows)
         expression = _make_expression(verb, parameter, given, layouts)
@@ -122,32 +124,34 @@ def bind_columns(verb: str, parameter: str, given: Any, rows: tuple[Any, ...], g
     return expression
 
 
-def _example(given: Any) -> str:
+def _example(given: object) -> str:
     return f'"{given}"' if isinstance(given, str) else "…"
 
 
-def _layout(verb: str, parameter: str, row: Any) -> Layout:
+def _layout(verb: str, parameter: str, row: Argument) -> Layout:
     from flo.columns import expression
     from flo.columns.layout import Layout
 
-    if row is WEIGHTS or isinstance(row, Layout):
-        return expression.WEIGHTS if row is WEIGHTS else row
-    stream = _behind(row)
-    collection = stream.collection
+    stream = stream_of(row)
+    if stream is None:
+        return expression.WEIGHTS
     layout = Layout.of(kind_of(KeyOf(stream) if isinstance(row, KeyOf) else stream))
     if layout is None:
         raise TypeMismatch(
             f"`{parameter}` of `{verb}` is given as columns, but the elements of {{input}} have none",
             facts=(("{input}", stream.type.described()),),
             instead=(
-                (f"flo.{collection.name}[Row]", "where Row is a NamedTuple, a dataclass or another type with columns"),
+                (
+                    f"flo.{stream.collection.name}[Row]",
+                    "where Row is a NamedTuple, a dataclass or another type with columns",
+                ),
                 (f"{parameter}=lambda …", "a function"),
             ),
         )
     return expression.nullable_layout(layout) if isinstance(row, Perhaps) else layout
 
 
-def row_layout(verb: str, parameter: str, stream: Any) -> Layout:
+def row_layout(verb: str, parameter: str, stream: AnyBase) -> Layout:
     """Return the layout of the rows of a stream. Raises if they have no columns."""
     try:
         return _layout(verb, parameter, stream)
@@ -155,7 +159,7 @@ def row_layout(verb: str, parameter: str, stream: Any) -> Layout:
         raise name_input(error, stream).located(Origin.here()) from None
 
 
-def column_layout(verb: str, parameter: str, given: Any, stream: Any) -> Layout:
+def column_layout(verb: str, parameter: str, given: object, stream: AnyBase) -> Layout:
     """Return the layout of the rows of a stream. Raises if they have no column of that name."""
     try:
         layout = _layout(verb, parameter, stream)
@@ -174,7 +178,7 @@ def column_layout(verb: str, parameter: str, given: Any, stream: Any) -> Layout:
     return layout
 
 
-def _make_expression(verb: str, parameter: str, given: Any, layouts: tuple[Layout, ...]) -> Expression:
+def _make_expression(verb: str, parameter: str, given: object, layouts: tuple[Layout, ...]) -> Expression:
     from flo.columns.expression import Expression, names_of
 
     known = [name for called in names_of(layouts) for name in called.values()]
@@ -190,10 +194,13 @@ def _make_expression(verb: str, parameter: str, given: Any, layouts: tuple[Layou
 
 __all__ = [
     "WEIGHTS",
+    "AnyColumn",
+    "AnyFunction",
+    "Argument",
     "Asked",
     "Columns",
     "KeyOf",
-    "Of",
+    "TypedValue",
     "Perhaps",
     "bind_columns",
     "column_layout",

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, overload
 
 from flo.api.aligning import align_rows
 from flo.api.arguments import expect_kind, expect_known_arguments, expect_no_argument, expect_optional
-from flo.api.columns import Asked, Columns
+from flo.api.columns import AnyColumn, Asked, Columns
 from flo.api.joins import expect_how, expect_plain_join, is_column_join, join_pairs, join_rows
-from flo.api.scope import B_co, C_co, StreamBase, Wider
+from flo.api.scope import AnyBase, StreamBase, Wider
+from flo.api.type_variables import B2, B, B_co, C, C_co, D, E, K, R, T, U
 from flo.core.collection import Collection
 from flo.core.errors import Origin
 from flo.core.nested import Nested
-from flo.core.stream_type import Bounded, Unbounded
+from flo.core.stream_type import Bounded
 from flo.core.structural import Wire
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
@@ -32,17 +33,8 @@ from flo.values.weighted import Bag, Set, ZSet
 if TYPE_CHECKING:
     from flo.api.stream import Stream
 
-T = TypeVar("T")
-U = TypeVar("U")
-R = TypeVar("R")
-K = TypeVar("K")
-C = TypeVar("C", bound=Collection)
-D = TypeVar("D", bound=Collection)
-E = TypeVar("E", bound=Collection)
-B = TypeVar("B", bound=Unbounded)
-B2 = TypeVar("B2", bound=Unbounded)
 
-Keys: TypeAlias = "Columns | list[Any]"
+JoinKeys: TypeAlias = "Columns | list[Any]"
 """The columns that rows are joined on."""
 Unordered: TypeAlias = Bag[Any] | Set[Any] | ZSet[Any] | LVar[Any]
 
@@ -60,7 +52,7 @@ def joinable(collection: Collection) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _sides(verb: str, left: Any, right: Any) -> tuple[Any, Any]:
+def _sides(verb: str, left: AnyBase, right: AnyBase) -> tuple[AnyBase, AnyBase]:
     expect_kind(verb, left, ZSet, instead=ROWS)
     return align_rows(verb, left, right)
 
@@ -117,32 +109,10 @@ class CombineVerbs(StreamBase[C_co, B_co]):
 
     @overload
     def join(
-        self: CombineVerbs[Set[T], B],
-        other: Stream[Set[U], B2],
-        on: Keys,
-        other_on: Keys | None = None,
-        *,
-        where: Columns | None = None,
-        suffix: str = "_right",
-        nulls_equal: bool = False,
-    ) -> Stream[Set[Any], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[Bag[T], B],
-        other: Stream[Bag[U], B2],
-        on: Keys,
-        other_on: Keys | None = None,
-        *,
-        where: Columns | None = None,
-        suffix: str = "_right",
-        nulls_equal: bool = False,
-    ) -> Stream[Bag[Any], B | B2]: ...
-    @overload
-    def join(
         self: CombineVerbs[ZSet[T], B],
         other: Stream[ZSet[U], B2],
-        on: Keys,
-        other_on: Keys | None = None,
+        on: JoinKeys,
+        other_on: JoinKeys | None = None,
         *,
         how: Literal["inner", "left", "right", "full"] = "inner",
         where: Columns | None = None,
@@ -153,8 +123,8 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def join(
         self: CombineVerbs[ZSet[T], B],
         other: Stream[ZSet[U], B2],
-        on: Keys,
-        other_on: Keys | None = None,
+        on: Asked[T] | JoinKeys,
+        other_on: Asked[U] | JoinKeys | None = None,
         *,
         how: Literal["semi", "anti"],
         where: Columns | None = None,
@@ -170,54 +140,6 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         where: Columns | None = None,
         suffix: str = "_right",
     ) -> Stream[ZSet[Any], B | B2]: ...
-    @overload
-    def join(self: CombineVerbs[Set[T], B], other: Stream[Set[tuple[T, U]], B2]) -> Stream[Set[U], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[Set[T], B],
-        other: Stream[Set[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-        into: Callable[[T, U], R],
-    ) -> Stream[Set[R], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[Set[T], B],
-        other: Stream[Set[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-        into: Columns,
-    ) -> Stream[Set[Any], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[Set[T], B],
-        other: Stream[Set[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-    ) -> Stream[Set[tuple[T, U]], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[Bag[T], B],
-        other: Stream[Bag[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-        into: Callable[[T, U], R],
-    ) -> Stream[Bag[R], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[Bag[T], B],
-        other: Stream[Bag[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-        into: Columns,
-    ) -> Stream[Bag[Any], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[Bag[T], B],
-        other: Stream[Bag[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-    ) -> Stream[Bag[tuple[T, U]], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[ZSet[T], B], other: Stream[C_co, B2] | Wider[C_co, Any, B2]
@@ -247,28 +169,10 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         other: Stream[ZSet[U], B2],
         on: Asked[T],
         other_on: Asked[U],
-        *,
-        how: Literal["left"],
-    ) -> Stream[ZSet[tuple[T, U | None]], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
         into: Callable[[T, U | None], R],
         *,
         how: Literal["left"],
     ) -> Stream[ZSet[R], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-        *,
-        how: Literal["right"],
-    ) -> Stream[ZSet[tuple[T | None, U]], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[ZSet[T], B],
@@ -285,15 +189,6 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         other: Stream[ZSet[U], B2],
         on: Asked[T],
         other_on: Asked[U],
-        *,
-        how: Literal["full"],
-    ) -> Stream[ZSet[tuple[T | None, U | None]], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
         into: Callable[[T | None, U | None], R],
         *,
         how: Literal["full"],
@@ -304,19 +199,36 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         other: Stream[ZSet[U], B2],
         on: Asked[T],
         other_on: Asked[U],
-        into: Columns,
+        into: Columns | None = None,
         *,
         how: Literal["inner", "left", "right", "full"] = "inner",
     ) -> Stream[ZSet[Any], B | B2]: ...
     @overload
+    def join(self: CombineVerbs[Set[T], B], other: Stream[Set[tuple[T, U]], B2]) -> Stream[Set[U], B | B2]: ...
+    @overload
     def join(
-        self: CombineVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
+        self: CombineVerbs[Set[Any], B],
+        other: Stream[Set[Any], B2],
+        on: AnyColumn | JoinKeys,
+        other_on: AnyColumn | JoinKeys | None = None,
+        into: Callable[[Any, Any], Any] | Columns | None = None,
         *,
-        how: Literal["semi", "anti"],
-    ) -> Stream[ZSet[T], B | B2]: ...
+        where: Columns | None = None,
+        suffix: str = "_right",
+        nulls_equal: bool = False,
+    ) -> Stream[Set[Any], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[Bag[Any], B],
+        other: Stream[Bag[Any], B2],
+        on: AnyColumn | JoinKeys,
+        other_on: AnyColumn | JoinKeys | None = None,
+        into: Callable[[Any, Any], Any] | Columns | None = None,
+        *,
+        where: Columns | None = None,
+        suffix: str = "_right",
+        nulls_equal: bool = False,
+    ) -> Stream[Bag[Any], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[Keyed[K, Any], B],
@@ -412,5 +324,5 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         """Return the last element, or the last inner streams, when the stream has ended."""
         if not isinstance(self.collection, Nested):
             return self._then(Last())
-        streams = self.scope.apply(NestedLast(len(self.collection.inner)), self, verb="last")  # type: ignore[arg-type]
+        streams = self.scope.apply(NestedLast(len(self.collection.inner)), self, verb="last")
         return streams[0] if len(streams) == 1 else streams

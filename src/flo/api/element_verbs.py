@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Never, overload
 
 from flo.api.arguments import (
     expect_accumulator,
@@ -15,9 +15,11 @@ from flo.api.arguments import (
 )
 from flo.api.columns import Asked, Columns
 from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
-from flo.api.scope import B_co, C_co, StreamBase
+from flo.api.scope import AnyBase, AnyStream, StreamBase
+from flo.api.type_variables import B, B_co, C, C_co, D, T, U
 from flo.core.errors import Origin, TypeMismatch, brief
-from flo.core.stream_type import Bounded, Unbounded
+from flo.core.stream_type import Bounded
+from flo.values.element_value import ElementKind
 from flo.values.operators.bags import Count, Distinct, FoldUnordered, Sort, Sum
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.sequences import Fold
@@ -31,10 +33,6 @@ from flo.values.weighted import Bag, Set, ZSet
 if TYPE_CHECKING:
     from flo.api.stream import Stream
 
-T = TypeVar("T")
-U = TypeVar("U")
-B = TypeVar("B", bound=Unbounded)
-
 
 class ElementVerbs(StreamBase[C_co, B_co]):
     @overload
@@ -46,13 +44,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     @overload
     def map(self: ElementVerbs[ZSet[T], B], f: Callable[[T], U]) -> Stream[ZSet[U], B]: ...
     @overload
-    def map(self: ElementVerbs[Sequence[T], B], f: Columns) -> Stream[Sequence[Any], B]: ...
-    @overload
-    def map(self: ElementVerbs[Bag[T], B], f: Columns) -> Stream[Bag[Any], B]: ...
-    @overload
-    def map(self: ElementVerbs[Set[T], B], f: Columns) -> Stream[Set[Any], B]: ...
-    @overload
-    def map(self: ElementVerbs[ZSet[T], B], f: Columns) -> Stream[ZSet[Any], B]: ...
+    def map(self: ElementVerbs[ElementKind[T, C, D], B], f: Columns) -> Stream[D, B]: ...
     def map(self, f: Any) -> Any:
         """Apply `f` to every element; a z-set keeps the weights.
 
@@ -61,15 +53,9 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         """
         return self._then(Map(expect_function("map", "f", f, self)))
 
-    @overload
-    def filter(self: ElementVerbs[Sequence[T], B], keep: Asked[T]) -> Stream[Sequence[T], B]: ...
-    @overload
-    def filter(self: ElementVerbs[Bag[T], B], keep: Asked[T]) -> Stream[Bag[T], B]: ...
-    @overload
-    def filter(self: ElementVerbs[Set[T], B], keep: Asked[T]) -> Stream[Set[T], B]: ...
-    @overload
-    def filter(self: ElementVerbs[ZSet[T], B], keep: Asked[T]) -> Stream[ZSet[T], B]: ...
-    def filter(self, keep: Any = None, *more: Never, **named: Never) -> Any:
+    def filter(
+        self: ElementVerbs[ElementKind[T, C, D], B], keep: Asked[T] | None = None, *more: Never, **named: Never
+    ) -> Stream[C, B]:
         """Keep the elements for which `keep` is true."""
         if more or named or isinstance(keep, (list, tuple, bool)):
             raise TypeMismatch(
@@ -98,21 +84,13 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     ) -> Stream[Sequence[U], Bounded]: ...
     @overload
     def fold(
-        self: ElementVerbs[Bag[T], Bounded],
+        self: ElementVerbs[Bag[T] | Set[T], Bounded],
         initial: U,
         f: Callable[[U, T], U],
         *,
         commutative: str | None = None,
     ) -> Stream[Sequence[U], Bounded]: ...
-    @overload
-    def fold(
-        self: ElementVerbs[Set[T], Bounded],
-        initial: U,
-        f: Callable[[U, T], U],
-        *,
-        commutative: str | None = None,
-    ) -> Stream[Sequence[U], Bounded]: ...
-    def fold(self, initial: Any, f: Any, *, commutative: str | None = None) -> Any:
+    def fold(self, initial: object, f: Any, *, commutative: str | None = None) -> Any:
         """Return the result of the whole stream, when it has ended.
 
         On unordered collections `f` must not depend on the order: it is tested on examples, and rejected with the
@@ -124,24 +102,14 @@ class ElementVerbs(StreamBase[C_co, B_co]):
             return self._then(Fold(initial, f))
         return self._then(FoldUnordered(initial, f, reason))
 
-    @overload
-    def count(self: ElementVerbs[Sequence[T], Bounded]) -> Stream[Sequence[int], Bounded]: ...
-    @overload
-    def count(self: ElementVerbs[Bag[T], Bounded]) -> Stream[Sequence[int], Bounded]: ...
-    @overload
-    def count(self: ElementVerbs[Set[T], Bounded]) -> Stream[Sequence[int], Bounded]: ...
-    def count(self) -> Any:
+    def count(self: ElementVerbs[Sequence[T] | Bag[T] | Set[T], Bounded]) -> Stream[Sequence[int], Bounded]:
         """Return the number of elements of the whole stream. For a z-set: `agg(n=flo.count())`."""
         _expect_no_zset("count", self, "{input}.agg(n=flo.count())")
         return self._then(Count())
 
-    @overload
-    def sum(self: ElementVerbs[Sequence[T], Bounded]) -> Stream[Sequence[T], Bounded]: ...
-    @overload
-    def sum(self: ElementVerbs[Bag[T], Bounded]) -> Stream[Sequence[T], Bounded]: ...
-    @overload
-    def sum(self: ElementVerbs[Set[T], Bounded]) -> Stream[Sequence[T], Bounded]: ...
-    def sum(self, of: Any = None) -> Any:
+    def sum(
+        self: ElementVerbs[Sequence[T] | Bag[T] | Set[T], Bounded], of: None = None
+    ) -> Stream[Sequence[T], Bounded]:
         """Return the sum of the whole stream. Floats are added exactly, so that their order does not matter.
 
         For a z-set: `agg(sum=flo.sum(…))`.
@@ -152,13 +120,9 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         expect_no_argument("sum", "of", of, "it adds the elements", ((code, "sums the results of `of`"),))
         return self._then(Sum())
 
-    @overload
-    def sort(self: ElementVerbs[Sequence[T], Bounded], key: Asked[T] | None = None) -> Stream[Sequence[T], Bounded]: ...
-    @overload
-    def sort(self: ElementVerbs[Bag[T], Bounded], key: Asked[T] | None = None) -> Stream[Sequence[T], Bounded]: ...
-    @overload
-    def sort(self: ElementVerbs[Set[T], Bounded], key: Asked[T] | None = None) -> Stream[Sequence[T], Bounded]: ...
-    def sort(self, key: Any = None) -> Any:
+    def sort(
+        self: ElementVerbs[Sequence[T] | Bag[T] | Set[T], Bounded], key: Asked[T] | None = None
+    ) -> Stream[Sequence[T], Bounded]:
         """Sort the whole stream by `key`. This turns a bag or a set into a sequence."""
         ordered = ("{input}.over(order_by=…).with_columns(n=flo.row_number())", "all rows, with their places")
         expect_kind(
@@ -170,9 +134,9 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def distinct(self: ElementVerbs[Sequence[T], B]) -> Stream[Sequence[T], B]: ...
     @overload
     def distinct(
-        self: ElementVerbs[ZSet[T], B], *, on: Any = None, order_by: OrderBy | None = None
+        self: ElementVerbs[ZSet[T], B], *, on: Columns | list[Columns] | None = None, order_by: OrderBy | None = None
     ) -> Stream[ZSet[T], B]: ...
-    def distinct(self, *, on: Any = None, order_by: Any = None) -> Any:
+    def distinct(self, *, on: Columns | list[Columns] | None = None, order_by: OrderBy | None = None) -> Any:
         """Return a sequence's first occurrences, or a z-set's elements with positive weight, with weight 1.
 
         With `on`, return one row for each content of these columns: the first by `order_by`, or else by the whole row.
@@ -184,9 +148,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         return self._then(ZSetDistinct() if isinstance(self.collection, ZSet) else Distinct())
 
     @overload
-    def to_bag(self: ElementVerbs[Sequence[T], B]) -> Stream[Bag[T], B]: ...
-    @overload
-    def to_bag(self: ElementVerbs[Set[T], B]) -> Stream[Bag[T], B]: ...
+    def to_bag(self: ElementVerbs[Sequence[T] | Set[T], B]) -> Stream[Bag[T], B]: ...
     @overload
     def to_bag(self: ElementVerbs[ZSet[T], Bounded]) -> Stream[Bag[T], Bounded]: ...
     def to_bag(self) -> Any:
@@ -194,33 +156,25 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         return self._then(ZSetToBag() if isinstance(self.collection, ZSet) else ToBag())
 
     @overload
-    def to_set(self: ElementVerbs[Sequence[T], B]) -> Stream[Set[T], B]: ...
-    @overload
-    def to_set(self: ElementVerbs[Bag[T], B]) -> Stream[Set[T], B]: ...
+    def to_set(self: ElementVerbs[Sequence[T] | Bag[T], B]) -> Stream[Set[T], B]: ...
     @overload
     def to_set(self: ElementVerbs[ZSet[T], Bounded]) -> Stream[Set[T], Bounded]: ...
     def to_set(self) -> Any:
         """Return the distinct elements. A z-set must have ended, because before that an element may be retracted."""
         return self._then(ZSetToSet() if isinstance(self.collection, ZSet) else ToSet())
 
-    @overload
-    def to_zset(self: ElementVerbs[Bag[T], B]) -> Stream[ZSet[T], B]: ...
-    @overload
-    def to_zset(self: ElementVerbs[Set[T], B]) -> Stream[ZSet[T], B]: ...
-    @overload
-    def to_zset(self: ElementVerbs[Sequence[T], B]) -> Stream[ZSet[T], B]: ...
-    def to_zset(self) -> Any:
+    def to_zset(self: ElementVerbs[Sequence[T] | Bag[T] | Set[T], B]) -> Stream[ZSet[T], B]:
         """Return the elements with their counts as weights."""
         return self._then(ToZSet())
 
 
-def _expect_no_zset(verb: str, stream: Any, code: str) -> None:
+def _expect_no_zset(verb: str, stream: AnyBase, code: str) -> None:
     """Raise for a z-set, whose aggregates are those of `agg`."""
     if isinstance(stream.collection, ZSet):
         expect_kind(verb, stream, Sequence, Bag, Set, instead=((code, "a row that changes as rows come and go"),))
 
 
-def first_of_each(stream: Any, on: Any, order_by: Any) -> Any:
+def first_of_each(stream: AnyBase, on: object, order_by: OrderBy | None) -> AnyStream:
     """Return one row for each content of some columns."""
     expect_kind("distinct", stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
     by = expect_function("distinct", "on", one_or_tuple(on), stream)

@@ -8,12 +8,12 @@ the first element decides.
 from __future__ import annotations
 
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 from flo.api.arguments import call_located, expect_function, is_narrowed
-from flo.api.columns import kind_of
+from flo.api.columns import AnyFunction, kind_of
 from flo.api.projections import element_of
-from flo.api.scope import name_input
+from flo.api.scope import AnyBase, name_input
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import FloError, Origin, TypeMismatch, brief
 from flo.core.type_relations import resolve_type
@@ -21,11 +21,13 @@ from flo.values.event_time import expect_duration, expect_times, time_types
 from flo.values.operators.interval_joins import span_of
 from flo.values.operators.sequences import expect_pairs
 
+TimesOf: TypeAlias = "tuple[AnyFunction | None, AnyBase]"
+"""The function that gives the time of an element, and the stream of the elements."""
 LARGEST = (1 << 62) - 1
 """The largest duration of times in columns: one more or less stays in 64 bits."""
 
 
-def expect_time(verb: str, given: Any, stream: Any, lateness: Any = None, **positive: Any) -> Any:
+def expect_time(verb: str, given: object, stream: AnyBase, lateness: object = None, **positive: object) -> AnyFunction:
     """Return the function that gives the time of an element. Raises unless it gives times that the lateness and the
     other durations fit."""
     function = expect_function(verb, "time", given, stream)
@@ -33,7 +35,9 @@ def expect_time(verb: str, given: Any, stream: Any, lateness: Any = None, **posi
     return function
 
 
-def expect_durations_of(verb: str, time: Any, stream: Any, lateness: Any = None, **positive: Any) -> None:
+def expect_durations_of(
+    verb: str, time: AnyFunction, stream: AnyBase, lateness: object = None, **positive: object
+) -> None:
     """Raise unless the durations fit the times that a function gives for the elements of a stream."""
     kind = time_type(time, stream)
     narrowed = is_narrowed(stream, kind_of(stream))
@@ -44,38 +48,40 @@ def expect_durations_of(verb: str, time: Any, stream: Any, lateness: Any = None,
     call_located(check, about=stream.described_name)
 
 
-def expect_same_kind(verb: str, *times: tuple[Any, Any]) -> None:
+def expect_same_kind(verb: str, *times: TimesOf) -> None:
     """Raise if times, each given as a function and the stream of its elements, are dates here and numbers there, as
     far as that is known."""
     types = [[each for each in time_types(time_type(*pair)) if each not in (None, Any)] for pair in times]
-    dates = [{each is date for each in found} for found in types]
-    for index, (found, (_, stream)) in enumerate(zip(dates, times, strict=True)):
-        if found and dates[0] and found.isdisjoint(dates[0]):
-            shown = [type_name(resolve_type(time_type(*times[place]))) for place in (0, index)]
+    dates = [{each is date for each in kinds} for kinds in types]
+    for index, (are_dates, (_, stream)) in enumerate(zip(dates, times, strict=True)):
+        if are_dates and dates[0] and are_dates.isdisjoint(dates[0]):
+            kinds = [type_name(resolve_type(time_type(*times[place]))) for place in (0, index)]
             error = TypeMismatch(
-                f"`{verb}` compares times, which must be numbers, or dates and datetimes; got {shown[0]} and "
-                f"{shown[1]}, the times of {{input}}",
+                f"`{verb}` compares times, which must be numbers, or dates and datetimes; got {kinds[0]} and "
+                f"{kinds[1]}, the times of {{input}}",
                 facts=(("{input}", stream.type.described()),),
             )
             raise name_input(error, stream).located(Origin.here())
 
 
-def times_of(clock: Any) -> list[tuple[Any, Any]]:
+def times_of(clock: AnyBase) -> list[TimesOf]:
     """Return the functions that give the times of a clock, each with the stream of the elements."""
     from flo.api.clock_verbs import clocks_in
 
     return [(getattr(vertex.operator, "time", None), vertex.inputs[0]) for vertex in clocks_in(clock)]
 
 
-def expect_column_duration(verb: str, name: str, given: Any, kind: type, element: Any, *, zero: bool = False) -> None:
+def expect_column_duration(
+    verb: str, name: str, given: object, kind: type, element: object, *, zero: bool = False
+) -> None:
     """Raise unless a duration fits a column of times, counted in int, float or timedelta, with room in 64 bits."""
-    times, shown = [date if kind is timedelta else kind], type_name(resolve_type(element))
-    call_located(lambda: expect_duration(verb, name, given, times, shown, zero=zero, exact=True))
+    times, kind_name = [date if kind is timedelta else kind], type_name(resolve_type(element))
+    call_located(lambda: expect_duration(verb, name, given, times, kind_name, zero=zero, exact=True))
     if span_of(given) > LARGEST:
         raise TypeMismatch(f"`{name}` of `{verb}` must be at most {LARGEST}; got {brief(given)}", where=Origin.here())
 
 
-def expect_timed_pairs(stream: Any, interval: Any) -> None:
+def expect_timed_pairs(stream: AnyBase, interval: object) -> None:
     """Raise unless the elements of a stream are pairs of a value and a time that the interval fits."""
     narrowed = is_narrowed(stream, kind_of(stream))
     call_located(
@@ -83,7 +89,7 @@ def expect_timed_pairs(stream: Any, interval: Any) -> None:
     )
 
 
-def time_type(time: Any, stream: Any) -> Any:
+def time_type(time: AnyFunction | None, stream: AnyBase) -> Any:
     """Return the type of the times, as far as it is known."""
     annotated = returned_type(time)
     if annotated is not Any:
@@ -97,7 +103,7 @@ def time_type(time: Any, stream: Any) -> Any:
         return Any
 
 
-def _element(stream: Any) -> Any:
+def _element(stream: AnyBase) -> Any:
     """Return the type of the elements of a stream, as far as it is known."""
     try:
         return element_of(stream)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from flo.api.scope import Scope, Vertex
+from flo.api.scope import AnyBase, AnyStream, Scope, Vertex
 from flo.core.operator import Bound
 from flo.program.bounds import find_bounds
 from flo.program.dag import live_vertices
 from flo.program.outline import describe_operator
 
 if TYPE_CHECKING:
-    from flo.api.stream import Stream
+    pass
 
 
 WIDEST = 56
@@ -20,8 +20,8 @@ WIDEST = 56
 ADDED = "one that is added counts from the micro-batch of its first row"
 
 
-def explain_flow(name: str, scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) -> str:
-    numbers: dict[Stream[Any, Any], str] = {}
+def explain_flow(name: str, scope: Scope, outputs: Mapping[str, AnyStream]) -> str:
+    numbers: dict[AnyBase, str] = {}
     rows = list(_rows(scope, live_vertices(scope.vertices, list(outputs.values())), numbers, ""))
     rows += [("output", output, numbers[stream], stream.type.described(), "") for output, stream in outputs.items()]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
@@ -32,7 +32,7 @@ def explain_flow(name: str, scope: Scope, outputs: Mapping[str, Stream[Any, Any]
     return "\n".join([*lines, *explain_partitions(scope, outputs), *explain_state(scope, outputs)])
 
 
-def states(scope: Scope, outputs: Iterable[Stream[Any, Any]]) -> Iterator[tuple[Vertex, Bound]]:
+def states(scope: Scope, outputs: Iterable[AnyStream]) -> Iterator[tuple[Vertex, Bound]]:
     """Yield every operator that keeps something, those of bodies included, and what bounds its state."""
     for vertex, bound in find_bounds(live_vertices(scope.vertices, list(outputs))):
         if bound is not Bound.NOTHING:
@@ -41,7 +41,7 @@ def states(scope: Scope, outputs: Iterable[Stream[Any, Any]]) -> Iterator[tuple[
             yield from states(vertex.body, [stream for each in vertex.body.vertices for stream in each.outputs])
 
 
-def explain_state(scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) -> list[str]:
+def explain_state(scope: Scope, outputs: Mapping[str, AnyStream]) -> list[str]:
     """Return a line for every operator that keeps something: what bounds its state, or that it grows."""
     rows = [
         (_shorten(describe_operator(vertex.operator)), bound.value, str(vertex.origin or ""))
@@ -52,12 +52,12 @@ def explain_state(scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) -> list
     return ["state", *lines] if rows else []
 
 
-def explain_partitions(scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) -> list[str]:
+def explain_partitions(scope: Scope, outputs: Mapping[str, AnyStream]) -> list[str]:
     """Return a line for every partitioned input whose partitions have clocks: what holds for them, and what for a
     partition that is added."""
     live = live_vertices(scope.vertices, list(outputs.values()))
     waiting = [vertex.inputs[0] for vertex in live if getattr(vertex.operator, "partitions", None)]
-    timed: set[Stream[Any, Any]] = set()
+    timed: set[AnyBase] = set()
     while waiting:
         stream = waiting.pop()
         timed.add(stream)
@@ -73,7 +73,7 @@ def _shorten(text: str) -> str:
 
 
 def _rows(
-    scope: Scope, vertices: list[Vertex], numbers: dict[Stream[Any, Any], str], indent: str
+    scope: Scope, vertices: list[Vertex], numbers: dict[AnyBase, str], indent: str
 ) -> Iterator[tuple[str, str, str, str, str]]:
     """Yield (what, result, reads, type, where) for every input and operator of the scope."""
     for stream in scope.inputs:
@@ -92,7 +92,7 @@ def _rows(
             yield from _rows(vertex.body, vertex.body.vertices, numbers, indent + "  ")
 
 
-def _row(vertex: Vertex, numbers: dict[Stream[Any, Any], str], indent: str) -> tuple[str, str, str, str, str]:
+def _row(vertex: Vertex, numbers: dict[AnyBase, str], indent: str) -> tuple[str, str, str, str, str]:
     results = ", ".join(numbers[stream] for stream in vertex.outputs)
     reads = ", ".join(numbers.get(stream, stream.name) for stream in vertex.inputs)
     types = "; ".join(stream.type.described() for stream in vertex.outputs)

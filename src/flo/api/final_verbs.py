@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from flo.api.arguments import expect_kind, explain_call
 from flo.api.clock_verbs import CLOCKS, clocks_in, expect_clock
 from flo.api.columns import bind_columns
-from flo.api.scope import B_co, C_co, StreamBase, Vertex, name_input
+from flo.api.scope import AnyBase, StreamBase, Vertex, name_input
+from flo.api.type_variables import B2, B, B_co, C_co, T
 from flo.core.errors import FloError, Origin, TypeMismatch
 from flo.core.labels import label
-from flo.core.stream_type import Unbounded
 from flo.program.dag import BuiltVertex
 from flo.program.on_time import END, NotOnTime, OnTime, trace_times
 from flo.values.operators.final import FinalGroups
@@ -20,9 +20,6 @@ from flo.values.weighted import Bag, ZSet
 if TYPE_CHECKING:
     from flo.api.stream import Clock, Stream
 
-T = TypeVar("T")
-B = TypeVar("B", bound=Unbounded)
-B2 = TypeVar("B2", bound=Unbounded)
 VERB = "final"
 
 
@@ -42,13 +39,13 @@ class FinalVerbs(StreamBase[C_co, B_co]):
         vertex, groups = _expect_groups(self)
         if not groups.keys:
             raise _without_window(self)
-        rows: Any = vertex.inputs[0]
+        rows = vertex.inputs[0]
         end = _end_of(self, rows, groups, _expect_on_time(rows, clock), clock)
-        (found,) = self.scope.apply(FinalGroups(groups, end), rows, clock, verb=VERB)
-        return found
+        (final_rows,) = self.scope.apply(FinalGroups(groups, end), rows, clock, verb=VERB)
+        return final_rows
 
 
-def _expect_groups(stream: Any) -> tuple[Vertex, GroupBy]:
+def _expect_groups(stream: AnyBase) -> tuple[Vertex, GroupBy]:
     """Return the aggregation that has made a stream, with its groups."""
     vertex = stream.source
     if vertex is None or not isinstance(vertex.operator, GroupBy):
@@ -64,26 +61,27 @@ def _expect_groups(stream: Any) -> tuple[Vertex, GroupBy]:
     return vertex, vertex.operator
 
 
-def _expect_on_time(rows: Any, clock: Any) -> OnTime:
+def _expect_on_time(rows: AnyBase, clock: AnyBase) -> OnTime:
     """Return what is known of the times of rows. Raises unless the clock has seen each of them."""
     try:
         seen = trace_times(rows)
-    except NotOnTime as found:
-        made = found.stream.source
-        if made is None or not made.inputs or isinstance(made.operator, CLOCKS):
-            raise _behind(found.stream, clock) from None
-        raise _not_alone(made, clock) from None
+    except NotOnTime as error:
+        stream, vertex = error.stream, error.stream.source
+        if vertex is None or not vertex.inputs or isinstance(vertex.operator, CLOCKS):
+            assert isinstance(stream, StreamBase)
+            raise _behind(stream, clock) from None
+        raise _not_alone(vertex, clock) from None
     if not seen.clocks <= set(clocks_in(clock)):
         raise _behind(rows, clock)
     return seen
 
 
-def _example(clock: Any) -> tuple[str, str]:
+def _example(clock: AnyBase) -> tuple[str, str]:
     name = clock.name if clock.assigned else "clock"
     return f'{name}.rows.to_zset().tumble(60, "at").group_by("{END}").agg(…)', "windows of the rows on time"
 
 
-def _behind(rows: Any, clock: Any) -> FloError:
+def _behind(rows: AnyBase, clock: AnyBase) -> FloError:
     error = TypeMismatch(
         f"`final` follows {clock.described_name}, and the rows of {{input}} may come behind it",
         facts=(("{input}", rows.type.described()), ("clock", "must have seen each row")),
@@ -92,7 +90,7 @@ def _behind(rows: Any, clock: Any) -> FloError:
     return name_input(error, rows).located(Origin.here())
 
 
-def _not_alone(vertex: BuiltVertex, clock: Any) -> FloError:
+def _not_alone(vertex: BuiltVertex, clock: AnyBase) -> FloError:
     verb = _verb_of(vertex)
     error = TypeMismatch(
         f"`final` needs rows of {clock.described_name}, through verbs that treat each row alone; `{verb}` does not",
@@ -105,7 +103,7 @@ def _not_alone(vertex: BuiltVertex, clock: Any) -> FloError:
     return error.located(Origin.here())
 
 
-def _end_of(stream: Any, rows: Any, groups: GroupBy, seen: OnTime, clock: Any) -> Any:
+def _end_of(stream: AnyBase, rows: AnyBase, groups: GroupBy, seen: OnTime, clock: AnyBase) -> Any:
     """Return the end of the window of each row, as a function of the columns of its group."""
     from flo.columns.functions import call
     from flo.columns.layout import Layout
@@ -128,7 +126,7 @@ def _end_of(stream: Any, rows: Any, groups: GroupBy, seen: OnTime, clock: Any) -
     return end
 
 
-def _without_window(stream: Any) -> FloError:
+def _without_window(stream: AnyBase) -> FloError:
     error = TypeMismatch(
         "the groups of `final` must be those of windows; {input} is not grouped by `window_end`, or by `window_start` "
         "of `tumble` or `hop`, as the windows have them",
@@ -140,13 +138,13 @@ def _without_window(stream: Any) -> FloError:
     return name_input(error, stream).located(Origin.here())
 
 
-def _other_time(vertex: BuiltVertex, clock: Any) -> FloError:
+def _other_time(vertex: BuiltVertex, clock: AnyBase) -> FloError:
     windows, verb = vertex.windows, _verb_of(vertex)
     assert windows is not None
-    shown = "a computed time" if windows.time is None else f"`{windows.time}`"
+    by = "a computed time" if windows.time is None else f"`{windows.time}`"
     times = ", ".join(label(each.operator.time) for each in clocks_in(clock) if isinstance(each.operator, CLOCKS))
     error = TypeMismatch(
-        f"`final` needs windows of the time that {clock.described_name} has seen; `{verb}` is by {shown}",
+        f"`final` needs windows of the time that {clock.described_name} has seen; `{verb}` is by {by}",
         facts=(("clock", f"is by {times}"), (verb, f"is at {vertex.origin}")),
         instead=((f'clock("at"), and {verb}(…, "at")', "the same column, which is passed on unchanged"),),
     )

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin, overload
 
 from flo.api.explain import explain_flow
 from flo.api.running import FlowLoop, Negative, Result, expect_known, schedule_of
-from flo.api.scope import Scope, expect_stream_name
+from flo.api.scope import AnyStream, Scope, expect_stream_name
 from flo.api.stream import Stream
+from flo.api.type_variables import C, T
 from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
 from flo.core.display import Displayed, pictures
@@ -48,18 +49,19 @@ if TYPE_CHECKING:
     from flo.pictures.svg import Picture
     from flo.spark.on_spark import OnSpark
 
-C = TypeVar("C", bound=Collection)
-T = TypeVar("T")
-_engines: list[tuple[Callable[[Any], bool], Callable[[Any, Any, int | None], Any]]] = []
-_sql: list[Callable[[str, Mapping[str, Any]], Any]] = []
+IsPlace: TypeAlias = Callable[[object], bool]
+RunOn: TypeAlias = "Callable[[Flow, Any, int | None], Any]"
+MakeStream: TypeAlias = Callable[[str, Mapping[str, AnyStream]], AnyStream]
+_engines: list[tuple[IsPlace, RunOn]] = []
+_sql: list[MakeStream] = []
 
 
-def register_engine(is_place: Callable[[Any], bool], run_on: Callable[[Flow, Any, int | None], Any]) -> None:
+def register_engine(is_place: IsPlace, run_on: RunOn) -> None:
     """Register an engine: `is_place` decides whether it can run on a place, and `run_on` runs a flow there."""
     _engines.append((is_place, run_on))
 
 
-def register_sql(make_stream: Callable[[str, Mapping[str, Any]], Any]) -> None:
+def register_sql(make_stream: MakeStream) -> None:
     """Register what makes a stream of a query."""
     _sql.append(make_stream)
 
@@ -67,7 +69,7 @@ def register_sql(make_stream: Callable[[str, Mapping[str, Any]], Any]) -> None:
 class Here:
     """This process, as a place to run on. `progress` displays the progress of a run."""
 
-    def __init__(self, progress: Callable[[str, int | None], Any]) -> None:
+    def __init__(self, progress: Callable[[str, int | None], object]) -> None:
         self.progress = progress
 
     def __repr__(self) -> str:
@@ -80,7 +82,7 @@ class Flow(Displayed):
     def __init__(self, name: str = "flow") -> None:
         self.name = name
         self._scope = Scope(f"the flow {name!r}")
-        self._outputs: dict[str, Stream[Any, Any]] = {}
+        self._outputs: dict[str, AnyStream] = {}
 
     @overload
     def input(
@@ -175,14 +177,13 @@ class Flow(Displayed):
             raise error.located(Origin.here()) from None
         return stream
 
-    def sql(self, text: str, /, **streams: Stream[Any, Any]) -> Stream[ZSet[Any], Unbounded]:
+    def sql(self, text: str, /, **streams: AnyStream) -> Stream[ZSet[Any], Unbounded]:
         """Return the rows of a query of Spark SQL over z-sets of rows, which it calls by their names.
 
         Spark plans the query, so it must be installed; the result is maintained by Flo, and can be retracted."""
-        found: Stream[ZSet[Any], Unbounded] = _sql[0](text, streams)
-        return found
+        return _sql[0](text, streams)
 
-    def output(self, name: str, stream: Stream[Any, Any]) -> None:
+    def output(self, name: str, stream: AnyStream) -> None:
         """Make a stream an output of the program."""
         here = Origin.here()
         expect_stream_name(name, "output", here)
@@ -195,9 +196,9 @@ class Flow(Displayed):
             )
         self._outputs[name] = stream
 
-    def _late(self) -> dict[str, Stream[Any, Any]]:
+    def _late(self) -> dict[str, AnyStream]:
         """Return the side outputs of late elements that nothing reads. They become outputs, so that nothing is lost."""
-        late: dict[str, Stream[Any, Any]] = {}
+        late: dict[str, AnyStream] = {}
         for stream in self._scope.unread_late(self._outputs.values()):
             taken, name, number = {*self._outputs, *late}, stream.name, 1
             while name in taken:
@@ -269,7 +270,7 @@ class Flow(Displayed):
         loop.reads_time = self._scope.now is not None
         return loop
 
-    def run(self, /, *, negative: Negative = "raise", **inputs: Any) -> Result:
+    def run(self, /, *, negative: Negative = "raise", **inputs: object) -> Result:
         """Run on this data, in this process. Bounded inputs end after it; unbounded ones stay open.
 
         Returns the complete result, or raises: there are no partial outputs. `negative="allow"` allows negative weights
@@ -315,12 +316,12 @@ class Flow(Displayed):
 
     def explore(
         self,
-        data: Mapping[str, Any] | None = None,
+        data: Mapping[str, object] | None = None,
         /,
         *,
         most_states: int | None = None,
         seed: int | None = None,
-        **inputs: Any,
+        **inputs: object,
     ) -> Exploration:
         """Try every schedule, and every way to cut this data into deltas: one outcome, or two traces that differ.
 
@@ -338,7 +339,7 @@ class Flow(Displayed):
             again=lambda *traces: flow_replay_line(types, given, *traces),
         )
 
-    def _scenario(self, given: Mapping[str, Any]) -> Scenario:
+    def _scenario(self, given: Mapping[str, object]) -> Scenario:
         """Return the program and this data, which arrives in the smallest deltas."""
         outputs, names = self.type().outputs, [stream.name for stream in self._scope.inputs]
         kinds = tuple(stream.type for stream in self._scope.inputs)
@@ -349,8 +350,11 @@ class Flow(Displayed):
 
     @staticmethod
     def _given(
-        places: Mapping[str, int], data: Mapping[str, Any] | None, inputs: dict[str, Any], options: dict[str, Any]
-    ) -> dict[str, Any]:
+        places: Mapping[str, int],
+        data: Mapping[str, object] | None,
+        inputs: dict[str, object],
+        options: dict[str, object],
+    ) -> dict[str, object]:
         """Return the data of all inputs. Raises if a keyword may be an option or an input."""
         if data is not None and not isinstance(data, Mapping):
             raise UnknownNameError(
@@ -374,7 +378,7 @@ class Flow(Displayed):
         each = {**data, **inputs}
         return {name: list(items) if isinstance(items, Iterator) else items for name, items in each.items()}
 
-    def replay(self, trace: str, /, **inputs: Any) -> Replay:
+    def replay(self, trace: str, /, **inputs: object) -> Replay:
         """Run exactly along a trace that `explore` or `check` printed, on the same data.
 
         A trace is a line of names: `input←3` for an arriving element, `input⊗` for an end, and rules.
@@ -411,7 +415,7 @@ def _operators(scope: Scope) -> Iterator[tuple[Operator, StreamTypes]]:
             yield from _operators(vertex.body)
 
 
-def _with_partitions(collection: Collection, partitions: Any) -> Collection:
+def _with_partitions(collection: Collection, partitions: object) -> Collection:
     """Return the collection with this number of partitions, if it is a partitioned log."""
     if not isinstance(collection, Partitioned):
         if partitions is not None:
@@ -441,10 +445,10 @@ def _expect_hashable(collection: Collection) -> Collection:
             f"rows of a {collection.name} must be hashable; {type_name(element)} is a dataclass that can be changed",
             instead=(("@dataclass(frozen=True)", f"before the class {type_name(element)}"),),
         )
-    found = unhashable_field(element)
-    if found is None:
+    field = unhashable_field(element)
+    if field is None:
         return collection
-    name, kind = found
+    name, kind = field
     parts = ", ".join(type_name(part) for part in get_args(kind) if part is not type(None)) or "T"
     listed = get_origin(kind) is list
     raise TypeMismatch(

@@ -82,7 +82,7 @@ def hash(*columns: Column) -> Expr:
     return _call("hash", columns)
 
 
-def try_cast(of: Column, dtype: Any) -> Expr:
+def try_cast(of: Column, dtype: object) -> Expr:
     """Return the values as another type, `nw.Int64` for example, and null where `cast` fails."""
     from flo.columns.functions import is_type
 
@@ -108,13 +108,13 @@ def least(*columns: Column) -> Expr:
     return _call("least", columns)
 
 
-def _call(name: str, columns: tuple[Any, ...], **options: Any) -> Expr:
+def _call(name: str, columns: tuple[Column, ...], **options: object) -> Expr:
     from flo.columns.functions import call
 
     return call(name, columns, **options)
 
 
-def _expect_columns(name: str, *columns: Any) -> None:
+def _expect_columns(name: str, *columns: object) -> None:
     wrong = next((each for each in columns if isinstance(each, tuple) or not is_expression(each)), None)
     if wrong is not None or not columns:
         raise TypeMismatch(
@@ -124,7 +124,7 @@ def _expect_columns(name: str, *columns: Any) -> None:
         )
 
 
-def _expect_text(name: str, parameter: str, given: Any) -> None:
+def _expect_text(name: str, parameter: str, given: object) -> None:
     if not isinstance(given, str):
         raise TypeMismatch(f"`{parameter}` of `{name}` must be a str; got {brief(given)}", where=Origin.here())
 

@@ -6,17 +6,17 @@ operator, its state and a shuffle only see what is needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from itertools import combinations, count
-from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Never, TypeAlias
 
 from flo.api.aggregates import AggregateSpec, shown_argument
 from flo.api.aligning import retype
 from flo.api.arguments import expect_function, expect_kind
 from flo.api.column_errors import expect_known_columns
-from flo.api.columns import Of, bind_columns
-from flo.api.ordering import bind_order
+from flo.api.columns import TypedValue, bind_columns
+from flo.api.ordering import OrderBy, bind_order
 from flo.api.projections import (
     bind_rows,
     columns_of,
@@ -26,11 +26,11 @@ from flo.api.projections import (
     is_column_function,
     named_columns,
 )
-from flo.api.scope import name_input
+from flo.api.scope import AnyBase, AnyStream, name_input
+from flo.api.type_variables import B
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import type_name
 from flo.core.errors import FloError, Origin, TypeMismatch, UnknownVerbError, brief
-from flo.core.stream_type import Unbounded
 from flo.core.structural import Source
 from flo.values.operators.elementwise import Map
 from flo.values.operators.group_by import Aggregated, GroupBy
@@ -42,8 +42,10 @@ from flo.verify.laws import A_FUNCTION
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
+    from flo.columns.aggregate_types import Found
 
-B = TypeVar("B", bound=Unbounded)
+GroupingSets: TypeAlias = tuple[tuple[str, ...], ...]
+"""The columns of each grouping."""
 ARGUMENT = "=="
 """The names of the argument columns begin with this; no column of a user does."""
 CONDITIONS = ("having", "filter", "where")
@@ -53,7 +55,7 @@ SET, PRESENT = "=set", f"{ARGUMENT}present"
 class Grouped(Generic[B]):
     """Rows in groups, made by `group_by`, `rollup`, `cube` or `grouping_sets`. `agg` computes a row for each group."""
 
-    def __init__(self, stream: Any, keys: dict[str, Any], sets: tuple[tuple[str, ...], ...] | None, verb: str) -> None:
+    def __init__(self, stream: AnyBase, keys: dict[str, object], sets: GroupingSets | None, verb: str) -> None:
         self._stream, self._keys, self._sets, self._verb = stream, keys, sets, verb
 
     def __repr__(self) -> str:
@@ -74,12 +76,15 @@ class Grouped(Generic[B]):
     def agg(self, *unnamed: Never, **aggregates: AggregateSpec) -> Stream[ZSet[Any], B]:
         """Return a row for each group: its columns, and a column for each aggregate."""
         expect_names(unnamed)
-        found: Stream[ZSet[Any], B] = aggregated(self._stream, self._keys, aggregates, self._sets)
-        return found
+        return aggregated(self._stream, self._keys, aggregates, self._sets)
 
 
 def group_rows(
-    stream: Any, verb: str, columns: tuple[Any, ...], named: Mapping[str, Any], sets: Any = None
+    stream: AnyBase,
+    verb: str,
+    columns: tuple[object, ...],
+    named: Mapping[str, object],
+    sets: Callable[[tuple[str, ...]], GroupingSets] | None = None,
 ) -> Grouped[Any]:
     """Return the rows in groups. Raises if they are not a z-set or there are no columns."""
     expect_kind(verb, stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
@@ -96,7 +101,7 @@ def group_rows(
     return Grouped(stream, keys, sets(tuple(keys)) if sets else None, verb)
 
 
-def expect_known_here(subject: str, given: Any, stream: Any) -> None:
+def expect_known_here(subject: str, given: object, stream: AnyBase) -> None:
     """Raise if a column is unknown to the stream; functions and what is no column are judged later."""
     if is_column_function(given):
         return
@@ -112,35 +117,35 @@ def expect_known_here(subject: str, given: Any, stream: Any) -> None:
         raise name_input(error, stream).located(Origin.here()) from None
 
 
-def rollup_sets(keys: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+def rollup_sets(keys: tuple[str, ...]) -> GroupingSets:
     """Return all columns, all but the last, and so on."""
     return tuple(keys[:count] for count in range(len(keys), -1, -1))
 
 
-def cube_sets(keys: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+def cube_sets(keys: tuple[str, ...]) -> GroupingSets:
     """Return all subsets of the columns."""
     return tuple(some for count in range(len(keys), -1, -1) for some in combinations(keys, count))
 
 
-def expect_sets(sets: Iterable[Any]) -> list[tuple[str, ...]]:
+def expect_sets(sets: Iterable[object]) -> list[tuple[str, ...]]:
     """Return grouping sets as tuples of names."""
-    found = [tuple(each) if isinstance(each, (list, tuple)) else (each,) for each in sets]
-    for name in (name for each in found for name in each):
+    tuples = [tuple(each) if isinstance(each, (list, tuple)) else (each,) for each in sets]
+    for name in (name for each in tuples for name in each):
         if not isinstance(name, str):
             raise TypeMismatch(
                 f"`grouping_sets` must get lists of column names; got {brief(name)}",
                 instead=(('grouping_sets(["a", "b"], ["a"], [])', "each list is one grouping"),),
                 where=Origin.here(),
             )
-    return found
+    return tuples
 
 
 def aggregated(
-    stream: Any,
-    keys: dict[str, Any],
-    aggregates: Mapping[str, Any],
-    sets: tuple[tuple[str, ...], ...] | None = None,
-) -> Any:
+    stream: AnyBase,
+    keys: dict[str, object],
+    aggregates: Mapping[str, AggregateSpec],
+    sets: GroupingSets | None = None,
+) -> AnyStream:
     """Return the stream of aggregates by these keys; without keys it is one row, also for no rows."""
     from flo.columns.row_types import row_type
 
@@ -153,12 +158,12 @@ def aggregated(
     fields = {name: plan.kind(name) for name in plan.keys}
     columns = []
     for name, spec in specs.items():
-        found = plan.aggregate(name, spec)
-        fields[name] = found.kind
+        aggregate = plan.aggregate(name, spec)
+        fields[name] = aggregate.kind
         where = spec.where or (PRESENT if plan.whole else None)
         columns.append(
             Aggregated(
-                found.aggregator,
+                aggregate.aggregator,
                 tuple(places[each] for each in spec.arguments),
                 None if where is None else places[where],
                 aggregates[name].described(),
@@ -170,19 +175,19 @@ def aggregated(
     return result
 
 
-def expect_names(unnamed: tuple[Any, ...]) -> None:
+def expect_names(unnamed: tuple[object, ...]) -> None:
     """Raise if aggregates have no names."""
     for given in unnamed:
-        shown = shown_argument(given)
-        named = f"agg({given.kind}_1={shown})" if isinstance(given, AggregateSpec) else "agg(n=flo.count(), …)"
+        text = shown_argument(given)
+        named = f"agg({given.kind}_1={text})" if isinstance(given, AggregateSpec) else "agg(n=flo.count(), …)"
         raise TypeMismatch(
-            f"`agg` must get aggregates by name; got {shown}",
+            f"`agg` must get aggregates by name; got {text}",
             instead=((named, "name=aggregate"),),
             where=Origin.here(),
         )
 
 
-def _expect_aggregates(keys: Mapping[str, Any], aggregates: Mapping[str, Any]) -> None:
+def _expect_aggregates(keys: Mapping[str, object], aggregates: Mapping[str, object]) -> None:
     if not aggregates:
         raise TypeMismatch(
             "`agg` must get at least one aggregate",
@@ -220,7 +225,7 @@ def _expect_aggregates(keys: Mapping[str, Any], aggregates: Mapping[str, Any]) -
         expect_new_name("agg", name, keys)
 
 
-def _expect_sets_for_id(aggregates: Mapping[str, Any], sets: Any) -> None:
+def _expect_sets_for_id(aggregates: Mapping[str, AggregateSpec], sets: GroupingSets | None) -> None:
     for name, spec in aggregates.items():
         if spec.kind == "grouping_id" and sets is None:
             raise TypeMismatch(
@@ -230,25 +235,34 @@ def _expect_sets_for_id(aggregates: Mapping[str, Any], sets: Any) -> None:
             )
 
 
+class _Planned(NamedTuple):
+    """An aggregate with its arguments and its condition as names of columns."""
+
+    kind: str
+    arguments: tuple[str, ...]
+    where: str | None
+    options: tuple[Any, ...]
+
+
 class _Plan:
     """The columns that an aggregation needs: those of the group, the arguments and the conditions, each once."""
 
-    def __init__(self, stream: Any, keys: dict[str, Any], whole: bool) -> None:
+    def __init__(self, stream: AnyBase, keys: dict[str, object], whole: bool) -> None:
         self.stream, self.keys, self.whole = stream, keys, whole
-        self.columns: dict[str, Any] = dict(keys)
-        self._names: dict[Any, str] = {}
+        self.columns: dict[str, object] = dict(keys)
+        self._names: dict[tuple[object, int], str] = {}
         self._called: dict[str, str] = {}
         self._given: dict[str, AggregateSpec] = {}
-        self._shown: dict[str, str] = {}
+        self._labels: dict[str, str] = {}
         self._kinds: dict[str, Any] = {}
         self._directions: dict[str, tuple[bool, ...]] = {}
         self._element = element_of(stream)
 
-    def add(self, name: str, spec: AggregateSpec) -> AggregateSpec:
+    def add(self, name: str, spec: AggregateSpec) -> _Planned:
         """Return the aggregate with its arguments and condition as names of columns."""
-        self._given[name], self._shown[name] = spec, f"`{name}={spec!r}` of `agg`"
+        self._given[name], self._labels[name] = spec, f"`{name}={spec!r}` of `agg`"
         for each in (*spec.arguments, *(() if spec.where is None else (spec.where,))):
-            expect_known_here(self._shown[name], each, self.stream)
+            expect_known_here(self._labels[name], each, self.stream)
         given = list(spec.arguments)
         if spec.order_by is not None:
             ordered, self._directions[name] = self._ordered(spec.order_by)
@@ -257,14 +271,14 @@ class _Plan:
         for each in given:
             arguments.append(self._column(name, each, arguments))
         where = None if spec.where is None else self._column(name, spec.where)
-        return AggregateSpec(spec.kind, tuple(arguments), where, spec.options)
+        return _Planned(spec.kind, tuple(arguments), where, spec.options)
 
-    def _ordered(self, order_by: Any) -> tuple[list[Any], tuple[bool, ...]]:
+    def _ordered(self, order_by: OrderBy) -> tuple[list[Any], tuple[bool, ...]]:
         bound = bind_order("agg", order_by, self.stream)
         given = bound.key.given
         return list(given), bound.directions
 
-    def _column(self, aggregate: str, given: Any, taken: Sequence[str] = ()) -> str:
+    def _column(self, aggregate: str, given: object, taken: Sequence[str] = ()) -> str:
         """Return the name of the column with this argument. Equal arguments of different aggregates share one; those of
         one aggregate do not, because its state has a column for each: `taken` are the columns that it has already."""
         from flo.columns.expression import expression_text
@@ -279,7 +293,7 @@ class _Plan:
                 break
         return self._names[known]
 
-    def project(self, sets: tuple[tuple[str, ...], ...] | None) -> Any:
+    def project(self, sets: GroupingSets | None) -> AnyStream:
         """Return the stream of rows with these columns."""
         from flo.columns.cell import fields_of
 
@@ -293,10 +307,10 @@ class _Plan:
         self.columns = dict.fromkeys(self._kinds)
         return self._with_default(rows, sets) if self.whole else rows
 
-    def _projected(self, given: dict[str, Any]) -> Any:
+    def _projected(self, given: dict[str, object]) -> AnyStream:
         return self.stream._then_named("agg", Map(bind_rows("agg", given, self.stream, self._called)))
 
-    def _expand(self, sets: tuple[tuple[str, ...], ...]) -> Any:
+    def _expand(self, sets: GroupingSets) -> AnyStream:
         """Return the rows once for each grouping set, with the other columns of the group null."""
         from flo.columns.building import kept_if, literal
 
@@ -304,7 +318,7 @@ class _Plan:
         for number, some in enumerate(sets):
             given = dict(self.columns)
             for key in self.keys:
-                given[key] = kept_if(key in some, given[key])
+                given[key] = kept_if(key in some, given[key])  # type: ignore[arg-type]  # functions were called before
             parts.append(self._projected({**{name: given[name] for name in self.keys}, SET: literal(number), **given}))
         self.keys = {**self.keys, SET: None}
         rows = parts[0]
@@ -312,7 +326,7 @@ class _Plan:
             rows = rows._then_named("agg", Plus(), part)
         return rows
 
-    def _with_default(self, rows: Any, sets: tuple[tuple[str, ...], ...] | None) -> Any:
+    def _with_default(self, rows: AnyBase, sets: GroupingSets | None) -> AnyStream:
         """Return the rows with one more for each grouping without columns, of which nothing counts: such a grouping has
         a result before any row has come."""
         from flo.columns.row_types import row_type
@@ -329,25 +343,25 @@ class _Plan:
     def kind(self, column: str) -> Any:
         return self._kinds[column]
 
-    def aggregate(self, name: str, spec: AggregateSpec) -> Any:
+    def aggregate(self, name: str, spec: _Planned) -> Found:
         """Return the aggregator and the type of its results."""
         from flo.columns.aggregate_types import Found, Kind, aggregate_of, or_none
 
         if spec.where is not None and Kind.of(self._kinds[spec.where]).plain is not bool:
             problem = TypeMismatch(
-                f"`where` in {self._shown[name]} must be true or false; got {type_name(self._kinds[spec.where])}",
+                f"`where` in {self._labels[name]} must be true or false; got {type_name(self._kinds[spec.where])}",
                 facts=(("{input}", self.stream.type.described()),),
                 instead=(("where=nw.col(…) > …", "a comparison"),),
             )
             raise name_input(problem, self.stream).located(Origin.here())
         kinds = tuple(self._kinds[each] for each in spec.arguments)
         if spec.kind == "linear" and is_column_function(spec.options[0]):
-            expect_function("agg", "finish", spec.options[0], Of(Any, "the totals"), columns=False)
+            expect_function("agg", "finish", spec.options[0], TypedValue(Any, "the totals"), columns=False)
         try:
-            found = aggregate_of(spec.kind, spec.options, kinds, self._directions.get(name, ()))
+            aggregate = aggregate_of(spec.kind, spec.options, kinds, self._directions.get(name, ()))
         except TypeError as error:
             problem = TypeMismatch(
-                f"{self._shown[name]} cannot be computed: {error}",
+                f"{self._labels[name]} cannot be computed: {error}",
                 facts=(("{input}", self.stream.type.described()),),
                 instead=_converted(self._given[name], kinds[0] if kinds else None),
             )
@@ -356,9 +370,9 @@ class _Plan:
             self._expect_functions(self._given[name].arguments)
         always = spec.kind in ("count", "count_distinct", "collect")
         restricted = spec.where is not None or self.whole
-        return found if always or not restricted else Found(found.aggregator, or_none(found.kind))
+        return aggregate if always or not restricted else Found(aggregate.aggregator, or_none(aggregate.kind))
 
-    def _expect_functions(self, given: tuple[Any, ...]) -> None:
+    def _expect_functions(self, given: tuple[object, ...]) -> None:
         """Raise if a function of rows gives two results for one row: what it added could not be subtracted."""
         try:
             for each in filter(is_column_function, given):
@@ -390,29 +404,31 @@ def _or_none(kind: Any) -> Any:
     return or_none(kind)
 
 
-def _is_present(element: Any) -> bool:
+def _is_present(element: object) -> bool:
     return True
 
 
-def _literal(value: Any) -> Any:
+def _literal(value: object) -> Any:
     from flo.columns.building import literal
 
     return literal(value)
 
 
-def _without_set(result: Any, keys: Mapping[str, Any], aggregates: Mapping[str, Any], sets: Any) -> Any:
+def _without_set(
+    result: AnyStream, keys: Mapping[str, object], aggregates: Mapping[str, AggregateSpec], sets: GroupingSets
+) -> AnyStream:
     """Return the results without the number of the grouping set, or with the bits of the columns it leaves out."""
     from flo.columns.building import column, if_else, literal
 
-    given: dict[str, Any] = {name: name for name in keys}
+    given: dict[str, object] = {name: name for name in keys}
     for name, spec in aggregates.items():
         given[name] = name
         if spec.kind == "grouping_id":
             identifiers = [
                 sum(1 << place for place, key in enumerate(reversed(list(keys))) if key not in some) for some in sets
             ]
-            found = literal(identifiers[-1])
+            identifier = literal(identifiers[-1])
             for number in range(len(sets) - 2, -1, -1):
-                found = if_else(column(SET) == number, literal(identifiers[number]), found)
-            given[name] = found
+                identifier = if_else(column(SET) == number, literal(identifiers[number]), identifier)
+            given[name] = identifier
     return result._then_named("agg", Map(bind_columns("agg", "columns", given, (result,))))

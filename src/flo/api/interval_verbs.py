@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from flo.api.arguments import explain_call
 from flo.api.clock_verbs import find_clock, share_clock
-from flo.api.event_times import expect_same_kind, time_type, times_of
+from flo.api.columns import AnyFunction
+from flo.api.event_times import TimesOf, expect_same_kind, time_type, times_of
 from flo.api.joins import RIGHT, sides_of, without_null_keys
-from flo.api.scope import B_co, C_co, StreamBase, name_input
+from flo.api.scope import AnyBase, StreamBase, name_input
+from flo.api.type_variables import B2, B, B_co, C_co, T, U
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import Origin, TypeMismatch, brief
-from flo.core.stream_type import Unbounded
-from flo.values.event_time import is_duration_of, time_types
+from flo.values.event_time import Duration, is_duration_of, time_types
 from flo.values.operators.interval_joins import IntervalJoin, span_of
 from flo.values.operators.sets import ToBag
 from flo.values.sequence import Sequence
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
     from flo.api.stream import Stream
     from flo.columns.expression import Column
 
-T = TypeVar("T")
-U = TypeVar("U")
-B = TypeVar("B", bound=Unbounded)
-B2 = TypeVar("B2", bound=Unbounded)
 VERB = "join_interval"
 
 
@@ -36,7 +33,7 @@ class IntervalVerbs(StreamBase[C_co, B_co]):
         self: IntervalVerbs[Sequence[T] | Bag[T], B],
         other: Stream[Sequence[U] | Bag[U], B2],
         on: Column | list[Column] | tuple[Column, ...],
-        between: tuple[Any, Any],
+        between: tuple[Duration, Duration],
         *,
         other_on: Column | list[Column] | tuple[Column, ...] | None = None,
         suffix: str = RIGHT,
@@ -49,10 +46,10 @@ class IntervalVerbs(StreamBase[C_co, B_co]):
         late go to `.late` of their clock. Null keys match nothing.
         """
         self.scope.expect_here(other, VERB, Origin.here())
-        streams: list[Any] = [self, other]
-        clocks = [find_clock(VERB, stream) for stream in streams]
+        streams: list[AnyBase] = [self, other]
+        operators, clocks = zip(*(find_clock(VERB, stream) for stream in streams), strict=True)
         streams = [each if isinstance(each.collection, Bag) else each._then_named(VERB, ToBag()) for each in streams]
-        times = [clock.source.operator.time for clock in clocks]
+        times = [operator.time for operator in operators]
         _expect_same_times(other, *times)
         expect_same_kind(VERB, *(each for clock in clocks for each in times_of(clock)))
         low, high = _expect_interval(between, *zip(times, streams, strict=True))
@@ -60,11 +57,10 @@ class IntervalVerbs(StreamBase[C_co, B_co]):
         left = without_null_keys(streams[0], sides.on, sides.may_be_null())
         operator = IntervalJoin(low, high, times[0], times[1], *sides.keys(), sides.into("inner"))
         follows = [share_clock(VERB, left.scope, clock) for clock in clocks]
-        pairs: Stream[Bag[Any], B | B2] = left._then_named(VERB, operator, streams[1], *follows)
-        return pairs
+        return left._then_named(VERB, operator, streams[1], *follows)
 
 
-def _expect_interval(between: Any, *times: tuple[Any, Any]) -> tuple[Any, Any]:
+def _expect_interval(between: object, *times: TimesOf) -> tuple[Any, Any]:
     """Return the bounds of an interval. Raises unless they are two spans of the times."""
     if not isinstance(between, tuple) or len(between) != 2:
         raise TypeMismatch(
@@ -77,9 +73,9 @@ def _expect_interval(between: Any, *times: tuple[Any, Any]) -> tuple[Any, Any]:
     spans = [span for span in between if type(span) is not int or span != 0]  # 0 is a span of all times
     fitting = all(is_duration_of(span, kinds, exact=exact) for span in spans)
     if not fitting or len({isinstance(span, timedelta) for span in spans}) > 1:
-        shown = {(int,): "integers", (date,): "timedeltas"}.get((*kinds,), "spans" if Any in kinds else "numbers")
+        wanted = {(int,): "integers", (date,): "timedeltas"}.get((*kinds,), "spans" if Any in kinds else "numbers")
         raise TypeMismatch(
-            f"`between` of `{VERB}` must be two {shown}, as the times are; got {brief(between)}", where=Origin.here()
+            f"`between` of `{VERB}` must be two {wanted}, as the times are; got {brief(between)}", where=Origin.here()
         )
     if span_of(between[0]) > span_of(between[1]):
         raise TypeMismatch(
@@ -90,7 +86,7 @@ def _expect_interval(between: Any, *times: tuple[Any, Any]) -> tuple[Any, Any]:
     return between
 
 
-def _expect_same_times(stream: Any, time: Any, other_time: Any) -> None:
+def _expect_same_times(stream: AnyBase, time: AnyFunction, other_time: AnyFunction) -> None:
     """Raise if the times of both sides are of two kinds, as far as that is known."""
     from flo.columns.strict import are_other_times
     from flo.columns.windowing import time_kind

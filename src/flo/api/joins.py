@@ -7,18 +7,20 @@ asked to be equal to each other. All of it is composed of the joins, filters and
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from flo.api.aligning import retype
 from flo.api.arguments import expect_keys, expect_kind, expect_no_argument, expect_optional
-from flo.api.columns import Perhaps, bind_columns, is_expression, row_layout
+from flo.api.columns import Argument, Perhaps, bind_columns, is_expression, row_layout
 from flo.api.ordering import one_or_tuple
 from flo.api.projections import columns_of, expect_column
+from flo.api.scope import AnyBase, AnyStream
 from flo.core.elements import type_name
 from flo.core.errors import FloError, Origin, TypeMismatch, brief
+from flo.core.operator import Operator
 from flo.core.type_relations import may_be_equal
 from flo.values.operators.bags import BagJoin
 from flo.values.operators.elementwise import Filter, Map
@@ -26,6 +28,10 @@ from flo.values.operators.sets import SetJoin
 from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, RightJoin, SemiJoin
 from flo.values.operators.zsets import Distinct, Plus
 from flo.values.weighted import Bag, Set, ZSet
+
+if TYPE_CHECKING:
+    from flo.columns.expression import Column, Expression
+    from flo.columns.layout import Layout
 
 RIGHT = "_right"
 MEANT = {"outer": "full", "full_outer": "full", "fullouter": "full", "left_outer": "left", "leftouter": "left"}
@@ -45,7 +51,7 @@ OUTER = {"left": LeftJoin, "right": RightJoin, "full": FullJoin}
 FILTERING = {"semi": SemiJoin, "anti": AntiJoin}
 
 
-def expect_how(how: Any) -> str:
+def expect_how(how: object) -> str:
     """Return the kind of join. Raises if there is none of this name."""
     if how in HOW:
         return str(how)
@@ -58,18 +64,18 @@ def expect_how(how: Any) -> str:
     )
 
 
-def is_column_key(on: Any) -> bool:
+def is_column_key(on: object) -> bool:
     """Return whether a key is given as columns: a name, an expression, or a list or tuple of these."""
     parts = tuple(on) if isinstance(on, (list, tuple)) else (on,)
     return bool(parts) and all(is_expression(part) and not isinstance(part, (tuple, dict)) for part in parts)
 
 
-def is_column_join(on: Any, other_on: Any) -> bool:
+def is_column_join(on: object, other_on: object) -> bool:
     """Return whether both keys are given as columns, or the only one is."""
     return is_column_key(on) and (other_on is None or is_column_key(other_on))
 
 
-def expect_plain_join(how: str, where: Any, suffix: str, nulls_equal: bool, left: Any) -> None:
+def expect_plain_join(how: str, where: object, suffix: str, nulls_equal: bool, left: AnyBase) -> None:
     """Raise if a join of pairs gets an argument that only joins of rows have."""
     if how != "inner":
         _expect_zset(left)
@@ -87,11 +93,11 @@ def expect_plain_join(how: str, where: Any, suffix: str, nulls_equal: bool, left
             )
 
 
-def _expect_zset(left: Any) -> None:
+def _expect_zset(left: AnyBase) -> None:
     expect_kind("join", left, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
 
 
-def perhaps(left: Any, right: Any, how: str) -> tuple[Any, Any]:
+def perhaps(left: AnyBase, right: AnyBase, how: str) -> tuple[Argument, Argument]:
     """Return the rows that results are made of: those of a side that may be missing, or of both."""
     return (
         Perhaps(left) if how in ("right", "full") else left,
@@ -99,7 +105,7 @@ def perhaps(left: Any, right: Any, how: str) -> tuple[Any, Any]:
     )
 
 
-def join_pairs(left: Any, right: Any, on: Any, other_on: Any, into: Any, how: str) -> Any:
+def join_pairs(left: AnyBase, right: AnyBase, on: object, other_on: object, into: object, how: str) -> AnyStream:
     """Return the join of two streams by any keys, as pairs, or as what `into` makes of them."""
     if other_on is None and is_column_key(on):
         other_on = on
@@ -121,28 +127,28 @@ def combined_names(
     """For each column of two rows side by side, its side and its name there. Raises if two have the same name.
 
     Columns that are shared occur once; others of the right with a name of the left get the suffix."""
-    found = {name: (0, name) for name in left}
+    columns = {name: (0, name) for name in left}
     for name in right:
         called = f"{name}{suffix}" if name in left else name
         if name in shared:
             continue
-        if called in found:
+        if called in columns:
             raise TypeMismatch(
                 f"`{verb}` makes two columns `{called}`",
                 facts=(("left", ", ".join(left)), ("right", ", ".join(right)), ("suffix", brief(suffix))),
                 instead=((f'{verb}(…, suffix="{suffix}2")', "another suffix"), ("rename(…)", "before it")),
                 where=Origin.here(),
             )
-        found[called] = (1, name)
-    return found
+        columns[called] = (1, name)
+    return columns
 
 
 @dataclass(frozen=True)
-class Sides:
+class JoinSides:
     """Two streams of rows, their keys, and the names of the columns of the results."""
 
-    left: Any
-    right: Any
+    left: AnyBase
+    right: AnyBase
     on: tuple[Any, ...]
     other_on: tuple[Any, ...]
     suffix: str
@@ -159,7 +165,7 @@ class Sides:
         left, right = columns_of(self.left, self.verb), columns_of(self.right, self.verb)
         return combined_names(self.verb, left, right, self.shared, self.suffix)
 
-    def keys(self, *, apart: bool = False) -> tuple[Any, Any]:
+    def keys(self, *, apart: bool = False) -> tuple[Expression, Expression]:
         """Return the keys of both sides as expressions; with `apart`, such that no nulls are equal."""
         keys = []
         for side, (stream, on) in enumerate(((self.left, self.on), (self.right, self.other_on))):
@@ -172,13 +178,13 @@ class Sides:
         """Return whether the keys of both sides may be null."""
         return all(any(field.nullable for field in key.schema) for key in self.keys())
 
-    def into(self, how: str) -> Any:
+    def into(self, how: str) -> Expression:
         """Return what makes a result of two rows, one of which may be missing."""
         from flo.columns.building import coalesced
         from flo.columns.expression import names_of
 
         called, rows = names_of(self._layouts()), perhaps(self.left, self.right, how)
-        given: dict[str, Any] = {name: called[side][column] for name, (side, column) in self.names().items()}
+        given: dict[str, Column] = {name: called[side][column] for name, (side, column) in self.names().items()}
         for name in self.shared if how in ("right", "full") else ():
             given[name] = coalesced(called[0][name], called[1][name])
             try:
@@ -187,7 +193,7 @@ class Sides:
                 raise self._of_two_types(name, how) from None
         return bind_columns(self.verb, "columns", given, rows)
 
-    def _layouts(self) -> tuple[Any, Any]:
+    def _layouts(self) -> tuple[Layout, Layout]:
         return row_layout(self.verb, "columns", self.left), row_layout(self.verb, "columns", self.right)
 
     def _of_two_types(self, name: str, how: str) -> TypeMismatch:
@@ -202,7 +208,7 @@ class Sides:
         )
 
 
-def _null_side(on: tuple[Any, ...], side: int) -> Any:
+def _null_side(on: tuple[Any, ...], side: int) -> Column:
     """Return a column that is 0 if no key is null, and else the number of the side."""
     from flo.columns.building import all_there, if_else, literal
 
@@ -210,10 +216,10 @@ def _null_side(on: tuple[Any, ...], side: int) -> Any:
 
 
 def join_rows(
-    left: Any, right: Any, on: Any, other_on: Any, how: str, where: Any, suffix: str, nulls_equal: bool
-) -> Any:
+    left: AnyBase, right: AnyBase, on: object, other_on: object, how: str, where: object, suffix: str, nulls_equal: bool
+) -> AnyStream:
     """Return the join of two streams of rows, as rows."""
-    _expect_arguments(on, how, where, suffix, left)
+    _expect_arguments(on, how, suffix, left)
     if how == "cross":
         from flo.columns.building import literal
 
@@ -227,9 +233,9 @@ def join_rows(
     return _inner(sides, where, apart)
 
 
-def sides_of(verb: str, left: Any, right: Any, on: Any, other_on: Any, suffix: str) -> Sides:
+def sides_of(verb: str, left: AnyBase, right: AnyBase, on: object, other_on: object, suffix: str) -> JoinSides:
     """Return two streams of rows with their keys. Raises unless the keys can be equal."""
-    sides = Sides(left, right, _keys(on), _keys(on if other_on is None else other_on), suffix, verb)
+    sides = JoinSides(left, right, _keys(on), _keys(on if other_on is None else other_on), suffix, verb)
     if len(sides.on) != len(sides.other_on):
         raise TypeMismatch(
             f"`{verb}` must get as many keys for both sides; got {len(sides.on)} and {len(sides.other_on)}",
@@ -244,7 +250,7 @@ def sides_of(verb: str, left: Any, right: Any, on: Any, other_on: Any, suffix: s
     return sides
 
 
-def _expect_no_condition(key: Any) -> None:
+def _expect_no_condition(key: Column) -> None:
     """Raise if a key is a comparison: rows would be joined by whether it holds."""
     from flo.columns.building import is_condition
     from flo.columns.readable import readable
@@ -261,7 +267,9 @@ def _expect_no_condition(key: Any) -> None:
         )
 
 
-def expect_comparable(verb: str, left: Any, right: Any, on: Any, other_on: Any, parameters: str) -> None:
+def expect_comparable(
+    verb: str, left: AnyBase, right: AnyBase, on: Expression, other_on: Expression, parameters: str
+) -> None:
     """Raise if two columns of the keys of both sides have types whose values are never equal."""
     from flo.columns.aggregate_types import Kind
     from flo.columns.cell import cell_of
@@ -273,9 +281,9 @@ def expect_comparable(verb: str, left: Any, right: Any, on: Any, other_on: Any, 
         cells = [cell.arrow for cell in map(cell_of, kinds) if cell is not None]
         apart = len(cells) == 2 and are_other_times(*cells)
         if type(None) not in kinds and (apart or not may_be_equal(*kinds)):
-            shown = [f"`{readable(key)}`, {type_name(kind)}" for key, kind in pair]
+            labels = [f"`{readable(key)}`, {type_name(kind)}" for key, kind in pair]
             raise TypeMismatch(
-                f"`{verb}` compares keys that are never equal: {shown[0]}, and {shown[1]}",
+                f"`{verb}` compares keys that are never equal: {labels[0]}, and {labels[1]}",
                 facts=(
                     ("left", ", ".join(columns_of(left, verb))),
                     ("right", ", ".join(columns_of(right, verb))),
@@ -288,7 +296,7 @@ def expect_comparable(verb: str, left: Any, right: Any, on: Any, other_on: Any, 
             )
 
 
-def _columns_of_key(key: Any) -> tuple[tuple[Any, Any], ...]:
+def _columns_of_key(key: Expression) -> tuple[tuple[Any, Any], ...]:
     """Return the columns of a key, with their types."""
     if not isinstance(key.given, tuple):
         return ((key.given, key.kind),)
@@ -303,7 +311,7 @@ def _no_keys(how: str) -> TypeMismatch:
     )
 
 
-def _expect_arguments(on: Any, how: str, where: Any, suffix: Any, left: Any) -> None:
+def _expect_arguments(on: object, how: str, suffix: object, left: AnyBase) -> None:
     if how == "cross" and on is not None:
         raise TypeMismatch(
             "`join` with how='cross' pairs all rows, and takes no `on`",
@@ -318,11 +326,11 @@ def _expect_arguments(on: Any, how: str, where: Any, suffix: Any, left: Any) -> 
         _expect_zset(left)
 
 
-def _keys(on: Any) -> tuple[Any, ...]:
+def _keys(on: object) -> tuple[object, ...]:
     return tuple(on) if isinstance(on, (list, tuple)) else (on,)
 
 
-def without_null_keys(stream: Any, on: tuple[Any, ...], drop: bool) -> Any:
+def without_null_keys(stream: AnyBase, on: tuple[Any, ...], drop: bool) -> AnyBase:
     if not drop:
         return stream
     from flo.columns.building import all_there
@@ -330,7 +338,7 @@ def without_null_keys(stream: Any, on: tuple[Any, ...], drop: bool) -> Any:
     return stream._then_named("join", Filter(bind_columns("join", "on", all_there(on), (stream,), bool)))
 
 
-def _inner(sides: Sides, where: Any, apart: bool) -> Any:
+def _inner(sides: JoinSides, where: object, apart: bool) -> AnyStream:
     on, other_on = sides.keys()
     left = without_null_keys(sides.left, sides.on, apart)
     kinds = {Bag: BagJoin, Set: SetJoin, ZSet: Join}
@@ -338,35 +346,37 @@ def _inner(sides: Sides, where: Any, apart: bool) -> Any:
     return _restricted(left._then_named("join", operator, sides.right), where)
 
 
-def _restricted(pairs: Any, where: Any) -> Any:
+def _restricted(pairs: AnyStream, where: object) -> AnyStream:
     """Return the results for which the condition holds."""
     if where is None:
         return pairs
     return pairs._then_named("join", Filter(bind_columns("join", "where", where, (pairs,), bool)))
 
 
-def _outer(sides: Sides, how: str, where: Any, apart: bool) -> Any:
+def _outer(sides: JoinSides, how: str, where: object, apart: bool) -> AnyStream:
     into = sides.into(how)
     if where is None:
         both = apart and how == "full"  # null keys of both sides stay, so they must differ
         left = without_null_keys(sides.left, sides.on, apart and how == "right")
         right = without_null_keys(sides.right, sides.other_on, apart and how == "left")
         return left._then_named("join", OUTER[how](*sides.keys(apart=both), into), right)
-    pairs = found = _inner(sides, where, apart)
+    pairs = rows = _inner(sides, where, apart)
     for side, stream in enumerate((sides.left, sides.right)):
         if OUTER[how].alone[side]:
-            found = _with_missing(found, _matched(stream, pairs, sides, side, AntiJoin), sides, side, into.kind)
-    return found
+            rows = _with_missing(rows, _matched(stream, pairs, sides, side, AntiJoin), sides, side, into.kind)
+    return rows
 
 
-def _matching(sides: Sides, how: str, where: Any, apart: bool) -> Any:
+def _matching(sides: JoinSides, how: str, where: object, apart: bool) -> AnyStream:
     if where is None:
         right = without_null_keys(sides.right, sides.other_on, apart)
         return sides.left._then_named("join", FILTERING[how](*sides.keys()), right)
     return _matched(sides.left, _inner(sides, where, apart), sides, 0, FILTERING[how])
 
 
-def _matched(stream: Any, pairs: Any, sides: Sides, side: int, kind: Any) -> Any:
+def _matched(
+    stream: AnyBase, pairs: AnyBase, sides: JoinSides, side: int, kind: Callable[[Expression, Expression], Operator]
+) -> AnyStream:
     """Return the rows of one side that are, or are not, in a pair. Equal rows have the same fate."""
     called = {column: name for name, (which, column) in sides.names().items() if which == side}
     called = {**{name: name for name in sides.shared}, **called}
@@ -376,10 +386,10 @@ def _matched(stream: Any, pairs: Any, sides: Sides, side: int, kind: Any) -> Any
     )
     present = rows._then_named("join", Distinct())
     keys = [bind_columns("join", "on", own if len(own) > 1 else own[0], (each,)) for each in (stream, present)]
-    return stream._then_named("join", kind(*keys), present)
+    return stream._then_named("join", kind(keys[0], keys[1]), present)
 
 
-def _with_missing(pairs: Any, alone: Any, sides: Sides, side: int, row: Any) -> Any:
+def _with_missing(pairs: AnyBase, alone: AnyBase, sides: JoinSides, side: int, row: Any) -> AnyStream:
     """Return the pairs, and the rows of one side without a partner, with nulls for its columns."""
     from flo.columns.building import literal
     from flo.columns.expression import Expression

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from flo.api.arguments import expect_function, expect_kind
 from flo.api.body import build_body
 from flo.api.columns import Asked, Columns, KeyOf
-from flo.api.scope import B_co, C_co, StreamBase
-from flo.core.collection import Collection
+from flo.api.scope import StreamBase
+from flo.api.type_variables import B2, B3, C2, B, B_co, C, C_co, D, K, T, U
 from flo.core.errors import Origin
-from flo.core.stream_type import StreamType, Unbounded
+from flo.core.stream_type import StreamType
+from flo.values.element_value import ElementKind
 from flo.values.keyed import Keyed
 from flo.values.operators.keyed_streams import TO_KEYED, Entries, FilterKeys, KeyBy, KeyPartitions, MapValues
 from flo.values.operators.per_key import PerKey
@@ -22,34 +23,12 @@ from flo.values.weighted import Bag, Set, ZSet
 if TYPE_CHECKING:
     from flo.api.stream import Stream
 
-T = TypeVar("T")
-U = TypeVar("U")
-K = TypeVar("K")
-C = TypeVar("C", bound=Collection)
-C2 = TypeVar("C2", bound=Collection)
-D = TypeVar("D", bound=Collection)
-B = TypeVar("B", bound=Unbounded)
-B2 = TypeVar("B2", bound=Unbounded)
-B3 = TypeVar("B3", bound=Unbounded)
-
 
 class KeyedVerbs(StreamBase[C_co, B_co]):
     @overload
-    def key_by(self: KeyedVerbs[Sequence[T], B], key: Callable[[T], K]) -> Stream[Keyed[K, Sequence[T]], B]: ...
+    def key_by(self: KeyedVerbs[ElementKind[T, C, D], B], key: Callable[[T], K]) -> Stream[Keyed[K, C], B]: ...
     @overload
-    def key_by(self: KeyedVerbs[Bag[T], B], key: Callable[[T], K]) -> Stream[Keyed[K, Bag[T]], B]: ...
-    @overload
-    def key_by(self: KeyedVerbs[Set[T], B], key: Callable[[T], K]) -> Stream[Keyed[K, Set[T]], B]: ...
-    @overload
-    def key_by(self: KeyedVerbs[ZSet[T], B], key: Callable[[T], K]) -> Stream[Keyed[K, ZSet[T]], B]: ...
-    @overload
-    def key_by(self: KeyedVerbs[Sequence[T], B], key: Columns) -> Stream[Keyed[Any, Sequence[T]], B]: ...
-    @overload
-    def key_by(self: KeyedVerbs[Bag[T], B], key: Columns) -> Stream[Keyed[Any, Bag[T]], B]: ...
-    @overload
-    def key_by(self: KeyedVerbs[Set[T], B], key: Columns) -> Stream[Keyed[Any, Set[T]], B]: ...
-    @overload
-    def key_by(self: KeyedVerbs[ZSet[T], B], key: Columns) -> Stream[Keyed[Any, ZSet[T]], B]: ...
+    def key_by(self: KeyedVerbs[ElementKind[T, C, D], B], key: Columns) -> Stream[Keyed[Any, C], B]: ...
     @overload
     def key_by(self: KeyedVerbs[Partitioned[T], B], key: Callable[[T], K]) -> Stream[Keyed[K, Sequence[T]], B]: ...
     @overload
@@ -81,7 +60,7 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
         inner = tuple(StreamType(stream.collection.inner, stream.bounded) for stream in streams)
         graph, scope, _ = build_body(body, self.scope, inner, "per_key", loops=False, outer=streams)
         outputs = self.apply(PerKey(graph), *others, *scope.shared)
-        outputs[0].source.body = scope
+        outputs[0].vertex.body = scope
         return outputs[0] if len(outputs) == 1 else outputs
 
     @overload
@@ -95,13 +74,7 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
     @overload
     def map_values(self: KeyedVerbs[Keyed[K, ZSet[T]], B], f: Callable[[T], U]) -> Stream[Keyed[K, ZSet[U]], B]: ...
     @overload
-    def map_values(self: KeyedVerbs[Keyed[K, Sequence[T]], B], f: Columns) -> Stream[Keyed[K, Sequence[Any]], B]: ...
-    @overload
-    def map_values(self: KeyedVerbs[Keyed[K, Bag[T]], B], f: Columns) -> Stream[Keyed[K, Bag[Any]], B]: ...
-    @overload
-    def map_values(self: KeyedVerbs[Keyed[K, Set[T]], B], f: Columns) -> Stream[Keyed[K, Set[Any]], B]: ...
-    @overload
-    def map_values(self: KeyedVerbs[Keyed[K, ZSet[T]], B], f: Columns) -> Stream[Keyed[K, ZSet[Any]], B]: ...
+    def map_values(self: KeyedVerbs[Keyed[K, ElementKind[T, C, D]], B], f: Columns) -> Stream[Keyed[K, D], B]: ...
     def map_values(self, f: Any) -> Any:
         """Apply `f` to every element of every key."""
         return self._then(MapValues(expect_function("map_values", "f", f, self)))
@@ -111,15 +84,13 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
         return self._then(FilterKeys(expect_function("filter_keys", "keep", keep, KeyOf(self), gives=bool)))
 
     @overload
-    def entries(self: KeyedVerbs[Keyed[K, Sequence[T]], B]) -> Stream[Bag[tuple[K, T]], B]: ...
-    @overload
-    def entries(self: KeyedVerbs[Keyed[K, Bag[T]], B]) -> Stream[Bag[tuple[K, T]], B]: ...
+    def entries(self: KeyedVerbs[Keyed[K, Sequence[T] | Bag[T]], B]) -> Stream[Bag[tuple[K, T]], B]: ...
     @overload
     def entries(self: KeyedVerbs[Keyed[K, Set[T]], B]) -> Stream[Set[tuple[K, T]], B]: ...
     @overload
     def entries(self: KeyedVerbs[Keyed[K, ZSet[T]], B]) -> Stream[ZSet[tuple[K, T]], B]: ...
     @overload
-    def entries(self: KeyedVerbs[Keyed[K, Any], B]) -> Stream[Any, B]: ...
+    def entries(self: KeyedVerbs[Keyed[K, C], B]) -> Stream[Any, B]: ...
     def entries(self) -> Any:
         """Return to a plain stream of (key, element). Keys have no order, so sequences become a bag."""
         return self._then(Entries())

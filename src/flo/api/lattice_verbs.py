@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING
 
 from flo.api.arguments import call_located, expect_function, expect_optional, expect_reason, lattice_of, value_of
 from flo.api.columns import Columns
-from flo.api.scope import B_co, C_co, StreamBase
-from flo.core.stream_type import Bounded, Unbounded
+from flo.api.scope import StreamBase
+from flo.api.type_variables import B, B_co, C_co, T, V, W
+from flo.core.stream_type import Bounded
 from flo.values.lattice import Lattice
 from flo.values.lattice_orders import NaturalSum, Or
 from flo.values.lvar import LVar
@@ -21,41 +22,18 @@ from flo.values.weighted import Bag, Set
 if TYPE_CHECKING:
     from flo.api.stream import Stream
 
-T = TypeVar("T")
-V = TypeVar("V")
-W = TypeVar("W")
-B = TypeVar("B", bound=Unbounded)
-
 
 class LatticeVerbs(StreamBase[C_co, B_co]):
-    @overload
     def fold_lattice(
-        self: LatticeVerbs[Sequence[T], B],
+        self: LatticeVerbs[Sequence[T] | Bag[T] | Set[T], B],
         lattice: Lattice[V] | type[Lattice[V]],
         f: Callable[[T], V] | Columns | None = None,
-    ) -> Stream[LVar[Lattice[V]], B]: ...
-    @overload
-    def fold_lattice(
-        self: LatticeVerbs[Bag[T], B],
-        lattice: Lattice[V] | type[Lattice[V]],
-        f: Callable[[T], V] | Columns | None = None,
-    ) -> Stream[LVar[Lattice[V]], B]: ...
-    @overload
-    def fold_lattice(
-        self: LatticeVerbs[Set[T], B],
-        lattice: Lattice[V] | type[Lattice[V]],
-        f: Callable[[T], V] | Columns | None = None,
-    ) -> Stream[LVar[Lattice[V]], B]: ...
-    def fold_lattice(self, lattice: Any, f: Any = None) -> Any:
+    ) -> Stream[LVar[Lattice[V]], B]:
         """Return one growing value: the join of all elements, or of `f(element)`."""
-        f = expect_optional("fold_lattice", "f", f, self)
-        return self._then(FoldLattice(lattice_of("fold_lattice", lattice, self, f), f))
+        function = expect_optional("fold_lattice", "f", f, self)
+        return self._then(FoldLattice(lattice_of("fold_lattice", lattice, self, function), function))
 
-    @overload
-    def sum_lattice(self: LatticeVerbs[Sequence[V], B]) -> Stream[LVar[NaturalSum], B]: ...
-    @overload
-    def sum_lattice(self: LatticeVerbs[Bag[V], B]) -> Stream[LVar[NaturalSum], B]: ...
-    def sum_lattice(self) -> Any:
+    def sum_lattice(self: LatticeVerbs[Sequence[V] | Bag[V], B]) -> Stream[LVar[NaturalSum], B]:
         """Return one growing value: the largest running sum."""
         return self._then(SumLattice())
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from flo.api.columns import Columns, bind_columns, is_expression, kind_of
-from flo.api.scope import name_input
+from flo.api.scope import AnyBase, name_input
 from flo.core.errors import Origin, TypeMismatch, brief
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class SortKey:
     """A column or an expression to order by, its direction, and where nulls go. Made by `asc` and `desc`."""
 
-    of: Any
+    of: Columns
     descending: bool = False
     nulls_last: bool = False
 
@@ -31,21 +31,21 @@ class SortKey:
         return f"{'desc' if self.descending else 'asc'}({self.of!r}{last})"
 
 
-OrderBy: TypeAlias = "Columns | SortKey | list[Columns | SortKey]"
+OrderBy: TypeAlias = "Columns | SortKey | list[Columns | SortKey] | tuple[SortKey, ...]"
 """What rows are ordered by."""
 
 
 def asc(of: Columns, *, nulls_last: bool = False) -> SortKey:
     """Order by a column or an expression, the smallest first."""
-    return _made("asc", of, descending=False, nulls_last=nulls_last)
+    return _sort_key("asc", of, descending=False, nulls_last=nulls_last)
 
 
 def desc(of: Columns, *, nulls_last: bool = False) -> SortKey:
     """Order by a column or an expression, the largest first."""
-    return _made("desc", of, descending=True, nulls_last=nulls_last)
+    return _sort_key("desc", of, descending=True, nulls_last=nulls_last)
 
 
-def _made(name: str, of: Any, *, descending: bool, nulls_last: Any) -> SortKey:
+def _sort_key(name: str, of: Columns, *, descending: bool, nulls_last: object) -> SortKey:
     if isinstance(of, tuple) or not is_expression(of):
         raise TypeMismatch(
             f"`{name}` must get one column or expression; got {brief(of)}",
@@ -59,7 +59,7 @@ def _made(name: str, of: Any, *, descending: bool, nulls_last: Any) -> SortKey:
     return SortKey(of, descending, nulls_last)
 
 
-def one_or_tuple(given: Any) -> Any:
+def one_or_tuple(given: object) -> Any:
     """Return a list of columns as a tuple; one column alone, and None for none."""
     if not isinstance(given, (list, tuple)):
         return given
@@ -73,7 +73,7 @@ class BoundOrder(NamedTuple):
     directions: tuple[bool, ...]
 
 
-def bind_order(verb: str, given: Any, stream: Any, parameter: str = "order_by") -> BoundOrder:
+def bind_order(verb: str, given: object, stream: AnyBase, parameter: str = "order_by") -> BoundOrder:
     """Return the order as an expression of a tuple on the rows of a stream, and the direction of each column."""
     columns, directions = _columns(verb, parameter, sort_keys(verb, given, parameter), stream)
     return BoundOrder(bind_columns(verb, parameter, tuple(columns), (stream,)), tuple(directions))
@@ -88,7 +88,7 @@ class TotalOrder(NamedTuple):
     """How many of the columns were asked for. Rows that are equal in these are peers."""
 
 
-def bind_total_order(verb: str, given: Any, stream: Any, parameter: str = "order_by") -> TotalOrder:
+def bind_total_order(verb: str, given: object, stream: AnyBase, parameter: str = "order_by") -> TotalOrder:
     """Return the order with its ties broken by the whole row, column by column, the smallest first.
 
     Columns that Python does not order, such as a set, are left out: rows that differ in nothing else are ordered by
@@ -108,9 +108,9 @@ def bind_total_order(verb: str, given: Any, stream: Any, parameter: str = "order
     return TotalOrder(bind_columns(verb, parameter, every, (stream,)), down, len(columns))
 
 
-def sort_keys(verb: str, given: Any, parameter: str = "order_by") -> list[SortKey]:
+def sort_keys(verb: str, given: object, parameter: str = "order_by") -> list[SortKey]:
     """Return the sort keys that a user has given, at least one."""
-    parts = list(given) if isinstance(given, (list, tuple)) else [given]
+    parts: list[Any] = list(given) if isinstance(given, (list, tuple)) else [given]
     for part in parts:
         if isinstance(part, tuple) or not (isinstance(part, SortKey) or is_expression(part)):
             raise _not_an_order(verb, parameter, part)
@@ -119,7 +119,7 @@ def sort_keys(verb: str, given: Any, parameter: str = "order_by") -> list[SortKe
     return [part if isinstance(part, SortKey) else SortKey(part) for part in parts]
 
 
-def _not_an_order(verb: str, parameter: str, given: Any) -> TypeMismatch:
+def _not_an_order(verb: str, parameter: str, given: object) -> TypeMismatch:
     return TypeMismatch(
         f"`{parameter}` of `{verb}` must be columns, expressions, `flo.asc(…)`, `flo.desc(…)` or a list of these; "
         f"got {brief(given)}",
@@ -128,10 +128,10 @@ def _not_an_order(verb: str, parameter: str, given: Any) -> TypeMismatch:
     )
 
 
-def _columns(verb: str, parameter: str, keys: list[SortKey], stream: Any) -> tuple[list[Any], list[bool]]:
+def _columns(verb: str, parameter: str, keys: list[SortKey], stream: AnyBase) -> tuple[list[Columns], list[bool]]:
     """Return the columns of an order with their directions. A flag precedes those whose nulls are not where the
     engines put them: first if ascending, last if descending."""
-    columns: list[Any] = []
+    columns: list[Columns] = []
     directions: list[bool] = []
     for each in keys:
         bound = bind_columns(verb, parameter, each.of, (stream,))
@@ -144,7 +144,7 @@ def _columns(verb: str, parameter: str, keys: list[SortKey], stream: Any) -> tup
     return columns, directions
 
 
-def _expect_order(verb: str, parameter: str, key: SortKey, bound: Any, stream: Any) -> None:
+def _expect_order(verb: str, parameter: str, key: SortKey, bound: Expression, stream: AnyBase) -> None:
     """Raise unless the values of a column have an order."""
     if not _has_order(bound.kind):
         error = TypeMismatch(
@@ -155,20 +155,20 @@ def _expect_order(verb: str, parameter: str, key: SortKey, bound: Any, stream: A
         raise name_input(error, stream).located(Origin.here())
 
 
-def _is_null(of: Any) -> Any:
+def _is_null(of: Columns) -> Any:
     from flo.columns.building import column
 
-    return column(of).is_null()
+    return column(of).is_null()  # type: ignore[arg-type]  # it is one column
 
 
-def _any_column(stream: Any) -> Any:
+def _any_column(stream: AnyBase) -> str:
     from flo.columns.layout import Layout
 
     layout = Layout.of(kind_of(stream))
     return "value" if layout is None else layout.names[0]
 
 
-def _has_order(kind: Any) -> bool:
+def _has_order(kind: object) -> bool:
     """Return whether all values of a type have an order, as far as the type says."""
     from flo.columns.known_types import is_orderable
 

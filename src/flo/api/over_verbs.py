@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Never
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_kind, expect_number, expect_optional
-from flo.api.columns import Columns, bind_columns, is_expression
+from flo.api.columns import AnyFunction, Columns, bind_columns, is_expression
 from flo.api.ordering import OrderBy, TotalOrder, bind_total_order, one_or_tuple, sort_keys
 from flo.api.projections import columns_of, expect_new_name
-from flo.api.scope import B_co, C_co, StreamBase, name_input
+from flo.api.scope import AnyBase, AnyStream, StreamBase, name_input
+from flo.api.type_variables import B, B_co, C_co, T
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import belongs, returned_type, type_name
 from flo.core.errors import Origin, TypeMismatch, UnknownVerbError, brief
-from flo.core.stream_type import Unbounded
 from flo.values.exact import plain_type
 from flo.values.operators.over import Over
 from flo.values.operators.over_functions import AGGREGATES, WHOLE, Bound, Frame, WindowFunction, without_none
@@ -24,9 +24,7 @@ from flo.values.weighted import ZSet
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
-
-T = TypeVar("T")
-B = TypeVar("B", bound=Unbounded)
+    from flo.columns.expression import Expression
 
 
 class OverVerbs(StreamBase[C_co, B_co]):
@@ -46,7 +44,9 @@ class OverVerbs(StreamBase[C_co, B_co]):
         return RowsOver(self, expect_optional("over", "partition_by", by, self), order, len(keys))
 
 
-def number_rows(stream: Any, by: Any, order: TotalOrder, name: Any, *, with_ties: bool) -> Any:
+def number_rows(
+    stream: AnyBase, by: AnyFunction | None, order: TotalOrder, name: object, *, with_ties: bool
+) -> AnyStream:
     """Return the rows with the place of each in its group as a column; equal rows share one if there are ties."""
     if not isinstance(name, str):
         raise TypeMismatch(f"`rank` of `top` must be the name of a column; got {brief(name)}", where=Origin.here())
@@ -59,8 +59,8 @@ def number_rows(stream: Any, by: Any, order: TotalOrder, name: Any, *, with_ties
 class RowsOver(Generic[B]):
     """The rows of a stream among those of their partitions. Made by `over`."""
 
-    stream: Any
-    by: Any
+    stream: AnyBase
+    by: AnyFunction | None
     order: TotalOrder
     asked: int
     """How many sort keys the user gave."""
@@ -87,21 +87,20 @@ class RowsOver(Generic[B]):
             )
         if not functions:
             raise TypeMismatch("`with_columns` must get at least one window function", where=Origin.here())
-        made = {name: self._function(name, given) for name, given in functions.items()}
-        return self._added(made)
+        bound = {name: self._function(name, given) for name, given in functions.items()}
+        return self._added(bound)
 
     def _added(self, functions: dict[str, WindowFunction], verb: str = "over") -> Stream[ZSet[Any], B]:
         from flo.columns.projection import Widened
 
         layout = self.order.key.inputs[0]
         into = Widened(layout, {name: each.result_type(layout.element) for name, each in functions.items()})
-        order, made = self.order, tuple(functions.values())
-        operator = Over(made, self.by, order.key, order.directions, order.peers, into)
-        output: Stream[ZSet[Any], B]
+        order, columns = self.order, tuple(functions.values())
+        operator = Over(columns, self.by, order.key, order.directions, order.peers, into)
         (output,) = self.stream.scope.apply(operator, self.stream, verb=verb)
         return output
 
-    def _function(self, name: str, given: Any) -> WindowFunction:
+    def _function(self, name: str, given: object) -> WindowFunction:
         if not isinstance(given, (WindowSpec, AggregateSpec)) or (
             isinstance(given, AggregateSpec) and given.kind not in AGGREGATES
         ):
@@ -132,14 +131,14 @@ class RowsOver(Generic[B]):
         function = WindowFunction(given.kind, of, where, given.options)
         return replace(function, frame=self._frame(name, given)) if function.has_frame else function
 
-    def _bound(self, name: str, of: Any) -> Any:
+    def _bound(self, name: str, of: object) -> Expression:
         if isinstance(of, tuple) or not is_expression(of):
             raise TypeMismatch(
                 f"`{name}` of `with_columns` must read one column or expression; got {brief(of)}", where=Origin.here()
             )
         return bind_columns("over", name, of, (self.stream,))
 
-    def _expect_default(self, name: str, given: Any, of: Any) -> None:
+    def _expect_default(self, name: str, given: WindowSpec | AggregateSpec, of: AnyFunction | None) -> None:
         default, kind = given.options[1], returned_type(of)
         if default is not None and not belongs(default, kind):
             raise TypeMismatch(
@@ -148,7 +147,7 @@ class RowsOver(Generic[B]):
                 where=Origin.here(),
             )
 
-    def _frame(self, name: str, given: Any) -> Frame:
+    def _frame(self, name: str, given: WindowSpec | AggregateSpec) -> Frame:
         """Return the frame of a function: as asked for, or as in SQL."""
         if given.rows is not None and given.range is not None:
             raise TypeMismatch(f"`{name}` must have `rows` or `range`, not both", where=Origin.here())
@@ -158,7 +157,7 @@ class RowsOver(Generic[B]):
             return self._checked(name, "range", given.range)
         return ("range", None, 0) if self.order.peers else WHOLE
 
-    def _checked(self, name: str, mode: str, given: Any) -> Frame:
+    def _checked(self, name: str, mode: str, given: object) -> Frame:
         if not isinstance(given, (tuple, list)) or len(given) != 2:
             raise _not_a_frame(name, mode, given, "a pair (from, to)")
         start, end = given
@@ -174,7 +173,7 @@ class RowsOver(Generic[B]):
             raise _not_a_frame(name, mode, given, "a pair whose first is not behind its second")
         return (mode, start, end)
 
-    def _offset(self, name: str, given: Any, bound: Any) -> Any:
+    def _offset(self, name: str, given: object, bound: Any) -> Any:
         """Return an offset of a range, if the order is one column that it can be added to."""
         if bound is None or (bound == 0 and type(bound) is int):
             return bound
@@ -188,7 +187,7 @@ class RowsOver(Generic[B]):
         return bound
 
 
-def _can_add(kind: Any, bound: Any) -> bool:
+def _can_add(kind: object, bound: object) -> bool:
     if isinstance(bound, bool):
         return False
     if kind is date:
@@ -206,7 +205,7 @@ def _span(bound: Any) -> Any:
     return bound.total_seconds() if isinstance(bound, timedelta) else bound
 
 
-def _not_a_frame(name: str, mode: str, given: Any, expected: str) -> TypeMismatch:
+def _not_a_frame(name: str, mode: str, given: object, expected: str) -> TypeMismatch:
     return TypeMismatch(
         f"`{mode}` of `{name}` must be {expected}; got {brief(given)}",
         facts=(("a frame", "(from, to): None is unbounded, 0 the current row, a negative number before it"),),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_function, expect_kind
 from flo.api.column_errors import unknown_column
-from flo.api.columns import COLUMNS, bind_columns, is_expression, kind_of
-from flo.api.scope import StreamBase, Vertex, name_input
+from flo.api.columns import COLUMNS, AnyFunction, bind_columns, is_expression, kind_of
+from flo.api.scope import AnyBase, Vertex, name_input
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import FloError, Origin, TypeMismatch, brief
@@ -18,8 +18,11 @@ from flo.core.stream_type import StreamType
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 
+if TYPE_CHECKING:
+    from flo.columns.expression import Expression
 
-def columns_of(stream: StreamBase[Any, Any], verb: str) -> tuple[str, ...]:
+
+def columns_of(stream: AnyBase, verb: str) -> tuple[str, ...]:
     """Return the names of the columns of a stream's rows. Raises if the elements are not rows."""
     from flo.columns.layout import Layout
 
@@ -32,48 +35,50 @@ def columns_of(stream: StreamBase[Any, Any], verb: str) -> tuple[str, ...]:
         facts=(("{input}", stream.type.described()),),
         instead=((f"flo.{stream.collection.name}[Row]", "where Row is a NamedTuple, a dataclass or `flo.rows(…)`"),),
     )
-    raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
+    raise name_input(error, stream).located(Origin.here())
 
 
-def has_columns(stream: StreamBase[Any, Any]) -> bool:
+def has_columns(stream: AnyBase) -> bool:
     """Return whether the elements of a stream have columns."""
     from flo.columns.layout import Layout
 
     return Layout.of(kind_of(stream)) is not None
 
 
-def expect_name(verb: str, given: Any) -> None:
+def expect_name(verb: str, given: object) -> None:
     """Raise unless this is a name of a column."""
     if not isinstance(given, str):
         from flo.columns.readable import readable
 
-        shown = readable(given) if hasattr(given, "_nodes") else brief(given)
+        text = readable(given) if hasattr(given, "_nodes") else brief(given)
         raise TypeMismatch(
-            f"`{verb}` must get names of columns; got {shown}",
+            f"`{verb}` must get names of columns; got {text}",
             instead=((f'{verb}("price")' if verb == "drop" else f'{verb}({{"old": "new"}})', "strings"),),
             where=Origin.here(),
         )
 
 
-def expect_column(stream: StreamBase[Any, Any], verb: str, name: str, known: tuple[str, ...]) -> None:
+def expect_column(stream: AnyBase, verb: str, name: str, known: tuple[str, ...]) -> None:
     if name not in known:
         error = unknown_column(f"`{verb}`", name, known)
-        raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
+        raise name_input(error, stream).located(Origin.here())
 
 
-def named_columns(verb: str, given: tuple[Any, ...], named: Mapping[str, Any], stream: Any) -> dict[str, Any]:
+def named_columns(
+    verb: str, given: tuple[object, ...], named: Mapping[str, object], stream: AnyBase
+) -> dict[str, object]:
     """Return columns by name: names stand for themselves, and expressions have the name of their column or alias."""
-    found: dict[str, Any] = {}
+    columns: dict[str, object] = {}
     every = [part for item in given for part in (item if isinstance(item, (list, tuple)) else (item,))]
     for each in (part for item in every for part in _one_by_one(item, stream)):
         name = each if isinstance(each, str) else _output_name(verb, each)
-        found[expect_new_name(verb, name, found)] = each
+        columns[expect_new_name(verb, name, columns)] = each
     for name, each in named.items():
-        found[expect_new_name(verb, name, found)] = each
-    return found
+        columns[expect_new_name(verb, name, columns)] = each
+    return columns
 
 
-def _one_by_one(given: Any, stream: Any) -> list[Any]:
+def _one_by_one(given: object, stream: AnyBase) -> list[object]:
     """Return an expression of several columns, such as `nw.all()`, as one for each."""
     if not hasattr(given, "_nodes"):
         return [given]
@@ -87,24 +92,24 @@ def _one_by_one(given: Any, stream: Any) -> list[Any]:
         return [given]
 
 
-def expect_new_name(verb: str, name: str, found: Mapping[str, Any]) -> str:
-    if name in found:
+def expect_new_name(verb: str, name: str, known: Iterable[str]) -> str:
+    if name in known:
         raise TypeMismatch(
             f"`{verb}` gets the column `{name}` twice",
-            facts=(("columns", ", ".join(found)),),
+            facts=(("columns", ", ".join(known)),),
             instead=((f"{name}_2=…", "another name"),),
             where=Origin.here(),
         )
     return name
 
 
-def _output_name(verb: str, given: Any) -> str:
+def _output_name(verb: str, given: object) -> str:
     """Return the name of an expression's result: its alias, or the first column that it reads; that of a function."""
     from flo.columns.building import name_of
 
     name = name_of(given)
     if callable(given) and str(getattr(given, "__name__", "")).isidentifier():
-        name = str(given.__name__)
+        name = str(given.__name__)  # type: ignore[attr-defined]
     if name is None:
         raise TypeMismatch(
             f"`{verb}` must get a name for {brief(given)}",
@@ -114,12 +119,14 @@ def _output_name(verb: str, given: Any) -> str:
     return name
 
 
-def is_column_function(given: Any) -> bool:
+def is_column_function(given: object) -> TypeGuard[AnyFunction]:
     """Return whether a column is given as a function of the row."""
     return callable(given) and not is_expression(given)
 
 
-def bind_rows(verb: str, given: Mapping[str, Any], stream: Any, called: Mapping[str, str] | None = None) -> Any:
+def bind_rows(
+    verb: str, given: Mapping[str, object], stream: AnyBase, called: Mapping[str, str] | None = None
+) -> AnyFunction:
     """Return the function that makes rows with these columns of the rows of a stream.
 
     `called` says what the user calls a column, where that is another name.
@@ -129,7 +136,7 @@ def bind_rows(verb: str, given: Mapping[str, Any], stream: Any, called: Mapping[
         if not callable(each) and not is_expression(each):
             raise TypeMismatch(
                 f"`{names[name]}` of `{verb}` must be a column, an expression or a function of rows; got {brief(each)}",
-                instead=_instead_of(verb, names[name], each),
+                instead=_instead_of(names[name], each),
                 where=Origin.here(),
             )
     if not any(map(is_column_function, given.values())):
@@ -149,7 +156,7 @@ def bind_rows(verb: str, given: Mapping[str, Any], stream: Any, called: Mapping[
         raise name_input(error, stream).located(Origin.here()) from None
 
 
-def _instead_of(verb: str, name: str, given: Any) -> tuple[tuple[str, str], ...]:
+def _instead_of(name: str, given: object) -> tuple[tuple[str, str], ...]:
     """Return what to write instead of something that is no column."""
     if not isinstance(given, (AggregateSpec, WindowSpec)):
         return ((f"nw.lit({brief(given)})", "the same value in every row"),)
@@ -158,12 +165,12 @@ def _instead_of(verb: str, name: str, given: Any) -> tuple[tuple[str, str], ...]
     return (window,) if isinstance(given, WindowSpec) else (grouped, window)
 
 
-def element_of(stream: Any) -> Any:
+def element_of(stream: AnyBase) -> Any:
     """Return the type of the elements of a stream; where functions made them, derived as far as possible."""
     return kind_of(stream) if kind_of(stream) is not Any else getattr(_derived(stream).collection, "element", Any)
 
 
-def _derived(stream: Any) -> StreamType:
+def _derived(stream: AnyBase) -> StreamType:
     from flo.program.derive import derive_outputs
 
     known: StreamType = stream.type
@@ -174,7 +181,7 @@ def _derived(stream: Any) -> StreamType:
     return outputs[vertex.outputs.index(stream)]
 
 
-def _bind_each(verb: str, given: dict[str, Any], stream: Any, names: Mapping[str, str]) -> Any:
+def _bind_each(verb: str, given: dict[str, object], stream: AnyBase, names: Mapping[str, str]) -> Expression:
     """Return the rows of these columns. An error is about the first column that does not fit."""
     try:
         return bind_columns(verb, COLUMNS, given, (stream,))
@@ -185,7 +192,7 @@ def _bind_each(verb: str, given: dict[str, Any], stream: Any, names: Mapping[str
         raise
 
 
-def _typed(verb: str, name: str, function: Any, stream: Any) -> Any:
+def _typed(verb: str, name: str, function: AnyFunction, stream: AnyBase) -> AnyFunction:
     """Return the function with its return type, annotated or derived. Raises if it is unclear, or has no column."""
     from flo.columns.cell import cell_of
     from flo.columns.function_types import Declared, result_type

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from flo.api.arguments import expect_kind, explain_call
 from flo.api.columns import bind_columns, is_expression
 from flo.api.event_times import expect_column_duration, expect_same_kind, times_of
-from flo.api.scope import B_co, C_co, StreamBase, name_input
+from flo.api.scope import AnyBase, StreamBase, name_input
+from flo.api.type_variables import B2, B, B_co, C_co, T
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
-from flo.core.stream_type import Unbounded
-from flo.values.event_time import has_zone
+from flo.values.event_time import Duration, has_zone
 from flo.values.exact import plain_type
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
@@ -21,11 +21,8 @@ from flo.values.weighted import ZSet
 
 if TYPE_CHECKING:
     from flo.api.stream import Retained, Stream
-    from flo.columns.expression import Column
+    from flo.columns.expression import Column, Expression
 
-T = TypeVar("T")
-B = TypeVar("B", bound=Unbounded)
-B2 = TypeVar("B2", bound=Unbounded)
 KINDS: dict[type, tuple[type, ...]] = {int: (int,), float: (int, float), timedelta: (date, datetime)}
 """The types of the clocks of times, by what the times are counted in."""
 
@@ -33,7 +30,7 @@ KINDS: dict[type, tuple[type, ...]] = {int: (int,), float: (int, float), timedel
 class RetainVerbs(StreamBase[C_co, B_co]):
     @explain_call(clock='retain("at", stream.clock(time, lateness))')
     def retain(
-        self: RetainVerbs[ZSet[T], B], time: Column, clock: Stream[LVar[Any], B2], keep: Any = None
+        self: RetainVerbs[ZSet[T], B], time: Column, clock: Stream[LVar[Any], B2], keep: Duration | None = None
     ) -> Retained[T, B | B2]:
         """Return the rows whose time is not more than `keep` before the clock.
 
@@ -51,26 +48,23 @@ class RetainVerbs(StreamBase[C_co, B_co]):
         self.scope.expect_here(clock, "retain", Origin.here())
         bound = bind_columns("retain", "time", time, (self,))
         _expect_clock(self, bound, clock, keep)
-        kept, expired = self.scope.apply(Retain(bound, keep), self, clock, verb="retain")  # type: ignore[arg-type]
-        vertex = kept.source
-        assert vertex is not None
-        result: Any = Retained(kept.scope, kept.type, kept.name, kept.origin, vertex)
-        result.expired, result.assigned = expired, kept.assigned
-        vertex.outputs = (result, expired)
-        return result  # type: ignore[no-any-return]
+        kept, expired = self.scope.apply(Retain(bound, keep), self, clock, verb="retain")
+        result: Retained[T, B | B2] = kept._as(Retained)
+        result.expired = expired
+        return result
 
 
-def _expect_clock(stream: Any, time: Any, clock: Any, keep: Any) -> None:
+def _expect_clock(stream: AnyBase, time: Expression, clock: AnyBase, keep: object) -> None:
     """Raise unless the clock is of the times of the rows, and `keep` a span of them."""
     from flo.api.stream import Clock
     from flo.columns.windowing import time_kind
 
     cell = time.layout.cells[0]
     kind = time_kind(cell.arrow) if time.layout.form == "value" else None
-    shown = type_name(time.layout.element)
+    row_kind = type_name(time.layout.element)
     if kind is None:
         error = TypeMismatch(
-            f"`time` of `retain` must be integers, floats, dates or times; {time.__name__} of {{input}} is {shown}",
+            f"`time` of `retain` must be integers, floats, dates or times; {time.__name__} of {{input}} is {row_kind}",
             facts=(("{input}", stream.type.described()),),
         )
         raise name_input(error, stream).located(Origin.here())
@@ -87,15 +81,15 @@ def _expect_clock(stream: Any, time: Any, clock: Any, keep: Any) -> None:
     ordered = plain_type(lattice.ordered)
     if isinstance(ordered, type) and ordered not in (Any, *KINDS[kind]):
         error = TypeMismatch(
-            f"`retain` compares the times of rows, {shown}, with the clock {{input}}, which is {type_name(ordered)}",
+            f"`retain` compares the times of rows, {row_kind}, with the clock {{input}}, which is {type_name(ordered)}",
             facts=(("{input}", clock.type.described()),),
         )
         raise name_input(error, clock).located(Origin.here())
     zone, zoned = getattr(cell.arrow, "tz", None) is not None, has_zone(lattice.ordered)
     if isinstance(clock, Clock) and zoned is not None and zoned is not zone:  # the type of another LVar does not tell
-        shown, other = (f"{'with' if each else 'without'} a zone" for each in (zone, zoned))
+        own, other = (f"{'with' if each else 'without'} a zone" for each in (zone, zoned))
         error = TypeMismatch(
-            f"`retain` compares the times of rows, {shown}, with the clock {{input}}, whose times are {other}",
+            f"`retain` compares the times of rows, {own}, with the clock {{input}}, whose times are {other}",
             facts=(("{input}", clock.type.described()),),
             instead=(('nw.col("at").dt.replace_time_zone("UTC")', "takes times without a zone as UTC"),),
         )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Never, overload
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_kind
-from flo.api.columns import Asked, column_layout
+from flo.api.columns import AnyColumn, Asked, column_layout
 from flo.api.group_by import (
     Grouped,
     aggregated,
@@ -18,12 +18,13 @@ from flo.api.group_by import (
     rollup_sets,
 )
 from flo.api.projections import bind_rows, columns_of, expect_column, expect_name, named_columns
-from flo.api.scope import B_co, C_co, StreamBase, name_input
+from flo.api.scope import StreamBase, name_input
+from flo.api.type_variables import B, B_co, C, C_co, D, T
 from flo.api.window_groups import GroupedWindows, are_windows
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.nested import Nested
-from flo.core.stream_type import Unbounded
+from flo.values.element_value import ElementKind
 from flo.values.operators.elementwise import FlatMap, Map
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
@@ -31,24 +32,11 @@ from flo.values.weighted import Bag, Set, ZSet
 if TYPE_CHECKING:
     from flo.api.stream import Stream
 
-T = TypeVar("T")
-B = TypeVar("B", bound=Unbounded)
-
 
 class RowVerbs(StreamBase[C_co, B_co]):
-    @overload
     def select(
-        self: RowVerbs[Sequence[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]
-    ) -> Stream[Sequence[Any], B]: ...
-    @overload
-    def select(self: RowVerbs[Bag[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Stream[Bag[Any], B]: ...
-    @overload
-    def select(self: RowVerbs[Set[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Stream[Set[Any], B]: ...
-    @overload
-    def select(
-        self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]
-    ) -> Stream[ZSet[Any], B]: ...
-    def select(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Any:
+        self: RowVerbs[ElementKind[T, C, D], B], *columns: Asked[T] | list[AnyColumn], **named: Asked[T]
+    ) -> Stream[D, B]:
         """Return rows with these columns: names, expressions, `name=expression`, and `name=function` of the row."""
         given = named_columns("select", columns, named, self)
         if not given:
@@ -59,36 +47,14 @@ class RowVerbs(StreamBase[C_co, B_co]):
             )
         return project_rows(self, "select", given)
 
-    @overload
     def with_columns(
-        self: RowVerbs[Sequence[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]
-    ) -> Stream[Sequence[Any], B]: ...
-    @overload
-    def with_columns(
-        self: RowVerbs[Bag[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]
-    ) -> Stream[Bag[Any], B]: ...
-    @overload
-    def with_columns(
-        self: RowVerbs[Set[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]
-    ) -> Stream[Set[Any], B]: ...
-    @overload
-    def with_columns(
-        self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]
-    ) -> Stream[ZSet[Any], B]: ...
-    def with_columns(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Any:
+        self: RowVerbs[ElementKind[T, C, D], B], *columns: Asked[T] | list[AnyColumn], **named: Asked[T]
+    ) -> Stream[D, B]:
         """Return the rows with more columns, or with columns replaced."""
         own = {name: name for name in columns_of(self, "with_columns")}
         return project_rows(self, "with_columns", own | named_columns("with_columns", columns, named, self))
 
-    @overload
-    def drop(self: RowVerbs[Sequence[Any], B], *columns: str | list[str]) -> Stream[Sequence[Any], B]: ...
-    @overload
-    def drop(self: RowVerbs[Bag[Any], B], *columns: str | list[str]) -> Stream[Bag[Any], B]: ...
-    @overload
-    def drop(self: RowVerbs[Set[Any], B], *columns: str | list[str]) -> Stream[Set[Any], B]: ...
-    @overload
-    def drop(self: RowVerbs[ZSet[Any], B], *columns: str | list[str]) -> Stream[ZSet[Any], B]: ...
-    def drop(self, *columns: str | list[str]) -> Any:
+    def drop(self: RowVerbs[ElementKind[T, C, D], B], *columns: str | list[str]) -> Stream[D, B]:
         """Return the rows without these columns."""
         own = columns_of(self, "drop")
         dropped = [name for each in columns for name in (each if isinstance(each, (list, tuple)) else (each,))]
@@ -100,23 +66,9 @@ class RowVerbs(StreamBase[C_co, B_co]):
             raise TypeMismatch("`drop` must leave at least one column", where=Origin.here())
         return project_rows(self, "drop", left)
 
-    @overload
     def rename(
-        self: RowVerbs[Sequence[Any], B], columns: Mapping[str, str] | None = None, /, **named: str
-    ) -> Stream[Sequence[Any], B]: ...
-    @overload
-    def rename(
-        self: RowVerbs[Bag[Any], B], columns: Mapping[str, str] | None = None, /, **named: str
-    ) -> Stream[Bag[Any], B]: ...
-    @overload
-    def rename(
-        self: RowVerbs[Set[Any], B], columns: Mapping[str, str] | None = None, /, **named: str
-    ) -> Stream[Set[Any], B]: ...
-    @overload
-    def rename(
-        self: RowVerbs[ZSet[Any], B], columns: Mapping[str, str] | None = None, /, **named: str
-    ) -> Stream[ZSet[Any], B]: ...
-    def rename(self, columns: Mapping[str, str] | None = None, /, **named: str) -> Any:
+        self: RowVerbs[ElementKind[T, C, D], B], columns: Mapping[str, str] | None = None, /, **named: str
+    ) -> Stream[D, B]:
         """Return the rows with columns renamed: `{"old": "new"}` or `old="new"`."""
         if columns is not None and not isinstance(columns, Mapping):
             raise TypeMismatch(
@@ -128,7 +80,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
         for name, other in new.items():
             expect_column(self, "rename", name, own)
             expect_name("rename", other)
-        given: dict[str, Any] = {}
+        given: dict[str, str] = {}
         for name in own:
             if new.get(name, name) in given:
                 raise TypeMismatch(f"`rename` makes two columns `{new.get(name, name)}`", where=Origin.here())
@@ -136,16 +88,12 @@ class RowVerbs(StreamBase[C_co, B_co]):
         return project_rows(self, "rename", given)
 
     @overload
-    def group_by(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Grouped[B]: ...
+    def group_by(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[AnyColumn], **named: Asked[T]) -> Grouped[B]: ...
     @overload
     def group_by(
-        self: RowVerbs[Nested[Any], B], *columns: Asked[Any] | list[Any], **named: Asked[Any]
+        self: RowVerbs[Nested[C] | Nested[C, D], B], *columns: AnyColumn | list[AnyColumn], **named: AnyColumn
     ) -> GroupedWindows[B]: ...
-    @overload
-    def group_by(
-        self: RowVerbs[Nested[Any, Any], B], *columns: Asked[Any] | list[Any], **named: Asked[Any]
-    ) -> GroupedWindows[B]: ...
-    def group_by(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Any:
+    def group_by(self, *columns: AnyColumn | list[AnyColumn], **named: AnyColumn) -> Any:
         """Put rows into groups with equal columns; `agg` computes a row for each. Null is a value like others here.
 
         The groups of a z-set are there at once, and change with their rows. Those of windows come once, when the window
@@ -154,38 +102,27 @@ class RowVerbs(StreamBase[C_co, B_co]):
             return GroupedWindows(self, columns, named)
         return group_rows(self, "group_by", columns, named)
 
-    def rollup(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Grouped[B]:
+    def rollup(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[AnyColumn], **named: Asked[T]) -> Grouped[B]:
         """Group by all columns, by all but the last, and so on to one group of all rows; columns left out are null."""
         return group_rows(self, "rollup", columns, named, rollup_sets)
 
-    def cube(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Grouped[B]:
+    def cube(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[AnyColumn], **named: Asked[T]) -> Grouped[B]:
         """Group by every subset of the columns; columns left out are null."""
         return group_rows(self, "cube", columns, named, cube_sets)
 
     def grouping_sets(self: RowVerbs[ZSet[Any], B], *sets: list[str] | tuple[str, ...] | str) -> Grouped[B]:
         """Group by each of these lists of columns; columns left out are null."""
-        found = expect_sets(sets)
-        columns = tuple(dict.fromkeys(name for some in found for name in some))
-        return group_rows(self, "grouping_sets", columns, {}, lambda keys: tuple(found))
+        tuples = expect_sets(sets)
+        columns = tuple(dict.fromkeys(name for some in tuples for name in some))
+        return group_rows(self, "grouping_sets", columns, {}, lambda keys: tuple(tuples))
 
     def agg(self: RowVerbs[ZSet[Any], B], *unnamed: Never, **aggregates: AggregateSpec) -> Stream[ZSet[Any], B]:
         """Return one row with aggregates of all rows, also before any row has come."""
         expect_names(unnamed)
         expect_kind("agg", self, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
-        found: Stream[ZSet[Any], B] = aggregated(self, {}, aggregates)
-        return found
+        return aggregated(self, {}, aggregates)
 
-    @overload
-    def explode(
-        self: RowVerbs[Sequence[T], B], column: str, *, keep_empty: bool = False
-    ) -> Stream[Sequence[Any], B]: ...
-    @overload
-    def explode(self: RowVerbs[Bag[T], B], column: str, *, keep_empty: bool = False) -> Stream[Bag[Any], B]: ...
-    @overload
-    def explode(self: RowVerbs[Set[T], B], column: str, *, keep_empty: bool = False) -> Stream[Set[Any], B]: ...
-    @overload
-    def explode(self: RowVerbs[ZSet[T], B], column: str, *, keep_empty: bool = False) -> Stream[ZSet[Any], B]: ...
-    def explode(self, column: Any, *, keep_empty: bool = False) -> Any:
+    def explode(self: RowVerbs[ElementKind[T, C, D], B], column: str, *, keep_empty: bool = False) -> Stream[D, B]:
         """Return one row for each item of a list column, which has the item instead of the list.
 
         A row whose list is empty or null is dropped, unless `keep_empty`: then its item is null.
@@ -202,11 +139,10 @@ class RowVerbs(StreamBase[C_co, B_co]):
                 facts=(("{input}", self.type.described()),),
                 instead=(("list[T] or tuple[T, ...]", "the types of columns of lists"),),
             )
-            raise name_input(error, self).located(Origin.here())  # type: ignore[arg-type]
+            raise name_input(error, self).located(Origin.here())
         return self._then(FlatMap(f))
 
 
-def project_rows(stream: StreamBase[Any, B], verb: str, given: dict[str, Any]) -> Stream[Any, B]:
+def project_rows(stream: StreamBase[Any, B], verb: str, given: Mapping[str, object]) -> Stream[Any, B]:
     columns_of(stream, verb)
-    projected: Stream[Any, B] = stream._then_named(verb, Map(bind_rows(verb, given, stream)))
-    return projected
+    return stream._then_named(verb, Map(bind_rows(verb, given, stream)))

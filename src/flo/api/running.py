@@ -28,6 +28,7 @@ from flo.core.graph import Graph
 from flo.core.program_outline import Outline
 from flo.core.semantics import GraphStep
 from flo.core.stream_type import StreamTypes
+from flo.program.dag import StreamLike
 from flo.values.partitioned import Partitioned
 from flo.values.weighted import ZSetValue
 
@@ -39,7 +40,7 @@ SHOWN = 5
 class Result(Displayed, dict[str, Any]):
     """The outputs of a run as plain Python data, by name."""
 
-    def __init__(self, outputs: Mapping[str, Any], fixed: Mapping[str, bool], late: Mapping[str, list[Any]]) -> None:
+    def __init__(self, outputs: Mapping[str, object], fixed: Mapping[str, bool], late: Mapping[str, Any]) -> None:
         super().__init__(outputs)
         self._fixed = dict(fixed)
         self.late = dict(late)
@@ -50,7 +51,7 @@ class Result(Displayed, dict[str, Any]):
         return self._fixed[expect_known(name, self._fixed, "output")]
 
 
-def expect_no_negative_weights(name: str, below: list[tuple[Any, int]]) -> None:
+def expect_no_negative_weights(name: str, below: list[tuple[object, int]]) -> None:
     """Raise if an output has elements with weights below zero: these."""
     if below:
         more = ((f"… and {len(below) - SHOWN} more", ""),) if len(below) > SHOWN else ()
@@ -73,7 +74,7 @@ def expect_one_of(name: str, given: Any, options: Any) -> Any:
     return given
 
 
-def expect_known(name: str, names: Mapping[str, Any], what: str) -> str:
+def expect_known(name: str, names: Mapping[str, object], what: str) -> str:
     """Return the name; raise if the flow has no input or output of that name."""
     if name not in names:
         raise UnknownNameError(
@@ -90,7 +91,7 @@ L = TypeVar("L", bound=Loop[Any])
 class NamedInputs(Generic[L]):
     """A running flow whose inputs have names. Every method is all or nothing."""
 
-    def __init__(self, loop: L, inputs: Mapping[str, Any]) -> None:
+    def __init__(self, loop: L, inputs: Mapping[str, StreamLike]) -> None:
         self._loop = loop
         self._inputs = {name: place for place, name in enumerate(inputs)}
         self._grown: dict[str, Partitioned[Any]] = {}
@@ -100,7 +101,7 @@ class NamedInputs(Generic[L]):
         self._lock = RLock()
         self._busy = False
 
-    def push(self, name: str | None = None, data: Any = None, /, **inputs: Any) -> None:
+    def push(self, name: str | None = None, data: object = None, /, **inputs: object) -> None:
         """Push new data to an input: `push("orders", [1, 2])` or `push(orders=[1, 2])`.
 
         All of it is checked first: if an element has the wrong type, nothing arrives.
@@ -115,7 +116,7 @@ class NamedInputs(Generic[L]):
         with self._alone("push"):
             self._take(given)
 
-    def _take(self, given: list[tuple[str, Any]]) -> None:
+    def _take(self, given: list[tuple[str, object]]) -> None:
         raise NotImplementedError(type(self).__name__)
 
     def _hand_over(self, values: Mapping[int, Value]) -> None:
@@ -168,9 +169,9 @@ class NamedLoop(NamedInputs[L]):
     def __init__(
         self,
         loop: L,
-        inputs: Mapping[str, Any],
-        outputs: Mapping[str, Any],
-        late: Mapping[str, Any],
+        inputs: Mapping[str, StreamLike],
+        outputs: Mapping[str, StreamLike],
+        late: Mapping[str, StreamLike],
         negative: Negative = "raise",
     ) -> None:
         super().__init__(loop, inputs)
@@ -219,14 +220,14 @@ class NamedLoop(NamedInputs[L]):
             {name: self._plain(place) for name, place in self._late.items()},
         )
 
-    def _below_zero(self, place: int) -> list[tuple[Any, int]]:
+    def _below_zero(self, place: int) -> list[tuple[object, int]]:
         """Return the elements of a z-set that were retracted more often than inserted, with their weights."""
         value = self._loop.outputs[place]
         units = value.all_units() if isinstance(value, ZSetValue) else ()
         return [unit for unit in units if unit[1] < 0]
 
 
-def describe_ends(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> tuple[str, ...]:
+def describe_ends(inputs: Mapping[str, StreamLike], outputs: Mapping[str, StreamLike]) -> tuple[str, ...]:
     """Return the names and types of the inputs and outputs, which identify the program of a state."""
     named = [(f"input {name}", stream) for name, stream in inputs.items()]
     named += [(f"output {name}", stream) for name, stream in outputs.items()]
@@ -244,9 +245,9 @@ class FlowLoop(NamedLoop[EventLoop]):
     def __init__(
         self,
         graph: Graph,
-        inputs: Mapping[str, Any],
-        outputs: Mapping[str, Any],
-        late: Mapping[str, Any],
+        inputs: Mapping[str, StreamLike],
+        outputs: Mapping[str, StreamLike],
+        late: Mapping[str, StreamLike],
         schedule: Schedule | None,
         record: bool,
         negative: Negative = "raise",
@@ -260,10 +261,10 @@ class FlowLoop(NamedLoop[EventLoop]):
         self._start: Snapshot | None = None
         """The state before the first push that no run has processed. A run that raises goes back to it."""
 
-    def _take(self, given: list[tuple[str, Any]]) -> None:
+    def _take(self, given: list[tuple[str, object]]) -> None:
         self._hand_over({self._inputs[name]: self._checked(name, data) for name, data in given})
 
-    def _checked(self, name: str, data: Any) -> Value:
+    def _checked(self, name: str, data: object) -> Value:
         collection = self._grown.get(name) or self._loop.input_types[self._inputs[name]].collection
         try:
             if isinstance(collection, Partitioned) and isinstance(data, Mapping):

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 
-from flo.core.collection import Collection
+from flo.api.type_variables import B_co, C_co, C_contra
 from flo.core.display import Displayed
 from flo.core.errors import FloError, NameTakenError, Origin, ScopeError, TypeMismatch, UnknownVerbError, brief
 from flo.core.operator import Operator, expect_name
-from flo.core.stream_type import StreamType, StreamTypes, Unbounded
+from flo.core.stream_type import StreamType, StreamTypes
 from flo.program.dag import WindowColumns
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
@@ -27,18 +27,21 @@ from flo.verify.functions.rejections import expect
 if TYPE_CHECKING:
     from flo.api.stream import Stream
 
+AnyStream: TypeAlias = "Stream[Any, Any]"
+"""A stream of any collection, bounded or not."""
+
 
 @dataclass(eq=False)
 class Vertex:
     """An operator that was applied to streams."""
 
     operator: Operator
-    inputs: tuple[Stream[Any, Any], ...]
-    outputs: tuple[Stream[Any, Any], ...] = ()
+    inputs: tuple[AnyBase, ...]
+    outputs: tuple[AnyStream, ...] = ()
     origin: Origin | None = None
     body: Scope | None = None
     """The body that a `nest` or a `per_key` runs."""
-    late: Stream[Any, Any] | None = None
+    late: AnyStream | None = None
     """The side output of late elements, which must not be lost."""
     key: tuple[str, ...] | None = None
     """The key of its output, where the verb knows it and the operator does not say."""
@@ -58,20 +61,20 @@ class Scope:
 
     description: str
     parent: Scope | None = None
-    inputs: list[Stream[Any, Any]] = field(default_factory=list)
+    inputs: list[AnyStream] = field(default_factory=list)
     vertices: list[Vertex] = field(default_factory=list)
-    outer: tuple[Stream[Any, Any], ...] = ()
+    outer: tuple[AnyStream, ...] = ()
     """Of a body of `per_key`: the keyed streams around it, one for each of its first inputs."""
-    shared: dict[Stream[Any, Any], Stream[Any, Any]] = field(default_factory=dict)
+    shared: dict[AnyBase, AnyStream] = field(default_factory=dict)
     """Of a body of `per_key`: the clocks around it that it reads, and the inputs that they are in the body."""
-    outputs: tuple[Stream[Any, Any], ...] = ()
+    outputs: tuple[AnyStream, ...] = ()
     """The streams that a body returns. Those of the program have names: the flow keeps them."""
-    now: Stream[Any, Any] | None = None
+    now: AnyStream | None = None
     """Of the program: the input that has the time of the outside world, if it was asked for."""
     reasons: list[str] = field(default_factory=list)
     """Why it was."""
 
-    def add_now(self, because: Any, verb: str) -> Stream[Any, Any]:
+    def add_now(self, because: object, verb: str) -> AnyStream:
         """Return the input that has the time of the outside world. Raises unless there is a reason for it."""
         here = Origin.here()
         if not isinstance(because, str) or not because.strip():
@@ -88,7 +91,7 @@ class Scope:
         self.reasons.append(because)
         return self.now
 
-    def add_input(self, name: str, stream_type: StreamType, origin: Origin | None) -> Stream[Any, Any]:
+    def add_input(self, name: str, stream_type: StreamType, origin: Origin | None) -> AnyStream:
         from flo.api.stream import Stream
 
         expect_stream_name(name, "input", origin)
@@ -99,13 +102,11 @@ class Scope:
                     facts=((str(other.origin), other.origin.text if other.origin else ""),),
                     where=origin,
                 )
-        stream: Stream[Any, Any] = Stream(self, stream_type, name, origin)
+        stream: AnyStream = Stream(self, stream_type, name, origin)
         self.inputs.append(stream)
         return stream
 
-    def apply(
-        self, operator: Operator, *inputs: Stream[Any, Any], verb: str | None = None
-    ) -> tuple[Stream[Any, Any], ...]:
+    def apply(self, operator: Operator, *inputs: AnyBase, verb: str | None = None) -> tuple[AnyStream, ...]:
         """Apply an operator to these inputs; return its outputs. Types are checked now, at the user's line."""
         from flo.api.stream import Stream
 
@@ -125,7 +126,7 @@ class Scope:
         self.vertices.append(vertex)
         return vertex.outputs
 
-    def expect_here(self, stream: Stream[Any, Any], used_by: str, where: Origin | None) -> None:
+    def expect_here(self, stream: AnyBase, used_by: str, where: Origin | None) -> None:
         """Raise if the stream belongs to another flow or another body."""
         from flo.api.stream import Stream
 
@@ -154,7 +155,7 @@ class Scope:
             where=where,
         )
 
-    def unread_late(self, outputs: Iterable[Stream[Any, Any]]) -> list[Stream[Any, Any]]:
+    def unread_late(self, outputs: Iterable[AnyBase]) -> list[AnyStream]:
         """Return the side outputs of late elements that nothing reads."""
         read = {stream for vertex in self.vertices for stream in vertex.inputs} | set(outputs)
         return [vertex.late for vertex in self.vertices if vertex.late is not None and vertex.late not in read]
@@ -163,7 +164,7 @@ class Scope:
         return self if self.parent is None else self.parent.root()
 
 
-def expect_stream_name(name: Any, what: str, where: Origin | None) -> None:
+def expect_stream_name(name: object, what: str, where: Origin | None) -> None:
     """Raise unless this is a name that an input, an output or an operator can have."""
     if not isinstance(name, str) or not name.strip():
         raise TypeMismatch(
@@ -173,9 +174,7 @@ def expect_stream_name(name: Any, what: str, where: Origin | None) -> None:
         )
 
 
-def type_operator(
-    operator: Operator, inputs: tuple[Stream[Any, Any], ...], verb: str, where: Origin | None
-) -> StreamTypes:
+def type_operator(operator: Operator, inputs: tuple[AnyBase, ...], verb: str, where: Origin | None) -> StreamTypes:
     """Return the types of the operator's outputs; an error names the stream at fault and the user's line."""
     try:
         return operator.judge(tuple(stream.type for stream in inputs)).outputs
@@ -185,7 +184,7 @@ def type_operator(
         raise name_input(error, at_fault).located(where) from None
 
 
-def expect_lawful(operator: Operator, inputs: tuple[Stream[Any, Any], ...], verb: str, where: Origin | None) -> None:
+def expect_lawful(operator: Operator, inputs: tuple[AnyBase, ...], verb: str, where: Origin | None) -> None:
     """Raise if a function or lattice breaks a law that the operator requires."""
     try:
         for obligation in obligations(operator, tuple(stream.type for stream in inputs)):
@@ -196,7 +195,7 @@ def expect_lawful(operator: Operator, inputs: tuple[Stream[Any, Any], ...], verb
         raise name_input(error, inputs[0] if inputs else None).located(where) from None
 
 
-def name_input(error: FloError, stream: Stream[Any, Any] | None) -> FloError:
+def name_input(error: FloError, stream: AnyBase | None) -> FloError:
     """Add the name of the stream at fault and the line that declares it to the error."""
     if stream is not None and error.input_name is None:
         error.input_name = stream.described_name
@@ -248,7 +247,7 @@ MEANT = {
 """Names from other libraries or of aggregates, and the verb that does the same here."""
 
 
-def unknown_verb(stream: Any, name: str) -> AttributeError:
+def unknown_verb(stream: AnyBase, name: str) -> AttributeError:
     """Return the error for a verb that does not exist, with the one that the user may mean."""
     if name.startswith("_"):
         return AttributeError(f"a stream has no attribute `{name}`", name=name)
@@ -270,7 +269,7 @@ def unknown_verb(stream: Any, name: str) -> AttributeError:
     )
 
 
-def _columns_of(stream: Any) -> Iterable[str]:
+def _columns_of(stream: AnyBase) -> Iterable[str]:
     """Return the names of the columns of a stream's rows; none if they are not rows."""
     kind = getattr(getattr(vars(stream).get("type"), "collection", None), "element", None)
     if not isinstance(kind, type):
@@ -280,9 +279,7 @@ def _columns_of(stream: Any) -> Iterable[str]:
     return fields_of(kind) or ()
 
 
-C_co = TypeVar("C_co", bound=Collection, covariant=True)
-C_contra = TypeVar("C_contra", bound=Collection, contravariant=True)
-B_co = TypeVar("B_co", bound=Unbounded, covariant=True)
+S = TypeVar("S", bound="AnyStream")
 
 
 class Wider(Generic[C_contra, C_co, B_co]):
@@ -320,6 +317,12 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
         return key_of(self)
 
     @property
+    def vertex(self) -> Vertex:
+        """The vertex whose output this is. An input has none."""
+        assert self.source is not None, f"{self.name} is an input"
+        return self.source
+
+    @property
     def described_name(self) -> str:
         """The name in error messages."""
         return f"`{self.name}`" if self.assigned else f"the result of `{self.name}`"
@@ -329,8 +332,8 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
         return self.type.bounded
 
     @property
-    def collection(self) -> Collection:
-        return self.type.collection
+    def collection(self) -> C_co:
+        return self.type.collection  # type: ignore[return-value]
 
     def named(self, name: str) -> Self:
         """Store the state of the verb that makes this stream under a name of your own, and return the stream.
@@ -365,7 +368,7 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
             waiting += [each for each in before if not each.id and each.origin == vertex.origin]
         return self
 
-    def apply(self, operator: Operator, *others: StreamBase[Any, Any]) -> tuple[Any, ...]:
+    def apply(self, operator: Operator, *others: AnyBase) -> tuple[AnyStream, ...]:
         """Apply any operator, built-in or your own, to this stream and others; return one stream per output."""
         if not isinstance(operator, Operator):
             raise TypeMismatch(
@@ -373,15 +376,21 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
                 facts=(("given", brief(operator)),),
                 where=Origin.here(),
             )
-        return self.scope.apply(operator, self, *others)  # type: ignore[arg-type]
+        return self.scope.apply(operator, self, *others)
 
-    def _then(self, operator: Operator, *others: Any) -> Any:
+    def _as(self, kind: type[S]) -> S:
+        """Return the stream as one of a class with side outputs. It takes its place in the outputs of the vertex."""
+        stream = kind(self.scope, self.type, self.name, self.origin, self.source)
+        stream.assigned = self.assigned
+        self.vertex.outputs = (stream, *self.vertex.outputs[1:])
+        return stream
+
+    def _then(self, operator: Operator, *others: Wider[Any, Any, Any]) -> AnyStream:
         """Apply an operator with one output, under the name of the calling verb."""
         verb = sys._getframe(1).f_code.co_name  # errors use the name that the user wrote, not the operator's
-        (output,) = self.scope.apply(operator, self, *others, verb=verb)  # type: ignore[arg-type]
-        return output
+        return self._then_named(verb, operator, *others)
 
-    def _then_named(self, verb: str, operator: Operator, *others: Any) -> Any:
+    def _then_named(self, verb: str, operator: Operator, *others: Wider[Any, Any, Any]) -> AnyStream:
         """Apply an operator with one output, as a part of this verb."""
         (output,) = self.scope.apply(operator, self, *others, verb=verb)  # type: ignore[arg-type]
         return output
@@ -394,5 +403,9 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
 
     def __repr__(self) -> str:
         """Show the user's name, or the verb and line that made the stream, and its type."""
-        made = self.name if self.assigned or self.origin is None else f"`{self.name}` at {self.origin}"
-        return f"<{type(self).__name__} {made}: {self.type.described()}>"
+        label = self.name if self.assigned or self.origin is None else f"`{self.name}` at {self.origin}"
+        return f"<{type(self).__name__} {label}: {self.type.described()}>"
+
+
+AnyBase: TypeAlias = StreamBase[Any, Any]
+"""A stream of any collection, bounded or not, as its own verbs see it."""

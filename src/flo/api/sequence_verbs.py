@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from flo.api.aligning import align_rows
 from flo.api.arguments import expect_accumulator, expect_kind, expect_optional, expect_parameters, explain_call
 from flo.api.body import Loop, build_body
 from flo.api.columns import Asked
 from flo.api.event_times import expect_timed_pairs
-from flo.api.scope import B_co, C_co, StreamBase, Wider
-from flo.core.collection import Collection
+from flo.api.scope import StreamBase, Wider
+from flo.api.type_variables import C2, C3, B, B_co, C, C_co, D, E, T, U
 from flo.core.errors import DeferError, Origin
 from flo.core.nest import Nest
 from flo.core.nested import Nested
-from flo.core.stream_type import Bounded, Unbounded
+from flo.core.stream_type import Bounded
 from flo.values.event_time import Duration
 from flo.values.operators.nested_streams import Flatten, NestOnce, RepeatNested, RepeatNestedBy
 from flo.values.operators.pairs import MergeSorted
@@ -26,11 +26,6 @@ from flo.values.weighted import ZSet
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
-
-
-T = TypeVar("T")
-U = TypeVar("U")
-B = TypeVar("B", bound=Unbounded)
 
 
 class SequenceVerbs(StreamBase[C_co, B_co]):
@@ -80,12 +75,6 @@ class SequenceVerbs(StreamBase[C_co, B_co]):
         return this._then(MergeSorted(key), other)
 
 
-C = TypeVar("C", bound=Collection)
-C2 = TypeVar("C2", bound=Collection)
-C3 = TypeVar("C3", bound=Collection)
-D = TypeVar("D", bound=Collection)
-E = TypeVar("E", bound=Collection)
-
 TO_NESTED = (("{input}.batch(n).nest(…)", "one inner stream per n elements"),)
 
 
@@ -100,6 +89,11 @@ class NestedVerbs(StreamBase[C_co, B_co]):
     ) -> Stream[Nested[D], B]: ...
     @overload
     def nest(
+        self: NestedVerbs[Nested[C, C2], B],
+        body: Callable[[Stream[C, Bounded], Stream[C2, Bounded]], Stream[D, Bounded]],
+    ) -> Stream[Nested[D], B]: ...
+    @overload
+    def nest(
         self: NestedVerbs[Nested[C], B],
         body: Callable[[Stream[C, Bounded]], tuple[Stream[D, Bounded], Stream[E, Bounded]]],
     ) -> Stream[Nested[D, E], B]: ...
@@ -110,23 +104,7 @@ class NestedVerbs(StreamBase[C_co, B_co]):
     ) -> Stream[Nested[D, E], B]: ...
     @overload
     def nest(
-        self: NestedVerbs[Nested[C, C2], B],
-        body: Callable[[Stream[C, Bounded], Stream[C2, Bounded]], Stream[D, Bounded]],
-    ) -> Stream[Nested[D], B]: ...
-    @overload
-    def nest(
-        self: NestedVerbs[Nested[C, C2], B],
-        body: Callable[[Stream[C, Bounded], Stream[C2, Bounded], Loop], Stream[D, Bounded]],
-    ) -> Stream[Nested[D], B]: ...
-    @overload
-    def nest(
-        self: NestedVerbs[Nested[C, C2, C3], B],
-        body: Callable[[Stream[C, Bounded], Stream[C2, Bounded], Stream[C3, Bounded]], Stream[D, Bounded]],
-    ) -> Stream[Nested[D], B]: ...
-    @overload
-    def nest(
-        self: NestedVerbs[Nested[C, C2, C3], B],
-        body: Callable[[Stream[C, Bounded], Stream[C2, Bounded], Stream[C3, Bounded], Loop], Stream[D, Bounded]],
+        self: NestedVerbs[Nested[C, C2] | Nested[C, C2, C3], B], body: Callable[..., Stream[D, Bounded]]
     ) -> Stream[Nested[D], B]: ...
     def nest(self, body: Any) -> Any:
         """Run a graph on every inner stream, one after the other.
@@ -142,14 +120,10 @@ class NestedVerbs(StreamBase[C_co, B_co]):
             output = self._then(Nest(graph))
         except DeferError as error:
             raise loop._locate(error).located(here) from None
-        output.source.body = scope
+        output.vertex.body = scope
         return output
 
-    @overload
-    def flatten(self: NestedVerbs[Nested[C], B]) -> Stream[C, B]: ...
-    @overload
-    def flatten(self: NestedVerbs[Nested[Any], B]) -> Stream[Any, B]: ...
-    def flatten(self) -> Any:
+    def flatten(self: NestedVerbs[Nested[C], B]) -> Stream[C, B]:
         """Combine all inner streams into one stream; sequences are concatenated in order."""
         return self._then(Flatten())
 

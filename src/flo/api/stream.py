@@ -6,7 +6,7 @@ works. Flo checks the same again when the program is built.
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from flo.api.asof_verbs import AsofVerbs
 from flo.api.clock_verbs import ClockVerbs
@@ -19,8 +19,8 @@ from flo.api.lattice_verbs import LatticeVerbs
 from flo.api.over_verbs import OverVerbs
 from flo.api.retain_verbs import RetainVerbs
 from flo.api.row_verbs import RowVerbs
-from flo.api.scope import B_co, C_co
 from flo.api.sequence_verbs import NestedVerbs, SequenceVerbs
+from flo.api.type_variables import B_co, C_co, T_co
 from flo.api.window_column_verbs import WindowColumnVerbs
 from flo.api.window_verbs import WindowVerbs
 from flo.api.zset_verbs import ZSetVerbs
@@ -51,9 +51,6 @@ class Stream(
     NestedVerbs[C_co, B_co],
 ):
     """(C, B): made by `Flow.input` and by verbs, never directly."""
-
-
-T_co = TypeVar("T_co", covariant=True)
 
 
 class Clock(Stream[LVar[Max[Any]], B_co], Generic[C_co, B_co]):

@@ -6,44 +6,33 @@ when a row comes between them, and split when it goes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING
 
 from flo.api.arguments import expect_kind, explain_call
 from flo.api.columns import bind_columns, is_expression, row_layout
 from flo.api.event_times import expect_column_duration
 from flo.api.projections import columns_of
 from flo.api.row_verbs import project_rows
-from flo.api.scope import B_co, C_co, StreamBase, name_input
+from flo.api.scope import AnyBase, AnyStream, StreamBase, name_input
+from flo.api.type_variables import B, B_co, C, C_co, D, T
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
-from flo.core.stream_type import Unbounded
 from flo.program.dag import WindowColumns
 from flo.program.on_time import END, START
+from flo.values.element_value import ElementKind
 from flo.values.event_time import Duration
 from flo.values.operators.elementwise import FlatMap
 from flo.values.operators.session_columns import SessionColumns
-from flo.values.sequence import Sequence
-from flo.values.weighted import Bag, Set, ZSet
+from flo.values.weighted import ZSet
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
     from flo.columns.expression import Column
 
-T = TypeVar("T")
-B = TypeVar("B", bound=Unbounded)
-
 
 class WindowColumnVerbs(StreamBase[C_co, B_co]):
-    @overload
-    def tumble(self: WindowColumnVerbs[Sequence[T], B], size: Duration, time: Column) -> Stream[Sequence[Any], B]: ...
-    @overload
-    def tumble(self: WindowColumnVerbs[Bag[T], B], size: Duration, time: Column) -> Stream[Bag[Any], B]: ...
-    @overload
-    def tumble(self: WindowColumnVerbs[Set[T], B], size: Duration, time: Column) -> Stream[Set[Any], B]: ...
-    @overload
-    def tumble(self: WindowColumnVerbs[ZSet[T], B], size: Duration, time: Column) -> Stream[ZSet[Any], B]: ...
     @explain_call(time='tumble(60, "at")')
-    def tumble(self, size: Duration, time: Any) -> Any:
+    def tumble(self: WindowColumnVerbs[ElementKind[T, C, D], B], size: Duration, time: Column) -> Stream[D, B]:
         """Add the bounds of the window that a row is in, of adjacent windows of one size, as `window_start` and
         `window_end`. A row without a time has null in both."""
         own, _ = _expect_windows(self, "tumble", time, size=size)
@@ -53,31 +42,17 @@ class WindowColumnVerbs(StreamBase[C_co, B_co]):
         result = project_rows(self, "tumble", {**own, START: start, END: call(END, (start,), size=size, every=size)})
         return _with_windows(result, self, time, size, size)
 
-    @overload
-    def hop(
-        self: WindowColumnVerbs[Sequence[T], B], size: Duration, every: Duration, time: Column
-    ) -> Stream[Sequence[Any], B]: ...
-    @overload
-    def hop(
-        self: WindowColumnVerbs[Bag[T], B], size: Duration, every: Duration, time: Column
-    ) -> Stream[Bag[Any], B]: ...
-    @overload
-    def hop(
-        self: WindowColumnVerbs[Set[T], B], size: Duration, every: Duration, time: Column
-    ) -> Stream[Set[Any], B]: ...
-    @overload
-    def hop(
-        self: WindowColumnVerbs[ZSet[T], B], size: Duration, every: Duration, time: Column
-    ) -> Stream[ZSet[Any], B]: ...
     @explain_call(every='hop(60, 10, "at")', time='hop(60, 10, "at")')
-    def hop(self, size: Any, every: Any, time: Any) -> Any:
+    def hop(
+        self: WindowColumnVerbs[ElementKind[T, C, D], B], size: Duration, every: Duration, time: Column
+    ) -> Stream[D, B]:
         """Give a row once for each window that it is in, of windows of one size that start `every` so much, with the
         bounds `window_start` and `window_end`. A row without a time is there once, with null in both."""
         own, nullable = _expect_windows(self, "hop", time, size=size, every=every)
         from flo.columns.exploding import Exploding
         from flo.columns.functions import call
 
-        if every > size:
+        if every > size:  # type: ignore[operator]  # they fit one column of times
             raise TypeMismatch(
                 f"`every` of `hop` must be ≤ `size`, or rows between windows are lost; got {every!r} > {size!r}",
                 where=Origin.here(),
@@ -87,20 +62,22 @@ class WindowColumnVerbs(StreamBase[C_co, B_co]):
         assert explode is not None, "a list of windows"
         each = listed._then_named("hop", FlatMap(explode))
         if (key := self.key) is not None:
-            each.source.key = (*key, START)  # a row is in each of its windows once
+            each.vertex.key = (*key, START)  # a row is in each of its windows once
         result = project_rows(each, "hop", {**own, START: START, END: call(END, (START,), size=size, every=every)})
         return _with_windows(result, self, time, size, every)
 
 
-def _with_windows(result: Any, rows: Any, time: Any, size: Any = None, every: Any = None) -> Any:
+def _with_windows(
+    result: Stream[D, B], rows: AnyBase, time: Column, size: Duration | None = None, every: Duration | None = None
+) -> Stream[D, B]:
     """Return the stream, which knows the windows that it has as columns."""
     from flo.columns.expression import plain_column
 
-    result.source.windows = WindowColumns(rows, plain_column(time), size, every)
+    result.vertex.windows = WindowColumns(rows, plain_column(time), size, every)
     return result
 
 
-def session_columns(rows: Any, gap: Any, time: Any, by: Any) -> Any:
+def session_columns(rows: AnyBase, gap: Duration, time: Column, by: object) -> AnyStream:
     """Return the rows with the bounds of their sessions."""
     expect_kind("session", rows, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
     _expect_windows(rows, "session", time, gap=gap)
@@ -114,7 +91,7 @@ def session_columns(rows: Any, gap: Any, time: Any, by: Any) -> Any:
     return _with_windows(rows._then_named("session", operator), rows, time)
 
 
-def _key_columns(by: Any) -> tuple[Any, ...]:
+def _key_columns(by: object) -> tuple[object, ...]:
     columns = tuple(by) if isinstance(by, (list, tuple)) else (by,)
     if not columns or not is_expression(columns):
         raise TypeMismatch(
@@ -123,7 +100,7 @@ def _key_columns(by: Any) -> tuple[Any, ...]:
     return columns
 
 
-def _expect_windows(stream: Any, verb: str, time: Any, **durations: Any) -> tuple[dict[str, str], bool]:
+def _expect_windows(stream: AnyBase, verb: str, time: object, **durations: object) -> tuple[dict[str, str], bool]:
     """Return the columns of the rows, and whether the time may be null. Raises if there are no such windows."""
     own = columns_of(stream, verb)
     if isinstance(time, tuple) or not is_expression(time):

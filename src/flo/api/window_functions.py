@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from flo.core.errors import Origin, TypeMismatch, UnknownVerbError, brief
 
+if TYPE_CHECKING:
+    from flo.api.aggregates import RangeFrame, RowFrame
+    from flo.api.columns import AnyColumn
+
 
 @dataclass(frozen=True)
 class WindowSpec:
     """A window function: its kind, the column or expression it reads, its options and its frame."""
 
     kind: str
-    of: Any = None
+    of: AnyColumn | None = None
     options: tuple[Any, ...] = ()
-    rows: Any = None
-    range: Any = None
+    rows: RowFrame = None
+    range: RangeFrame = None
 
     def __repr__(self) -> str:
         given = [*(() if self.of is None else (self.of,)), *(each for each in self.options if each is not None)]
@@ -68,32 +72,32 @@ def ntile(buckets: int) -> WindowSpec:
     return WindowSpec("ntile", None, (_expect_count("ntile", "buckets", buckets, 1),))
 
 
-def lag(of: Any, distance: int = 1, default: Any = None) -> WindowSpec:
+def lag(of: AnyColumn, distance: int = 1, default: object = None) -> WindowSpec:
     """Return the value of the row so far before; the default if there is none. Nulls are not skipped."""
     return WindowSpec("lag", of, (_expect_count("lag", "distance", distance, 0), default))
 
 
-def lead(of: Any, distance: int = 1, default: Any = None) -> WindowSpec:
+def lead(of: AnyColumn, distance: int = 1, default: object = None) -> WindowSpec:
     """Return the value of the row so far behind; the default if there is none. Nulls are not skipped."""
     return WindowSpec("lead", of, (_expect_count("lead", "distance", distance, 0), default))
 
 
-def first_value(of: Any, *, rows: Any = None, range: Any = None) -> WindowSpec:
+def first_value(of: AnyColumn, *, rows: RowFrame = None, range: RangeFrame = None) -> WindowSpec:
     """Return the value of the first row of the frame, null or not."""
     return WindowSpec("first_value", of, (), rows, range)
 
 
-def last_value(of: Any, *, rows: Any = None, range: Any = None) -> WindowSpec:
+def last_value(of: AnyColumn, *, rows: RowFrame = None, range: RangeFrame = None) -> WindowSpec:
     """Return the value of the last row of the frame, null or not."""
     return WindowSpec("last_value", of, (), rows, range)
 
 
-def nth_value(of: Any, n: int, *, rows: Any = None, range: Any = None) -> WindowSpec:
+def nth_value(of: AnyColumn, n: int, *, rows: RowFrame = None, range: RangeFrame = None) -> WindowSpec:
     """Return the value of the n-th row of the frame, null or not; null if the frame has fewer rows."""
     return WindowSpec("nth_value", of, (_expect_count("nth_value", "n", n, 1),), rows, range)
 
 
-def _expect_count(function: str, parameter: str, given: Any, least: int) -> int:
+def _expect_count(function: str, parameter: str, given: object, least: int) -> int:
     if type(given) is not int or given < least:
         raise TypeMismatch(
             f"`{parameter}` of `{function}` must be an integer ≥ {least}; got {brief(given)}", where=Origin.here()

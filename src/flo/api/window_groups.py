@@ -6,14 +6,15 @@ is kept of windows that have closed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, Never
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.projections import expect_new_name
+from flo.api.scope import AnyBase, AnyStream
+from flo.api.type_variables import B
 from flo.core.errors import Origin, UnknownVerbError
 from flo.core.nested import Nested
-from flo.core.stream_type import Unbounded
 from flo.program.on_time import END, START
 from flo.values.event_time import TimeWindow
 from flo.values.sequence import Sequence
@@ -21,8 +22,6 @@ from flo.values.weighted import Bag
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
-
-B = TypeVar("B", bound=Unbounded)
 
 
 class GroupedWindows(Generic[B]):
@@ -46,13 +45,12 @@ class GroupedWindows(Generic[B]):
     def agg(self, *unnamed: Never, **aggregates: AggregateSpec) -> Stream[Bag[Any], B]:
         """Return a row for each group of each window, when the window closes: the bounds of the window, if it has
         them, the columns of the group, and a column for each aggregate."""
-        found: Stream[Bag[Any], B] = aggregate_windows(
+        return aggregate_windows(
             self._windows, lambda rows: rows.group_by(*self._columns, **self._named).agg(*unnamed, **aggregates)
         )
-        return found
 
 
-def are_windows(stream: Any) -> bool:
+def are_windows(stream: AnyBase) -> bool:
     """Return whether the inner streams are windows, with their bounds or without."""
     of = stream.collection
     if not isinstance(of, Nested) or not 1 <= len(of.inner) <= 2:
@@ -61,24 +59,24 @@ def are_windows(stream: Any) -> bool:
     return isinstance(first, (Sequence, Bag)) and all(map(_has_bounds, others))
 
 
-def _has_bounds(of: Any) -> bool:
+def _has_bounds(of: object) -> bool:
     element = getattr(of, "element", None)
     return isinstance(of, Sequence) and getattr(element, "__origin__", element) is TimeWindow
 
 
-def aggregate_windows(windows: Any, aggregate: Any) -> Any:
+def aggregate_windows(windows: AnyStream, aggregate: Callable[[AnyStream], AnyStream]) -> AnyStream:
     """Return the results of `aggregate`, which gets the rows of a window as a z-set, for every window."""
 
-    def without_bounds(rows: Any) -> Any:
+    def without_bounds(rows: AnyStream) -> AnyStream:
         return aggregate(rows.to_zset()).to_bag()
 
-    def with_bounds(rows: Any, bounds: Any) -> Any:
-        found = aggregate(rows.to_zset())
-        own = getattr(found.collection.element, "_columns", ())
+    def with_bounds(rows: AnyStream, bounds: AnyStream) -> AnyStream:
+        results = aggregate(rows.to_zset())
+        own = getattr(results.collection.element, "_columns", ())
         for name in (START, END):
             expect_new_name("agg", name, dict.fromkeys(own))
         beside = bounds.to_zset().select(**{START: "start", END: "end"})
-        return beside.join(found, how="cross").to_bag()
+        return beside.join(results, how="cross").to_bag()
 
     both = len(windows.collection.inner) == 2
     return windows.nest(with_bounds if both else without_bounds).flatten()

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from flo.api.arguments import expect_no_argument, explain_call
 from flo.api.clock_verbs import read_clock
 from flo.api.columns import Asked
 from flo.api.event_times import expect_durations_of, expect_time
-from flo.api.scope import B_co, C_co, StreamBase
+from flo.api.scope import StreamBase
+from flo.api.type_variables import B, B_co, C_co, T
 from flo.api.window_column_verbs import session_columns
 from flo.core.errors import Origin, TypeMismatch
-from flo.core.stream_type import Unbounded
 from flo.values.event_time import Duration
 from flo.values.operators.windows import Session, Sliding, TimeWindows, Tumbling
 from flo.values.partitioned import Partitioned
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from flo.api.stream import BoundedBags, BoundedWindows, Clock, Stream, Windowed, WindowedBags
     from flo.columns.expression import Column
 
-T = TypeVar("T")
-B = TypeVar("B", bound=Unbounded)
+AnyClock: TypeAlias = "Clock[Any, Any]"
 
 
 class WindowVerbs(StreamBase[C_co, B_co]):
@@ -38,40 +37,40 @@ class WindowVerbs(StreamBase[C_co, B_co]):
     def tumbling(
         self: WindowVerbs[Sequence[T], B],
         size: Duration,
-        time: Asked[T],
+        time: Asked[T] | None = None,
         lateness: Duration | None = None,
         *,
-        bounds: Literal[True],
-    ) -> BoundedWindows[T, B]: ...
-    @overload
-    def tumbling(
-        self: WindowVerbs[Sequence[T], B], size: Duration, time: Asked[T], lateness: Duration | None = None
+        clock: AnyClock | None = None,
     ) -> Windowed[T, B]: ...
     @overload
     def tumbling(
-        self: WindowVerbs[Partitioned[T], B],
+        self: WindowVerbs[Sequence[T], B],
         size: Duration,
-        time: Asked[T],
+        time: Asked[T] | None = None,
         lateness: Duration | None = None,
         *,
+        clock: AnyClock | None = None,
         bounds: Literal[True],
-    ) -> BoundedBags[T, B]: ...
+    ) -> BoundedWindows[T, B]: ...
     @overload
     def tumbling(
-        self: WindowVerbs[Partitioned[T], B], size: Duration, time: Asked[T], lateness: Duration | None = None
+        self: WindowVerbs[Partitioned[T] | Bag[T], B],
+        size: Duration,
+        time: Asked[T] | None = None,
+        lateness: Duration | None = None,
+        *,
+        clock: AnyClock | None = None,
     ) -> WindowedBags[T, B]: ...
     @overload
     def tumbling(
-        self: WindowVerbs[Sequence[T], B], size: Duration, *, clock: Clock[Any, Any], bounds: Literal[True]
-    ) -> BoundedWindows[T, B]: ...
-    @overload
-    def tumbling(self: WindowVerbs[Sequence[T], B], size: Duration, *, clock: Clock[Any, Any]) -> Windowed[T, B]: ...
-    @overload
-    def tumbling(
-        self: WindowVerbs[Bag[T], B], size: Duration, *, clock: Clock[Any, Any], bounds: Literal[True]
+        self: WindowVerbs[Partitioned[T] | Bag[T], B],
+        size: Duration,
+        time: Asked[T] | None = None,
+        lateness: Duration | None = None,
+        *,
+        clock: AnyClock | None = None,
+        bounds: Literal[True],
     ) -> BoundedBags[T, B]: ...
-    @overload
-    def tumbling(self: WindowVerbs[Bag[T], B], size: Duration, *, clock: Clock[Any, Any]) -> WindowedBags[T, B]: ...
     @explain_call(size="tumbling(60, time=…)")
     def tumbling(
         self,
@@ -80,7 +79,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
         lateness: Duration | None = None,
         *,
         bounds: bool = False,
-        clock: Any = None,
+        clock: AnyClock | None = None,
     ) -> Any:
         """Cut into adjacent windows of one size."""
         return self._windows(Tumbling(size, time, lateness, bounds=bounds), clock)
@@ -90,58 +89,43 @@ class WindowVerbs(StreamBase[C_co, B_co]):
         self: WindowVerbs[Sequence[T], B],
         size: Duration,
         slide: Duration,
-        time: Asked[T],
+        time: Asked[T] | None = None,
         lateness: Duration | None = None,
         *,
-        bounds: Literal[True],
-    ) -> BoundedWindows[T, B]: ...
+        clock: AnyClock | None = None,
+    ) -> Windowed[T, B]: ...
     @overload
     def sliding(
         self: WindowVerbs[Sequence[T], B],
         size: Duration,
         slide: Duration,
-        time: Asked[T],
-        lateness: Duration | None = None,
-    ) -> Windowed[T, B]: ...
-    @overload
-    def sliding(
-        self: WindowVerbs[Partitioned[T], B],
-        size: Duration,
-        slide: Duration,
-        time: Asked[T],
+        time: Asked[T] | None = None,
         lateness: Duration | None = None,
         *,
-        bounds: Literal[True],
-    ) -> BoundedBags[T, B]: ...
-    @overload
-    def sliding(
-        self: WindowVerbs[Partitioned[T], B],
-        size: Duration,
-        slide: Duration,
-        time: Asked[T],
-        lateness: Duration | None = None,
-    ) -> WindowedBags[T, B]: ...
-    @overload
-    def sliding(
-        self: WindowVerbs[Sequence[T], B],
-        size: Duration,
-        slide: Duration,
-        *,
-        clock: Clock[Any, Any],
+        clock: AnyClock | None = None,
         bounds: Literal[True],
     ) -> BoundedWindows[T, B]: ...
     @overload
     def sliding(
-        self: WindowVerbs[Sequence[T], B], size: Duration, slide: Duration, *, clock: Clock[Any, Any]
-    ) -> Windowed[T, B]: ...
-    @overload
-    def sliding(
-        self: WindowVerbs[Bag[T], B], size: Duration, slide: Duration, *, clock: Clock[Any, Any], bounds: Literal[True]
-    ) -> BoundedBags[T, B]: ...
-    @overload
-    def sliding(
-        self: WindowVerbs[Bag[T], B], size: Duration, slide: Duration, *, clock: Clock[Any, Any]
+        self: WindowVerbs[Partitioned[T] | Bag[T], B],
+        size: Duration,
+        slide: Duration,
+        time: Asked[T] | None = None,
+        lateness: Duration | None = None,
+        *,
+        clock: AnyClock | None = None,
     ) -> WindowedBags[T, B]: ...
+    @overload
+    def sliding(
+        self: WindowVerbs[Partitioned[T] | Bag[T], B],
+        size: Duration,
+        slide: Duration,
+        time: Asked[T] | None = None,
+        lateness: Duration | None = None,
+        *,
+        clock: AnyClock | None = None,
+        bounds: Literal[True],
+    ) -> BoundedBags[T, B]: ...
     @explain_call(slide="sliding(60, 10, time=…)")
     def sliding(
         self,
@@ -151,7 +135,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
         lateness: Duration | None = None,
         *,
         bounds: bool = False,
-        clock: Any = None,
+        clock: AnyClock | None = None,
     ) -> Any:
         """Cut into windows of one size that start every `slide`: an element may be in several."""
         return self._windows(Sliding(size, slide, time, lateness, bounds=bounds), clock)
@@ -160,40 +144,40 @@ class WindowVerbs(StreamBase[C_co, B_co]):
     def session(
         self: WindowVerbs[Sequence[T], B],
         gap: Duration,
-        time: Asked[T],
+        time: Asked[T] | None = None,
         lateness: Duration | None = None,
         *,
-        bounds: Literal[True],
-    ) -> BoundedWindows[T, B]: ...
-    @overload
-    def session(
-        self: WindowVerbs[Sequence[T], B], gap: Duration, time: Asked[T], lateness: Duration | None = None
+        clock: AnyClock | None = None,
     ) -> Windowed[T, B]: ...
     @overload
     def session(
-        self: WindowVerbs[Partitioned[T], B],
+        self: WindowVerbs[Sequence[T], B],
         gap: Duration,
-        time: Asked[T],
+        time: Asked[T] | None = None,
         lateness: Duration | None = None,
         *,
+        clock: AnyClock | None = None,
         bounds: Literal[True],
-    ) -> BoundedBags[T, B]: ...
+    ) -> BoundedWindows[T, B]: ...
     @overload
     def session(
-        self: WindowVerbs[Partitioned[T], B], gap: Duration, time: Asked[T], lateness: Duration | None = None
+        self: WindowVerbs[Partitioned[T] | Bag[T], B],
+        gap: Duration,
+        time: Asked[T] | None = None,
+        lateness: Duration | None = None,
+        *,
+        clock: AnyClock | None = None,
     ) -> WindowedBags[T, B]: ...
     @overload
     def session(
-        self: WindowVerbs[Sequence[T], B], gap: Duration, *, clock: Clock[Any, Any], bounds: Literal[True]
-    ) -> BoundedWindows[T, B]: ...
-    @overload
-    def session(self: WindowVerbs[Sequence[T], B], gap: Duration, *, clock: Clock[Any, Any]) -> Windowed[T, B]: ...
-    @overload
-    def session(
-        self: WindowVerbs[Bag[T], B], gap: Duration, *, clock: Clock[Any, Any], bounds: Literal[True]
+        self: WindowVerbs[Partitioned[T] | Bag[T], B],
+        gap: Duration,
+        time: Asked[T] | None = None,
+        lateness: Duration | None = None,
+        *,
+        clock: AnyClock | None = None,
+        bounds: Literal[True],
     ) -> BoundedBags[T, B]: ...
-    @overload
-    def session(self: WindowVerbs[Bag[T], B], gap: Duration, *, clock: Clock[Any, Any]) -> WindowedBags[T, B]: ...
     @overload
     def session(
         self: WindowVerbs[ZSet[T], B], gap: Duration, time: Column, *, by: Column | list[Column] | None = None
@@ -206,7 +190,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
         lateness: Duration | None = None,
         *,
         bounds: bool = False,
-        clock: Any = None,
+        clock: AnyClock | None = None,
         by: Any = None,
     ) -> Any:
         """Cut a sequence into windows that end when nothing arrives for `gap`.
@@ -221,7 +205,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
             return session_columns(self, gap, time, by)
         return self._windows(Session(gap, time, lateness, bounds=bounds), clock)
 
-    def _windows(self, operator: TimeWindows, clock: Any) -> Any:
+    def _windows(self, operator: TimeWindows, clock: AnyClock | None) -> Windowed[Any, Any]:
         from flo.api.stream import Windowed  # here, because it is a stream and has the verbs of this module
 
         given: Any = operator
@@ -238,10 +222,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
             seen, follows = read_clock(operator.name, self, clock)
             expect_durations_of(operator.name, seen.time, self, **operator.durations())
             windows, late = self.apply(replace(given, time=seen.time, by_clock=True), follows)
-        vertex = windows.source
-        result: Any = Windowed(windows.scope, windows.type, windows.name, windows.origin, vertex)
+        result = windows._as(Windowed)
         result.late = late
-        vertex.late = late if clock is None else None
-        result.assigned = windows.assigned
-        vertex.outputs = (result, late)
+        result.vertex.late = late if clock is None else None
         return result

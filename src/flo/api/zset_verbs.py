@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from flo.api.arguments import (
     expect_directions,
@@ -11,12 +11,12 @@ from flo.api.arguments import (
     expect_no_argument,
     expect_optional,
 )
-from flo.api.columns import WEIGHTS, Asked, Columns
+from flo.api.columns import WEIGHTS, AnyColumn, Asked, Columns
 from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
 from flo.api.over_verbs import number_rows
-from flo.api.scope import B_co, C_co, StreamBase
+from flo.api.scope import StreamBase
+from flo.api.type_variables import B, B_co, C_co, T
 from flo.core.errors import Origin, TypeMismatch, brief
-from flo.core.stream_type import Unbounded
 from flo.values.operators.zset_ranking import TopK
 from flo.values.operators.zsets import MapWeights, Minus, Negate
 from flo.values.weighted import ZSet
@@ -24,13 +24,8 @@ from flo.values.weighted import ZSet
 if TYPE_CHECKING:
     from flo.api.stream import Stream
 
-T = TypeVar("T")
-U = TypeVar("U")
-R = TypeVar("R")
-B = TypeVar("B", bound=Unbounded)
-B2 = TypeVar("B2", bound=Unbounded)
 
-UNSAID: Any = object()
+UNSAID = object()
 """The default of an argument that only some calls of a verb may have."""
 
 
@@ -50,7 +45,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         self: ZSetVerbs[ZSet[T], B],
         count: int,
         key: Asked[T] | None = None,
-        by: Asked[T] | list[Any] | None = None,
+        by: Asked[T] | list[AnyColumn] | None = None,
         *,
         descending: bool | tuple[bool, ...] = True,
         order_by: OrderBy | None = None,
@@ -62,7 +57,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         self: ZSetVerbs[ZSet[T], B],
         count: int,
         *,
-        by: Asked[T] | list[Any] | None = None,
+        by: Asked[T] | list[AnyColumn] | None = None,
         order_by: OrderBy,
         with_ties: bool = False,
         rank: str,
@@ -70,11 +65,11 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     def top(
         self,
         count: int,
-        key: Any = None,
-        by: Any = None,
+        key: object = None,
+        by: object = None,
         *,
-        descending: Any = UNSAID,
-        order_by: Any = None,
+        descending: object = UNSAID,
+        order_by: OrderBy | None = None,
         with_ties: bool = False,
         rank: str | None = None,
     ) -> Any:
@@ -87,21 +82,21 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         `key` orders by a function, by default the largest first. `descending` applies to the whole key, or, as a
         tuple, to each of its columns: `(True, False)`."""
         _expect_count("top", "count", count)
-        by = expect_optional("top", "by", one_or_tuple(by), self)
+        group = expect_optional("top", "by", one_or_tuple(by), self)
         if order_by is None:
             _expect_order_by(key, with_ties, rank)
             order = expect_function("top", "key", key, self)
             directions = expect_directions("top", True if descending is UNSAID else descending, order)
-            return self._then(TopK(count, order, by, directions))
+            return self._then(TopK(count, order, group, directions))
         expect_no_argument("top", "key", key, "the rows are ordered by `order_by`")
         if descending is not UNSAID:
             expect_no_argument("top", "descending", descending, "`flo.desc(…)` in `order_by` says so")
         total = bind_total_order("top", order_by, self)
         ties = total.peers if with_ties else None
-        first = self._then(TopK(count, total.key, by, total.directions, ties))
+        first = self._then(TopK(count, total.key, group, total.directions, ties))
         if rank is None:
             return first
-        return number_rows(first, by, total, rank, with_ties=with_ties)
+        return number_rows(first, group, total, rank, with_ties=with_ties)
 
     def limit(
         self: ZSetVerbs[ZSet[T], B], count: int, *, offset: int = 0, order_by: OrderBy | None = None
@@ -118,7 +113,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         return rest
 
 
-def _expect_order_by(key: Any, with_ties: bool, rank: Any) -> None:
+def _expect_order_by(key: object, with_ties: bool, rank: object) -> None:
     """Raise if the order is missing, or must be given by columns."""
     if key is not None and not with_ties and rank is None:
         return
@@ -128,6 +123,6 @@ def _expect_order_by(key: Any, with_ties: bool, rank: Any) -> None:
     raise TypeMismatch(what, instead=(('order_by=flo.desc("price")', "the largest first"),), where=Origin.here())
 
 
-def _expect_count(verb: str, name: str, given: Any) -> None:
+def _expect_count(verb: str, name: str, given: object) -> None:
     if type(given) is not int or given < 0:
         raise TypeMismatch(f"`{name}` of `{verb}` must be an integer ≥ 0; got {brief(given)}", where=Origin.here())

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from multiprocessing.connection import Connection
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -38,6 +38,8 @@ from flo.tables.values import Rows
 FEW_ROWS = 1 << 12
 """Fewer rows of an input are not split: to send them takes longer than to process them."""
 MOST_WORKERS = 256
+WorkerRequest: TypeAlias = tuple[Any, ...]
+"""What a worker is asked for: a word, and its arguments."""
 
 
 class WorkerLost(FloError):
@@ -143,7 +145,7 @@ class Workers:
         self.workers = [Worker(number, tasks, self.exchange) for number in range(count)]
 
     def enter(self, values: dict[int, Value]) -> list[Blob]:
-        asked: list[tuple[int, tuple[Any, ...]]] = []
+        asked: list[tuple[int, WorkerRequest]] = []
         for number, value in values.items():
             parts = list(split_rows(value, self.count)) if isinstance(value, Rows) else []
             if len(parts) < 2:
@@ -167,11 +169,11 @@ class Workers:
             asked.append((task, ("stage", place, batch, task, [each or next(written) for each in sent])))
         return self._ask(asked)
 
-    def _ask(self, asked: list[tuple[int, tuple[Any, ...]]]) -> list[Blob]:
+    def _ask(self, asked: list[tuple[int, WorkerRequest]]) -> list[Blob]:
         """Ask workers, all at once, and wait for their answers."""
         return [SentAway.of(each) for answer in self._answers(asked) for each in answer]
 
-    def _answers(self, asked: list[tuple[int, tuple[Any, ...]]]) -> list[Any]:
+    def _answers(self, asked: list[tuple[int, WorkerRequest]]) -> list[Any]:
         for number, question in asked:
             self.workers[number].send(question)
         answers = [self.workers[number].receive() for number, _ in asked]
@@ -232,7 +234,7 @@ class Worker:
         self.process.start()
         other.close()
 
-    def send(self, question: tuple[Any, ...]) -> None:
+    def send(self, question: WorkerRequest) -> None:
         try:
             self.connection.send(question)
         except (BrokenPipeError, ConnectionResetError):

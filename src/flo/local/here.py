@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flo.api.explain import explain_partitions, explain_state
 from flo.api.flow import Here
@@ -58,7 +58,7 @@ class OnHere:
             return Dataflow(self._dag)
         return WorkersLoop(self._dag, self._workers)
 
-    def run(self, /, *, on_error: OnError = "raise", negative: Negative = "raise", **inputs: Any) -> TableResult:
+    def run(self, /, *, on_error: OnError = "raise", negative: Negative = "raise", **inputs: object) -> TableResult:
         """Runs on this data: tables, frames, files, folders, iterators of them, or plain Python.
 
         Bounded inputs end with their data; unbounded ones stay open. Returns the whole result, or raises. With
@@ -83,7 +83,7 @@ class OnHere:
 
     def start(
         self,
-        outputs: Mapping[str, Any] | None = None,
+        outputs: Mapping[str, object] | None = None,
         *,
         checkpoint: str | Path,
         shards: int | None = None,
@@ -153,7 +153,7 @@ class OnHere:
         return explain_plan(self._flow.name, Dataflow(self._dag).nodes, state)
 
 
-def _expect_workers(workers: Any) -> int:
+def _expect_workers(workers: object) -> int:
     if workers is None:
         return 1
     if type(workers) is not int or not 1 <= workers <= MOST_WORKERS:

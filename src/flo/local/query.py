@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from flo.api.running import NamedInputs, expect_known
+from flo.core.collection import Value
 from flo.core.errors import FloError, Origin, UnknownNameError
 from flo.local.durable import DurableLoop
+from flo.program.dag import StreamLike
 from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.micro_batches import Outcome
 from flo.shards.sinks.output_changes import DIVERTED
@@ -31,7 +33,12 @@ class LocalQuery(NamedInputs[DurableLoop]):
     """
 
     def __init__(
-        self, name: str, loop: DurableLoop, inputs: Mapping[str, Any], sinks: Mapping[str, Sink], on_error: OnError
+        self,
+        name: str,
+        loop: DurableLoop,
+        inputs: Mapping[str, StreamLike],
+        sinks: Mapping[str, Sink],
+        on_error: OnError,
     ) -> None:
         super().__init__(loop, inputs)
         self.name, self._sinks = name, sinks
@@ -46,7 +53,7 @@ class LocalQuery(NamedInputs[DurableLoop]):
         """The outcomes of the last micro-batches."""
         return self._loop.progress
 
-    def _take(self, given: list[tuple[str, Any]]) -> None:
+    def _take(self, given: list[tuple[str, object]]) -> None:
         try:
             with self._feeder.atomic():
                 if self._feeder.on_error == "raise":
@@ -60,7 +67,7 @@ class LocalQuery(NamedInputs[DurableLoop]):
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
 
-    def _hand_over(self, values: Mapping[int, Any]) -> None:
+    def _hand_over(self, values: Mapping[int, Value]) -> None:
         with self._loop.atomic():
             self._loop.push(tuple(values.get(place) for place in range(len(self._inputs))))
             self._loop.run()

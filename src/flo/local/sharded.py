@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 import weakref
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -137,7 +138,7 @@ class ShardedLoop(Loop[ShardedMoment]):
                 raise each
         return reports
 
-    def _read(self, blobs: Any) -> list[Blob]:
+    def _read(self, blobs: Iterable[Blob]) -> list[Blob]:
         """Blobs with their data."""
         if not isinstance(self.executor, Workers):
             return list(blobs)

@@ -72,7 +72,7 @@ class TableLoop(NamedLoop[Loop[Any]]):
         self._feeder = Feeder(self._loop, self._inputs, on_error)
         self._feeder.grown = self._grown
 
-    def _take(self, given: list[tuple[str, Any]]) -> None:
+    def _take(self, given: list[tuple[str, object]]) -> None:
         indices = list(self._inputs)
         given = sorted(given, key=lambda each: (each[0] == NOW, indices.index(each[0])))  # rows come before `now`
         before = self._loop.outputs
@@ -104,7 +104,7 @@ class TableLoop(NamedLoop[Loop[Any]]):
         self._loop.outputs = merge_outputs(self._loop.outputs, before)
         self._loop.settle()
 
-    def _take_all(self, inputs: Mapping[str, Any], progress: Callable[[str, int | None], Any]) -> None:
+    def _take_all(self, inputs: Mapping[str, object], progress: Callable[[str, int | None], Any]) -> None:
         """Feeds all inputs, one part of each in turn. A bounded input ends with its data.
 
         If rows are diverted, feeds one input after the other: which rows are diverted must not depend on the parts.
@@ -154,7 +154,7 @@ class TableLoop(NamedLoop[Loop[Any]]):
         """All outputs that were not pulled. Raises if one has negative weights, unless they are allowed."""
         return TableResult(super().result(), self._feeder.diverted, list(self._inputs))
 
-    def _below_zero(self, index: int) -> list[tuple[Any, int]]:
+    def _below_zero(self, index: int) -> list[tuple[object, int]]:
         value = self._loop.outputs[index]
         return rows_below_zero(value) if isinstance(value, Rows) else super()._below_zero(index)
 

@@ -61,7 +61,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Layout:
+class Diagram:
     """The size of the picture and its rows; the boxes and links have got their places."""
 
     width: float
@@ -69,10 +69,10 @@ class Layout:
     rows: tuple[Row, ...]
 
 
-def lay_out(boxes: Sequence[Box], links: Sequence[Link]) -> Layout:
+def lay_out(boxes: Sequence[Box], links: Sequence[Link]) -> Diagram:
     """Place the boxes, which are in topological order, and the corners of the links."""
     if not boxes:
-        return Layout(0, 0, ())
+        return Diagram(0, 0, ())
     _assign_ranks(boxes, links)
     parts = {link: _cut(link) for link in links}
     short = [part for each in parts.values() for part in each]
@@ -87,7 +87,7 @@ def lay_out(boxes: Sequence[Box], links: Sequence[Link]) -> Layout:
     for link, cut in parts.items():
         link.corners = _corners(cut, rows)
     width = max(box.x + box.width / 2 for box in boxes)
-    return Layout(max(width, *(x for link in links for x, _ in link.corners), 0), rows[-1].bottom, tuple(rows))
+    return Diagram(max(width, *(x for link in links for x, _ in link.corners), 0), rows[-1].bottom, tuple(rows))
 
 
 def _assign_ranks(boxes: Sequence[Box], links: Sequence[Link]) -> None:
@@ -253,8 +253,8 @@ def _corners(parts: Sequence[Link], rows: Sequence[Row]) -> list[tuple[float, fl
     first, last = parts[0], parts[-1]
     start = first.source.x + first.source.port(first.out, first.source.outs)
     end = last.target.x + last.target.port(last.into, last.target.ins)
-    found = [(start, first.source.top + first.source.height), (start, rows[first.source.rank].bottom)]
+    corners = [(start, first.source.top + first.source.height), (start, rows[first.source.rank].bottom)]
     for part in parts[:-1]:
         row = rows[part.target.rank]
-        found += [(part.target.x, row.top), (part.target.x, row.bottom)]
-    return [*found, (end, rows[last.target.rank].top), (end, last.target.top)]
+        corners += [(part.target.x, row.top), (part.target.x, row.bottom)]
+    return [*corners, (end, rows[last.target.rank].top), (end, last.target.top)]

@@ -12,7 +12,7 @@ from typing import Any
 
 from flo.api.flow import Flow
 from flo.api.running import Result
-from flo.api.scope import StreamBase
+from flo.api.scope import AnyBase, StreamBase
 from flo.core.errors import FloError, brief
 from flo.pictures.program import draw_flow
 from flo.pictures.svg import MONO, SANS, palette
@@ -52,8 +52,10 @@ def html_of(thing: object) -> str:
         case Report():
             laws = f"laws: {', '.join(law.name for law in thing.laws)}"
             facts = [_line(f"{thing.strength}"), _line(laws)]
-            shown = _counterexample(thing.counterexample)
-            return html_block(_verdict(f"{thing.subject} {thing.verdict}", thing.ok), *([shown] if shown else facts))
+            counterexample = _counterexample(thing.counterexample)
+            return html_block(
+                _verdict(f"{thing.subject} {thing.verdict}", thing.ok), *([counterexample] if counterexample else facts)
+            )
         case Counterexample():
             return html_block(_counterexample(thing))
         case Replay():
@@ -74,26 +76,26 @@ def html_text(text: str) -> str:
     return html_block(f"<pre>{escape(text)}</pre>")
 
 
-def html_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "", count: int = 0) -> str:
+def html_table(columns: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "", count: int = 0) -> str:
     """Return a table; of many rows the first ones. `count` is how many there are, if `rows` has fewer."""
     given = list(islice(rows, MOST_ROWS + 1))
-    shown = given[:MOST_ROWS]
-    body = "".join(f"<tr>{''.join(f'<td>{_cell(cell)}</td>' for cell in row)}</tr>" for row in shown)
-    if count > len(shown) or len(given) > len(shown):
-        more = f"{count - len(shown):,} more" if count else "more"
+    first = given[:MOST_ROWS]
+    body = "".join(f"<tr>{''.join(f'<td>{_cell(cell)}</td>' for cell in row)}</tr>" for row in first)
+    if count > len(first) or len(given) > len(first):
+        more = f"{count - len(first):,} more" if count else "more"
         body += f'<tr><td class="muted" colspan="{len(columns)}">… {more}</td></tr>'
     head = "".join(f"<th>{escape(str(column))}</th>" for column in columns)
     named = f"<caption>{escape(caption)}</caption>" if caption else ""
     return f"<table>{named}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def cell_text(value: Any) -> str:
+def cell_text(value: object) -> str:
     """Return a value as the text of a cell."""
     plain = isinstance(value, (str, Decimal, date, time, timedelta))
     return str(value) if plain else brief(value, 10 * MOST_OF_A_CELL)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     text = cell_text(value)
     if len(text) <= MOST_OF_A_CELL:
         return escape(text)
@@ -108,7 +110,7 @@ def _verdict(text: str, good: bool) -> str:
     return f'<div class="{"good" if good else "bad"}">{escape(text)}</div>'
 
 
-def _stream(stream: StreamBase[Any, Any]) -> str:
+def _stream(stream: AnyBase) -> str:
     name = stream.name if stream.assigned else f"the result of {stream.name}"
     bounded = "bounded" if stream.bounded else "unbounded"
     return html_table(

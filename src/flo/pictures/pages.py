@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from html import escape
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
+from flo.pictures.page_data import PageData, data_script
 from flo.pictures.state_layout import MOST_DOTS, arrange, count_ways
 from flo.pictures.states import MOST_STATES, StateGraph
 from flo.pictures.svg import MONO, SANS, palette
@@ -21,16 +20,18 @@ LARGEST_NUMBER = 2**53
 """Larger integers are not exact in JavaScript."""
 
 
-def save_exploration(found: Exploration, path: str | PathLike[str]) -> None:
+def save_exploration(exploration: Exploration, path: str | PathLike[str]) -> None:
     """Write the states of an exploration, and its traces step by step."""
-    assert found.scenario is not None
-    summary, _, _ = str(found).partition("\n")
-    states = found.states if found.complete else MOST_STATES
-    count = "one outcome" if found.ok else f"{len(found.outcomes)} outcomes"
-    head = _head(found.scenario.name, count, not found.ok, summary)
-    outcomes = [format_values(each) for each in found.outcomes]
-    content = _runs(found.scenario, found.traces, outcomes, not found.ok, states, found.counterexample)
-    _write(path, f"{found.scenario.name}: {count}", head + content)
+    assert exploration.scenario is not None
+    summary, _, _ = str(exploration).partition("\n")
+    states = exploration.states if exploration.complete else MOST_STATES
+    count = "one outcome" if exploration.ok else f"{len(exploration.outcomes)} outcomes"
+    head = _head(exploration.scenario.name, count, not exploration.ok, summary)
+    outcomes = [format_values(each) for each in exploration.outcomes]
+    content = _runs(
+        exploration.scenario, exploration.traces, outcomes, not exploration.ok, states, exploration.counterexample
+    )
+    _write(path, f"{exploration.scenario.name}: {count}", head + content)
 
 
 def save_report(report: Report, path: str | PathLike[str]) -> None:
@@ -48,21 +49,21 @@ def save_report(report: Report, path: str | PathLike[str]) -> None:
 
 def save_stepper(scenario: Scenario, path: str | PathLike[str], most: int = MOST_STATES) -> StateGraph:
     """Write a page that runs a program one small step at a time, as the reader chooses; return its states."""
-    found = StateGraph(scenario)
-    found.search(most)
-    states = f"{len(found.states):,} states, {len(found.edges):,} steps between them"
-    whole = "every schedule and every cut of the data" if not found.open else "the nearest ones only"
-    head = _head(scenario.name, "", False, f"{states}: {whole}") + _cut_note(found)
+    graph = StateGraph(scenario)
+    graph.search(most)
+    states = f"{len(graph.states):,} states, {len(graph.edges):,} steps between them"
+    whole = "every schedule and every cut of the data" if not graph.open else "the nearest ones only"
+    head = _head(scenario.name, "", False, f"{states}: {whole}") + _cut_note(graph)
     stepper = """
 <div class="controls"><button id="start" aria-label="to the start">«</button><button id="back">← back</button>
 <button id="forth">forward →</button><button id="end" aria-label="to the end">»</button><output id="count"></output>
 <span class="hint long"><kbd>←</kbd> <kbd>→</kbd> back and forward, <kbd>1</kbd> to <kbd>9</kbd> choose</span></div>
 <main class="stepper"><section><h2 id="enabled"></h2><ul class="choices" id="choices"></ul>
 <h2>steps taken</h2><ol class="steps" id="way"></ol></section><section id="step"></section></main>"""
-    content = _graph(found, False, 1) + stepper + _program(scenario)
-    content += _data(found, (), bad=False) + _scripts("stepper.js")
+    content = _graph(graph, False, 1) + stepper + _program(scenario)
+    content += _data(graph, (), bad=False) + _scripts("stepper.js")
     _write(path, f"{scenario.name}, step by step", head + content)
-    return found
+    return graph
 
 
 def _head(title: str, badge: str, bad: bool, facts: str) -> str:
@@ -78,9 +79,9 @@ def _runs(
     most: int,
     broken: Counterexample | None,
 ) -> str:
-    found = StateGraph(scenario)
-    found.search(most)
-    runs = [found.follow(trace) for trace in traces]
+    graph = StateGraph(scenario)
+    graph.search(most)
+    runs = [graph.follow(trace) for trace in traces]
     columns = "".join(
         f'<section class="run {"ab"[number]}{" bad" * bad}"><div class="ends mono"><small>ends with</small>'
         f'{escape(outcome)}</div><ol class="steps" id="steps{number}"></ol><div id="step{number}"></div></section>'
@@ -94,13 +95,13 @@ def _runs(
     return "".join(
         [
             _law_note(broken) if broken is not None else "",
-            _cut_note(found),
-            _graph(found, bad, len(runs)),
+            _cut_note(graph),
+            _graph(graph, bad, len(runs)),
             '<div id="inspected"></div>',
             controls,
             f'<main class="columns{" one" * (len(runs) == 1)}">{columns}</main>',
             _program(scenario),
-            _data(found, runs, bad=bad),
+            _data(graph, runs, bad=bad),
             _scripts("runs.js"),
         ]
     )
@@ -122,28 +123,28 @@ def _law_note(broken: Counterexample) -> str:
     return f'<p class="note law"><b>{escape(law.name)}</b> ({escape(law.paper)}): {about}.{advice}{again}</p>'
 
 
-def _cut_note(found: StateGraph) -> str:
-    return f'<p class="note">{escape(_cut(found))}</p>' if found.open else ""
+def _cut_note(graph: StateGraph) -> str:
+    return f'<p class="note">{escape(_cut(graph))}</p>' if graph.open else ""
 
 
-def _cut(found: StateGraph) -> str:
-    if not found.open:
+def _cut(graph: StateGraph) -> str:
+    if not graph.open:
         return ""
     return (
-        f"The page was cut at {len(found.states):,} states: the next steps of {len(found.open):,} of them, "
+        f"The page was cut at {len(graph.states):,} states: the next steps of {len(graph.open):,} of them, "
         "which are dashed, are not on it."
     )
 
 
-def _graph(found: StateGraph, bad: bool, runs: int) -> str:
-    outcomes = len(found.outcomes())
+def _graph(graph: StateGraph, bad: bool, runs: int) -> str:
+    outcomes = len(graph.outcomes())
     ends = "one final state" if outcomes == 1 else f"{outcomes} final states"
     kinds = [("", "a state"), *([("bad" if bad else "good", ends)] if outcomes else [])]
     kinds += [("a", "this run")] if runs == 1 else [("a", "one run"), ("b", "the other")]
-    kinds += [("open", "cut here")] if found.open else []
-    kinds += [("fold", "several states")] if len(found.states) > MOST_DOTS else []
+    kinds += [("open", "cut here")] if graph.open else []
+    kinds += [("fold", "several states")] if len(graph.states) > MOST_DOTS else []
     legend = "".join(f'<span><i class="dot {kind}"></i>{text}</span>' for kind, text in kinds)
-    label = escape(f"the graph of {len(found.states):,} states with {ends}")
+    label = escape(f"the graph of {len(graph.states):,} states with {ends}")
     tools = "".join(
         f'<button id="{name}" aria-label="{about}">{sign}</button>'
         for name, about, sign in (("closer", "zoom in", "+"), ("farther", "zoom out", "−"), ("whole", "whole", "whole"))
@@ -155,26 +156,15 @@ def _graph(found: StateGraph, bad: bool, runs: int) -> str:
 <canvas id="graph" tabindex="0" role="img" aria-label="{label}"></canvas><div class="legend">{legend}</div></div>"""
 
 
-def _data(found: StateGraph, runs: list[list[int]] | tuple[()], *, bad: bool) -> str:
-    data: dict[str, Any] = found.to_data()
-    pairs = [(one, other) for one, other, _ in found.edges]
+def _data(graph: StateGraph, runs: list[list[int]] | tuple[()], *, bad: bool) -> str:
+    data: PageData = graph.to_data()
+    pairs = [(one, other) for one, other, _ in graph.edges]
     kept = [state for run in runs for edge in run for state in pairs[edge]]
-    ways = count_ways(len(found.states), pairs)
-    data["dots"] = arrange(len(found.states), pairs, [0, *kept, *data["outcomes"]]).to_data()
+    ways = count_ways(len(graph.states), pairs)
+    data["dots"] = arrange(len(graph.states), pairs, [0, *kept, *data["outcomes"]]).to_data()
     data["ways"] = [each if each < LARGEST_NUMBER else f"{each:.1e}" for each in ways]
-    data |= {"runs": runs, "bad": bad, "cut": _cut(found)}
+    data |= {"runs": runs, "bad": bad, "cut": _cut(graph)}
     return data_script(data)
-
-
-def data_script(data: dict[str, Any]) -> str:
-    """Return the data of a page, as JSON that cannot end its script element."""
-    text = to_json(data).replace("<", "\\u003c")
-    return f'<script type="application/json" id="data">{text}</script>'
-
-
-def to_json(data: dict[str, Any]) -> str:
-    """Return data as short JSON."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
 def own_script(*names: str) -> str:

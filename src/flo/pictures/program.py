@@ -7,16 +7,15 @@ is laid out by itself and drawn inside its operator. A `write_defer` leads back 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
 
 from flo.api.flow import Flow
-from flo.api.scope import Scope, Vertex
+from flo.api.scope import AnyBase, AnyStream, Scope, Vertex
 from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.errors import Origin
-from flo.pictures.layered import BELOW, Box, Layout, Link, lay_out
+from flo.pictures.layered import BELOW, Box, Diagram, Link, lay_out
 from flo.pictures.svg import MONO, Picture, palette, shorten, tag, text_width
 from flo.program.dag import live_vertices
 from flo.program.outline import describe_operator
@@ -63,7 +62,7 @@ class Body:
     drawn: list[Drawn] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     backs: list[tuple[Box, Box, str]] = field(default_factory=list)
-    layout: Layout = field(default_factory=lambda: Layout(0, 0, ()))
+    layout: Diagram = field(default_factory=lambda: Diagram(0, 0, ()))
 
     @property
     def width(self) -> float:
@@ -96,9 +95,9 @@ def draw_flow(flow: Flow) -> Picture:
     return Picture(svg)
 
 
-def _lay_out_scope(scope: Scope, outputs: dict[str, Any]) -> Body:
+def _lay_out_scope(scope: Scope, outputs: Mapping[str, AnyStream]) -> Body:
     body = Body()
-    boxes: dict[Any, Box] = {}
+    boxes: dict[AnyBase, Box] = {}
     read = {stream for vertex in scope.vertices for stream in vertex.inputs} | set(outputs.values())
     live = set(live_vertices(scope.vertices, outputs.values()))
     for stream in scope.inputs:
@@ -135,7 +134,7 @@ def _add(body: Body, kind: str, text: tuple[str, tuple[str, ...]], ins: int, out
     return drawn
 
 
-def _add_stream(body: Body, boxes: dict[Any, Box], source: Box, port: int, stream: Any) -> None:
+def _add_stream(body: Body, boxes: dict[AnyBase, Box], source: Box, port: int, stream: AnyBase) -> None:
     """Add the small box with a stream's type, below its source."""
     kind = "bounded" if stream.bounded else "unbounded"
     of = shorten(str(stream.type.collection), MOST_OF_A_TYPE)
@@ -169,7 +168,7 @@ def _named(vertex: Vertex) -> str:
     return described.partition("(")[0] if vertex.body is not None else described
 
 
-def _results(scope: Scope) -> dict[str, Any]:
+def _results(scope: Scope) -> dict[str, AnyStream]:
     count = len(scope.outputs)
     return {f"{place + 1}" if count > 1 else "": stream for place, stream in enumerate(scope.outputs)}
 
@@ -212,7 +211,7 @@ def _tip(x: float, y: float, kind: str = "tip") -> str:
     return tag("path", class_=kind, d=f"M{x:.1f} {y:.1f}l-3.6 -7h7.2z")
 
 
-def _draw_back(layout: Layout, source: Box, target: Box, key: str, place: int, x: float, y: float) -> Iterator[str]:
+def _draw_back(layout: Diagram, source: Box, target: Box, key: str, place: int, x: float, y: float) -> Iterator[str]:
     """Draw the way from a write to the read of the next round: between the rows, and up at the side."""
     gap = BELOW / 2 - 3
     start, end = x + source.x, x + target.x

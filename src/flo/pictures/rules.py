@@ -90,15 +90,15 @@ def rule_html(name: str) -> str:
 
 def _formula(plain: str) -> str:
     """Return a formula with italic variables, indices and exponents."""
-    found, last = [], 0
+    parts, last = [], 0
     for match in _TOKEN.finditer(plain):
-        found.append(escape(plain[last : match.start()]))
+        parts.append(escape(plain[last : match.start()]))
         last = match.end()
         if match["arrow"]:
-            found.append(f"→<sup>{match['of']}</sup>")
+            parts.append(f"→<sup>{match['of']}</sup>")
             continue
         word = match["word"]
-        shown = f"<i>{word}</i>" if len(word) == 1 or word in _VARIABLES else word
+        styled = f"<i>{word}</i>" if len(word) == 1 or word in _VARIABLES else word
         index = f"<sub>{match['index']}</sub>" if match["index"] else ""
-        found.append(f"{shown}{index}{'′' if match['prime'] else ''}")
-    return "".join([*found, escape(plain[last:])])
+        parts.append(f"{styled}{index}{'′' if match['prime'] else ''}")
+    return "".join([*parts, escape(plain[last:])])

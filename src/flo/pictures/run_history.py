@@ -6,7 +6,12 @@ import threading
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
+
+from flo.pictures.page_data import PageData
+
+K = TypeVar("K")
+N = TypeVar("N", int, float)
 
 MOST_ENTRIES = 600
 """A history with so many entries is thinned out: each two become one."""
@@ -15,7 +20,7 @@ AGAIN = 16
 
 
 @dataclass
-class Entry:
+class HistoryEntry:
     """The figures of one micro-batch, or of several that follow each other."""
 
     version: int
@@ -43,10 +48,10 @@ class Entry:
     """Rows that the sources had, and that were not read, after the last one. None if they do not say."""
     batches: int = 1
 
-    def joined(self, later: Entry) -> Entry:
+    def joined(self, later: HistoryEntry) -> HistoryEntry:
         """The figures of both."""
         lags = [each.lag for each in (self, later) if each.lag is not None]
-        return Entry(
+        return HistoryEntry(
             later.version,
             later.time,
             self.seconds + later.seconds,
@@ -70,10 +75,10 @@ class History:
         self.most = most
         self.grain = 1
         """How many micro-batches an entry has. The last one may have fewer."""
-        self.entries: list[Entry] = []
+        self.entries: list[HistoryEntry] = []
         self._lock = threading.Lock()
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: HistoryEntry) -> None:
         """Add the figures of a micro-batch."""
         with self._lock:
             if self.entries and self.entries[-1].batches < self.grain:
@@ -96,7 +101,7 @@ class History:
                 for name, value in figures.items():
                     setattr(self.entries[place], name, value)
 
-    def total(self) -> Entry | None:
+    def total(self) -> HistoryEntry | None:
         """The figures of all micro-batches; None if there are none yet."""
         with self._lock:
             entries = list(self.entries)
@@ -107,12 +112,12 @@ class History:
             total = total.joined(entry)
         return total
 
-    def to_data(self, grain: int = 0, count: int = 0) -> dict[str, Any]:
+    def to_data(self, grain: int = 0, count: int = 0) -> PageData:
         """The entries for a page; if it has the first `count` of this grain, only those that may be new to it."""
         with self._lock:
             start = max(0, count - AGAIN) if grain == self.grain else 0
             return {"grain": self.grain, "from": start, "entries": [asdict(each) for each in self.entries[start:]]}
 
 
-def _sum(some: Mapping[Any, Any], more: Mapping[Any, Any]) -> dict[Any, Any]:
+def _sum(some: Mapping[K, N], more: Mapping[K, N]) -> dict[K, N]:
     return {name: some.get(name, 0) + more.get(name, 0) for name in {**some, **more}}

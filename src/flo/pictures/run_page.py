@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from flo.pictures.notebook import MOST_ROWS, cell_text
-from flo.pictures.pages import data_script, own_script, page_text
+from flo.pictures.page_data import PageData, data_script
+from flo.pictures.pages import own_script, page_text
 
 LIVE = "live"
 """The field of the data that tells the script to ask for more."""
 
 
-def run_page(data: dict[str, Any], *, live: bool) -> str:
+def run_page(data: PageData, *, live: bool) -> str:
     """Return the page of a run, with its data inside. A live one asks its own server for more."""
     content = """
 <header><h1 id="name"></h1><span class="badge" id="state"></span><div class="facts" id="facts"></div></header>
@@ -29,12 +29,12 @@ def run_page(data: dict[str, Any], *, live: bool) -> str:
     return page_text(f"{data['name']}: {data['state']}", content, styles=("page.css", "run.css"), asks_own_server=live)
 
 
-def save_run(data: dict[str, Any], path: str | PathLike[str]) -> None:
+def save_run(data: PageData, path: str | PathLike[str]) -> None:
     """Write the page of a run as one file that needs nothing else."""
     Path(path).write_text(run_page(data, live=False), encoding="utf-8")
 
 
-def view_data(name: str, version: int, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, Any]:
+def view_data(name: str, version: int, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> PageData:
     """Return the first rows of a view as data of a page."""
     cells = [[cell_text(value) for value in row] for row in rows]
     return {

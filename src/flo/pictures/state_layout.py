@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+
+from flo.pictures.page_data import PageData
 
 MOST_DOTS = 10_000
 SWEEPS = 6
@@ -23,7 +24,7 @@ class Dots:
     states: list[list[int]] = field(default_factory=list)
     links: list[tuple[int, int]] = field(default_factory=list)
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> PageData:
         return {
             "columns": self.columns,
             "heights": self.heights,
@@ -89,8 +90,8 @@ def _fold(columns: Sequence[int], kept: set[int], most: int) -> tuple[list[int],
     longest = _longest_column([len(column) for column in members], most)
     dots, dot_of = Dots(), [0] * len(columns)
     for number, column in enumerate(members):
-        shown = max(longest - 1, sum(state in kept for state in column)) if len(column) > longest else len(column)
-        for states in [*([state] for state in column[:shown]), *([column[shown:]] if column[shown:] else [])]:
+        alone = max(longest - 1, sum(state in kept for state in column)) if len(column) > longest else len(column)
+        for states in [*([state] for state in column[:alone]), *([column[alone:]] if column[alone:] else [])]:
             for state in states:
                 dot_of[state] = len(dots.states)
             dots.states.append(states)

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from flo.core.collection import Value
 from flo.core.errors import FloError, brief
 from flo.core.graph import Node, text
 from flo.core.structural import Wire
 from flo.core.term import Lowering
+from flo.pictures.page_data import PageData
 from flo.pictures.rules import rule_html
 from flo.verify.exploration.moves import BrokenStep, Move, Run, find_consumed
 from flo.verify.exploration.replay import take_move
@@ -40,12 +41,12 @@ class StateGraph:
     states: list[State] = field(default_factory=list)
     numbers: dict[State, int] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
-    moves: list[dict[str, Any]] = field(default_factory=list)
+    moves: list[PageData] = field(default_factory=list)
     open: set[int] = field(default_factory=set)
     """States whose moves were not looked at, as there are too many states."""
     broken: dict[int, str] = field(default_factory=dict)
     """States with a step that breaks a law, or a function that raises: the reason."""
-    _known: dict[Any, int] = field(default_factory=dict)
+    _known: dict[object, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         given = self.scenario
@@ -79,7 +80,7 @@ class StateGraph:
         """Return the edges along a trace, by their numbers. What the search has not found is added."""
         given = self.scenario
         run = Run(given.graph, given.output_types, given.channels, given.names)
-        states, found = [self.space.start(given.channels)], list[int]()
+        states, followed = [self.space.start(given.channels)], list[int]()
         for place, name in enumerate(trace.split(), start=1):
             try:
                 take_move(run, name, place)
@@ -96,8 +97,8 @@ class StateGraph:
                 known[ends] = [len(self.edges)]
                 self.edges.append((*ends, move))
             alike = [number for number in known[ends] if self.moves[self.edges[number][2]]["text"] == event]
-            found.append((alike or known[ends])[0])
-        return found
+            followed.append((alike or known[ends])[0])
+        return followed
 
     def _number(self, state: State) -> int:
         known = self.numbers.setdefault(state, len(self.numbers))
@@ -105,7 +106,7 @@ class StateGraph:
             self.states.append(state)
         return known
 
-    def _add_move(self, key: Any, described: dict[str, Any]) -> int:
+    def _add_move(self, key: object, described: PageData) -> int:
         known = self._known.setdefault(key, len(self.moves))
         if known == len(self.moves):
             self.moves.append(described)
@@ -139,7 +140,7 @@ class StateGraph:
         leaving = {before for before, _, _ in self.edges}
         return [each for each in range(len(self.numbers)) if each not in leaving and each not in self.open]
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> PageData:
         """Return the states as data for the script of a page."""
         slots = [_slot(node) for node in self.space.nodes]
         names = self.scenario.output_names
@@ -176,7 +177,7 @@ def _slot(node: Node) -> dict[str, str]:
     return {"name": node.operator.called, "line": str(node.origin or ""), "kind": kind}
 
 
-def _content(thing: Any) -> dict[str, Any]:
+def _content(thing: Node | Value) -> PageData:
     """Return the buffers of an operator, plain and in the paper's notation, and the operator; or an output."""
     if isinstance(thing, Node):
         values = thing.state or ()

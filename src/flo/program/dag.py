@@ -25,7 +25,7 @@ from flo.values.operators.keyed_streams import inner_types
 from flo.values.operators.per_key import PerKey
 
 
-class AnyStream(Protocol):
+class StreamLike(Protocol):
     """A stream of a DAG, or of the fluent API. Streams are compared by identity."""
 
     @property
@@ -34,29 +34,29 @@ class AnyStream(Protocol):
     def __hash__(self) -> int: ...
 
 
-class AnyVertex(Protocol):
+class VertexLike(Protocol):
     """A vertex of a DAG, or of the fluent API: an operator applied to streams."""
 
     @property
     def operator(self) -> Operator: ...
     @property
-    def inputs(self) -> Sequence[AnyStream]: ...
+    def inputs(self) -> Sequence[StreamLike]: ...
     @property
-    def outputs(self) -> Sequence[AnyStream]: ...
+    def outputs(self) -> Sequence[StreamLike]: ...
     @property
     def origin(self) -> Origin | None: ...
     @property
     def id(self) -> str: ...
 
 
-class BuiltStream(AnyStream, Protocol):
+class BuiltStream(StreamLike, Protocol):
     """A stream of the fluent API, which knows the vertex that made it."""
 
     @property
     def source(self) -> BuiltVertex | None: ...
 
 
-class BuiltVertex(AnyVertex, Protocol):
+class BuiltVertex(VertexLike, Protocol):
     """A vertex of the fluent API, with what its verb knows and its operator does not say."""
 
     @property
@@ -80,7 +80,7 @@ class WindowColumns:
     """Of windows at regular times, whose start tells the end; sessions have neither."""
 
 
-V = TypeVar("V", bound=AnyVertex)
+V = TypeVar("V", bound=VertexLike)
 
 
 @dataclass(eq=False)
@@ -124,7 +124,7 @@ class Dag:
 
     @classmethod
     def of_vertices(
-        cls, inputs: Iterable[AnyStream], vertices: Sequence[AnyVertex], outputs: Sequence[AnyStream]
+        cls, inputs: Iterable[StreamLike], vertices: Sequence[VertexLike], outputs: Sequence[StreamLike]
     ) -> Dag:
         """Return the DAG from these inputs to these outputs. What no output depends on is left out."""
         dag = cls()
@@ -177,7 +177,7 @@ class Dag:
                 return self.apply(operator, inputs, origin)
 
 
-def live_vertices(vertices: Sequence[V], outputs: Iterable[AnyStream]) -> list[V]:
+def live_vertices(vertices: Sequence[V], outputs: Iterable[StreamLike]) -> list[V]:
     """Return the vertices that an output depends on, and those without outputs, such as `write_defer`."""
     wanted = set(outputs)
     live = []

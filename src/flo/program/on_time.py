@@ -84,12 +84,12 @@ def _with_windows(vertex: BuiltVertex, windows: WindowColumns) -> OnTime:
     return replace(kept, ends={**kept.ends, **own})
 
 
-def _projected(before: OnTime, f: Any, given: Mapping[str, Any], made: Mapping[str, Any]) -> OnTime:
+def _projected(before: OnTime, f: Any, given: Mapping[str, Any], results: Mapping[str, Any]) -> OnTime:
     """The rows of a function of each row: the columns that it passes on as they are, perhaps several times."""
 
     def copied(name: str) -> list[str]:
         copies = f.copies(name) if isinstance(f, RowFunction) else ()
-        return [after for after in copies if made.get(after) == given[name]]
+        return [after for after in copies if results.get(after) == given[name]]
 
     times = frozenset(after for name in before.times for after in copied(name))
     ends = {after: each for name, each in before.ends.items() for after in copied(name)}

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
@@ -102,7 +101,7 @@ def _decode(
     return sf.when(row.isNotNull(), narrow), problem
 
 
-def _is_canonical(kind: Any) -> bool:
+def _is_canonical(kind: object) -> bool:
     """Whether values of a schema have one encoding. Arrays and maps have several, as they may be cut into blocks; and
     Spark cannot write each union that it reads."""
     if isinstance(kind, list):

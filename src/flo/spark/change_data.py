@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
@@ -104,17 +103,17 @@ def changes_of_debezium(frame: DataFrame, schema: StructType | str, column: str 
     follows a deletion in Kafka, is skipped.
     """
     envelopes = _Envelopes.of(frame, schema, column, Origin.here())
-    given, rows, shown = envelopes.parts, envelopes.rows, envelopes.shown
+    given, rows, text = envelopes.parts, envelopes.rows, envelopes.text
     removed, added = (BEFORE, given.before, -1), (AFTER, given.after, 1)
     absent = "`{}` of the operation {} is null: the database must log whole rows, or use upserts_of_debezium"
-    changes = sf.when(given.problem.isNotNull(), _raise(given.problem, shown))
+    changes = sf.when(given.problem.isNotNull(), _raise(given.problem, text))
     for name, sides in {"c": [added], "r": [added], "u": [removed, added], "d": [removed]}.items():
         is_this = given.operation == name
         for side, row, _ in sides:
-            changes = changes.when(is_this & row.isNull(), _raise(sf.lit(absent.format(side, name)), shown))
+            changes = changes.when(is_this & row.isNull(), _raise(sf.lit(absent.format(side, name)), text))
         weighed = (sf.struct(row.alias("row"), sf.lit(weight).cast("long").alias(WEIGHTS)) for _, row, weight in sides)
         changes = changes.when(is_this, sf.array(*weighed))
-    exploded = envelopes.frame.select(sf.explode(changes.otherwise(given.unknown(shown))).alias("change"))
+    exploded = envelopes.frame.select(sf.explode(changes.otherwise(given.unknown(text))).alias("change"))
     return exploded.select(*(f"change.row.{quoted(name)}" for name in rows.names), f"change.{WEIGHTS}")
 
 
@@ -135,24 +134,24 @@ def upserts_of_debezium(
     """
     here = Origin.here()
     envelopes = _Envelopes.of(frame, schema, column, here)
-    given, shown = envelopes.parts, envelopes.shown
+    given, text = envelopes.parts, envelopes.text
     if order_by is not None and order_by not in frame.columns:
         columns = ", ".join(frame.columns)
         raise UnknownNameError(f"the frame has no column `{order_by}`", facts=(("columns", columns),), where=here)
     if order_by in envelopes.rows.names:
         raise NameTakenError(f"`{order_by}` is a column of the frame and of the rows", where=here)
     order = [] if order_by is None else [quoted(order_by)]
-    change = sf.when(given.problem.isNotNull(), _raise(given.problem, shown))
+    change = sf.when(given.problem.isNotNull(), _raise(given.problem, text))
     for names, row, side in ((("c", "r", "u"), given.after, AFTER), (("d",), given.before, BEFORE)):
         asked = given.operation.isin(*names)
         absent = sf.concat(sf.lit(f"`{side}` of the operation "), given.operation, sf.lit(" is null"))
-        change = change.when(asked & row.isNull(), _raise(absent, shown)).when(asked, row)
-    found = envelopes.frame.select(
-        change.otherwise(given.unknown(shown)).alias("row"),
+        change = change.when(asked & row.isNull(), _raise(absent, text)).when(asked, row)
+    rows = envelopes.frame.select(
+        change.otherwise(given.unknown(text)).alias("row"),
         (given.operation == "d").alias(DELETED),
         *order,
     )
-    return Upserts(found.select("row.*", *order, DELETED), key, order_by)
+    return Upserts(rows.select("row.*", *order, DELETED), key, order_by)
 
 
 @dataclass(frozen=True)
@@ -162,7 +161,7 @@ class _Envelopes:
     frame: DataFrame
     rows: StructType
     parts: _Envelope
-    shown: Column
+    text: Column
 
     @classmethod
     def of(cls, frame: DataFrame, schema: StructType | str, column: str | None, here: Origin | None) -> _Envelopes:
@@ -181,16 +180,16 @@ class _Envelopes:
                 raise UnknownNameError(f"the frame has no column `{missing[0]}` of an envelope", where=here)
             given, kind = sf.struct(BEFORE, AFTER, OPERATION), frame.select(BEFORE, AFTER, OPERATION).schema
             return cls(frame, rows, _Envelope.of_struct(given, kind, rows, here), sf.to_json(given))
-        found = frame.schema[column].dataType
+        data_type = frame.schema[column].dataType
         given = sf.col(quoted(column))
         frame = frame.where(given.isNotNull())
-        if isinstance(found, StructType):
-            return cls(frame, rows, _Envelope.of_struct(given, found, rows, here), sf.to_json(given))
-        if isinstance(found, (StringType, BinaryType)):
+        if isinstance(data_type, StructType):
+            return cls(frame, rows, _Envelope.of_struct(given, data_type, rows, here), sf.to_json(given))
+        if isinstance(data_type, (StringType, BinaryType)):
             text = given.cast("string")
             return cls(frame, rows, _Envelope.of_json(text, rows, here), text)
         raise TypeMismatch(
-            f"the column `{column}` is {found.simpleString()}; "
+            f"the column `{column}` is {data_type.simpleString()}; "
             "expected JSON, or a struct with `before`, `after` and `op`",
             where=here,
         )
@@ -205,9 +204,9 @@ class _Envelope:
     operation: Column
     problem: Column
 
-    def unknown(self, shown: Column) -> Column:
+    def unknown(self, text: Column) -> Column:
         """Ends the query: the operation is none of Debezium's."""
-        return _raise(sf.concat(sf.lit("its operation is "), sf.coalesce(self.operation, sf.lit("missing"))), shown)
+        return _raise(sf.concat(sf.lit("its operation is "), sf.coalesce(self.operation, sf.lit("missing"))), text)
 
     @classmethod
     def of_json(cls, text: Column, rows: StructType, here: Origin | None) -> _Envelope:
@@ -290,12 +289,12 @@ def _has_times(kind: DataType) -> bool:
     return isinstance(kind, TimestampType)
 
 
-def _parsed(text: Any, here: Origin | None) -> StructType:
+def _parsed(text: object, here: Origin | None) -> StructType:
     if not isinstance(text, str):
         raise TypeMismatch(f"`schema` must be a StructType or a text; got {type(text).__name__}", where=here)
     try:
-        found = StructType.fromDDL(text)
+        kind = StructType.fromDDL(text)
     except PySparkException as error:
         first = str(error).strip().splitlines()[0]
         raise ElementError(f"`schema` cannot be parsed: {first}", where=here) from None
-    return found if isinstance(found, StructType) else StructType([StructField("value", found)])
+    return kind if isinstance(kind, StructType) else StructType([StructField("value", kind)])

@@ -270,23 +270,23 @@ class _Checked:
 
     def _fits(self, kind: DataType) -> Column:
         """Whether the value is of the kind that JSON has for the type. `from_json` checks the rest."""
-        found, number = self.kind, self.kind.isin("BIGINT", "DOUBLE") | self.kind.startswith("DECIMAL(")
-        is_text = found == "STRING"
+        own, number = self.kind, self.kind.isin("BIGINT", "DOUBLE") | self.kind.startswith("DECIMAL(")
+        is_text = own == "STRING"
         if type(kind) in INTEGERS:
-            return found == "BIGINT"
+            return own == "BIGINT"
         if isinstance(kind, FloatType | DoubleType):
             size = sf.abs(self._as("double").cast(kind))
             return (number & (size < float("inf"))) | (is_text & self._as("string").isin(*NOT_FINITE))
         if isinstance(kind, DecimalType):
             return self._fits_decimal(kind)
         if isinstance(kind, BooleanType):
-            return found == "BOOLEAN"
+            return own == "BOOLEAN"
         if isinstance(kind, DateType | TimestampNTZType | TimestampType):
             return is_text & self._as("string").rlike(_pattern(kind))
         if isinstance(kind, StructType):
-            return found.startswith("OBJECT<")
+            return own.startswith("OBJECT<")
         if isinstance(kind, ArrayType):
-            return found.startswith("ARRAY<")
+            return own.startswith("ARRAY<")
         if isinstance(kind, NullType):
             return sf.lit(False)
         return is_text

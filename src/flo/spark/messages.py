@@ -6,7 +6,7 @@ reason, the topic and partition as its file, and the offset as its number.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -30,7 +30,7 @@ LONGEST = 10_000
 
 
 def rows_of_kafka(
-    frame: DataFrame, row: Any, encoding: Encoding = "json", avro_schema: AvroSchema | None = None
+    frame: DataFrame, row: object, encoding: Encoding = "json", avro_schema: AvroSchema | None = None
 ) -> DataFrame:
     """Return the messages of Kafka as rows of a type, with the columns `partition` and `offset`.
 
@@ -95,9 +95,9 @@ def _with_rows(frame: DataFrame, kinds: pa.Schema, columns: dict[str, Column], p
     """The rows, where each message is, and why it has none."""
     nulls = [sf.when(columns[field.name].isNull(), f"`{field.name}` is null") for field in kinds if not field.nullable]
     problem = sf.coalesce(problem, *nulls)
-    shown = sf.when(sf.is_valid_utf8(text := sf.col("value").cast("string")), text).otherwise(sf.hex("value"))
+    readable = sf.when(sf.is_valid_utf8(text := sf.col("value").cast("string")), text).otherwise(sf.hex("value"))
     where = sf.concat(sf.col("topic"), sf.lit(", partition "), sf.col(PARTITION).cast("string"))
-    parts = (sf.substring(shown, 1, LONGEST), problem, where, sf.col(OFFSET))
+    parts = (sf.substring(readable, 1, LONGEST), problem, where, sf.col(OFFSET))
     malformed = sf.struct(*(part.alias(name) for part, name in zip(parts, SCHEMA.names, strict=True)))
     places = {name: sf.col(name) for name in (PARTITION, OFFSET) if name not in columns}
     every = {**columns, **places, MALFORMED: sf.when(problem.isNotNull(), malformed)}

@@ -43,7 +43,7 @@ from flo.shards.sinks.output_changes import DIVERTED, OutputChanges
 from flo.shards.tasks.input_task import row_collection
 from flo.shards.tasks.output_files import PARTS, VIEW
 from flo.shards.tasks.state import READABLE
-from flo.spark.driver.inputs import BoundInput, NativePrefix, Order, bind_input, describe_source, has_weights
+from flo.spark.driver.inputs import BoundInput, InputOrder, NativePrefix, bind_input, describe_source, has_weights
 from flo.spark.driver.job_names import hold_description
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.query import Query
@@ -92,7 +92,7 @@ class OnSpark:
         outputs: Mapping[str, Any] | None = None,
         *,
         checkpoint: str | Path,
-        order: Mapping[str, Order] | None = None,
+        order: Mapping[str, InputOrder] | None = None,
         shards: int | None = None,
         trigger: Mapping[str, Any] | None = None,
         spark_checkpoint: str | Path | None = None,
@@ -175,7 +175,7 @@ class OnSpark:
     def run(
         self,
         *,
-        order: Mapping[str, Order] | None = None,
+        order: Mapping[str, InputOrder] | None = None,
         shards: int | None = None,
         on_error: OnError = "raise",
         **inputs: DataFrame,
@@ -224,10 +224,10 @@ class OnSpark:
 
     def explain(self) -> str:
         """The plan as text: the stages, the shuffles between them, how each operator runs, and what state it keeps."""
-        found = explain_plan(self._flow.name, self._plan, self._blocks(self._parallelism()), self._native_operators)
+        plan = explain_plan(self._flow.name, self._plan, self._blocks(self._parallelism()), self._native_operators)
         program = self._flow._scope, self._flow._outputs
         beside = [*explain_partitions(*program), *explain_state(*program)]
-        return "\n".join([found, *(f"  {line}" for line in beside)])
+        return "\n".join([plan, *(f"  {line}" for line in beside)])
 
     def _repr_html_(self) -> str:
         return html_text(self.explain())
@@ -289,7 +289,7 @@ class OnSpark:
         }
 
     def _bind_inputs(
-        self, frames: Mapping[str, DataFrame], order: Mapping[str, Order], divert: bool
+        self, frames: Mapping[str, DataFrame], order: Mapping[str, InputOrder], divert: bool
     ) -> dict[str, BoundInput]:
         """Binds the DataFrames to inputs. Raises if one can never fit."""
         for name in order:
@@ -306,7 +306,7 @@ class OnSpark:
         return [NativePrefix.of(entry) for entry in self._entries]
 
 
-def is_connect(item: Any) -> bool:
+def is_connect(item: object) -> bool:
     """Whether a session or a DataFrame belongs to Spark Connect, whose driver is in another process."""
     return type(item).__module__.startswith("pyspark.sql.connect")
 
@@ -321,7 +321,7 @@ def connect_error(what: str) -> TypeMismatch:
     )
 
 
-def _expect_session(spark: Any) -> None:
+def _expect_session(spark: object) -> None:
     """Raises unless this is a classic session that is running."""
     if is_connect(spark):
         raise connect_error("`on` was given a session of Spark Connect").located(Origin.here())
@@ -356,12 +356,12 @@ def _session_id(spark: SparkSession) -> str:
     return str(spark._jsparkSession.sessionUUID())
 
 
-def _expect_shards(shards: Any) -> None:
+def _expect_shards(shards: object) -> None:
     if shards is not None and (not isinstance(shards, int) or not 1 <= shards <= MOST_SHARDS):
         raise ElementError(f"`shards` must be an integer from 1 to {MOST_SHARDS:,}; got {brief(shards)}")
 
 
-def _expect_trigger(trigger: Mapping[str, Any]) -> None:
+def _expect_trigger(trigger: Mapping[str, object]) -> None:
     triggers = {"availableNow": True, "processingTime": "5 seconds", "once": True}
     if not set(trigger) <= set(triggers) or len(trigger) > 1:
         raise UnknownNameError(

@@ -14,6 +14,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StructType
 
 from flo.api.flow import Flow
+from flo.api.scope import AnyStream
 from flo.columns.row_types import _type_of_spark, row_type_of
 from flo.core.errors import FloError, Origin, TypeMismatch, brief
 from flo.pictures.notebook import html_text
@@ -61,8 +62,8 @@ class Views:
         self._inputs = inputs
         self._frames: dict[str, DataFrame] = {}
         self._described: dict[str, str] = {}
-        self._shown: dict[str, str] = {}
-        self._tables: dict[str, Any] = {}
+        self._native: dict[str, str] = {}
+        self._tables: dict[str, AnyStream] = {}
         """The streams of upserts, by input."""
         self._compiler = Compiler(self._tables, spark, self.flow._scope)
         with planning_session(spark) as planner:
@@ -99,14 +100,14 @@ class Views:
                 self._tables[source] = self._table(source, read)
         self.flow.output(name, self._compiler.query(relation, names))
 
-    def _table(self, name: str, given: Upserts) -> Any:
+    def _table(self, name: str, given: Upserts) -> AnyStream:
         """Return the stream of an input whose rows are replaced by key."""
         self._frames[name] = given.changes()
         fields = [pa.field(each.name, _type_of_spark(each.dataType), each.nullable) for each in given.schema]
         key = given.key if isinstance(given.key, str) else list(given.key)
         return self.flow.table(name, row_type_of(pa.schema(fields)), key=key, order_by=given.order_by)
 
-    def _input(self, segment: Relation) -> Any:
+    def _input(self, segment: Relation) -> AnyStream:
         """Return the stream of an input that Catalyst projects and filters."""
         (source,) = plan.scans(segment)
         rows = self._inputs[source]
@@ -116,7 +117,7 @@ class Views:
         expect_columns(segment.columns)
         steps = steps_of(segment)
         self._frames[name] = run_steps(self.spark, steps, rows)
-        self._described[name], self._shown[name] = describe_steps(steps), shown_steps(steps)
+        self._described[name], self._native[name] = describe_steps(steps), shown_steps(steps)
         fields = [pa.field(each.column, each.type, each.nullable) for each in segment.columns]
         return self.flow.input(name, ZSet(row_type_of(pa.schema(fields or [_NO_COLUMNS]))))
 
@@ -136,8 +137,8 @@ class Views:
         """Return the plan as text: what Catalyst does with the inputs, the stages, the shuffles between them, and what
         state each operator keeps."""
         first, *lines = self._on_spark.explain().splitlines()
-        width = max(map(len, self._shown), default=0)
-        inputs = [f"    {name.ljust(width)}   native: {shown}" for name, shown in self._shown.items()]
+        width = max(map(len, self._native), default=0)
+        inputs = [f"    {name.ljust(width)}   native: {steps}" for name, steps in self._native.items()]
         return "\n".join([first, "  at the inputs", *inputs, *lines])
 
 
@@ -150,7 +151,7 @@ def _row_schema(given: DataFrame | Upserts) -> StructType:
     return StructType([field for field in given.schema if field.name != WEIGHTS])
 
 
-def _expect_arguments(spark: Any, queries: Mapping[str, Any], inputs: Mapping[str, Any]) -> None:
+def _expect_arguments(spark: object, queries: Mapping[str, object], inputs: Mapping[str, object]) -> None:
     if is_connect(spark):
         raise connect_error("`views` was given a session of Spark Connect")
     if not queries or not inputs:

@@ -79,13 +79,13 @@ class Request:
 
     def schema(self) -> StructType:
         """The columns, and `_weight` if changes are read."""
-        shown = self.stored().schema(self.view, self.version)
+        columns = self.stored().schema(self.view, self.version)
         if not self.changes:
-            shown = shown.remove(len(shown) - 1)
-        found = from_arrow_schema(shown, prefer_timestamp_ntz=True)
-        if self.in_catalog and found.fields:
-            found.fields[0].metadata = {OPTIONS: self._options()}
-        return found
+            columns = columns.remove(len(columns) - 1)
+        schema = from_arrow_schema(columns, prefer_timestamp_ntz=True)
+        if self.in_catalog and schema.fields:
+            schema.fields[0].metadata = {OPTIONS: self._options()}
+        return schema
 
     def _options(self) -> dict[str, str]:
         given = {"path": self.path, "view": self.view, "changes": str(self.changes).lower()}
@@ -196,9 +196,9 @@ class _PushFilters:
 
     def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
         kinds = arrow_schema(self.reader.schema)
-        found = [(each, condition_of(each, kinds)) for each in filters]
-        self.reader.conditions = tuple(condition for _, condition in found if condition is not None)
-        return [each for each, condition in found if condition is None]
+        translated = [(each, condition_of(each, kinds)) for each in filters]
+        self.reader.conditions = tuple(condition for _, condition in translated if condition is not None)
+        return [each for each, condition in translated if condition is None]
 
 
 class ChangesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -226,7 +226,7 @@ class ChangesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self.request.partitions(start, start)
         return {VERSION: start, CHECKPOINT: self._checkpoint()}
 
-    def latestOffset(self, start: Offset | None = None, limit: Any = None) -> Offset:
+    def latestOffset(self, start: Offset | None = None, limit: object = None) -> Offset:
         """The newest version. Spark before 4.2 calls it without arguments."""
         newest = self.last
         if newest is None:

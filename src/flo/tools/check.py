@@ -17,7 +17,7 @@ from rich.markup import escape
 from flo.api.flow import Flow
 from flo.core.errors import FunctionError, LawError, brief
 from flo.tools.diagnostics import Diagnostic, of_fault, of_growth, of_report, of_timeout, relative_path, untried
-from flo.tools.load import Target, find_target, isolated, load
+from flo.tools.load import ModuleTarget, find_target, isolated, load
 from flo.tools.subjects import EXAMPLES, KINDS, Skipped, Subject, find_subjects
 from flo.verify import check
 from flo.verify.effort import WORK
@@ -38,7 +38,7 @@ NO_FLOW = (
 )
 
 
-def add_to(subcommands: Any) -> None:
+def add_to(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subcommands.add_parser(
         "check",
         help="type and check every flow of a file",
@@ -105,7 +105,7 @@ class Progress:
     message: str
 
 
-def check_file(where: Target, work: int, seconds: float, seed: int) -> Iterator[Progress | Diagnostic]:
+def check_file(where: ModuleTarget, work: int, seconds: float, seed: int) -> Iterator[Progress | Diagnostic]:
     file = str(where.path)
     with isolated(where):
         yield Progress("import", f"importing {relative_path(file)}")
@@ -119,14 +119,14 @@ def check_file(where: Target, work: int, seconds: float, seed: int) -> Iterator[
         except (Exception, SystemExit) as fault:
             yield of_fault(fault, file)
             return
-        found, examples = find_subjects(module), getattr(module, EXAMPLES, None)
-        for each in found:
+        subjects, examples = find_subjects(module), getattr(module, EXAMPLES, None)
+        for each in subjects:
             if isinstance(each, Skipped):
                 yield Diagnostic("note", file, each.line, each.reason)
             else:
                 yield Progress(each.kind, f"checking {each.name} of {relative_path(file)}")
                 yield from check_subject(each, file, work, seconds, seed, examples)
-        if not any(isinstance(each, Subject) for each in found):
+        if not any(isinstance(each, Subject) for each in subjects):
             yield Diagnostic("note", file, 1, "no flow was found", NO_FLOW)
 
 
@@ -136,12 +136,12 @@ def check_subject(
     try:
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):  # what is called often prints often
             with TimeLimit(seconds):
-                made = subject.make()
-            if subject.kind == "flow" and not isinstance(made, Flow):
-                message = f"`{subject.name}` is annotated `-> flo.Flow`, but returned {brief(made)}"
+                checked = subject.make()
+            if subject.kind == "flow" and not isinstance(checked, Flow):
+                message = f"`{subject.name}` is annotated `-> flo.Flow`, but returned {brief(checked)}"
                 return [Diagnostic("error", file, subject.line, message)]
-            report = check(made, examples=examples, work=work, seconds=seconds, seed=seed)
-            growing = of_growth(made, file, subject.line) if isinstance(made, Flow) else ()
+            report = check(checked, examples=examples, work=work, seconds=seconds, seed=seed)
+            growing = of_growth(checked, file, subject.line) if isinstance(checked, Flow) else ()
             return [*of_report(report, file, subject.line), *growing]
     except TimeUp as up:
         return [of_timeout(up, f"`{subject.name}`", file, subject.line, ("a loop that ends", ""))]
@@ -150,9 +150,11 @@ def check_subject(
     except Exception as fault:
         if isinstance(fault, FunctionError) and fault.__cause__ is not None:
             return [untried(fault, subject.name, file, subject.line)]
-        found = of_fault(fault, file, subject.line)
+        diagnostic = of_fault(fault, file, subject.line)
         untypable = subject.kind == "operator" and isinstance(fault, LawError)
-        return [replace(found, level="note") if untypable else found]  # it is checked in the flows that use it
+        return [
+            replace(diagnostic, level="note") if untypable else diagnostic
+        ]  # it is checked in the flows that use it
 
 
 def summary(count: Counter[str]) -> str:

@@ -11,7 +11,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PERIOD = 0.25
 """Seconds between two attempts to cancel jobs."""
@@ -34,7 +37,7 @@ def catch_ctrl_c() -> Iterator[threading.Event]:
 
 
 @contextmanager
-def cancel_jobs(spark: Any, pressed: threading.Event) -> Iterator[None]:
+def cancel_jobs(spark: SparkSession, pressed: threading.Event) -> Iterator[None]:
     """Within the block, Ctrl-C cancels the jobs of Spark. The error which that causes becomes KeyboardInterrupt."""
     over = threading.Event()
 

@@ -22,7 +22,7 @@ from flo.verify.effort import THOROUGH
 from flo.verify.report import Report
 from flo.verify.time_limit import TimeUp
 
-Span: TypeAlias = tuple[int, int]
+CharacterSpan: TypeAlias = tuple[int, int]
 """Columns of a line, from 0; the second is behind the last."""
 STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan", "ok": "bold green", "gap": "bold yellow"}
 MOST_FRAMES = 5
@@ -35,7 +35,7 @@ class Diagnostic:
     line: int
     message: str
     details: tuple[str, ...] = ()
-    span: Span | None = None
+    span: CharacterSpan | None = None
     """The columns of the carets."""
 
     def text(self) -> Text:
@@ -96,16 +96,16 @@ def of_timeout(up: TimeUp, what: str, file: str, line: int, instead: tuple[str, 
 def untried(fault: FunctionError, name: str, file: str, line: int) -> Diagnostic:
     """A warning about a function that raises on generated values: it may be right on those that it is meant for."""
     fault.instead = tuple((code.replace("examples={", f"{EXAMPLES} = {{"), why) for code, why in fault.instead)
-    found = of_fault(fault, file, line)
+    diagnostic = of_fault(fault, file, line)
     message = f"`{name}` is typed, and its laws could not be tried: {fault.summary}"
-    return replace(found, level="warning", message=message)
+    return replace(diagnostic, level="warning", message=message)
 
 
 def _counts(frame: traceback.FrameSummary, file: str) -> bool:
     return frame.filename == file or is_users(frame.filename)
 
 
-def _span(frame: traceback.FrameSummary) -> Span | None:
+def _span(frame: traceback.FrameSummary) -> CharacterSpan | None:
     if frame.colno is None or frame.end_colno is None or frame.lineno != frame.end_lineno:
         return None
     return frame.colno, frame.end_colno
@@ -129,7 +129,7 @@ def _of_syntax(error: SyntaxError) -> Diagnostic:
     return Diagnostic("error", str(error.filename), error.lineno or 1, f"{type(error).__name__}: {error.msg}", (), span)
 
 
-def verb_span(where: Origin) -> Span | None:
+def verb_span(where: Origin) -> CharacterSpan | None:
     """The columns of the name of the called function: `fold` in `bids.fold(…)`."""
     try:
         tree = ast.parse(Path(where.file).read_bytes())

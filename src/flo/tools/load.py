@@ -17,7 +17,7 @@ from flo.core.term import forget
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ModuleTarget:
     """A file, the name of its module, and the folder that imports start from."""
 
     path: Path
@@ -25,7 +25,7 @@ class Target:
     folder: Path
 
 
-def find_target(argument: str) -> Target:
+def find_target(argument: str) -> ModuleTarget:
     """Find the file of `pipeline.py`, `folder/pipeline.py` or `package.module`."""
     path = Path(argument)
     if path.is_dir():
@@ -43,23 +43,23 @@ def find_target(argument: str) -> Target:
     return _on_path(argument)
 
 
-def _in_package(path: Path) -> Target:
+def _in_package(path: Path) -> ModuleTarget:
     """A file inside packages is imported as a part of them."""
     parts = [] if path.name == "__init__.py" else [path.stem]
     folder = path.parent
     while (folder / "__init__.py").is_file():
         parts.insert(0, folder.name)
         folder = folder.parent
-    return Target(path, ".".join(parts), folder)
+    return ModuleTarget(path, ".".join(parts), folder)
 
 
-def _on_path(module: str) -> Target:
+def _on_path(module: str) -> ModuleTarget:
     folders = [Path.cwd(), *(Path(entry) for entry in sys.path if entry)]
     for folder in folders:
         whole = folder.joinpath(*module.split("."))
         for path in (whole.with_suffix(".py"), whole / "__init__.py"):
             if path.is_file():
-                return Target(path.resolve(), module, folder)
+                return ModuleTarget(path.resolve(), module, folder)
     raise UnknownNameError(
         f"there is neither a file nor a module `{module}`",
         facts=(("looked in", str(folders[0])), ("", f"and the {len(folders) - 1} folders of Python's path")),
@@ -67,7 +67,7 @@ def _on_path(module: str) -> Target:
 
 
 @contextlib.contextmanager
-def isolated(where: Target) -> Iterator[None]:
+def isolated(where: ModuleTarget) -> Iterator[None]:
     """Imports inside find the neighbours of the file; afterwards the user's modules are unloaded."""
     before = set(sys.modules)
     sys.path.insert(0, str(where.folder))
@@ -83,7 +83,7 @@ def isolated(where: Target) -> Iterator[None]:
         forget(users)
 
 
-def load(where: Target) -> ModuleType:
+def load(where: ModuleTarget) -> ModuleType:
     """Imports the file. Its prints go to stderr, because stdout is for the diagnostics."""
     with contextlib.redirect_stdout(sys.stderr):
         package, _, _ = where.module.rpartition(".")

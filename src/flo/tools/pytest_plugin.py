@@ -14,7 +14,7 @@ import inspect
 import linecache
 import re
 import unittest
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 import pytest
@@ -31,7 +31,7 @@ _DEF = re.compile(r"\s*(async )?def ")
 class FloFixture:
     """The fixture `flo`. Other attributes are those of the module, so a test that takes it can still use `flo.Flow`."""
 
-    def check(self, subject: Any, *types: Any, **options: Any) -> Report:
+    def check(self, subject: object, *types: object, **options: Any) -> Report:
         """`flo.verify.check`: fails the test if a law is broken, and gives the report."""
         here = Origin.here()
         try:
@@ -42,11 +42,11 @@ class FloFixture:
             _fail(str(report), here)
         return report
 
-    def explore(self, flow: flo.Flow, /, **inputs: Any) -> Exploration:
+    def explore(self, flow: flo.Flow, /, **inputs: object) -> Exploration:
         """`flow.explore`: fails the test if two schedules differ, and gives what was found."""
         return _explored(flow, inputs, Origin.here())
 
-    def replay(self, flow: flo.Flow, trace: str, /, **inputs: Any) -> Replay:
+    def replay(self, flow: flo.Flow, trace: str, /, **inputs: object) -> Replay:
         """`flow.replay`: fails the test if the trace does not fit the flow, and gives the run along it."""
         here = Origin.here()
         try:
@@ -76,7 +76,7 @@ def run_and_explore(item: pytest.Function, marker: str) -> None:
         _explored(flow, mark.kwargs, where)
 
 
-def _definition(test: Any) -> Origin:
+def _definition(test: Callable[..., object]) -> Origin:
     """The line of its `def`, below its markers."""
     function = inspect.unwrap(getattr(test, "__func__", test))
     file, first = function.__code__.co_filename, function.__code__.co_firstlineno
@@ -84,27 +84,27 @@ def _definition(test: Any) -> Origin:
     return Origin(file, next((number for number, line in lines if _DEF.match(line)), first))
 
 
-def _flow_of(returned: Any, taken: dict[str, Any], test: str) -> flo.Flow:
+def _flow_of(returned: object, taken: dict[str, object], test: str) -> flo.Flow:
     """The flow that the test returned; if it returned nothing, the one that it takes."""
-    found = [returned] if returned is not None else [item for item in taken.values() if isinstance(item, flo.Flow)]
-    if len(found) == 1 and isinstance(found[0], flo.Flow):
-        return found[0]
+    flows = [returned] if returned is not None else [item for item in taken.values() if isinstance(item, flo.Flow)]
+    if len(flows) == 1 and isinstance(flows[0], flo.Flow):
+        return flows[0]
     if inspect.iscoroutine(returned):
         returned.close()
     given = (
-        f"returned {type(returned).__name__}" if returned is not None else f"took {len(found)} flows and returned none"
+        f"returned {type(returned).__name__}" if returned is not None else f"took {len(flows)} flows and returned none"
     )
     pytest.fail(f"`{test}` must return a flow, or take one as a fixture; it {given}", pytrace=False)
 
 
 def _explored(flow: flo.Flow, inputs: Mapping[str, Any], where: Origin | None) -> Exploration:
     try:
-        found = flow.explore(**inputs)
+        exploration = flow.explore(**inputs)
     except FloError as error:
         _fail_with(error, where)
-    if not found.ok:
-        _fail(f"the flow {flow.name!r} has {found}", where)
-    return found
+    if not exploration.ok:
+        _fail(f"the flow {flow.name!r} has {exploration}", where)
+    return exploration
 
 
 def _fail_with(error: FloError, where: Origin | None) -> NoReturn:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, RenderableType
 from rich.live import Live
@@ -25,6 +25,11 @@ from flo.tools.ctrl_c import cancel_jobs, catch_ctrl_c
 from flo.tools.load import find_target, isolated, load
 from flo.tools.run_page import add_page_options, expect_no_page, keep_page, show_page
 from flo.tools.subjects import Subject, find_subjects
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from flo.spark.driver.query import Query
 
 ABOUT = """\
 Runs the flow of a file; FILE::NAME names one of several. An input is a file or a folder, or any source of
@@ -41,7 +46,7 @@ SHOWN = 20
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".orc": "orc"}
 
 
-def add_to(subcommands: Any) -> None:
+def add_to(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subcommands.add_parser(
         "run",
         help="run the flow of a file, on Spark or here",
@@ -74,16 +79,16 @@ def run(given: argparse.Namespace) -> int:
     with isolated(where):
         before = set(sys.modules)
         flow = find_flow(load(where), name)
-        inputs: dict[str, Any] = dict(split_pairs(given.input))
+        inputs = split_pairs(given.input)
         if given.here:
             expect_no_page(given, "--here runs in this process")
-            print_results(output, flow.on(flo.here).run(**inputs))
+            print_results(output, flow.on(flo.here).run(**dict[str, Any](inputs)))
         else:
             _on_spark(given, [sys.modules[each] for each in set(sys.modules) - before], flow, inputs, output)
     return 0
 
 
-def find_flow(module: Any, name: str) -> Flow:
+def find_flow(module: ModuleType, name: str) -> Flow:
     """Return the flow of that name, or the only one."""
     flows = [each for each in find_subjects(module) if isinstance(each, Subject) and each.kind == "flow"]
     chosen = [each for each in flows if not name or each.name in (name, f"{name}()")]
@@ -99,15 +104,15 @@ def find_flow(module: Any, name: str) -> Flow:
 
 def split_pairs(texts: list[str]) -> dict[str, str]:
     """Return the values of texts NAME=VALUE by their names."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for text in texts:
         name, equals, rest = text.partition("=")
         if not equals or not name or not rest:
             raise FloError(f"expected NAME=VALUE; got `{text}`")
-        if name in found:
-            raise NameTakenError(f"`{name}` is given twice: `{found[name]}` and `{rest}`")
-        found[name] = rest
-    return found
+        if name in values:
+            raise NameTakenError(f"`{name}` is given twice: `{values[name]}` and `{rest}`")
+        values[name] = rest
+    return values
 
 
 def _on_spark(
@@ -130,21 +135,21 @@ def _on_spark(
         raise FloError("all inputs of the flow are bounded: it runs once, and --checkpoint would keep nothing")
     if at_once:
         expect_no_page(given, "all inputs of the flow are bounded: it runs once")
-    sources = {name: Source.of(text) for name, text in inputs.items()}
+    sources = {name: InputSource.of(text) for name, text in inputs.items()}
     with contextlib.ExitStack() as stack:
         with Console(stderr=True).status("starting Spark"):
             spark = embedded(f"flo run {flow.name}", master=given.spark)
         stopped = stack.enter_context(catch_ctrl_c())
         stack.callback(spark.stop)
-        frames = {name: source.frame(spark, bounded[name]) for name, source in sources.items()}
+        frames: dict[str, Any] = {name: each.frame(spark, bounded[name]) for name, each in sources.items()}
         checkpoint = given.checkpoint or stack.enter_context(tempfile.TemporaryDirectory(prefix="flo-"))
         if at_once:
             with cancel_jobs(spark, stopped):
                 results = flow.on(spark).run(order=order, shards=given.shards, **frames)
                 left = {
-                    name: found.toArrow() if hasattr(found, "toArrow") else found
-                    for name, found in results.items()
-                    if not _write_result(name, found, sinks.get(name, "view"))
+                    name: result.toArrow() if hasattr(result, "toArrow") else result
+                    for name, result in results.items()
+                    if not _write_result(name, result, sinks.get(name, "view"))
                 }
             print_results(output, left)
             return
@@ -162,7 +167,7 @@ def _on_spark(
         keep_page(given, stopped)
 
 
-def follow(query: Any, stopped: threading.Event, show: Callable[[], RenderableType]) -> None:
+def follow(query: Query, stopped: threading.Event, show: Callable[[], RenderableType]) -> None:
     """Shows the micro-batches, until the query ends or the user stops it."""
     console = Console(stderr=True)
     with Live(console=console, refresh_per_second=4) as live:
@@ -173,7 +178,7 @@ def follow(query: Any, stopped: threading.Event, show: Callable[[], RenderableTy
         console.line()  # `Live` leaves it out
 
 
-def stop(query: Any, early: bool) -> None:
+def stop(query: Query, early: bool) -> None:
     """Stops a query that has not ended. If that is too early, the command fails."""
     if query.active:
         query.stop()
@@ -181,11 +186,11 @@ def stop(query: Any, early: bool) -> None:
             raise KeyboardInterrupt
 
 
-def _sinks(given: list[str]) -> dict[str, Any]:
+def _sinks(given: list[str]) -> dict[str, object]:
     return {name: sink_of_text(text) for name, text in split_pairs(given).items()}
 
 
-def _expect_names(flow: Flow, inputs: Mapping[str, str], order: Mapping[str, str], sinks: Mapping[str, Any]) -> None:
+def _expect_names(flow: Flow, inputs: Mapping[str, str], order: Mapping[str, str], sinks: Mapping[str, object]) -> None:
     """Rejects unknown and missing names before Spark starts, which takes seconds."""
     names = {stream.name: stream for stream in flow._scope.inputs}
     for name in (*inputs, *order):
@@ -198,7 +203,7 @@ def _expect_names(flow: Flow, inputs: Mapping[str, str], order: Mapping[str, str
 
 
 @dataclass(frozen=True)
-class Source:
+class InputSource:
     """An input: a path, whose file names tell the format, or a Spark format with options."""
 
     kind: str
@@ -206,7 +211,7 @@ class Source:
     path: Path | None = None
 
     @classmethod
-    def of(cls, text: str) -> Source:
+    def of(cls, text: str) -> InputSource:
         path = Path(text)
         kind, colon, rest = text.partition(":")
         if not path.exists():
@@ -222,7 +227,7 @@ class Source:
         (kind,) = kinds
         return cls(kind, {"header": "true"} if kind == "csv" else {}, path)
 
-    def frame(self, spark: Any, bounded: bool) -> Any:
+    def frame(self, spark: SparkSession, bounded: bool) -> DataFrame:
         read = spark.read.format(self.kind).options(**self.options)
         if self.path is None:
             return (read if bounded else spark.readStream.format(self.kind).options(**self.options)).load()
@@ -240,7 +245,7 @@ def _options(text: str) -> dict[str, str]:
     return split_pairs([each for each in text.split(",") if each])
 
 
-def sink_of_text(text: str) -> Any:
+def sink_of_text(text: str) -> object:
     """Return the sink that a text names: a word, a folder of changes, or a Spark format with options."""
     from flo.shards.sinks.sink_choice import WORDS
     from flo.shards.sinks.sinks import Changes
@@ -254,14 +259,14 @@ def sink_of_text(text: str) -> Any:
     return SparkSink(kind, _options(rest)) if colon else text
 
 
-def _write_result(name: str, result: Any, sink: Any) -> bool:
+def _write_result(name: str, result: object, sink: object) -> bool:
     """Writes a whole result to its sink; False if it is to be printed instead."""
     from flo.shards.sinks.sink_choice import sink_of
 
     return sink_of(name, sink).write_result(name, result)
 
 
-def micro_batch_table(query: Any) -> Table:
+def micro_batch_table(query: Query) -> Table:
     """One row for each of the last micro-batches."""
     table = Table("micro-batch", "rows in", "changes out", "state written", "seconds", box=None, header_style="bold")
     for each in list(query.progress)[-SHOWN:]:
@@ -273,16 +278,16 @@ def micro_batch_table(query: Any) -> Table:
 
 def print_results(output: Console, results: Mapping[str, Any]) -> None:
     """Prints every output: rows as a table, other values as they are."""
-    for name, found in results.items():
-        if not hasattr(found, "to_pylist"):
-            output.print(f"{name}: {found!r}", markup=False)
+    for name, result in results.items():
+        if not hasattr(result, "to_pylist"):
+            output.print(f"{name}: {result!r}", markup=False)
         else:
-            output.print(result_table(name, found))
+            output.print(result_table(name, result))
 
 
-def result_table(name: str, found: Any) -> Table:
+def result_table(name: str, result: Any) -> Table:
     """Return the first rows of an Arrow table."""
-    table = Table(*found.column_names, title=f"{name}, {found.num_rows:,} rows", title_justify="left")
-    for row in found.slice(0, SHOWN).to_pylist():
+    table = Table(*result.column_names, title=f"{name}, {result.num_rows:,} rows", title_justify="left")
+    for row in result.slice(0, SHOWN).to_pylist():
         table.add_row(*(str(value) for value in row.values()))
     return table

@@ -6,9 +6,12 @@ import argparse
 import contextlib
 import sys
 import threading
-from typing import Any
+from typing import TYPE_CHECKING
 
 from flo.core.errors import FloError
+
+if TYPE_CHECKING:
+    from flo.spark.driver.query import Query
 
 
 def add_page_options(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +28,7 @@ def expect_no_page(given: argparse.Namespace, why: str) -> None:
             raise FloError(f"--{option} shows the micro-batches of a query on Spark, but {why}")
 
 
-def show_page(given: argparse.Namespace, query: Any, stack: contextlib.ExitStack) -> None:
+def show_page(given: argparse.Namespace, query: Query, stack: contextlib.ExitStack) -> None:
     """Serve the page of a query, and save it when the stack ends, as the options say."""
     if given.html is not None:
         query.watch()

@@ -7,7 +7,7 @@ import contextlib
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.table import Table
@@ -16,7 +16,7 @@ from flo.api.running import expect_known
 from flo.core.errors import FloError, NameTakenError, Origin, UnknownNameError
 from flo.tools.ctrl_c import catch_ctrl_c
 from flo.tools.run import (
-    Source,
+    InputSource,
     follow,
     micro_batch_table,
     print_results,
@@ -26,6 +26,13 @@ from flo.tools.run import (
     stop,
 )
 from flo.tools.run_page import add_page_options, keep_page, show_page
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from flo.spark.driver.query import Query
+    from flo.spark.sql_views import Views
+    from flo.sql.statements import ViewStatement
 
 ABOUT = """\
 Maintains the views of a file, which has statements CREATE VIEW name AS SELECT …; of Spark SQL. A view may read the
@@ -41,7 +48,7 @@ sources is processed.
 """
 
 
-def add_to(subcommands: Any) -> None:
+def add_to(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subcommands.add_parser(
         "sql",
         help="maintain the views of an SQL file",
@@ -67,7 +74,7 @@ def run(given: argparse.Namespace) -> int:
         raise UnknownNameError(f"there is no file `{given.file}`")
     if given.once and given.every:
         raise FloError("--once ends when all data is processed, so it takes no --every")
-    sources = {name: Source.of(text) for name, text in split_pairs(given.input).items()}
+    sources = {name: InputSource.of(text) for name, text in split_pairs(given.input).items()}
     if not sources:
         raise UnknownNameError("the views have no input", instead=(("--input NAME=PATH", ""),))
     try:
@@ -99,16 +106,16 @@ def run(given: argparse.Namespace) -> int:
         query = views.start(sinks, checkpoint=checkpoint, shards=given.shards, trigger=trigger)
         show_page(given, query, stack)
         stack.callback(query.stop)
-        shown = [name for name in statements if name not in sinks]
-        follow(query, stopped, _Shown(query, shown))
+        names = [name for name in statements if name not in sinks]
+        follow(query, stopped, _Shown(query, names))
         stop(query, early=stopped.is_set() and given.once)
         if committed_versions(str(checkpoint)):  # else the sources have no rows
-            print_results(output, {name: query.view(name).arrow() for name in shown})
+            print_results(output, {name: query.view(name).arrow() for name in names})
         keep_page(given, stopped)
     return 0
 
 
-def _planned(spark: Any, statements: dict[str, Any], frames: dict[str, Any]) -> Any:
+def _planned(spark: SparkSession, statements: dict[str, ViewStatement], frames: dict[str, DataFrame]) -> Views:
     """Return the views. An error names the line of its statement."""
     from flo.spark.sql_views import Views
 
@@ -126,7 +133,7 @@ def _planned(spark: Any, statements: dict[str, Any], frames: dict[str, Any]) -> 
 class _Shown:
     """The last micro-batches and the first rows of the views, which are read once for each version."""
 
-    def __init__(self, query: Any, views: list[str]) -> None:
+    def __init__(self, query: Query, views: list[str]) -> None:
         self._query, self._views = query, views
         self._version: int | None = None
         self._tables: list[Table] = []

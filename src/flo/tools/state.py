@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -28,7 +28,7 @@ WIDTH = 200
 """The width of the table where it is not shown on a terminal."""
 
 
-def add_to(subcommands: Any) -> None:
+def add_to(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subcommands.add_parser(
         "state",
         help="show, verify or rescale a checkpoint",
@@ -63,12 +63,12 @@ def show(given: argparse.Namespace) -> int:
 def table(sizes: Iterable[StateSize], shards: int) -> Table:
     """A table with a row for every operator and view that holds state, and a column for each shard if they are few."""
     columns = range(shards if shards <= MOST_COLUMNS else 0)
-    found = Table(header_style="bold")
+    sizes_table = Table(header_style="bold")
     for column in ("stage", "operator", "line", "where"):
-        found.add_column(column, no_wrap=True)
+        sizes_table.add_column(column, no_wrap=True)
     for column in ("rows", "bytes", *(f"shard {shard}" for shard in columns)):
-        found.add_column(column, justify="right", no_wrap=True)
-    found.add_column("bounded by")
+        sizes_table.add_column(column, justify="right", no_wrap=True)
+    sizes_table.add_column("bounded by")
     rows: dict[tuple[int, str], list[StateSize]] = {}
     for each in sizes:
         rows.setdefault((each.level, each.id), []).append(each)
@@ -78,8 +78,8 @@ def table(sizes: Iterable[StateSize], shards: int) -> Table:
         if size:
             by_shard = [f"{rows_of.get(shard, 0):,}" for shard in columns]
             counts = (f"{total:,}", f"{size:,}", *by_shard)
-            found.add_row(str(one.level), one.name, one.line, one.where, *counts, one.bound)
-    return found
+            sizes_table.add_row(str(one.level), one.name, one.line, one.where, *counts, one.bound)
+    return sizes_table
 
 
 def verify(given: argparse.Namespace) -> int:

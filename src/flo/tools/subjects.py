@@ -40,10 +40,10 @@ class Skipped:
     reason: str
 
 
-Found: TypeAlias = Subject | Skipped
+Candidate: TypeAlias = Subject | Skipped
 
 
-def find_subjects(module: ModuleType) -> list[Found]:
+def find_subjects(module: ModuleType) -> list[Candidate]:
     """Return the subjects in the order of the file; an object with two names occurs once."""
     defined = _definitions(Path(str(module.__file__)))
     everything = [*_objects(module, defined), *_functions(module, defined), *_classes(module, defined)]
@@ -52,13 +52,13 @@ def find_subjects(module: ModuleType) -> list[Found]:
 
 def _definitions(file: Path) -> dict[str, ast.stmt]:
     """The statement that gives each name at module level its first value."""
-    found: dict[str, ast.stmt] = {}
+    statements: dict[str, ast.stmt] = {}
     waiting = list(ast.parse(file.read_bytes()).body)
     while waiting:
         statement = waiting.pop(0)
         match statement:
             case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) | ast.ClassDef(name):
-                found.setdefault(name, statement)
+                statements.setdefault(name, statement)
                 continue
             case ast.Import(names) | ast.ImportFrom(names=names):
                 bound = [alias.asname or alias.name for alias in names]
@@ -69,8 +69,8 @@ def _definitions(file: Path) -> dict[str, ast.stmt]:
                 bound = []
                 waiting += _inside(statement)
         for name in bound:
-            found.setdefault(name, statement)
-    return found
+            statements.setdefault(name, statement)
+    return statements
 
 
 def _inside(statement: ast.stmt) -> Iterator[ast.stmt]:
@@ -82,13 +82,13 @@ def _inside(statement: ast.stmt) -> Iterator[ast.stmt]:
             yield from child.body
 
 
-def _kind(found: type) -> str | None:
-    return next((name for kind, name in KINDS.items() if issubclass(found, kind)), None)
+def _kind(checked: type) -> str | None:
+    return next((name for kind, name in KINDS.items() if issubclass(checked, kind)), None)
 
 
 def _objects(module: ModuleType, defined: dict[str, ast.stmt]) -> Iterator[Subject]:
     """Flows, and instances of classes that Flo does not ship."""
-    seen: list[Any] = []
+    seen: list[object] = []
     for name, item in vars(module).items():
         kind = _kind(type(item))
         users = kind == "flow" or not type(item).__module__.startswith("flo.")
@@ -97,7 +97,7 @@ def _objects(module: ModuleType, defined: dict[str, ast.stmt]) -> Iterator[Subje
             yield Subject(kind, name, _line(defined.get(name)), lambda item=item: item)  # type: ignore[misc]
 
 
-def _functions(module: ModuleType, defined: dict[str, ast.stmt]) -> Iterator[Found]:
+def _functions(module: ModuleType, defined: dict[str, ast.stmt]) -> Iterator[Candidate]:
     """Functions of this file that are annotated `-> flo.Flow`."""
     for name, statement in defined.items():
         function = vars(module).get(name)
@@ -128,24 +128,24 @@ def _required(arguments: ast.arguments) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _classes(module: ModuleType, defined: dict[str, ast.stmt]) -> Iterator[Found]:
+def _classes(module: ModuleType, defined: dict[str, ast.stmt]) -> Iterator[Candidate]:
     """Operators, lattices and collections of this file; those that need arguments, as instances at module level."""
     instances = {type(item) for item in vars(module).values()}
     for name, statement in defined.items():
-        found = vars(module).get(name)
-        if not isinstance(statement, ast.ClassDef) or not isinstance(found, type) or found in instances:
+        defined_class = vars(module).get(name)
+        if not isinstance(statement, ast.ClassDef) or not isinstance(defined_class, type) or defined_class in instances:
             continue
-        kind = _kind(found)
-        if kind in (None, "flow") or inspect.isabstract(found):
+        kind = _kind(defined_class)
+        if kind in (None, "flow") or inspect.isabstract(defined_class):
             continue
-        parameters = inspect.signature(found).parameters.values()
+        parameters = inspect.signature(defined_class).parameters.values()
         needed = [each.name for each in parameters if each.default is each.empty and each.kind not in _VARIADIC]
         if needed:
             names = ", ".join(needed)
             example = f"`{name.lower()} = {name}({names})`"
             yield Skipped(name, statement.lineno, f"the {kind} `{name}` needs arguments: {example} would be checked")
         else:
-            yield Subject(str(kind), name, statement.lineno, found)
+            yield Subject(str(kind), name, statement.lineno, defined_class)
 
 
 def _line(statement: ast.stmt | None) -> int:

@@ -28,7 +28,7 @@ Data is a value as Python writes it, or a file of JSON: a list, or what `flow.ex
 """
 
 
-def add_to(subcommands: Any) -> None:
+def add_to(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subcommands.add_parser(
         "trace",
         help="write a page that runs the flow of a file step by step",
@@ -58,9 +58,9 @@ def run(given: argparse.Namespace) -> int:
     with isolated(where):
         flow = find_flow(load(where), name)
         data = {each: read_data(flow, each, text) for each, text in split_pairs(given.input).items()}
-        found = save_stepper(flow._scenario(data), given.html, given.states)
-    cut = f"; cut: {len(found.open):,} of them have more steps" if found.open else ""
-    print(f"{given.html}: {len(found.states):,} states{cut}")
+        graph = save_stepper(flow._scenario(data), given.html, given.states)
+    cut = f"; cut: {len(graph.open):,} of them have more steps" if graph.open else ""
+    print(f"{given.html}: {len(graph.states):,} states{cut}")
     return 0
 
 

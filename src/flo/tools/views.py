@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
     ProgressColumn,
+    TaskID,
     TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
@@ -39,7 +40,7 @@ class RunProgress:
         self.rows = 0
         self.started = time.monotonic()
         self._display: Progress | None = None
-        self._task: Any = None
+        self._task = TaskID(0)
 
     def __enter__(self) -> Self:
         return self

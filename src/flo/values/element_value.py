@@ -15,6 +15,8 @@ from flo.values.canonical import instant_element
 from flo.values.changes import shape_of
 
 T_co = TypeVar("T_co", covariant=True)
+Same_co = TypeVar("Same_co", bound=Collection, covariant=True)
+Untyped_co = TypeVar("Untyped_co", bound=Collection, covariant=True)
 
 
 class ElementValue(Value):
@@ -209,6 +211,14 @@ class ElementCollection(Collection, Generic[T_co]):
         return self.name if self.element is Any else f"{self.name}[{type_name(self.element)}]"
 
     __repr__ = __str__
+
+
+class ElementKind(ElementCollection[T_co], Generic[T_co, Same_co, Untyped_co]):
+    """A collection of elements that tells type checkers its own type, and its type with elements of any type.
+
+    So a verb of sequences, bags, sets and z-sets needs one signature: `filter` returns the same type, and `select` rows
+    of a type that only Flo knows.
+    """
 
 
 def first_unhashable(elements: list[Any]) -> int | None:

@@ -13,7 +13,7 @@ from flo.core.collection import End, Value
 from flo.core.errors import OrderError, brief
 from flo.core.persistent import Elements
 from flo.core.term import Call, Lowering, Term
-from flo.values.element_value import ElementCollection, ElementValue
+from flo.values.element_value import ElementKind, ElementValue
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -74,7 +74,7 @@ class SequenceValue(ElementValue):
         return cls(Elements(parts[0]), End.lift(parts[1]))
 
 
-class Sequence(ElementCollection[T_co]):
+class Sequence(ElementKind[T_co, "Sequence[T_co]", "Sequence[Any]"]):
     """S<V>: totally ordered; new elements are appended at the end."""
 
     name = "Sequence"

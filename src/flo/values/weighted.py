@@ -14,7 +14,7 @@ from flo.core.persistent import PersistentMap
 from flo.core.term import Lowering, Term
 from flo.values.canonical import canonical_element
 from flo.values.changes import shape_of
-from flo.values.element_value import ElementCollection, ElementValue
+from flo.values.element_value import ElementKind, ElementValue
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -126,7 +126,7 @@ class ZSetValue(WeightedValue):
         return weights.added(more)
 
 
-class Bag(ElementCollection[T_co]):
+class Bag(ElementKind[T_co, "Bag[T_co]", "Bag[Any]"]):
     """A multiset: unordered elements with positive weights."""
 
     name = "Bag"
@@ -148,7 +148,7 @@ class Bag(ElementCollection[T_co]):
         return Counter(value.weights.to_dict())
 
 
-class Set(ElementCollection[T_co]):
+class Set(ElementKind[T_co, "Set[T_co]", "Set[Any]"]):
     """A set: unordered elements without duplicates."""
 
     name = "Set"
@@ -161,7 +161,7 @@ class Set(ElementCollection[T_co]):
         return set(value.weights)
 
 
-class ZSet(ElementCollection[T_co]):
+class ZSet(ElementKind[T_co, "ZSet[T_co]", "ZSet[Any]"]):
     """A z-set: elements with integer weights; a negative weight retracts an element."""
 
     name = "ZSet"

@@ -17,6 +17,7 @@ from pyspark.sql.types import IntegralType, StringType
 
 from flo.columns.changes import given_schema
 from flo.columns.expression import Expression
+from flo.core.collection import Collection
 from flo.core.errors import ElementError, OrderError, TypeMismatch, brief
 from flo.core.operator import Operator
 from flo.program.dag import Dag
@@ -63,8 +64,8 @@ class NativePrefix:
     @classmethod
     def of(cls, entry: Entry) -> NativePrefix:
         operators: tuple[Operator, ...] = ()
-        while isinstance(entry.type.collection, Columns) and (found := _first_expression(entry.dag)) is not None:
-            operator, rest = found
+        while isinstance(entry.type.collection, Columns) and (first := _first_expression(entry.dag)) is not None:
+            operator, rest = first
             if WEIGHTS in layout_of(operator.outputs[0]).names or not runs_in_catalyst(_expression(operator)):
                 break
             operators = (*operators, operator)
@@ -72,15 +73,15 @@ class NativePrefix:
         return cls(operators, entry)
 
 
-Order: TypeAlias = str | tuple[str, str]
+InputOrder: TypeAlias = str | tuple[str, str]
 """The column with the position of a row; of a partitioned input the columns with its partition and its position."""
 
 
 def bind_input(
-    name: str, frame: DataFrame, entry: Entry, native: NativePrefix | None, position: Order | None
+    name: str, frame: DataFrame, entry: Entry, native: NativePrefix | None, position: InputOrder | None
 ) -> BoundInput:
     """Binds a DataFrame to an input. Raises if its rows can never fit."""
-    of: Any = row_collection(entry.type.collection)
+    of = row_collection(entry.type.collection)
     if of is None:
         raise TypeMismatch(
             f"the input `{name}` is {entry.type.collection}, which has no rows that a DataFrame could give",
@@ -123,7 +124,7 @@ def counter_name(name: str) -> str:
     return f"rows of {name}"
 
 
-def describe_source(name: str, frame: DataFrame, entry: Entry, position: Order | None) -> str:
+def describe_source(name: str, frame: DataFrame, entry: Entry, position: InputOrder | None) -> str:
     """How an input is read. A query that resumes from a checkpoint must read it in the same way."""
     how = "streaming" if frame.isStreaming else "read whole"
     partition = None
@@ -136,7 +137,7 @@ def describe_source(name: str, frame: DataFrame, entry: Entry, position: Order |
     return f"{name}: {how}, in the order of `{position}` {frame.schema[position].dataType.simpleString()}{each}"
 
 
-def _expect_one(name: str, position: Order | None) -> str | None:
+def _expect_one(name: str, position: InputOrder | None) -> str | None:
     """The column that orders an input that is not partitioned."""
     if position is not None and not isinstance(position, str):
         raise OrderError(
@@ -146,7 +147,7 @@ def _expect_one(name: str, position: Order | None) -> str | None:
     return position
 
 
-def _partition_column(name: str, frame: DataFrame, order: Order | None) -> tuple[str, str]:
+def _partition_column(name: str, frame: DataFrame, order: InputOrder | None) -> tuple[str, str]:
     """The columns with the partition and the position of a row: those named, or Kafka's."""
     if order is None and {PARTITION, OFFSET} <= set(frame.columns):
         order = (PARTITION, OFFSET)
@@ -161,12 +162,12 @@ def _partition_column(name: str, frame: DataFrame, order: Order | None) -> tuple
     if partition not in frame.columns:
         raise ElementError(f"the input `{name}` has no column `{partition}`, which `order` names")
     if not isinstance(frame.schema[partition].dataType, IntegralType):
-        found = frame.schema[partition].dataType.simpleString()
-        raise ElementError(f"the column `{partition}` of the input `{name}` is {found}; partitions must be integers")
+        kind = frame.schema[partition].dataType.simpleString()
+        raise ElementError(f"the column `{partition}` of the input `{name}` is {kind}; partitions must be integers")
     return partition, position
 
 
-def _position_column(name: str, of: Any, frame: DataFrame, position: str | None) -> str | None:
+def _position_column(name: str, of: Collection, frame: DataFrame, position: str | None) -> str | None:
     """The column that gives the position of a row: the one named, or for a sequence the offset of its source."""
     if position is None and shape_of(getattr(of, "element", None)) is not None:
         return None  # a table: changes of different keys need no order
@@ -212,23 +213,23 @@ def _expression(operator: Any) -> Any:
     return getattr(operator.like, "keep" if isinstance(operator, FilterTables) else "f")
 
 
-def _has_row_types(frame: DataFrame, of: Any) -> bool:
+def _has_row_types(frame: DataFrame, of: Collection) -> bool:
     """Whether the columns have exactly the types of the rows. Then only nulls and weights may not fit."""
-    layout, found = layout_of(of), arrow_schema(frame.schema)
+    layout, schema = layout_of(of), arrow_schema(frame.schema)
     wanted = list(layout.schema)
     if has_weights(frame, of):
         wanted.append(pa.field(WEIGHTS, pa.int64()))
-    same = all(field.name in found.names and found.field(field.name).type == field.type for field in wanted)
+    same = all(field.name in schema.names and schema.field(field.name).type == field.type for field in wanted)
     by_bytes = all(each.dataType == StringType() for each in frame.schema if isinstance(each.dataType, StringType))
     return same and by_bytes and are_distinct_names(frame.columns) and all(cell.among is None for cell in layout.cells)
 
 
-def has_weights(frame: DataFrame, of: Any) -> bool:
+def has_weights(frame: DataFrame, of: Collection) -> bool:
     """Whether the frame has a weight column. Without one every row is an insertion."""
     return isinstance(of, (Bag, ZSet)) and WEIGHTS in frame.columns and WEIGHTS not in layout_of(of).names
 
 
-def _with_checks(name: str, frame: DataFrame, of: Any) -> DataFrame:
+def _with_checks(name: str, frame: DataFrame, of: Collection) -> DataFrame:
     """The same frame, which raises where a row does not fit. Python never sees the rows that Catalyst filters out."""
     never_null = [
         field.name for field in layout_of(of).schema if not field.nullable and frame.schema[field.name].nullable

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from pyspark import SparkContext
 from pyspark.traceback_utils import SCCallSiteSync
@@ -63,7 +62,7 @@ class CallSite(SCCallSiteSync):
         SCCallSiteSync._spark_stack_depth += 1
         self._context._jsc.setCallSite(self._call_site)  # also if other threads have set theirs
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(self, *raised: object) -> None:
         SCCallSiteSync._spark_stack_depth -= 1
         self._context._jsc.setCallSite(None)
 

@@ -34,8 +34,8 @@ def column_of_task(rows: DataFrame, task: Any, returns: StructType) -> Column:
         try:
             column: Column = function(*(col(quoted(name)) for name in rows.columns))
         finally:  # another thread may have added variables meanwhile
-            found = {**context.environment}
-            context.environment = {name: value for name, value in found.items() if name not in OWN_POOL}
+            environment = {**context.environment}
+            context.environment = {name: value for name, value in environment.items() if name not in OWN_POOL}
     return column
 
 

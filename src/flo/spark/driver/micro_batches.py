@@ -144,12 +144,12 @@ class SparkMicroBatches(MicroBatches):
         if self._asks_catalyst or self._small_in_a_row < self._small_expected or not has_own_thread():
             return self._run_stages(self._with_now(self._read(rows), version), version, ended)
         started = time.monotonic()
-        found = self._in_one_task(rows, self.micro_batch(version, ended))
-        reports = self._collect_reports(found, version)
+        blobs = self._in_one_task(rows, self.micro_batch(version, ended))
+        reports = self._collect_reports(blobs, version)
         if not any(TOO_LARGE in each for each in reports):
-            return self._outcome(found, version, reports, started, tasks=1)
+            return self._outcome(blobs, version, reports, started, tasks=1)
         self._small_expected = min(2 * self._small_expected, MOST_EXPECTED)
-        before = self._count_input_rows(found)
+        before = self._count_input_rows(blobs)
         # this reads the inputs once more
         outcome = self._run_stages(self._with_now(self._read(rows), version), version, ended)
         counts = {name: count - before.get(name, 0) for name, count in outcome.taken.items()}
@@ -257,9 +257,9 @@ class SparkMicroBatches(MicroBatches):
 
     def _outcome(self, frame: DataFrame, version: int, reports: list[Any], started: float, tasks: int) -> Outcome:
         """The outcome of a micro-batch, from the task reports that a frame gave."""
-        expected, found = tasks * len(self.plan.stages), sum("stage" in each for each in reports)
-        if found != expected:  # PySpark returns what it has read if the JVM dies
-            raise EngineError(f"Spark returned {found} of {expected} task reports: the JVM has probably stopped")
+        expected, reported = tasks * len(self.plan.stages), sum("stage" in each for each in reports)
+        if reported != expected:  # PySpark returns what it has read if the JVM dies
+            raise EngineError(f"Spark returned {reported} of {expected} task reports: the JVM has probably stopped")
         received = Counter[int]()
         for each in reports:
             received[each.get("stage", 0)] += each.get("received", 0)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
-from typing import Any
 
 from flo.columns.evaluation import Call
 from flo.columns.expression import Expression
@@ -28,23 +27,23 @@ LITERALS = ("literal int64", "literal string", "literal bool")
 COMPARISONS = ("__lt__", "__le__", "__gt__", "__ge__")
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-Key = tuple[str, tuple[str, ...]]
-Allowed = Callable[[Mapping[str, Any]], bool]
+FunctionKey = tuple[str, tuple[str, ...]]
+Allowed = Callable[[Mapping[str, object]], bool]
 
 
-def _always(options: Mapping[str, Any]) -> bool:
+def _always(options: Mapping[str, object]) -> bool:
     return True
 
 
-def _is_plain_value(options: Mapping[str, Any]) -> bool:
+def _is_plain_value(options: Mapping[str, object]) -> bool:
     return options["value"] is not None and options["dtype"] is None
 
 
-def _by_kleene(options: Mapping[str, Any]) -> bool:
+def _by_kleene(options: Mapping[str, object]) -> bool:
     return options["ignore_nulls"] is False
 
 
-def _is_literal_pattern(options: Mapping[str, Any]) -> bool:
+def _is_literal_pattern(options: Mapping[str, object]) -> bool:
     return options["literal"] is True
 
 
@@ -63,7 +62,7 @@ def _either_side(kind: str) -> list[tuple[str, str]]:
     return [(kind, kind), (kind, literal)] if literal in LITERALS else [(kind, kind)]
 
 
-ALLOWED: dict[Key, Allowed] = {
+ALLOWED: dict[FunctionKey, Allowed] = {
     **{("col", (kind,)): _always for kind in PASSED},
     **{("result", (kind,)): _always for kind in PASSED},
     **{("lit", (kind,)): _is_plain_value for kind in LITERALS},

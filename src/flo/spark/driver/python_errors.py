@@ -118,8 +118,8 @@ def _java_error(error: Exception) -> EngineError:
 
 def _task_error(error: Exception) -> EngineError | None:
     """The error that a task raised, read from the traceback in Spark's message."""
-    _, found, text = str(error).rpartition(_TRACEBACK)
-    if not found:
+    _, traceback, text = str(error).rpartition(_TRACEBACK)
+    if not traceback:
         return None
     trace: list[str] = []
     for line in text.splitlines()[1:]:
@@ -143,11 +143,11 @@ def _misfit_error(error: PySparkException) -> ElementError | None:
     if message.startswith(BAD_CHANGE):
         reason, _, row = message.partition(ROW)
         return ElementError(reason, facts=(("change", row),))
-    found = _MISFIT.fullmatch(message)
-    if found is None:
+    match = _MISFIT.fullmatch(message)
+    if match is None:
         return None
-    rejected = ElementError(f"a row of {{input}} does not fit: {found[2]}", instead=INSTEAD)
-    rejected.input_name = f"`{found[1]}`"
+    rejected = ElementError(f"a row of {{input}} does not fit: {match[2]}", instead=INSTEAD)
+    rejected.input_name = f"`{match[1]}`"
     return rejected
 
 

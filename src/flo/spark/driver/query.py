@@ -32,7 +32,7 @@ from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.python_errors import error_for_spark, is_java_lost, python_error
 from flo.spark.driver.spark_changes import SparkChanges
 from flo.spark.driver.views import View
-from flo.spark.driver.watch import Watch, Watched
+from flo.spark.driver.watch import QueryWatch, Watched
 from flo.spark.session import ON_DISK, STREAMING, hold_settings, task_settings
 
 PATIENCE = 60_000
@@ -65,7 +65,7 @@ class Query:
         self._over, self._ending = threading.Event(), threading.Lock()
         self._lost: Exception | None = None
         """Why it is not known how the query ended, such as the end of Java."""
-        self._watch = Watch(watched, batches, self._state, self._spark_reports)
+        self._watch = QueryWatch(watched, batches, self._state, self._spark_reports)
         self._watch.first = resumed.first
         self._has_first = bool(static or batches.plan.literals)
         """Whether the first micro-batch has rows besides those of the streams."""
@@ -176,11 +176,11 @@ class Query:
             if self._over.is_set():
                 return
             self._watch.end()
-            found = None
+            error = None
             with contextlib.suppress(Exception):  # Java may have ended
-                found = self._query.exception()
-            if found is not None and self._failure is None:
-                self._failure = self._translate(found)
+                error = self._query.exception()
+            if error is not None and self._failure is None:
+                self._failure = self._translate(error)
             with contextlib.suppress(CheckpointError, OSError):  # the next start reports it
                 self._lease.release()
             self._over.set()
@@ -250,10 +250,10 @@ class Query:
     def exception(self) -> Exception | None:
         """The error that ended the query, if one did."""
         try:
-            found: Exception | None = self._query.exception()
+            failure: Exception | None = self._query.exception()
         except Exception as error:  # Java has ended
             return self._lose(error)
-        return found and self._end_with(found)  # a query that was stopped may have failed before
+        return failure and self._end_with(failure)  # a query that was stopped may have failed before
 
     @property
     def active(self) -> bool:

@@ -21,14 +21,14 @@ INPUT = "input"
 def share_columns(types: Iterable[Iterable[Hashable]]) -> list[list[int]]:
     """For each input, given by the types of its columns, the indices of these among the shared columns."""
     indices: dict[tuple[Hashable, int], int] = {}
-    found: list[list[int]] = []
+    shared: list[list[int]] = []
     for own in types:
         counts = Counter[Hashable]()
-        found.append([])
+        shared.append([])
         for kind in own:
             counts[kind] += 1
-            found[-1].append(indices.setdefault((kind, counts[kind]), len(indices)))
-    return found
+            shared[-1].append(indices.setdefault((kind, counts[kind]), len(indices)))
+    return shared
 
 
 def in_shared_columns(frames: list[DataFrame], indices: list[list[int]]) -> list[DataFrame]:
@@ -38,12 +38,12 @@ def in_shared_columns(frames: list[DataFrame], indices: list[list[int]]) -> list
         for frame, own in zip(frames, indices, strict=True)
         for field, index in zip(frame.schema, own, strict=True)
     }
-    found = []
+    aligned = []
     for number, (frame, own) in enumerate(zip(frames, indices, strict=True)):
         names = dict(zip(own, frame.columns, strict=True))
         columns = [
             (sf.col(quoted(names[index])) if index in names else sf.lit(None).cast(kind)).alias(str(index))
             for index, kind in sorted(types.items())
         ]
-        found.append(frame.select(sf.lit(number).alias(INPUT), *columns))
-    return found
+        aligned.append(frame.select(sf.lit(number).alias(INPUT), *columns))
+    return aligned

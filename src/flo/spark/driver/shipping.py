@@ -50,13 +50,13 @@ def build_archive(folder: Path) -> Path:
     target = folder / ARCHIVE
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in PACKAGES:
-            found = importlib.util.find_spec(package)
-            assert found is not None
-            assert found.origin is not None
-            if found.submodule_search_locations is None:  # a single file
-                archive.write(found.origin, Path(found.origin).name)
+            spec = importlib.util.find_spec(package)
+            assert spec is not None
+            assert spec.origin is not None
+            if spec.submodule_search_locations is None:  # a single file
+                archive.write(spec.origin, Path(spec.origin).name)
                 continue
-            root = Path(found.origin).parent
+            root = Path(spec.origin).parent
             for file in sorted(root.rglob("*")):
                 if file.is_file() and "__pycache__" not in file.parts:
                     archive.write(file, Path(package) / file.relative_to(root))

@@ -29,12 +29,11 @@ OF_COLUMNS = {"kafka": ("key", "value", "headers", "topic", "partition")}
 """Formats of Spark that write some columns only, and leave the others out. `text` fails if there is more than one."""
 
 
-def _frame(name: str, result: Any) -> DataFrame:
+def _frame(name: str, result: object) -> DataFrame:
     """Returns a result that has columns."""
     if not hasattr(result, "write"):
         raise FloError(f"the output `{name}` has no columns, so it can only be printed")
-    frame: DataFrame = result
-    return frame
+    return result  # type: ignore[return-value]  # of classic Spark or of Spark Connect
 
 
 @dataclass
@@ -69,7 +68,7 @@ class SparkSink(Sink):
     def label(self) -> str:
         return f'SparkSink("{self.format}")'
 
-    def bound(self, session: Any, output: Output, key: tuple[str, ...] | None) -> Sink:
+    def bound(self, session: object, output: Output, key: tuple[str, ...] | None) -> Sink:
         self.expect_columns(output.name, layout_of(rows_of(output)).names)
         return self
 
@@ -128,15 +127,15 @@ class SparkSink(Sink):
             with hold_settings(changes.spark, {USER_METADATA: metadata_of(identity, self._held)}):
                 self._append(changes, known)
 
-    def _append(self, changes: SparkChanges, known: dict[str, Any]) -> None:
+    def _append(self, changes: SparkChanges, known: dict[str, object]) -> None:
         self.writer(changes.frame(), changes.weighted, **known).mode("append").save()
 
-    def writer(self, frame: DataFrame, weighted: bool, **known: Any) -> DataFrameWriter:
+    def writer(self, frame: DataFrame, weighted: bool, **known: object) -> DataFrameWriter:
         """Returns the writer of the rows; `known` are options that the user's options override."""
         rows = frame if self.keeps_weight or not weighted else repeat_by_weight(frame)
         return rows.write.format(self.format).options(**{**known, **self.options})
 
-    def write_result(self, name: str, result: Any) -> bool:
+    def write_result(self, name: str, result: object) -> bool:
         frame = _frame(name, result)
         self.writer(frame, WEIGHTS in frame.columns).save()
         return True

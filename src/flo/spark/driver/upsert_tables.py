@@ -78,7 +78,7 @@ class MergedTable(Upserting):
         mark = sql_text(f"{MARK}{identity}")
         try:
             spark.sql(f"CREATE TABLE IF NOT EXISTS {self.name} ({columns}) USING {self.kind}")
-            found = spark.table(self.name).columns
+            existing = spark.table(self.name).columns
             if identity and not any(
                 row.key == f"{MARK}{identity}" for row in spark.sql(f"SHOW TBLPROPERTIES {self.name}").collect()
             ):
@@ -90,11 +90,11 @@ class MergedTable(Upserting):
                 f"the output `{rows.name}` cannot go to the {self.kind} table {self.target}: {first}",
                 instead=(NAME if extended else EXTENSIONS,),
             ) from error
-        missing = [name for name in rows.schema.names if name not in found]
+        missing = [name for name in rows.schema.names if name not in existing]
         if missing:
             raise TypeMismatch(
                 f"the {self.kind} table {self.target} has no column `{missing[0]}`, which the output `{rows.name}` has",
-                facts=(("its columns", ", ".join(found)),),
+                facts=(("its columns", ", ".join(existing)),),
             )
 
     def write(self, changes: OutputChanges, rows: KeyedOutput) -> None:
@@ -117,12 +117,12 @@ class MergedTable(Upserting):
             with hold_settings(changes.spark, settings):
                 changes.spark.sql(merge_statement(self.name, view, rows))
         except (PySparkException, Py4JJavaError) as error:
-            found = TWICE.search(str(error))
-            if found is None:
+            match = TWICE.search(str(error))
+            if match is None:
                 raise
-            key = json.loads(found[1])
-            shown = ", ".join(f"{name}={key.get(name)!r}" for name in rows.key)
-            raise two_rows_error(rows.name, shown) from error
+            key = json.loads(match[1])
+            described = ", ".join(f"{name}={key.get(name)!r}" for name in rows.key)
+            raise two_rows_error(rows.name, described) from error
         finally:
             changes.spark.catalog.dropTempView(view)
             latest.unpersist()
@@ -171,8 +171,8 @@ class IcebergTable(MergedTable):
     def find_held(self, spark: SparkSession, identity: str) -> Held:
         """What the newest snapshot of the output says. Those that were rolled back do not count."""
         spark.catalog.refreshTable(self.name)
-        made, history = spark.table(f"{self.name}.snapshots"), spark.table(f"{self.name}.history")
-        valid = made.join(history.where("is_current_ancestor").select("snapshot_id"), "snapshot_id", "left_semi")
+        snapshots, history = spark.table(f"{self.name}.snapshots"), spark.table(f"{self.name}.history")
+        valid = snapshots.join(history.where("is_current_ancestor").select("snapshot_id"), "snapshot_id", "left_semi")
         summary = sf.col("summary")
         own = valid.where(summary["flo-id"] == identity).orderBy(sf.col("committed_at").desc()).limit(1)
         for row in own.select("summary").collect():

@@ -18,8 +18,8 @@ from typing import Any
 from flo.core.errors import FloError, Origin
 from flo.pictures.metrics import format_metrics
 from flo.pictures.notebook import MOST_ROWS
-from flo.pictures.pages import to_json
-from flo.pictures.run_history import Entry, History
+from flo.pictures.page_data import PageData, to_json
+from flo.pictures.run_history import History, HistoryEntry
 from flo.pictures.run_page import run_page, view_data
 from flo.pictures.serving import Answer, PageServer
 from flo.shards.checkpoint.state_sizes import StateSizes
@@ -47,7 +47,7 @@ class Watched:
     """The outputs that have late rows."""
 
 
-class Watch:
+class QueryWatch:
     """Collects the figures of a query, and serves them."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Watch:
         """Held by the thread that looks."""
         self._measured = self._reported = -1
         """The last version whose state was measured, and the last that Spark has reported on."""
-        self._views: dict[str, Any] = {}
+        self._views: PageData = {}
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
         self._server: PageServer | None = None
@@ -79,7 +79,7 @@ class Watch:
     def note(self, outcome: Outcome) -> None:
         """Adds a micro-batch that was committed."""
         self.history.add(
-            Entry(
+            HistoryEntry(
                 outcome.version,
                 time.time(),
                 outcome.seconds,
@@ -162,23 +162,23 @@ class Watch:
                 self._reported = max(self._reported, version)
                 self.history.complete(version, lag=lag, waiting=waiting)
 
-    def data_for(self, asked: Mapping[str, str]) -> dict[str, Any]:
+    def data_for(self, asked: Mapping[str, str]) -> PageData:
         """What a live page does not have yet: the last entries, and the views that it shows."""
         self.look()
         outputs = self._view_names()
-        shown = [outputs[int(place)] for place in asked.get("views", "").split(",") if place]
-        self._read_views(shown)
+        names = [outputs[int(place)] for place in asked.get("views", "").split(",") if place]
+        self._read_views(names)
         history = self.history.to_data(int(asked.get("grain", 0)), int(asked.get("count", 0)))
-        return {**self._now(), "history": history, "views": [self._view(name) for name in shown]}
+        return {**self._now(), "history": history, "views": [self._view(name) for name in names]}
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> PageData:
         """All of a page: the plan, the whole history, and the views as they were read last."""
         blocks = [asdict(each) for each in self.watched.blocks]
         plan = {"name": self.watched.name, "plan": blocks, "inputs": self.watched.inputs, "late": self.watched.late}
         views = [self._view(name) for name in self._view_names()]
         return {**plan, **self._now(), "history": self.history.to_data(), "views": views}
 
-    def final_data(self) -> dict[str, Any]:
+    def final_data(self) -> PageData:
         """All of a page, with the figures and views of now."""
         self.look(patient=False)
         self._read_views(self._view_names(), patient=False)
@@ -190,16 +190,16 @@ class Watch:
         state, _ = self._state()
         return format_metrics(self.watched.name, state == "running", self.history, self.watched.late)
 
-    def _now(self) -> dict[str, Any]:
+    def _now(self) -> PageData:
         state, error = self._state()
         return {"state": state, "error": error, "started": self.started, "now": time.time()}
 
     def _view_names(self) -> list[str]:
         return [each.name for each in self._batches.outputs if each.how == VIEW]
 
-    def _view(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = self._views.get(name) or view_data(name, -1, (), ())
-        return found
+    def _view(self, name: str) -> PageData:
+        data: PageData = self._views.get(name) or view_data(name, -1, (), ())
+        return data
 
     def _read_views(self, names: list[str], patient: bool = True) -> None:
         """Reads the first rows of views, if there is a new version of them."""

@@ -15,7 +15,7 @@ from pyspark import daemon
 _run_tasks: Any = daemon.worker
 
 
-def run_tasks(socket: Any, authenticated: bool) -> int:
+def run_tasks(socket: object, authenticated: bool) -> int:
     """Run the tasks of a worker, and return its exit code."""
     try:
         code: int = _run_tasks(socket, authenticated)
