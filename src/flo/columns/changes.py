@@ -98,7 +98,7 @@ def _digest(*parts: Any) -> str:
 
 
 def _text(change: Any) -> str:
-    return str(change._shape.shown(change))
+    return str(change._shape.text_of(change))
 
 
 def _present() -> bool:

@@ -194,8 +194,8 @@ def load(
 def check_state(whole: Graph, inputs: StreamTypes, graph: Graph, outputs: Values) -> None:
     """Raise unless the state has the program's type. Also called before saving, so that a function that does not
     return its declared type is found while its results still exist."""
-    found, expected = program(graph, inputs).outputs, program(whole, inputs).outputs
-    if found != expected or len(outputs) != len(expected):
+    derived, expected = program(graph, inputs).outputs, program(whole, inputs).outputs
+    if derived != expected or len(outputs) != len(expected):
         raise CheckpointError("the state does not fit the program's types")
     for stream_type, output in zip(expected, outputs, strict=True):
         reason = stream_type.collection.mismatch(output)

@@ -99,16 +99,16 @@ def _field_types(kind: type) -> list[Any]:
 def find_class(name: str) -> Any:
     """Return the class of that name if the program has loaded it. Imports nothing."""
     module, _, path = name.partition(":")
-    found: Any = sys.modules.get(module)
+    item: Any = sys.modules.get(module)
     for part in path.split("."):
-        found = vars(found).get(part) if isinstance(found, (ModuleType, type)) else None
-    found = found if isinstance(found, type) else _known.get(name) or _without_module.get(_own_name(name))
-    if found is None:
+        item = vars(item).get(part) if isinstance(item, (ModuleType, type)) else None
+    item = item if isinstance(item, type) else _known.get(name) or _without_module.get(_own_name(name))
+    if item is None:
         raise CheckpointError(
             f"the state has values of the class `{name}`, which this program has not loaded",
             instead=(("import the module that defines it", "before lifting the state"),),
         )
-    return found
+    return item
 
 
 def _lower_object(item: Any, lower: Lowering) -> Term:

@@ -55,16 +55,16 @@ def find_misfit(rows: Iterable[Any], kind: Any) -> Misfit | None:
     if not fields:
         return None
     rows = rows if isinstance(rows, (list, tuple)) else list(rows)
-    found: Misfit | None = None
+    misfit: Misfit | None = None
     for name, part in fields:
         column = list(map(attrgetter(name), rows))
         if set(map(type, column)) <= _exact_types(part):
             continue  # fast path without a Python loop
         test = _test(part)
         position = next((place for place, value in enumerate(column) if not test(value)), None)
-        if position is not None and (found is None or position < found.position):
-            found = _innermost(Misfit(position, name, part, column[position]))
-    return found
+        if position is not None and (misfit is None or position < misfit.position):
+            misfit = _innermost(Misfit(position, name, part, column[position]))
+    return misfit
 
 
 def _innermost(misfit: Misfit) -> Misfit:

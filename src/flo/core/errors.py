@@ -61,13 +61,13 @@ class Origin:
     @classmethod
     def innermost(cls, trace: TracebackType | None) -> Origin | None:
         """Return the last line of a traceback that is in the user's program, not in a library it calls."""
-        found: Origin | None = None
+        origin: Origin | None = None
         while trace is not None:
             file = trace.tb_frame.f_code.co_filename
             if is_users(file):
-                found = cls(file, trace.tb_lineno)
+                origin = cls(file, trace.tb_lineno)
             trace = trace.tb_next
-        return found
+        return origin
 
     @property
     def text(self) -> str:
@@ -95,10 +95,10 @@ class Origin:
 def brief(item: Any, most: int = 80) -> str:
     """Return `repr(item)`, truncated to `most` characters. Never raises."""
     try:
-        shown = repr(item)
+        text = repr(item)
     except Exception:  # a huge int, or a class whose repr raises
-        shown = f"<{type(item).__name__}>"
-    return shown if len(shown) <= most else shown[: most - 1] + "…"
+        text = f"<{type(item).__name__}>"
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 class Pickled:

@@ -203,8 +203,8 @@ def tuple_parts(kind: Any) -> tuple[Any, ...] | None:
         return None
     if not issubclass(plain, tuple):
         return ()
-    found = _as_tuple(kind)
-    return None if get_origin(found) is None or any(map(_is_packed, get_args(found))) else get_args(found)
+    as_tuple = _as_tuple(kind)
+    return None if get_origin(as_tuple) is None or any(map(_is_packed, get_args(as_tuple))) else get_args(as_tuple)
 
 
 def _tuples_match(kind: Any, other: Any, match: Callable[[Any, Any], bool]) -> bool:
@@ -309,13 +309,13 @@ def positional_parameters(function: Any, count: int) -> list[Parameter | None]:
     signature, hints = signature_of(function), _hints(function)
     if signature is None or not hints:
         return [None] * count
-    found: list[Parameter | None] = []
+    parameters: list[Parameter | None] = []
     for parameter in signature.parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
-            found += [_typed(parameter, hints)] * (count - len(found))
+            parameters += [_typed(parameter, hints)] * (count - len(parameters))
         elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            found.append(_typed(parameter, hints))
-    return (found + [None] * count)[:count]
+            parameters.append(_typed(parameter, hints))
+    return (parameters + [None] * count)[:count]
 
 
 def _typed(parameter: inspect.Parameter, hints: dict[str, Any]) -> Parameter | None:
@@ -349,5 +349,5 @@ def _constructor(kind: type) -> Any:
     """Return the function that gets the arguments when the class is called; None if there is not exactly one."""
     if type(kind).__call__ is not type.__call__:
         return None
-    made = [f for f in (kind.__new__, kind.__init__) if isinstance(f, types.FunctionType)]  # type: ignore[misc]
-    return made[0] if len(made) == 1 else None
+    constructors = [f for f in (kind.__new__, kind.__init__) if isinstance(f, types.FunctionType)]  # type: ignore[misc]
+    return constructors[0] if len(constructors) == 1 else None

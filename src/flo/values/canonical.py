@@ -80,7 +80,7 @@ class Forms(dict[type, Form | None]):
     def _dataclass(self, names: list[str]) -> Form:
         def form(element: Any) -> Any:
             parts = {name: getattr(element, name) for name in names}
-            changed = {name: made for name, part in parts.items() if (made := self(part)) is not part}
+            changed = {name: canonical for name, part in parts.items() if (canonical := self(part)) is not part}
             return dataclasses.replace(element, **changed) if changed else element
 
         return form

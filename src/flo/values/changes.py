@@ -88,7 +88,7 @@ class TableShape:
             leading += rest
         return key, order, self.make(*[leading[place] for place in self._places])
 
-    def shown(self, change: Any) -> str:
+    def text_of(self, change: Any) -> str:
         """Return what a user writes for the change."""
         key, order, row = self.read(change)
         if row is not None:
@@ -99,24 +99,24 @@ class TableShape:
         """Return what the latest change of a key has most of: its order, then a row instead of none, then the row."""
         return order_key(order), row is not None, order_key(row)
 
-    def changes(self, made: Any, items: list[Any]) -> list[Any]:
+    def changes(self, change_class: Any, items: list[Any]) -> list[Any]:
         """Convert what users give to changes of the class `made`. Raises at the first that is none."""
-        rows = self._of_rows(made, [item for item in items if type(item) is self.row])
-        found: list[Any] = []
+        rows = self._of_rows(change_class, [item for item in items if type(item) is self.row])
+        changes: list[Any] = []
         for position, item in enumerate(items):
             if rows is not None and type(item) is self.row:
-                found.append(next(rows))
+                changes.append(next(rows))
                 continue
             try:
-                found.append(item if type(item) is made else self._change(made, item))
+                changes.append(item if type(item) is change_class else self._change(change_class, item))
             except ElementError as error:
                 error.position = position
                 error.summary = f"element {position} of {{input}} {error.summary}"
                 error.facts = (("given", brief(item, 120)), *error.facts)
                 raise
-        return found
+        return changes
 
-    def _of_rows(self, made: Any, rows: list[Any]) -> Iterator[Any] | None:
+    def _of_rows(self, change_class: Any, rows: list[Any]) -> Iterator[Any] | None:
         """Convert many rows at once; None if one of them does not fit."""
         if not rows or find_mismatch(rows, self.row) is not None or find_misfit(rows, self.row) is not None:
             return None
@@ -125,15 +125,15 @@ class TableShape:
         if any(find_mismatch(column, kind) is not None for column, kind in zip(leading, self.kinds, strict=True)):
             return None
         rest = map(self.rest, *columns.values()) if columns else (self.rest() for _ in rows)
-        return map(made, *leading, rest)
+        return map(change_class, *leading, rest)
 
-    def _change(self, made: Any, item: Any) -> Any:
+    def _change(self, change_class: Any, item: Any) -> Any:
         if isinstance(item, Delete):
-            return made(*self._deleted(item), None)
+            return change_class(*self._deleted(item), None)
         if type(item) is dict:
             item, gone = {name: item[name] for name in item if name != DELETED}, bool(item.get(DELETED))
             if gone and set(self.leading) <= item.keys():
-                return made(*self._expect_leading([item[name] for name in self.leading]), None)
+                return change_class(*self._expect_leading([item[name] for name in self.leading]), None)
             missing = next((name for name in self.columns if name not in item), None)
             if missing is not None:
                 raise ElementError(f"has no `{missing}`", facts=(("columns", ", ".join(self.columns)),))
@@ -142,7 +142,7 @@ class TableShape:
         leading = self._expect_leading([values[name] for name in self.leading])
         if (misfit := find_misfit((item,), self.row)) is not None:
             raise self._misfit(misfit)
-        return made(*leading, self.rest(*(value for name, value in values.items() if name not in self.leading)))
+        return change_class(*leading, self.rest(*(value for name, value in values.items() if name not in self.leading)))
 
     def _values(self, item: Any) -> list[Any]:
         """Return the values of a row, by column. They may be of other types."""
@@ -204,5 +204,5 @@ class TableShape:
 
 def shape_of(element: Any) -> TableShape | None:
     """Return the table that elements of this type change; None if they are no changes."""
-    found = getattr(element, "_shape", None)
-    return found if isinstance(found, TableShape) else None
+    shape = getattr(element, "_shape", None)
+    return shape if isinstance(shape, TableShape) else None

@@ -128,15 +128,15 @@ NO_TIMES = (bool, timedelta, set, frozenset, complex)
 def time_types(kind: Any) -> list[Any]:
     """Return what times of a type are, for each of its alternatives but None: a key of `FITTING`; Any if it is not
     known, as for a class with its own arithmetic; None if it is not a time."""
-    found: list[Any] = []
+    types: list[Any] = []
     for each in alternatives(kind):
         if isinstance(each, NewType):
-            found += time_types(each.__supertype__)
+            types += time_types(each.__supertype__)
         elif get_origin(each) is Literal:
-            found += [part for value in get_args(each) for part in time_types(type(value))]
+            types += [part for value in get_args(each) for part in time_types(type(value))]
         elif each is not type(None):
-            found.append(_time_type(get_origin(each) or each))
-    return list(dict.fromkeys(found)) or [None]
+            types.append(_time_type(get_origin(each) or each))
+    return list(dict.fromkeys(types)) or [None]
 
 
 def _time_type(kind: Any) -> Any:
@@ -171,12 +171,12 @@ def expect_times(
 ) -> None:
     """Raise unless the times of a stream are of a type of times, and durations fit it: some are > 0, the lateness is
     ≥ 0 or None. If elements are `narrowed`, some alternatives of the type may not occur: the others must fit."""
-    types, shown = time_types(kind), type_name(resolve_type(kind))
+    types, type_text = time_types(kind), type_name(resolve_type(kind))
     times = [each for each in types if each is not None]
     if not times or (not narrowed and (None in types or len({each is date for each in times}) > 1)):
         texts = any(isinstance(each, type) and issubclass(each, str) for each in alternatives(kind))
         raise TypeMismatch(
-            f"the time of `{verb}` must be a number, a date or a datetime; got {shown}",
+            f"the time of `{verb}` must be a number, a date or a datetime; got {type_text}",
             facts=(("{input}", stream.described()),),
             instead=(
                 *([("lambda row: datetime.fromisoformat(…)", "a time that is written as text")] if texts else []),
@@ -185,7 +185,7 @@ def expect_times(
         )
     durations = {**(positive or {}), **({} if lateness is None else {"lateness": lateness})}
     for name, given in durations.items():
-        expect_duration(verb, name, given, times, shown, zero=name == "lateness", narrowed=narrowed)
+        expect_duration(verb, name, given, times, type_text, zero=name == "lateness", narrowed=narrowed)
 
 
 def expect_duration(
@@ -193,7 +193,7 @@ def expect_duration(
     name: str,
     given: Any,
     times: list[Any],
-    shown: str,
+    type_text: str,
     *,
     zero: bool = False,
     exact: bool = False,
@@ -210,7 +210,7 @@ def expect_duration(
         wanted, why = "a duration", ""
     else:
         number = times[0] if exact or times[0] in (date, Decimal) else float
-        wanted, why = WANTED[number], f", as its times are {shown}"
+        wanted, why = WANTED[number], f", as its times are {type_text}"
     raise TypeMismatch(
         f"`{name}` of `{verb}` must be {wanted} {'≥' if zero else '>'} 0{why}; got {brief(given)}",
         instead=((f"{name}=timedelta(seconds=…)", "a span of time"),) if date in times else (),

@@ -185,8 +185,8 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
         return [part for part, _ in parts]
 
     def __str__(self) -> str:
-        shown = ", ".join(str(p) if isinstance(p, Lattice) else type_name(p) for p in self._parameters())
-        return f"{self.name}[{shown}]" if shown else self.name
+        parameters = ", ".join(str(p) if isinstance(p, Lattice) else type_name(p) for p in self._parameters())
+        return f"{self.name}[{parameters}]" if parameters else self.name
 
     def __repr__(self) -> str:
         return str(self)

@@ -47,23 +47,23 @@ class Ordered(Lowerable, Generic[K]):
 
     def at_most(self, key: K) -> Any:
         """Return the largest key ≤ this one; None if there is none."""
-        tree, found = self._tree, None
+        tree, best = self._tree, None
         while tree is not None:
             if key < tree[1]:
                 tree = tree[2]
             else:
-                found, tree = tree[1], tree[3]
-        return found
+                best, tree = tree[1], tree[3]
+        return best
 
     def above(self, key: K) -> Any:
         """Return the smallest key > this one; None if there is none."""
-        tree, found = self._tree, None
+        tree, best = self._tree, None
         while tree is not None:
             if key < tree[1]:
-                found, tree = tree[1], tree[2]
+                best, tree = tree[1], tree[2]
             else:
                 tree = tree[3]
-        return found
+        return best
 
     def __iter__(self) -> Iterator[K]:
         path: list[Tree] = []

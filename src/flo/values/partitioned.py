@@ -51,8 +51,8 @@ class Partitioned(Keyed[int, Sequence[T_co]], Generic[T_co]):
         return isinstance(other, Partitioned) and other.count == self.count and super().accepts(other)
 
     def value(self, data: Any) -> KeyedValue:
-        found = super().value(data)
-        unknown = self._unknown(list(found.entries))
+        value = super().value(data)
+        unknown = self._unknown(list(value.entries))
         if unknown is not None:
             raise ElementError(
                 f"{{input}} has no partition {unknown}; its partitions are 0 to {self.count - 1}",
@@ -64,7 +64,7 @@ class Partitioned(Keyed[int, Sequence[T_co]], Generic[T_co]):
                 if unknown >= 0
                 else (),
             )
-        return found
+        return value
 
     def grown(self, more: int) -> Partitioned[T_co]:
         """Return the collection with so many more partitions."""

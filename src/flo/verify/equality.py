@@ -82,8 +82,8 @@ def _are_equal_functions(one: FunctionType, other: FunctionType) -> bool:
 def _bound_values(function: FunctionType) -> list[Any]:
     """The values that two functions of equal code may differ in."""
     cells = function.__closure__ or ()
-    found = [cell.cell_contents for cell in cells if cell != CellType()]  # an empty cell is a name without a value yet
-    return [function.__defaults__, function.__kwdefaults__, function.__dict__, *found]
+    held = [cell.cell_contents for cell in cells if cell != CellType()]  # an empty cell: a name without a value yet
+    return [function.__defaults__, function.__kwdefaults__, function.__dict__, *held]
 
 
 def _are_equal_mappings(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:

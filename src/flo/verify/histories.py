@@ -93,8 +93,8 @@ class Trials:
             for seed, result in zip(SEEDS[1:], results[1:], strict=True):
                 if not are_equal(results[0], result):
                     columns = tuple((f"PYTHONHASHSEED={each}", trial.text) for each in (SEEDS[0], seed))
-                    shown = (self._show(results[0]), self._show(result))
+                    texts = (self._show(results[0]), self._show(result))
                     about = f"{self.about}: in two processes"
                     again = f"PYTHONHASHSEED={SEEDS[0]} and {seed}: {trial.paste}"
-                    return Counterexample(self.law, about, columns, shown, again, NO_PROCESS)
+                    return Counterexample(self.law, about, columns, texts, again, NO_PROCESS)
         return None

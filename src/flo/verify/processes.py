@@ -118,8 +118,8 @@ class _Sender(pickle.Pickler):
             code = compile(source, "<class>", "exec", flags, dont_inherit=True)
             body = {name for each in (code, *_inner(code)) for name in each.co_names}  # as decorators and defaults
             later = _names(compile(source, "<class>", "exec", 0, dont_inherit=True)) - body
-            made = (marshal.dumps(code), item.__name__, _used(body - {item.__name__}, space))
-            return _make_class, made, _used(later, space), None, None, _fill_class
+            arguments = (marshal.dumps(code), item.__name__, _used(body - {item.__name__}, space))
+            return _make_class, arguments, _used(later, space), None, None, _fill_class
         return NotImplemented
 
 
@@ -153,9 +153,9 @@ def _make_class(code: bytes, name: str, known: dict[str, Any]) -> type:
     space = vars(sys.modules["__main__"])
     space.update(known)
     exec(marshal.loads(code), space)
-    made: type = space[name]
-    return made
+    defined: type = space[name]
+    return defined
 
 
-def _fill_class(made: type, known: dict[str, Any]) -> None:
+def _fill_class(defined: type, known: dict[str, Any]) -> None:
     vars(sys.modules["__main__"]).update(known)

@@ -115,18 +115,18 @@ def _processor_time() -> Callable[[], float]:
 
 def _describe_call(trace: TracebackType | None) -> str:
     """The user's function that Flo called last, with its present arguments, as text."""
-    found, by_flo = None, False
+    frame, by_flo = None, False
     while trace is not None:
         code = trace.tb_frame.f_code
         if by_flo and is_users(code.co_filename):
-            found = trace.tb_frame
+            frame = trace.tb_frame
         by_flo = code.co_filename.startswith(PACKAGE)
         trace = trace.tb_next
-    if found is None:
+    if frame is None:
         return ""
-    names = found.f_code.co_varnames[: found.f_code.co_argcount]
-    given = (f"{name}={brief(found.f_locals[name], 60)}" for name in names if name in found.f_locals)
-    return f"{found.f_code.co_name}({', '.join(given)})"
+    names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+    given = (f"{name}={brief(frame.f_locals[name], 60)}" for name in names if name in frame.f_locals)
+    return f"{frame.f_code.co_name}({', '.join(given)})"
 
 
 class _SignalTimer:

@@ -148,8 +148,8 @@ class ActiveClock(ByPortions):
         return latest - self.lateness if self.lateness else latest
 
 
-def _sorted(found: dict[int, Any]) -> tuple[tuple[int, Any], ...]:
-    return tuple(sorted(found.items(), key=lambda each: each[0]))
+def _sorted(by_number: dict[int, Any]) -> tuple[tuple[int, Any], ...]:
+    return tuple(sorted(by_number.items(), key=lambda each: each[0]))
 
 
 def _bag(units: list[Any]) -> BagValue | None:

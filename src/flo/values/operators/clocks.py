@@ -55,9 +55,9 @@ class Latest:
     @classmethod
     def of(cls, state: Any, partitions: int | None, *, is_given: bool = False) -> Latest:
         if partitions:
-            found = cls(partitions, dict(state or ()), None)
-            found.whole = found._minimum()
-            return found
+            latest = cls(partitions, dict(state or ()), None)
+            latest.whole = latest._minimum()
+            return latest
         return cls(0, {} if state is None else {0: state}, state, is_given)
 
     def state(self) -> Any:

@@ -172,8 +172,8 @@ class Bitwise(Linear):
 
     def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
         having = [each.value() for each in sums]
-        found = sum(1 << place for place, each in enumerate(having) if is_bit_set(self.how, each, count))
-        return found - (1 << self.bits) if found >> (self.bits - 1) else found
+        unsigned = sum(1 << place for place, each in enumerate(having) if is_bit_set(self.how, each, count))
+        return unsigned - (1 << self.bits) if unsigned >> (self.bits - 1) else unsigned
 
 
 def is_bit_set(how: str, having: Any, count: Any) -> Any:
@@ -197,25 +197,25 @@ class LinearOf(Linear):
     def numbers(self, *arguments: Any) -> tuple[Any, ...]:
         return tuple(arguments[0]) if isinstance(arguments[0], tuple) else arguments
 
-    def made(self, *totals: Any) -> Any:
+    def combine(self, *totals: Any) -> Any:
         """Return the totals as `finish` gets them."""
         if self.make is None:
             return totals[0]
         return totals if self.make is tuple else self.make(*totals)
 
     def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
-        found = self.finish(self.made(*(each.value() for each in sums)))
-        expect_declared(self.finish, [found])
-        return found
+        result = self.finish(self.combine(*(each.value() for each in sums)))
+        expect_declared(self.finish, [result])
+        return result
 
 
 def _weights(units: Units) -> dict[Arguments, int]:
     """Return the weight of each different value."""
-    found: dict[Arguments, int] = {}
+    weights: dict[Arguments, int] = {}
     for arguments, weight in units:
         value = canonical_element(arguments)
-        found[value] = found.get(value, 0) + weight
-    return found
+        weights[value] = weights.get(value, 0) + weight
+    return weights
 
 
 # Aggregates of the first value in an order: (the values, the first of them).

@@ -112,11 +112,11 @@ class GroupBy(Unary):
         weight, parts = state
         if weight <= 0:
             return []
-        found = [each.aggregator.result(part) for each, part in zip(self.aggregates, parts, strict=True)]
+        results = [each.aggregator.result(part) for each, part in zip(self.aggregates, parts, strict=True)]
         for place, width in _widths(self.row):
             if place >= self.keys:
-                expect_width(found[place - self.keys], width, brief(key) if key else "all rows")
-        return [self.row(*key, *map(unify_nan, found))]
+                expect_width(results[place - self.keys], width, brief(key) if key else "all rows")
+        return [self.row(*key, *map(unify_nan, results))]
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         return replace(self, groups=PersistentMap()), (source.terminator(),)

@@ -162,8 +162,8 @@ class IntervalJoin(ByPortions):
         by_time: dict[Any, dict[Any, int]] = {}
         for number, key, row, weight in added:
             if mark is None or not self.has_met_all(side, number, mark):
-                for found, at, each in ((by_key, key, row), (by_time, number, (key, row))):
-                    some = found.setdefault(at, {})
+                for index, at, each in ((by_key, key, row), (by_time, number, (key, row))):
+                    some = index.setdefault(at, {})
                     some[each] = some.get(each, 0) + weight
         for number in by_time:
             order = order if number in times else order.added(number)

@@ -45,15 +45,15 @@ def pair_units(some: Units, others: Units) -> list[tuple[tuple[Any, Any], int]]:
 
 def combine_pairs(into: Callable[[Any, Any], Any], pairs: Units) -> list[tuple[Any, int]]:
     """Return into(x, y) for each pair, with its weight."""
-    found = []
+    combined = []
     x = y = None
     try:
         for (x, y), weight in pairs:
-            found.append((into(x, y), weight))
+            combined.append((into(x, y), weight))
     except Exception as error:
         error.add_note(repr((x, y))[:120])
         raise
-    return found
+    return combined
 
 
 def combine_ahead(into: Any, pairs: Iterable[tuple[tuple[Any, Any], int]]) -> None:

@@ -63,8 +63,8 @@ def inner_types(operator: Operator, inputs: StreamTypes) -> StreamTypes:
     LVars behind the first input are shared by all keys."""
     if any(isinstance(given.collection, LVar) for given in inputs[1:]):
         own = tuple(given for given in inputs if not isinstance(given.collection, LVar))
-        found = iter(inner_types(operator, own))
-        return tuple(given if isinstance(given.collection, LVar) else next(found) for given in inputs)
+        own_types = iter(inner_types(operator, own))
+        return tuple(given if isinstance(given.collection, LVar) else next(own_types) for given in inputs)
     keyed = [expect_keyed(operator, given, index) for index, given in enumerate(inputs)]
     if not keyed:
         raise TypeMismatch(f"the body of `{operator.name}` has no input, so there are no keys")
@@ -352,4 +352,4 @@ class KeyedJoin(KeptJoin):
                 kind = ZSetValue
             arrived[key] = value.weights.to_dict()
         operator, results = self.join_arrived(side, arrived)
-        return operator, KeyedValue.of({key: kind.of(found) for key, found in results.items() if found})
+        return operator, KeyedValue.of({key: kind.of(entries) for key, entries in results.items() if entries})

@@ -58,8 +58,8 @@ class Variance(Moments):
         total, squares = sums
         if count <= self.less:
             return None
-        found = (squares - total * total / count) / (count - self.less)
-        return root_of(found) if self.root else to_float(found)
+        variance = (squares - total * total / count) / (count - self.less)
+        return root_of(variance) if self.root else to_float(variance)
 
 
 @final

@@ -75,7 +75,7 @@ class Over(Unary):
         down = self.descending[self.peers - 1] if self.peers else False
         partition = Partition(rows, [self._peers(row) for row in rows], down)
         results = zip(*(function.results(partition) for function in self.functions), strict=True)
-        return [self._row(row, tuple(map(canonical_element, found))) for row, found in zip(rows, results, strict=True)]
+        return [self._row(row, tuple(map(canonical_element, cells))) for row, cells in zip(rows, results, strict=True)]
 
     def _peers(self, row: Any) -> tuple[Any, ...]:
         """Return the parts of the key that peers share."""

@@ -214,25 +214,25 @@ class _Ranges:
     def searched(self, place: int, search: Any, side: int) -> list[int]:
         """Return where a bound that is a column of the order is among the values: never before that of a row before,
         as a frame slides."""
-        found = (
+        ends = (
             self.peers[side][row] if value is None else search(self.ordered, self._place(key[place]), *self.span)
             for row, (value, key) in enumerate(zip(self.values, self.keys, strict=True))
         )
-        return list(accumulate(found, max))
+        return list(accumulate(ends, max))
 
     def _searched(self, offset: Any, search: Any, side: int) -> list[int]:
         low, high = self.span
-        found = []
+        ends = []
         for place, value in enumerate(self.values):
             if value is None:
-                found.append(self.peers[side][place])
+                ends.append(self.peers[side][place])
                 continue
             moved = moved_value(value, -offset if self.down else offset)
             if moved is None:
-                found.append(high if _sign(offset) > 0 else low)
+                ends.append(high if _sign(offset) > 0 else low)
             else:
-                found.append(search(self.ordered, self._place(moved), low, high))
-        return found
+                ends.append(search(self.ordered, self._place(moved), low, high))
+        return ends
 
 
 def moved_value(value: Any, offset: Any) -> Any:
@@ -283,11 +283,11 @@ def _at(
         places = [present[each] if 0 <= each < len(present) else -1 for each in nths]
         pairs = zip(places, bounds, strict=True)
         return [values[place] if start <= place < end else None for place, (start, end) in pairs]
-    found = []
+    chosen = []
     for start, end in zip(starts, ends, strict=True):
         at = end - 1 if kind == "last_value" else start + nth - 1
-        found.append(values[at] if start <= at < end else None)
-    return found
+        chosen.append(values[at] if start <= at < end else None)
+    return chosen
 
 
 def _added(
@@ -299,20 +299,20 @@ def _added(
         counts.append(counts[-1] + counted)
         if kind != "count":
             totals.append(totals[-1].added([(value, 1)]) if counted else totals[-1])
-    found: list[Any] = []
+    sums: list[Any] = []
     for start, end in zip(starts, ends, strict=True):
         count = counts[end] - counts[start] if start < end else 0
         if kind == "count":
-            found.append(count)
+            sums.append(count)
         elif not count:
-            found.append(None)
+            sums.append(None)
         else:
             total = difference(totals[end], totals[start])
-            found.append(total.value() if kind == "sum" else total.mean(count, mean_places(of)))
+            sums.append(total.value() if kind == "sum" else total.mean(count, mean_places(of)))
     if kind != "count" and (width := width_of(sum_type(of) if kind == "sum" else mean_type(of))) is not None:
-        for number in found:
+        for number in sums:
             expect_width(number, width, "a frame")
-    return found
+    return sums
 
 
 def difference(one: Exact, other: Exact) -> Exact:
@@ -333,7 +333,7 @@ def _chosen(kind: str, values: list[Any], there: list[bool], starts: Sequence[in
     def better(one: int, other: int) -> bool:
         return bool(keys[one] < keys[other] if kind in ("min", "first") else keys[other] < keys[one])
 
-    found: list[Any] = []
+    chosen: list[Any] = []
     best, seen = None, (0, 0)
     for start, end in zip(starts, ends, strict=True):
         if start != seen[0] or end < seen[1]:  # a frame that only grows is not searched again
@@ -342,8 +342,8 @@ def _chosen(kind: str, values: list[Any], there: list[bool], starts: Sequence[in
             if there[place] and (best is None or better(place, best)):
                 best = place
         seen = (start, max(end, start))
-        found.append(None if best is None else values[best])
-    return found
+        chosen.append(None if best is None else values[best])
+    return chosen
 
 
 def _rank(_: WindowFunction, rows: Partition) -> list[Any]:

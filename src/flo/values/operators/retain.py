@@ -34,8 +34,8 @@ Waiting: TypeAlias = PersistentMap[Any, PersistentMap[Any, int]]
 
 def to_number(moment: Any) -> Any:
     """Return a time as a number, or as microseconds from the epoch."""
-    found = offset_of(moment, origin_of(moment))
-    return found // MICROSECOND if isinstance(found, timedelta) else found
+    offset = offset_of(moment, origin_of(moment))
+    return offset // MICROSECOND if isinstance(offset, timedelta) else offset
 
 
 def keep_rows(waiting: Waiting, order: Ordered[Any], added: dict[Any, dict[Any, int]]) -> tuple[Waiting, Ordered[Any]]:

@@ -70,23 +70,23 @@ def _order_for(operator: Operator, given: StreamType) -> tuple[tuple[str, str], 
 
 def pair_types(element: Any) -> list[tuple[Any, Any] | None]:
     """Return the types of both parts of a pair, for each alternative of a type; None where it is not a pair."""
-    found: list[tuple[Any, Any] | None] = []
+    pairs: list[tuple[Any, Any] | None] = []
     for kind in alternatives(element):
         if isinstance(kind, NewType):
-            found += pair_types(kind.__supertype__)
+            pairs += pair_types(kind.__supertype__)
             continue
         parts = tuple_parts(kind)
         is_pair = parts is None or (len(parts) == 2 and parts[1] is not ...)
-        found.append(((parts or (Any, Any))[0], (parts or (Any, Any))[1]) if is_pair else None)
-    return found
+        pairs.append(((parts or (Any, Any))[0], (parts or (Any, Any))[1]) if is_pair else None)
+    return pairs
 
 
 def expect_pairs(element: Any, stream: StreamType, interval: Any, *, narrowed: bool = True) -> Any:
     """Return the type of the values of pairs. Raises unless the elements are pairs of a value and a time, and the
     interval fits it. If elements are `narrowed`, it is enough that some alternatives of their type are pairs."""
-    found = pair_types(element)
-    pairs = [each for each in found if each is not None]
-    if not pairs or (not narrowed and None in found):
+    types = pair_types(element)
+    pairs = [each for each in types if each is not None]
+    if not pairs or (not narrowed and None in types):
         raise TypeMismatch(
             f"`window` requires pairs of a value and its time; the elements of {{input}} are "
             f"{type_name(resolve_type(element))}",
@@ -100,8 +100,8 @@ def expect_pairs(element: Any, stream: StreamType, interval: Any, *, narrowed: b
     kind = _union(time for _, time in pairs)
     expect_times("window", kind, stream, narrowed=narrowed)
     times = [each for each in time_types(kind) if each is not None]
-    shown = type_name(resolve_type(kind))
-    expect_duration("window", "interval", interval, times, shown, zero=True, narrowed=narrowed)
+    type_text = type_name(resolve_type(kind))
+    expect_duration("window", "interval", interval, times, type_text, zero=True, narrowed=narrowed)
     return _union(value for value, _ in pairs)
 
 

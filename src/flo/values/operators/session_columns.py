@@ -94,11 +94,11 @@ class SessionColumns(Unary):
             if not sessions or self._is_apart(each[0], sessions[-1][-1][0]):
                 sessions.append([])
             sessions[-1].append(each)
-        found = []
+        units = []
         for session in sessions:
             start, end = session[0][0], self._end_after(session[-1][0])
-            found += [(self._row(row, start, end), weight) for _, row, weight in session]
-        return found
+            units += [(self._row(row, start, end), weight) for _, row, weight in session]
+        return units
 
     def _is_apart(self, later: Any, earlier: Any) -> bool:
         """Return whether a time that is not before another is too far behind it for one session."""

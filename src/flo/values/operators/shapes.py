@@ -360,6 +360,6 @@ def _wider(kind: Any, other: Any) -> Any:
         return Int128
     parts, others = get_args(kind), get_args(other)
     if get_origin(kind) is get_origin(other) is tuple and len(parts) == len(others) and ... not in parts + others:
-        found = list(map(_wider, parts, others))
-        return None if None in found else tuple[tuple(found)]  # type: ignore[misc]
+        wider = list(map(_wider, parts, others))
+        return None if None in wider else tuple[tuple(wider)]  # type: ignore[misc]
     return None

@@ -210,8 +210,8 @@ class TimeWindows(Cut):
         return value, SequenceValue.of([TimeWindow(origin + start, origin + end)], End.ARRIVED)
 
     def _deltas(self, closed: list[Values], late: list[Any]) -> Deltas:
-        found = _bag_of(late) if self.unordered else SequenceValue.of(late)
-        return (NestedValue.pushing(*closed) if closed else None), (found if late else None)
+        late_delta = _bag_of(late) if self.unordered else SequenceValue.of(late)
+        return (NestedValue.pushing(*closed) if closed else None), (late_delta if late else None)
 
     def extended(self, content: Content | None, units: Iterable[Any]) -> Content:
         """Return the content of a window with more elements."""
@@ -254,11 +254,11 @@ class AlignedWindows(TimeWindows):
     def numbers(self, offset: Any) -> list[int]:
         """Return the numbers of the windows that contain this time."""
         number = find_window(offset, self.slide)
-        found = []
+        numbers = []
         while self.end(number) > offset:
-            found.append(number)
+            numbers.append(number)
             number -= 1
-        return found[::-1]
+        return numbers[::-1]
 
     def remaining(self) -> list[Values]:
         return [self._closed(number, self.opened[number], self.origin) for number in self.order]

@@ -109,15 +109,15 @@ class AsOfJoin(ZSetJoin):
 
     def _by_key(self, value: ZSetValue, at: Key, on: Key) -> dict[Any, list[Entry]]:
         """Group a delta by key. Rows without a place or a key are under None."""
-        found: dict[Any, list[Entry]] = {}
+        by_key: dict[Any, list[Entry]] = {}
         for f in (at, on):
             evaluate_ahead(f, value.elements_list())
         for row, weight in value.all_units():
             place = row if at is None else canonical_element(at(row))
             key = () if on is None else canonical_element(on(row))
             some_null = key is None or (type(key) is tuple and any(part is None for part in key))
-            found.setdefault(None if place is None or some_null else key, []).append((place, row, weight))
-        return found
+            by_key.setdefault(None if place is None or some_null else key, []).append((place, row, weight))
+        return by_key
 
     def _match(self, rights: Entries, at: Any) -> Any:
         """Return the right row that matches this place; None if there is none."""
@@ -127,12 +127,12 @@ class AsOfJoin(ZSetJoin):
             if first is None:
                 return None
             index = bisect_right(rights, place_of(first), key=place_of) - 1
-        found = present(rights, index, -1)
-        return None if found is None else found[1]
+        match = present(rights, index, -1)
+        return None if match is None else match[1]
 
     def _touched(self, stored: Entries, delta: Any, after: Entries) -> list[Entry]:
         """Return the stored left rows that may have another match after this delta of the right side."""
-        found: set[int] = set()
+        places: set[int] = set()
         for place in {order_key(at): None for at, _, _ in delta}:
             if self.forward:
                 below = present(after, bisect_left(after, place, key=place_of) - 1, -1)
@@ -142,8 +142,8 @@ class AsOfJoin(ZSetJoin):
                 above = present(after, bisect_right(after, place, key=place_of), 1)
                 low = bisect_left(stored, place, key=place_of)
                 high = len(stored) if above is None else bisect_left(stored, place_of(above), key=place_of)
-            found |= set(range(low, high))
-        return [stored[index] for index in sorted(found)]
+            places |= set(range(low, high))
+        return [stored[index] for index in sorted(places)]
 
 
 def place_of(entry: Entry) -> Any:
@@ -165,11 +165,11 @@ def _rank(entry: Entry) -> Any:
 
 def merge_entries(entries: Entries, delta: Any) -> Entries:
     """Return sorted rows with those of a delta: weights of equal rows are added, and rows without weight dropped."""
-    found = list(entries)
+    merged = list(entries)
     for at, row, weight in delta:
-        index = bisect_left(found, _rank((at, row, 0)), key=_rank)
-        if index < len(found) and found[index][1] == row:
-            weight += found.pop(index)[2]
+        index = bisect_left(merged, _rank((at, row, 0)), key=_rank)
+        if index < len(merged) and merged[index][1] == row:
+            weight += merged.pop(index)[2]
         if weight:
-            found.insert(index, (at, row, weight))
-    return tuple(found)
+            merged.insert(index, (at, row, weight))
+    return tuple(merged)

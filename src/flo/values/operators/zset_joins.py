@@ -160,11 +160,11 @@ class ZSetJoin(SameKind):
 
 def by_key(on: Key, value: ZSetValue) -> dict[Any, dict[Any, int]]:
     """Group a delta by key. Without a function, the element is the key."""
-    found: dict[Any, dict[Any, int]] = {}
+    grouped: dict[Any, dict[Any, int]] = {}
     evaluate_ahead(on, value.elements_list())
     for element, weight in value.all_units():
-        found.setdefault(element if on is None else canonical_element(on(element)), {})[element] = weight
-    return found
+        grouped.setdefault(element if on is None else canonical_element(on(element)), {})[element] = weight
+    return grouped
 
 
 def side_of(index: Groups, key: Any, arrived: dict[Any, dict[Any, int]]) -> Side:
@@ -179,13 +179,13 @@ def side_of(index: Groups, key: Any, arrived: dict[Any, dict[Any, int]]) -> Side
 
 def pairs(left: Side, right: Side) -> Units:
     """Return M₁ ⋈ M₂' + M₁' ⋈ M₂ + M₁' ⋈ M₂' for one key."""
-    found: list[tuple[Any, int]] = []
+    paired: list[tuple[Any, int]] = []
     if right.delta:
-        found += pair_units(left.rows.to_dict().items(), right.delta.items())
+        paired += pair_units(left.rows.to_dict().items(), right.delta.items())
     if left.delta:
-        found += pair_units(left.delta.items(), right.rows.to_dict().items())
-        found += pair_units(left.delta.items(), right.delta.items())
-    return found
+        paired += pair_units(left.delta.items(), right.rows.to_dict().items())
+        paired += pair_units(left.delta.items(), right.delta.items())
+    return paired
 
 
 def rows_while(some: Side, before: bool, after: bool) -> Units:

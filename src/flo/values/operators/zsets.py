@@ -83,14 +83,14 @@ class MapWeights(Unary):
         """Return f(element, 1), if f is additive as far as it is tested."""
         one = self._weight(element, 1)
         for weight in TRIED:
-            found = self._weight(element, weight)
-            if found != weight * one:
+            mapped = self._weight(element, weight)
+            if mapped != weight * one:
                 raise LawError(
                     "the function of `map_weights` must be additive in the weight",
                     facts=(
                         ("element", repr(element)[:80]),
                         ("f(element, 1)", str(one)),
-                        (f"f(element, {weight})", f"{found}, but {weight} · f(element, 1) is {weight * one}"),
+                        (f"f(element, {weight})", f"{mapped}, but {weight} · f(element, 1) is {weight * one}"),
                     ),
                     instead=(
                         ("lambda element, weight: weight * n", "n may depend on the element"),

@@ -29,10 +29,10 @@ DEPTH = 2
 
 def constants(function: Any) -> list[Any]:
     """Numbers and strings that the function mentions, and the numbers next to them: where a branch may change."""
-    found: dict[tuple[type, Any], None] = {}
+    tried: dict[tuple[type, Any], None] = {}
     for value in islice(_mentioned(function, DEPTH), MOST_CONSTANTS):
-        found.update(((type(each), each), None) for each in neighbours(value))
-    return [value for _, value in islice(found, MOST_CONSTANTS)]
+        tried.update(((type(each), each), None) for each in neighbours(value))
+    return [value for _, value in islice(tried, MOST_CONSTANTS)]
 
 
 def integers(item: Any) -> list[int]:
@@ -134,8 +134,8 @@ def _used_values(function: Any) -> list[Any]:
     names = dict.fromkeys(_names(function.__code__))
     named = [function.__globals__[name] for name in names if name in function.__globals__]
     spaces = [vars(each) for each in named if isinstance(each, (type, types.ModuleType))]
-    found = [*inner_values(function), *named, *(space[name] for space in spaces for name in names if name in space)]
-    return [value for place, value in enumerate(found) if not any(value is other for other in found[:place])]
+    values = [*inner_values(function), *named, *(space[name] for space in spaces for name in names if name in space)]
+    return [value for place, value in enumerate(values) if not any(value is other for other in values[:place])]
 
 
 def called_functions(function: Any) -> list[types.FunctionType]:

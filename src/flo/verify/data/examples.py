@@ -57,11 +57,11 @@ Known = Callable[[Any], list[Any] | None]
 
 def examples(kind: Any, known: Known = lambda kind: None, depth: int = DEPTH) -> list[Any]:
     """A few values of a type; none if the type does not say how to make them. `known` has those of some types."""
-    found = known(kind)
-    if found is None:
-        found = _plain(kind)
-    if found is not None or depth == 0:
-        return list(found or [])
+    own = known(kind)
+    if own is None:
+        own = _plain(kind)
+    if own is not None or depth == 0:
+        return list(own or [])
 
     def inside(part: Any, most: int | None = None) -> list[Any]:
         return examples(part, known, depth - 1)[:most]
@@ -150,13 +150,13 @@ def _instances(kind: type, inside: Callable[..., list[Any]]) -> list[Any]:
         return []
     if fields is None:
         return []
-    made = []
+    instances = []
     for chosen in combined([inside(part, 3) for part in fields.values()]):
         try:
-            made.append(kind(**dict(zip(fields, chosen, strict=True))))
+            instances.append(kind(**dict(zip(fields, chosen, strict=True))))
         except Exception:  # values that the class refuses
             continue
-    return made
+    return instances
 
 
 def _tuples(parts: tuple[Any, ...], inside: Callable[..., list[Any]]) -> list[Any]:

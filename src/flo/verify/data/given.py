@@ -83,7 +83,7 @@ class Given:
         """Tried as sizes and as weights."""
         self.seconds = seconds
         """The processor time after which one call on these values is aborted."""
-        self.made: dict[type, Any] = {}
+        self.class_strategies: dict[type, Any] = {}
         """The strategies of classes, each once: a class may contain itself."""
         self.where = Origin.here()
         if not isinstance(self.values, Mapping):
@@ -140,14 +140,14 @@ class Given:
 
     def expect_examples(self, kind: Any) -> list[Any]:
         """The examples of a type; an error if there are none."""
-        found = self.examples(kind)
-        if not found:
+        examples = self.examples(kind)
+        if not examples:
             raise LawError(
                 f"no examples of {type_name(kind)} can be made",
                 instead=((f"examples={{{type_name(kind)}: […]}}", "values to try, or a Hypothesis strategy"),),
                 where=Origin.here(),
             )
-        return found
+        return examples
 
     def distinct_elements(self, kind: Any, count: int) -> list[Any]:
         """Return `count` elements, unsorted and as different as possible; none if the type has no examples."""
@@ -217,7 +217,7 @@ def draw(strategy: Any, count: int) -> list[Any]:
     from hypothesis import seed as seeded
     from hypothesis.errors import Unsatisfiable
 
-    found: list[Any] = []
+    drawn: list[Any] = []
 
     @seeded(0)
     @settings(
@@ -229,12 +229,12 @@ def draw(strategy: Any, count: int) -> list[Any]:
     )
     @given(strategy)
     def collect(value: Any) -> None:
-        if value not in found and len(found) < count:
-            found.append(value)
+        if value not in drawn and len(drawn) < count:
+            drawn.append(value)
 
     with contextlib.suppress(Unsatisfiable):  # there are none
         collect()
-    return found
+    return drawn
 
 
 MOST_LATTICE_VALUES = 8
@@ -264,9 +264,9 @@ def lattice_values(lattice: Lattice[Any], given: Given) -> list[Any]:
         ]
     else:
         known = _guess_values(lattice, given)
-    found = [value for value in known if not lattice.is_bottom(value)]
-    joined = [value for a, b in islice(product(found, found), 12) for value in try_join(lattice, a, b, given.seconds)]
-    return (found + [value for value in joined if value not in found])[: max(MOST_LATTICE_VALUES, len(found))]
+    proper = [value for value in known if not lattice.is_bottom(value)]
+    joined = [value for a, b in islice(product(proper, proper), 12) for value in try_join(lattice, a, b, given.seconds)]
+    return (proper + [value for value in joined if value not in proper])[: max(MOST_LATTICE_VALUES, len(proper))]
 
 
 def _guess_values(lattice: Custom[Any], given: Given) -> list[Any]:
@@ -293,10 +293,10 @@ def _guess_values(lattice: Custom[Any], given: Given) -> list[Any]:
 
 def values_above(lattice: Lattice[Any], values: list[Any], seconds: float) -> list[Any]:
     """Return ⊥ ⊔ v for each value, without repetition: v itself may not belong to the lattice."""
-    found: list[Any] = []
+    higher: list[Any] = []
     for value in values:
-        found += [above for above in try_join(lattice, lattice.bottom(), value, seconds) if above not in found]
-    return found
+        higher += [above for above in try_join(lattice, lattice.bottom(), value, seconds) if above not in higher]
+    return higher
 
 
 def try_join(lattice: Lattice[Any], a: Any, b: Any, seconds: float) -> list[Any]:

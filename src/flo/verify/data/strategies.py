@@ -43,9 +43,9 @@ def strategy_for(kind: Any, given: Given) -> Any:
     own = given.own_examples(kind)
     if own is not None:
         return own if is_strategy(own) else _sampled(own, kind)
-    made = _made(resolve_type(kind), given)
+    generated = _generated(resolve_type(kind), given)
     mentioned = given.constants_of(kind)
-    return st.one_of(made, st.sampled_from(mentioned)) if mentioned else made
+    return st.one_of(generated, st.sampled_from(mentioned)) if mentioned else generated
 
 
 def _sampled(values: list[Any], kind: Any) -> Any:
@@ -54,7 +54,7 @@ def _sampled(values: list[Any], kind: Any) -> Any:
     return st.sampled_from(values)
 
 
-def _made(kind: Any, given: Given) -> Any:
+def _generated(kind: Any, given: Given) -> Any:
     if kind is Any or kind is object:
         return st.integers()
     if kind is float:  # nan is not equal to itself, and most functions do not mean infinities
@@ -85,8 +85,8 @@ def _made(kind: Any, given: Given) -> Any:
     if origin in (set, frozenset):
         return st.frozensets(_hashable(parts[0], given), max_size=LONGEST).map(origin)
     if isinstance(origin, type) and issubclass(origin, dict) and len(parts) == 2:
-        made = st.dictionaries(_hashable(parts[0], given), strategy_for(parts[1], given), max_size=LONGEST)
-        return made if origin is dict else made.map(origin)
+        dictionaries = st.dictionaries(_hashable(parts[0], given), strategy_for(parts[1], given), max_size=LONGEST)
+        return dictionaries if origin is dict else dictionaries.map(origin)
     return _object(kind, given)
 
 
@@ -103,11 +103,11 @@ def _object(kind: Any, given: Given) -> Any:
         fields = named_fields(plain) if isinstance(plain, type) and not issubclass(plain, Enum) else None
         if fields is not None:
             return _instances(plain, fields, given)
-        made = st.from_type(kind)
-        made.validate()
+        strategy = st.from_type(kind)
+        strategy.validate()
     except (HypothesisException, TypeError, NameError) as error:
         raise no_values_error(type_name(kind)) from error
-    return made
+    return strategy
 
 
 def _instances(kind: type, fields: dict[str, Any], given: Given) -> Any:
@@ -120,11 +120,11 @@ def _instances(kind: type, fields: dict[str, Any], given: Given) -> Any:
         except Exception:  # values that the class refuses
             reject()
 
-    if kind not in given.made:
-        given.made[kind] = st.deferred(
+    if kind not in given.class_strategies:
+        given.class_strategies[kind] = st.deferred(
             lambda: st.builds(instance, **{name: strategy_for(part, given) for name, part in fields.items()})
         )
-    return given.made[kind]
+    return given.class_strategies[kind]
 
 
 def _hashable(kind: Any, given: Given) -> Any:
@@ -145,26 +145,26 @@ def lattice_strategy(lattice: Lattice[Any], given: Given) -> Any:
         return (own if is_strategy(own) else _sampled(own, lattice)).map(lattice.value)
     match lattice:
         case Custom():
-            found = lattice_values(lattice, given)
-            kinds = {type(value) for value in found}
-            if len(kinds) != 1 or not found:
-                return _sampled(found, lattice)
+            examples = lattice_values(lattice, given)
+            kinds = {type(value) for value in examples}
+            if len(kinds) != 1 or not examples:
+                return _sampled(examples, lattice)
             kind = frozenset[int] if kinds == {frozenset} else tuple[int, int] if kinds == {tuple} else kinds.pop()
-            made = st.one_of(st.sampled_from(found), strategy_for(kind, given))
+            strategy = st.one_of(st.sampled_from(examples), strategy_for(kind, given))
         case MapUnion():
             inner = lattice_strategy(lattice.lattice, given)
-            made = st.dictionaries(_hashable(lattice.key, given), inner, max_size=3).map(lattice.value)
+            strategy = st.dictionaries(_hashable(lattice.key, given), inner, max_size=3).map(lattice.value)
         case Product():
-            made = st.tuples(*(lattice_strategy(part, given) for part in lattice.lattices))
+            strategy = st.tuples(*(lattice_strategy(part, given) for part in lattice.lattices))
         case Versioned():
-            made = st.tuples(strategy_for(lattice.version, given), lattice_strategy(lattice.lattice, given))
+            strategy = st.tuples(strategy_for(lattice.version, given), lattice_strategy(lattice.lattice, given))
         case NaturalSum():
-            made = st.one_of(st.integers(0, 5), st.integers(min_value=0))
+            strategy = st.one_of(st.integers(0, 5), st.integers(min_value=0))
         case GCounter() | PNCounter():
-            made = lattice_strategy(lattice.same, given)
+            strategy = lattice_strategy(lattice.same, given)
         case _:
-            made = strategy_for(lattice.ordinary, given).map(lattice.value)
-    return made.filter(lambda value: lattice.mismatch(value) is None)
+            strategy = strategy_for(lattice.ordinary, given).map(lattice.value)
+    return strategy.filter(lambda value: lattice.mismatch(value) is None)
 
 
 def data_strategy(collection: Collection, given: Given, least: int = 0, longest: int = LONGEST) -> Any:
@@ -219,11 +219,11 @@ def find_smallest(
     from hypothesis import HealthCheck, Phase, Verbosity, find, settings
     from hypothesis.errors import Flaky, NoSuchExample, Unsatisfiable
 
-    tried, found = 0, None
+    tried, smallest = 0, None
     fault: Exception | None = None
 
     def breaks(case: Any) -> bool:
-        nonlocal tried, found, fault
+        nonlocal tried, smallest, fault
         if over():
             raise _Enough
         tried += 1
@@ -232,7 +232,7 @@ def find_smallest(
         except Exception as error:
             fault = error
             raise
-        found = result or found
+        smallest = result or smallest
         return result is not None
 
     try:
@@ -252,6 +252,6 @@ def find_smallest(
     except (NoSuchExample, Unsatisfiable, _Enough):  # none was found, or no smaller one
         pass
     except Flaky:  # keep what was found the first time
-        if found is None and fault is not None:
+        if smallest is None and fault is not None:
             raise fault from fault.__cause__
-    return tried, found
+    return tried, smallest

@@ -82,13 +82,13 @@ class Search:
 
     def distinct_outcomes(self, most: int | None = None) -> list[int]:
         """The numbers of the different stuck states (NaN equals NaN); at most `most` of them."""
-        found: list[State] = []
+        distinct: list[State] = []
         for state in self.outcomes:
-            if not any(self.space.is_same(state, other) for other in found):
-                found.append(state)
-                if len(found) == most:
+            if not any(self.space.is_same(state, other) for other in distinct):
+                distinct.append(state)
+                if len(distinct) == most:
                     break
-        return [self.outcomes[state] for state in found]
+        return [self.outcomes[state] for state in distinct]
 
     def states_to(self, number: int) -> list[State]:
         """The states on a shortest path to this one."""
@@ -126,15 +126,15 @@ class Search:
 
 def walk(space: Space, states: list[State], choose: Callable[[int], int]) -> list[State]:
     """Extend the states up to a stuck one: `choose(n)` says which of n moves comes next."""
-    while found := space.next_moves(states[-1]):
-        states.append(found[choose(len(found))][1])
+    while moves := space.next_moves(states[-1]):
+        states.append(moves[choose(len(moves))][1])
     return states
 
 
 def deliver_all(space: Space, states: list[State]) -> list[State]:
     """Extend the states until all data has arrived, without a step."""
-    while found := space.next_arrivals(states[-1]):
-        states.append(found[0][1])
+    while arrivals := space.next_arrivals(states[-1]):
+        states.append(arrivals[0][1])
     return states
 
 
@@ -170,9 +170,9 @@ class Exploration(Displayed):
 
     def __str__(self) -> str:
         how = "every schedule and every cut" if self.complete else f"at random, seed {self.seed}"
-        found = "one outcome" if len(self.outcomes) <= 1 else f"{len(self.outcomes)} outcomes"
+        outcomes_text = "one outcome" if len(self.outcomes) <= 1 else f"{len(self.outcomes)} outcomes"
         schedules = "one schedule" if self.schedules == 1 else f"{self.schedules:,} schedules"
-        line = "; ".join([f"{found} in {schedules} over {self.states:,} states ({how})", *self.caveats])
+        line = "; ".join([f"{outcomes_text} in {schedules} over {self.states:,} states ({how})", *self.caveats])
         return line if self.counterexample is None else f"{line}\n{self.counterexample}"
 
 
@@ -201,23 +201,23 @@ def explore(
         result = _explore_all(space, channels, most_states) or _explore_at_random(space, channels, most_states, seed)
     except BrokenStep as broken:
         raise _refusal(broken) from None
-    found, runs, law = result
-    found = replace(found, scenario=scenario)
+    exploration, runs, law = result
+    exploration = replace(exploration, scenario=scenario)
     if len(runs) < 2 and captured.changed():
         runs, law = _run_again(space, captured) or runs, laws.A_FUNCTION
     if len(runs) < 2:
         in_processes = any(map(may_depend_on_process, functions))
         changed = (f"a function changes `{name}`, which it captures" for name in captured.changed())
-        found = replace(found, caveats=(*find_impure_uses(operators), *changed))
+        exploration = replace(exploration, caveats=(*find_impure_uses(operators), *changed))
         try:
             apart = _check_processes(scenario, again(runs[0].trace, runs[0].trace)) if in_processes else None
         except NotSent as error:
-            return replace(found, caveats=(*found.caveats, str(error)))
-        return replace(found, counterexample=apart)
+            return replace(exploration, caveats=(*exploration.caveats, str(error)))
+        return replace(exploration, counterexample=apart)
     one, other = runs[:2]
     advice = (advise_on_advance(space.graph) or "") if law == laws.ADVANCE else ""
     return replace(
-        found,
+        exploration,
         outcomes=tuple(run.outputs for run in runs),
         traces=(one.trace, other.trace),
         counterexample=contrast_runs(

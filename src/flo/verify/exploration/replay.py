@@ -122,8 +122,8 @@ def replay_line(operator: Operator, types: StreamTypes, data: Sequence[Any], tra
     writer = SourceWriter()
     kinds = "".join(f", {writer.stream(kind)}" for kind in types)
     given = ", ".join(writer.data(kind.collection, items) for kind, items in zip(types, data, strict=True))
-    made = writer.operator(operator)
-    return writer.line(f"flo.verify.replay({made}{kinds}, data=[{given}], trace={quote_trace(trace)})")
+    source = writer.operator(operator)
+    return writer.line(f"flo.verify.replay({source}{kinds}, data=[{given}], trace={quote_trace(trace)})")
 
 
 def flow_replay_line(types: Mapping[str, StreamType], data: Mapping[str, Any], *traces: str) -> str:

@@ -248,28 +248,28 @@ class Space:
     def next_moves(self, state: State, *, arrivals_first: bool = False) -> list[tuple[Move, State]]:
         """The next moves with their states: steps from left to right, then arrivals; or arrivals first."""
         self.meter.done += 1
-        found: list[tuple[Move, State]] = []
+        successors: list[tuple[Move, State]] = []
         for slot, table in enumerate(self._tables):
             steps = table[state[slot]]
             if steps is None or steps:
-                self._add(slot, state, found, settled=not found)
-        if not found and self.faults:
+                self._add(slot, state, successors, settled=not successors)
+        if not successors and self.faults:
             self._raise_fault(state)
         arriving = self.next_arrivals(state)
-        return arriving + found if arrivals_first else found + arriving
+        return arriving + successors if arrivals_first else successors + arriving
 
     def next_arrivals(self, state: State) -> list[tuple[Move, State]]:
         """The next arrivals with their states."""
-        found: list[tuple[Move, State]] = []
-        self._add(self.arrival, state, found)
-        return found
+        arrivals: list[tuple[Move, State]] = []
+        self._add(self.arrival, state, arrivals)
+        return arrivals
 
     def arrived_counts(self, state: State) -> tuple[int, ...]:
         """How many deltas of each channel have arrived."""
         counts: tuple[int, ...] = self.slots[self.arrival].contents[state[self.arrival]]
         return counts
 
-    def _add(self, slot: int, state: State, found: list[tuple[Move, State]], settled: bool = True) -> None:
+    def _add(self, slot: int, state: State, successors: list[tuple[Move, State]], settled: bool = True) -> None:
         """Add the moves of a slot; those of a step that must wait for operators before it if `settled`: they cannot
         step."""
         slots = self.slots
@@ -286,7 +286,7 @@ class Space:
             for into, place, delta in feeds:
                 known = slots[into].absorbed.get((after[into], place, delta))
                 after[into] = self._absorb(into, after[into], place, delta, move) if known is None else known
-            found.append((move, tuple(after)))
+            successors.append((move, tuple(after)))
 
     def _raise_fault(self, state: State) -> None:
         """Raise the error of a user's function, if the state has one: no other step is enabled."""
@@ -296,7 +296,7 @@ class Space:
 
     def _steps(self, slot: int, number: int) -> list[tuple[Move, int, tuple[Feed, ...]]]:
         if slot == self.arrival:
-            found = list(self._arrivals(self.slots[slot].contents[number]))
+            moves = list(self._arrivals(self.slots[slot].contents[number]))
         else:
             node = self.slots[slot].contents[number]
             try:
@@ -304,9 +304,9 @@ class Space:
             except FloError as fault:
                 self.faults[slot, number], steps = fault, []
             self.meter.done += count_operators(node.operator) * max(1, len(steps))
-            found = [self._step(slot, number, step) for step in steps]
-        self.slots[slot].steps[number] = found
-        return found
+            moves = [self._step(slot, number, step) for step in steps]
+        self.slots[slot].steps[number] = moves
+        return moves
 
     def small_steps(self, node: Node) -> list[GraphStep]:
         return list(small_steps(node))

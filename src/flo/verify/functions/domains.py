@@ -36,12 +36,12 @@ def count_parameters(f: Function, types: tuple[Any, ...], start: Any) -> int:
     """Count the arguments of a function; for builtins without a signature, the given types, or two."""
     asked = max(len(types), 2) if start is not NO_START else len(types)
     try:
-        found = list(inspect.signature(f).parameters.values())
+        parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
         return asked or 2
-    if any(each.kind is each.VAR_POSITIONAL for each in found):
+    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
         return asked or 2
-    positional = [each for each in found if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    positional = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     needed = len([each for each in positional if each.default is each.empty])
     return max(needed, min(asked or needed, len(positional)))
 
@@ -67,10 +67,10 @@ def argument_types(f: Function, types: tuple[Any, ...], start: Any) -> tuple[Any
         names = list(inspect.signature(f).parameters)[:count]
     except Exception:  # a builtin, or annotations that cannot be resolved
         hints, names = {}, []
-    found = [hints.get(name, Any) for name in names] + [Any] * (count - len(names))
+    kinds = [hints.get(name, Any) for name in names] + [Any] * (count - len(names))
     if start is not NO_START:
-        found[0] = type(start)
-    return tuple(found)
+        kinds[0] = type(start)
+    return tuple(kinds)
 
 
 def guess_types(f: Function, kinds: tuple[Any, ...], start: Any, given: Given) -> tuple[Any, ...]:
@@ -169,18 +169,18 @@ def call(f: Function, seconds: float, *arguments: Any) -> Any:
 def reach_accumulators(f: Function, start: Any, rest: list[Domain], given: Given) -> list[Any]:
     """Return a few accumulators: after the first elements, after a constant of f, and after many elements."""
     steps = list(zip(*(domain.few for domain in rest), strict=False))
-    found = [start]
+    reached = [start]
     for acc_at, arguments in [(-1, step) for step in steps[:3]] + [(0, step) for step in steps[5:][-3:]]:
         try:
-            acc = call(f, given.seconds, found[acc_at], *arguments)
+            acc = call(f, given.seconds, reached[acc_at], *arguments)
         except (Exception, SystemExit):  # reported by the equations
             continue
-        if not any(are_equal(acc, known) for known in found):
-            found.append(acc)
+        if not any(are_equal(acc, known) for known in reached):
+            reached.append(acc)
     for acc in _after_many(f, start, rest, given):
-        if not any(are_equal(acc, known) for known in found):
-            found.append(acc)
-    return found
+        if not any(are_equal(acc, known) for known in reached):
+            reached.append(acc)
+    return reached
 
 
 MANY = 6

@@ -116,14 +116,14 @@ def monotone_equations(f: Function, source: Lattice[Any], target: Lattice[Any]) 
         if value is BOTTOM:  # as `map_monotone` does
             return target.bottom()
         result = f(value)
-        found = target.value(result)
-        reason = target.mismatch(found)
+        converted = target.value(result)
+        reason = target.mismatch(converted)
         if reason is not None:
             raise FunctionError(
                 f"`{label(f)}` must return values of {target}: {reason}",
                 facts=(("given", brief(value)), ("gave", brief(result))),
             )
-        return found
+        return converted
 
     yield Equation(laws.A_FUNCTION, ("a",), "f(a)", "f(a)", {"f": image}, definitions=define(f=f))
     names = {"f": image, "join": join_function(source), "grow": join_function(target)}

@@ -61,8 +61,8 @@ def chosen_laws(
             instead = ("inverse=g", "the function that takes back what it adds")
             raise _refused(f"whether `{label(f)}` has an inverse cannot be tried without it", instead)
         if each not in known:
-            shown = f"`{each}`" if isinstance(each, Law) else brief(each)
-            raise _refused(f"unknown law {shown}; expected one of {', '.join(one.name for one in known)}")
+            text = f"`{each}`" if isinstance(each, Law) else brief(each)
+            raise _refused(f"unknown law {text}; expected one of {', '.join(one.name for one in known)}")
     return chosen if inverse is None or law.INVERSE in chosen else (*chosen, law.INVERSE)
 
 

@@ -71,9 +71,9 @@ def identity(obligation: Obligation) -> Any:
     """A cache key: equal for obligations with the same verdict. Raises TypeError if it cannot be hashed."""
     start = (type(obligation.start), repr(obligation.start))
     function, lattices = fingerprint(obligation.subject), obligation.lattices
-    found = (obligation.operator, function, obligation.laws, obligation.kinds, start, lattices, obligation.over)
-    hash(found)
-    return found
+    facts = (obligation.operator, function, obligation.laws, obligation.kinds, start, lattices, obligation.over)
+    hash(facts)
+    return facts
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -103,7 +103,7 @@ def _try_values(obligation: Obligation) -> Verdict:
                     more -= simplest is not None
                     begun = time.thread_time()
                     try:
-                        found = find_violation(problem.equation, values)
+                        violation = find_violation(problem.equation, values)
                     except Raised as raised:  # the function is not meant for this value
                         text = ", ".join(repr(value)[:40] for value in raised.values)
                         fault = fault if fault.reason else Untried(f"f({text}) raised {raised}")
@@ -111,8 +111,8 @@ def _try_values(obligation: Obligation) -> Verdict:
                     except FloError:  # such as a result outside of the lattice: found when it runs
                         continue
                     passed += 1
-                    if found is not None and (simplest is None or found.size < simplest.size):
-                        simplest = found
+                    if violation is not None and (simplest is None or violation.size < simplest.size):
+                        simplest = violation
                 if simplest is not None:
                     return simplest
     except TimeUp as up:
@@ -139,10 +139,10 @@ def _problems(obligation: Obligation) -> Iterator[Problem]:
         kinds = obligation.kinds if start is NO_START else (type(start), *obligation.kinds)
         if Any in obligation.kinds:
             fitting = (tried for tried in candidate_types(kinds) if accepts(f, tried, start, given))
-            found = next(fitting, None)
-            if found is None:
+            fit = next(fitting, None)
+            if fit is None:
                 raise LawError("no examples can be made")
-            kinds = found
+            kinds = fit
         yield from function_problems(f, obligation.laws, function_domains(f, kinds, start, given))
 
 

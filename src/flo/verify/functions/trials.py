@@ -204,14 +204,14 @@ class Trials:
 
     def report(self, laws: tuple[Law, ...]) -> Report:
         try:
-            found = self._try_small() or self._prove_or_sample()
+            violation = self._try_small() or self._prove_or_sample()
         except TimeUp as up:
             raise timeout_error(self.function or self.subject, up, self.where) from None
         except Raised as raised:
             raise self._raised_error(raised) from raised.error
         limits = tuple(dict.fromkeys(self.limits))
         strength = Strength(self.proved, self.exhaustive, random=self.random, limits=limits)
-        return Report(f"`{self.subject}`", laws, strength, found.counterexample() if found else None)
+        return Report(f"`{self.subject}`", laws, strength, violation.counterexample() if violation else None)
 
     def attempt(self, equation: Equation, values: tuple[Any, ...]) -> Violation | None:
         self.effort.meter.done += 1
@@ -225,23 +225,23 @@ class Trials:
                 if self._is_out_of_work():
                     return None
                 self.exhaustive += 1
-                found = self.attempt(problem.equation, values)
-                if found is not None:
-                    return self._find_simplest(found, waiting)
+                violation = self.attempt(problem.equation, values)
+                if violation is not None:
+                    return self._find_simplest(violation, waiting)
         return None
 
-    def _find_simplest(self, found: Violation, others: Iterator[tuple[Any, ...]]) -> Violation:
+    def _find_simplest(self, simplest: Violation, others: Iterator[tuple[Any, ...]]) -> Violation:
         """Find the simplest violation of the same law among the next small values."""
         for values in islice(others, MOST_SIMPLER):
             if self.effort.is_used_up():
                 break
             self.exhaustive += 1
             try:
-                other = self.attempt(found.equation, values)
+                other = self.attempt(simplest.equation, values)
             except (FloError, Raised, TimeUp):  # keep the violation that was found
                 break
-            found = other if other is not None and other.size < found.size else found
-        return found
+            simplest = other if other is not None and other.size < simplest.size else simplest
+        return simplest
 
     def _is_out_of_work(self) -> bool:
         used_up = self.effort.is_used_up()
@@ -260,9 +260,9 @@ class Trials:
                     self.limits.append(FLOATS)
                 continue
             unproved.append(problem)
-            found = self._confirm(problem, verdict.arguments) if isinstance(verdict, Refuted) else None
-            if found is not None:
-                return found
+            violation = self._confirm(problem, verdict.arguments) if isinstance(verdict, Refuted) else None
+            if violation is not None:
+                return violation
             reason = "the solver's counterexample is not allowed" if isinstance(verdict, Refuted) else verdict.reason
             self.limits.append(f"{problem.equation.law}: not proved, {reason}")
         self.proved = not unproved and bool(self.problems)
@@ -296,26 +296,26 @@ class Trials:
             return None
         for group in group_by_domains(problems):
             if self.effort.tries and not self._is_out_of_work():
-                found = self._search(group)
-                if found is not None:
-                    return found
+                violation = self._search(group)
+                if violation is not None:
+                    return violation
         return None
 
     def _search(self, group: list[Problem]) -> Violation | None:
         """Try random values; once some break a law, try smaller ones."""
-        found: list[Violation] = []
+        violations: list[Violation] = []
 
         def breaks(values: tuple[Any, ...]) -> Violation | None:
-            self.random += not found
+            self.random += not violations
             tried = (self.attempt(each.equation, values[: len(each.domains)]) for each in group)
             one = next(filter(None, tried), None)
-            found.extend([one] if one is not None else [])
+            violations.extend([one] if one is not None else [])
             return one
 
         strategy = st.tuples(*(domain.make_strategy() for domain in group[0].domains))
         find_smallest(strategy, breaks, tries=self.effort.tries, seed=self.effort.seed, over=self.effort.is_used_up)
         self._is_out_of_work()
-        return min(found, key=lambda each: each.size, default=None)
+        return min(violations, key=lambda each: each.size, default=None)
 
     def _raised_error(self, raised: Raised) -> FloError:
         kinds = [domain.kind for problem in self.problems for domain in problem.domains]

@@ -113,7 +113,7 @@ def _at_random(collection: Collection, effort: Effort) -> tuple[int, Counterexam
     def broken(case: tuple[Any, Any]) -> Counterexample | None:
         effort.meter.done += 1
         pairs = product(forms(collection, case[0]), forms(collection, case[1]))
-        return next((found for pair in pairs if (found := broken_law(collection, *pair)) is not None), None)
+        return next((violation for pair in pairs if (violation := broken_law(collection, *pair)) is not None), None)
 
     return find_smallest(st.tuples(data, data), broken, tries=effort.tries, seed=effort.seed, over=effort.is_used_up)
 

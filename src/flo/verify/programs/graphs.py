@@ -306,9 +306,9 @@ class GraphLaws:
         record = RunRecord.along(self.space, states, broken.move)
         law, again = self.laws[broken.role], self.again(given, record.trace)
         if broken.results:
-            found = contrast_runs(law, self._about, record, record, again, scenario=self._scenario(given))
-            about = f"{found.about}: {broken.reason}"
-            return replace(found, about=about, outcomes=broken.results, advice=broken.advice)
+            counterexample = contrast_runs(law, self._about, record, record, again, scenario=self._scenario(given))
+            about = f"{counterexample.about}: {broken.reason}"
+            return replace(counterexample, about=about, outcomes=broken.results, advice=broken.advice)
         before = f"before it: {format_values(record.outputs)}"
         about = f"{self._about}: {broken.reason}"
         return report_run(law, about, record, before, again, broken.advice, self._scenario(given))

@@ -140,10 +140,10 @@ def _signatures(operator: Operator, types: Items[StreamType | Collection]) -> li
         else (StreamType(given, bounded=False), StreamType(given, bounded=True))
         for given in types
     ]
-    found = sorted(product(*choices), key=_flags)
+    signatures = sorted(product(*choices), key=_flags)
     if operator.shares_flag and not any(isinstance(given, StreamType) for given in types):
-        found = [signature for signature in found if _flags(signature) <= 1]
-    return found
+        signatures = [signature for signature in signatures if _flags(signature) <= 1]
+    return signatures
 
 
 def _flags(signature: StreamTypes) -> int:
@@ -167,15 +167,15 @@ def guessed_signatures(operator: Operator) -> list[list[StreamTypes]]:
     """Guess input types that the operator accepts, by element type; raise with the reasons if it rejects all."""
     refused: dict[str, None] = {}
     each = [list(islice(_accepted(operator, kind, refused), MOST_SIGNATURES)) for kind in _elements(operator)]
-    found = [signatures for signatures in each if signatures]
-    if not found:
+    guesses = [signatures for signatures in each if signatures]
+    if not guesses:
         raise LawError(
             f"`{operator.name}` rejects every input type that was tried",
             facts=tuple(("rejected", reason) for reason in islice(refused, MOST_REJECTIONS)),
             instead=((f"check(operator{', flo.Sequence[str]' * operator.arity[0]})", "name the types of its inputs"),),
             where=Origin.here(),
         )
-    return found
+    return guesses
 
 
 def _accepted(operator: Operator, element: Any, refused: dict[str, None]) -> Iterator[StreamTypes]:

@@ -54,19 +54,19 @@ class Symbol:
         raise NotImplementedError
 
     def combine(self, sign: str, other: Any, swapped: bool) -> Any:
-        found = self._lift_both(other, swapped)
-        if found is None or sign not in found[0].operations:
+        lifted = self._lift_both(other, swapped)
+        if lifted is None or sign not in lifted[0].operations:
             self.path.refuse(f"{sign} of {self.called} and {_describe(other)} cannot be traced")
-        kind, left, right = found
+        kind, left, right = lifted
         return kind(self.path, kind.operations[sign](self.path, left, right))
 
     def compare(self, sign: str, other: Any, swapped: bool) -> Any:
-        found = self._lift_both(other, swapped)
-        if found is None:
+        lifted = self._lift_both(other, swapped)
+        if lifted is None:
             if _family(other) in ("", _family(self.zero)):
                 self.path.refuse(f"comparing {self.called} with {_describe(other)} cannot be traced")
             return NotImplemented  # as for plain values
-        kind, left, right = found
+        kind, left, right = lifted
         return self.path.fork(kind.tests[sign](left, right))
 
     def _lift_both(self, other: Any, swapped: bool) -> tuple[type[Symbol], Any, Any] | None:

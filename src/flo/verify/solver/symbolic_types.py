@@ -242,7 +242,7 @@ class StrSymbol(Symbol):
     @classmethod
     def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
         text = model.eval(term, model_completion=True).as_string()
-        return re.sub(r"\\u\{([0-9a-fA-F]+)\}", lambda found: chr(int(found[1], 16)), text)
+        return re.sub(r"\\u\{([0-9a-fA-F]+)\}", lambda escape: chr(int(escape[1], 16)), text)
 
 
 def _operation(name: str) -> Any:

@@ -272,5 +272,5 @@ def is_deliberate(error: BaseException) -> bool:
         trace = trace.tb_next
     if trace is None or trace.tb_frame.f_globals.get("__name__") == "fractions":
         return False
-    found = [each for each in dis.get_instructions(trace.tb_frame.f_code) if each.offset == trace.tb_lasti]
-    return [each.opname for each in found] == ["RAISE_VARARGS"]
+    instructions = [each for each in dis.get_instructions(trace.tb_frame.f_code) if each.offset == trace.tb_lasti]
+    return [each.opname for each in instructions] == ["RAISE_VARARGS"]
