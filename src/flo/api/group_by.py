@@ -331,7 +331,7 @@ class _Plan:
 
     def aggregate(self, name: str, spec: AggregateSpec) -> Any:
         """Return the aggregator and the type of its results."""
-        from flo.columns.aggregate_types import Found, Kind, aggregate_of, or_none
+        from flo.columns.aggregate_types import Kind, TypedAggregate, aggregate_of, or_none
 
         if spec.where is not None and Kind.of(self._kinds[spec.where]).plain is not bool:
             problem = TypeMismatch(
@@ -356,7 +356,7 @@ class _Plan:
             self._expect_functions(self._given[name].arguments)
         always = spec.kind in ("count", "count_distinct", "collect")
         restricted = spec.where is not None or self.whole
-        return found if always or not restricted else Found(found.aggregator, or_none(found.kind))
+        return found if always or not restricted else TypedAggregate(found.aggregator, or_none(found.kind))
 
     def _expect_functions(self, given: tuple[Any, ...]) -> None:
         """Raise if a function of rows gives two results for one row: what it added could not be subtracted."""

@@ -21,9 +21,9 @@ import pyarrow as pa
 
 from flo.columns.arithmetic import is_wide
 from flo.columns.evaluation import (
-    Call,
     ColumnFunction,
-    Rows,
+    FunctionCall,
+    InputRows,
     arguments_of,
     columns_read,
     evaluate,
@@ -31,7 +31,7 @@ from flo.columns.evaluation import (
     nodes_of,
 )
 from flo.columns.layout import VALUE, Layout
-from flo.columns.node_functions import RENAMES, Value, broadcast
+from flo.columns.node_functions import RENAMES, NodeValue, broadcast
 from flo.columns.readable import readable
 from flo.columns.row_types import python_type, row_type
 from flo.core.errors import ElementError, EngineError, FloError, LawError, TypeMismatch, is_users
@@ -186,17 +186,17 @@ class Expression:
             for called, table in zip(self.arguments, tables, strict=True)
             for name in table.column_names
         }
-        return self._table(Rows(columns, tables[0].num_rows, self._schema))
+        return self._table(InputRows(columns, tables[0].num_rows, self._schema))
 
     @calling
     def over(self, table: pa.Table) -> pa.Table:
         """Return the results for every row of a table that has the columns by their names in the expression."""
-        return self._table(Rows(Rows.of(table).columns, table.num_rows, self._schema))
+        return self._table(InputRows(InputRows.of(table).columns, table.num_rows, self._schema))
 
-    def _table(self, rows: Rows) -> pa.Table:
+    def _table(self, rows: InputRows) -> pa.Table:
         return pa.Table.from_arrays(self._arrays(rows), schema=self.layout.schema)
 
-    def _arrays(self, rows: Rows) -> list[pa.Array]:
+    def _arrays(self, rows: InputRows) -> list[pa.Array]:
         """Return the columns of the results, with exactly the declared types."""
         arrays = []
         for column, value in zip(self.schema, self._evaluated(rows), strict=True):
@@ -209,7 +209,7 @@ class Expression:
         wanted = zip(arrays, self.layout.cells, strict=True)
         return [array if array.type == cell.arrow else array.cast(cell.arrow) for array, cell in wanted]
 
-    def _evaluated(self, rows: Rows) -> list[Value]:
+    def _evaluated(self, rows: InputRows) -> list[NodeValue]:
         try:
             return [evaluate(each, rows) for _, each in self.columns]
         except ElementError as error:
@@ -217,10 +217,10 @@ class Expression:
             raise
 
     @cached_property
-    def _built(self) -> tuple[pa.Schema, tuple[Call, ...]]:
+    def _built(self) -> tuple[pa.Schema, tuple[FunctionCall, ...]]:
         """The columns of the results and the functions called, from the structure of the expression alone."""
-        calls: list[Call] = []
-        rows = Rows.of(self._schema.empty_table(), calls)
+        calls: list[FunctionCall] = []
+        rows = InputRows.of(self._schema.empty_table(), calls)
         try:
             values = self._evaluated(rows)
             for value in values:
@@ -244,7 +244,7 @@ class Expression:
         return self._built[0]
 
     @property
-    def calls(self) -> tuple[Call, ...]:
+    def calls(self) -> tuple[FunctionCall, ...]:
         """The functions that are called, with the types of their operands."""
         return self._built[1]
 
@@ -324,7 +324,7 @@ class Expression:
             needed = tuple(name for name in reads if called[name] in self._needs)
             for name, array in layout.to_arrays(some, needed).items():
                 columns[called[name]] = array
-        arrays = self._arrays(Rows(columns, len(elements[0]), self._schema))
+        arrays = self._arrays(InputRows(columns, len(elements[0]), self._schema))
         values = [cell.to_values(array) for array, cell in zip(arrays, self.layout.cells, strict=True)]
         results = map(instant_element, map(self.layout.make, *values))
         for row, result in zip(zip(*elements, strict=True), results, strict=True):

@@ -73,7 +73,7 @@ _COMPARED = {
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Known:
+class KnownObject:
     """An object that the function refers to: a constant, a class, a module, another function."""
 
     thing: Any
@@ -199,7 +199,7 @@ class _Body:
         for name, parameter in bound.signature.parameters.items():
             if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
                 raise Unclear(f"its parameter `{name}` is variadic or keyword-only")
-            self.names[name] = bound.arguments.get(name, Known(parameter.default))
+            self.names[name] = bound.arguments.get(name, KnownObject(parameter.default))
         return self.kind(returned_expression(self.source))
 
     def assign(self, target: ast.expr, kind: Any) -> None:
@@ -240,7 +240,7 @@ class _Body:
             self.narrowed = before
 
     def as_kind(self, value: Any) -> Any:
-        return constant_type(value.thing) if isinstance(value, Known) else value
+        return constant_type(value.thing) if isinstance(value, KnownObject) else value
 
     def kind(self, node: ast.expr) -> Any:
         """Return the type of an expression."""
@@ -252,7 +252,7 @@ class _Body:
             return self.narrowed[text]
         match node:
             case ast.Constant(value):
-                return Known(value)
+                return KnownObject(value)
             case ast.Name(name):
                 return self.name(name)
             case ast.Attribute(base, name):
@@ -262,7 +262,7 @@ class _Body:
             case ast.UnaryOp(ast.Not(), _):
                 return bool
             case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as value)) if not isinstance(value, bool):
-                return Known(-value)
+                return KnownObject(-value)
             case ast.UnaryOp(sign, operand):
                 return unary_type(_UNARY[type(sign)], self.kind(operand))
             case ast.BinOp(left, sign, right):
@@ -304,7 +304,7 @@ class _Body:
         code, function = self.function.__code__, self.function
         if name in code.co_freevars:
             try:
-                return Known((function.__closure__ or ())[code.co_freevars.index(name)].cell_contents)
+                return KnownObject((function.__closure__ or ())[code.co_freevars.index(name)].cell_contents)
             except ValueError:
                 raise Unclear(f"`{name}` has no value yet") from None
         if name in code.co_varnames:
@@ -317,29 +317,29 @@ class _Body:
         if scope is function.__globals__ and name in getattr(module, "__annotations__", {}):
             with contextlib.suppress(Exception):  # unresolvable annotations
                 return typing.get_type_hints(module)[name]
-        return Known(scope[name])
+        return KnownObject(scope[name])
 
     def attribute(self, base: Any, name: str) -> Any:
-        if isinstance(base, Known) and isinstance(base.thing, (ModuleType, type)):
+        if isinstance(base, KnownObject) and isinstance(base.thing, (ModuleType, type)):
             if not hasattr(base.thing, name):
                 raise Unclear(f"`{label(base.thing)}` has no `{name}`")
-            return Known(getattr(base.thing, name))
+            return KnownObject(getattr(base.thing, name))
         return union_of(*(_field(each, name) for each in members(self.as_kind(base)) if each is not NoneType))
 
     def subscript(self, kind: Any, index: ast.expr) -> Any:
         if isinstance(index, ast.Slice):
             bounds = [None if each is None else self.value(each) for each in (index.lower, index.upper, index.step)]
-            if all(each is None or isinstance(each, Known) for each in bounds):
+            if all(each is None or isinstance(each, KnownObject) for each in bounds):
                 return item_type_at(kind, slice(*(each and each.thing for each in bounds)))
             return union_of(*(indexed_type(each, is_slice=True) for each in members(kind) if each is not NoneType))
         place = self.value(index)
-        if isinstance(place, Known):
+        if isinstance(place, KnownObject):
             return item_type_at(kind, place.thing)
         return union_of(*(indexed_type(each, is_slice=False) for each in members(kind) if each is not NoneType))
 
     def operated(self, sign: ast.operator, left: Any, right: ast.expr) -> Any:
         other = self.value(right)
-        exponent = other.thing if isinstance(other, Known) else None
+        exponent = other.thing if isinstance(other, KnownObject) else None
         if type(sign) not in _BINARY:
             raise Unclear(f"`{type(sign).__name__}` is not supported")
         return binary_type(_BINARY[type(sign)], left, self.as_kind(other), exponent)
@@ -376,11 +376,11 @@ class _Body:
             raise Unclear(f"`{ast.unparse(function)}` is called with `*` or `**`")
         if isinstance(function, ast.Attribute):
             base = self.value(function.value)
-            if not (isinstance(base, Known) and isinstance(base.thing, (ModuleType, type))):
+            if not (isinstance(base, KnownObject) and isinstance(base.thing, (ModuleType, type))):
                 of = [each for each in members(self.as_kind(base)) if each is not NoneType]
                 return union_of(*(self.method(each, function.attr, given, named) for each in of))
         target = self.value(function)
-        if not isinstance(target, Known):
+        if not isinstance(target, KnownObject):
             raise Unclear(f"the return type of `{ast.unparse(function)}` is unknown")
         thing = target.thing
         if not isinstance(thing, Hashable):

@@ -40,7 +40,7 @@ def counted(duration: Any) -> Any:
     return duration // MICROSECOND if isinstance(duration, timedelta) else duration
 
 
-class Times(NamedTuple):
+class TimeNumbers(NamedTuple):
     """Times as numbers, and the type of window bounds."""
 
     numbers: npt.NDArray[Any]
@@ -48,7 +48,7 @@ class Times(NamedTuple):
     bound: pa.DataType
 
     @classmethod
-    def of(cls, name: str, data: pa.Array) -> Times:
+    def of(cls, name: str, data: pa.Array) -> TimeNumbers:
         kind = time_kind(data.type)
         if kind is None:
             raise TypeError(f"`{name}` must get integers, floats, dates or times; got {data.type}")
@@ -107,7 +107,7 @@ def _numbered(numbers: npt.NDArray[Any], every: Any) -> npt.NDArray[Any]:
 
 def _start(data: pa.Array, every: Any = None) -> pa.Array:
     """Return the start of the last window that has each time; without windows, the time itself."""
-    times, every = Times.of("window_start", data), counted(every)
+    times, every = TimeNumbers.of("window_start", data), counted(every)
     if every is None:
         return times.to_array(times.numbers, np.zeros(len(data), bool))
     if times.numbers.dtype == np.float64:
@@ -118,7 +118,7 @@ def _start(data: pa.Array, every: Any = None) -> pa.Array:
 
 def _starts(data: pa.Array, size: Any, every: Any) -> pa.Array:
     """Return the starts of all windows that have each time, the earliest first."""
-    times, size, every = Times.of("window_starts", data), counted(size), counted(every)
+    times, size, every = TimeNumbers.of("window_starts", data), counted(size), counted(every)
     if times.numbers.dtype == np.float64:
         last = _numbered(times.numbers, float(every))
         counts = np.zeros(len(data), np.int64)
@@ -147,14 +147,14 @@ def _float_end(number: npt.NDArray[Any], size: Any, every: Any) -> npt.NDArray[A
 
 def _end(data: pa.Array, size: Any, every: Any = None) -> pa.Array:
     """Return the end of the windows that start at these times; without `every`, the times and the size."""
-    times, size, every = Times.of("window_end", data), counted(size), counted(every)
+    times, size, every = TimeNumbers.of("window_end", data), counted(size), counted(every)
     if times.numbers.dtype == np.float64 and every is not None:
         ends = _float_end(np.rint(times.numbers / every), size, every)
         return times.to_array(ends, ~np.isfinite(ends))
     return _later(times, size)
 
 
-def _later(times: Times, duration: Any) -> pa.Array:
+def _later(times: TimeNumbers, duration: Any) -> pa.Array:
     """Return the times plus a duration."""
     with np.errstate(over="ignore"):
         ends = times.numbers + duration
@@ -176,7 +176,9 @@ def session_bounds(
 ) -> tuple[pa.Array, pa.Array]:
     """Return the bounds of sessions with these first and last times, as numbers."""
     every = np.zeros(len(first), bool)
-    return Times(first, every, bound).to_array(first, every), _later(Times(last, every, bound), counted(gap))
+    return TimeNumbers(first, every, bound).to_array(first, every), _later(
+        TimeNumbers(last, every, bound), counted(gap)
+    )
 
 
 FUNCTIONS: dict[str, Callable[[Any, list[Any]], Data]] = {

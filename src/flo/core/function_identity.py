@@ -65,7 +65,7 @@ _PLAIN = frozenset({bool, int, float, str, bytes, type(None)})
 """The types that most values within values have: these are looked at first."""
 _IGNORED_FIELDS = frozenset({"ctx", "type_comment", "kind", "annotation", "returns", "decorator_list", "type_params"})
 
-Values: TypeAlias = tuple[tuple[str, str], ...]
+ValueTexts: TypeAlias = tuple[tuple[str, str], ...]
 """Values by name, as text: a short value itself, or its class and a digest."""
 
 
@@ -81,9 +81,9 @@ class Identity:
     """Where it is defined, such as `shops.py:12`."""
     code: str
     """A digest of its code, or nothing."""
-    captured: Values
+    captured: ValueTexts
     """The values that belong to it: those that a lambda or a local function captures."""
-    reads: Values
+    reads: ValueTexts
     """The other values and functions that its code uses."""
 
 
@@ -98,7 +98,7 @@ def has_other_code(one: str, other: str) -> bool:
     return one != other and kinds[0] == kinds[1]
 
 
-def changed_values(before: Values, after: Values) -> Iterator[tuple[str, str, str]]:
+def changed_values(before: ValueTexts, after: ValueTexts) -> Iterator[tuple[str, str, str]]:
     """Yield each value that is different, or is only in one of them: its name, what it was, and what it is."""
     old, new = dict(before), dict(after)
     for name in dict.fromkeys((*old, *new)):
@@ -409,7 +409,7 @@ def _functions_in(value: Any, deep: int = DEEP) -> Iterator[FunctionType]:
                 yield from _functions_in(each, deep - 1)
 
 
-def _texts(values: Mapping[str, Any], uses: Uses) -> Values:
+def _texts(values: Mapping[str, Any], uses: Uses) -> ValueTexts:
     """Return values as texts, in the order of their names: a short one itself, of others the class and a digest."""
     texts = []
     for name, value in sorted(values.items()):

@@ -248,7 +248,7 @@ def _side(term: Any, mixed: str, states: bool) -> str:
 
 def parse(source: str, supplied: Mapping[str, Any] | None = None) -> Graph:
     """Return the graph that the text describes. `supplied` has the functions and types named in the text."""
-    reader = _Reader(source)
+    reader = _TermReader(source)
     term = reader.graph()
     reader.expect("")
     try:
@@ -269,7 +269,7 @@ _TOKEN = re.compile(
 )
 
 
-class _Reader:
+class _TermReader:
     """A recursive-descent parser with one token of look-ahead."""
 
     def __init__(self, source: str) -> None:

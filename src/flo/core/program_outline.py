@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from typing import Any, TypeAlias
 
 from flo.core.errors import CheckpointError
-from flo.core.function_identity import Identity, Values, changed_values, has_other_code
+from flo.core.function_identity import Identity, ValueTexts, changed_values, has_other_code
 
 WIDEST = 100
 """How many characters of an operator or of a function an error shows."""
@@ -93,7 +93,7 @@ def _function(plain: Any) -> AppliedFunction:
     return AppliedFunction(Identity(*texts, _values(captured), _values(reads)), str(retracted))
 
 
-def _values(plain: Any) -> Values:
+def _values(plain: Any) -> ValueTexts:
     return tuple((str(name), str(value)) for name, value in plain)
 
 

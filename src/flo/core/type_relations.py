@@ -284,7 +284,7 @@ def _are_related(one: Any, other: Any) -> bool:
     return any(base.__module__ not in _STANDARD for base in {*plain.__mro__} & {*other_plain.__mro__})
 
 
-class Parameter(NamedTuple):
+class TypedParameter(NamedTuple):
     """A parameter of a function with an annotated type."""
 
     name: str
@@ -299,17 +299,17 @@ def signature_of(function: Any) -> inspect.Signature | None:
     return None
 
 
-def positional_parameters(function: Any, count: int) -> list[Parameter | None]:
+def positional_parameters(function: Any, count: int) -> list[TypedParameter | None]:
     """Return the parameters that `count` positional arguments bind to; None where there is no annotation."""
     if hasattr(function, "returns"):
         return [None] * count  # made of columns, and bound to its rows
     owner = getattr(function, "__objclass__", None)
     if isinstance(function, types.MethodDescriptorType) and isinstance(owner, type):
-        return [Parameter("self", owner), *[None] * (count - 1)]  # `str.upper`
+        return [TypedParameter("self", owner), *[None] * (count - 1)]  # `str.upper`
     signature, hints = signature_of(function), _hints(function)
     if signature is None or not hints:
         return [None] * count
-    parameters: list[Parameter | None] = []
+    parameters: list[TypedParameter | None] = []
     for parameter in signature.parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
             parameters += [_typed(parameter, hints)] * (count - len(parameters))
@@ -318,11 +318,11 @@ def positional_parameters(function: Any, count: int) -> list[Parameter | None]:
     return (parameters + [None] * count)[:count]
 
 
-def _typed(parameter: inspect.Parameter, hints: dict[str, Any]) -> Parameter | None:
+def _typed(parameter: inspect.Parameter, hints: dict[str, Any]) -> TypedParameter | None:
     if parameter.name not in hints:
         return None
     kind = hints[parameter.name]
-    return Parameter(parameter.name, Optional[kind] if parameter.default is None else kind)  # noqa: UP045
+    return TypedParameter(parameter.name, Optional[kind] if parameter.default is None else kind)  # noqa: UP045
 
 
 def _hints(function: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from datetime import datetime, timezone
 from operator import is_
 from typing import Any, TypeAlias
 
-Form: TypeAlias = Callable[[Any], Any]
+ToCanonical: TypeAlias = Callable[[Any], Any]
 
 
 def _canonical_float(number: float) -> float:
@@ -35,13 +35,13 @@ def _with_offset(moment: datetime) -> datetime:
     return moment.replace(tzinfo=timezone(offset), fold=0)
 
 
-class Forms(dict[type, Form | None]):
+class Forms(dict[type, ToCanonical | None]):
     """Maps a class to a function that brings its values into canonical form; None if they always are.
 
     Recurses into tuples, frozensets and frozen dataclasses.
     """
 
-    def __init__(self, leaves: dict[type, Form]) -> None:
+    def __init__(self, leaves: dict[type, ToCanonical]) -> None:
         super().__init__(leaves)
         self._unchanged: set[type] = set()
         """The classes whose values are always canonical."""
@@ -50,8 +50,8 @@ class Forms(dict[type, Form | None]):
         form = self[type(element)]
         return element if form is None else form(element)
 
-    def __missing__(self, kind: type) -> Form | None:
-        form: Form | None = None
+    def __missing__(self, kind: type) -> ToCanonical | None:
+        form: ToCanonical | None = None
         if issubclass(kind, tuple):
             form = self._tuple
         elif kind is frozenset:
@@ -77,7 +77,7 @@ class Forms(dict[type, Form | None]):
             return element
         return frozenset(map(self, element))
 
-    def _dataclass(self, names: list[str]) -> Form:
+    def _dataclass(self, names: list[str]) -> ToCanonical:
         def form(element: Any) -> Any:
             parts = {name: getattr(element, name) for name in names}
             changed = {name: canonical for name, part in parts.items() if (canonical := self(part)) is not part}

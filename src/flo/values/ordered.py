@@ -16,7 +16,7 @@ Tree: TypeAlias = tuple[int, Any, "Tree", "Tree"] | None
 """(rank, key, smaller keys, larger keys)."""
 
 
-class Ordered(Lowerable, Generic[K]):
+class SortedKeys(Lowerable, Generic[K]):
     """{k₁ < k₂ < …}: comparable, hashable keys."""
 
     __slots__ = ("_tree",)
@@ -27,15 +27,15 @@ class Ordered(Lowerable, Generic[K]):
             self._tree = add(self._tree, rank(key), key)
 
     @classmethod
-    def _of(cls, tree: Tree) -> Ordered[K]:
-        ordered: Ordered[K] = cls.__new__(cls)
+    def _of(cls, tree: Tree) -> SortedKeys[K]:
+        ordered: SortedKeys[K] = cls.__new__(cls)
         ordered._tree = tree
         return ordered
 
-    def added(self, key: K) -> Ordered[K]:
+    def added(self, key: K) -> SortedKeys[K]:
         return self._of(add(self._tree, rank(key), key))
 
-    def removed(self, key: K) -> Ordered[K]:
+    def removed(self, key: K) -> SortedKeys[K]:
         return self._of(remove(self._tree, key))
 
     def first(self) -> Any:
@@ -78,7 +78,7 @@ class Ordered(Lowerable, Generic[K]):
             tree = node[3]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ordered) and list(self) == list(other)
+        return isinstance(other, SortedKeys) and list(self) == list(other)
 
     def __hash__(self) -> int:
         return hash(tuple(self))
@@ -87,10 +87,10 @@ class Ordered(Lowerable, Generic[K]):
         return Call("ordered", (lower.many(list(self)),))
 
     def __repr__(self) -> str:
-        return f"Ordered({list(self)!r})"
+        return f"SortedKeys({list(self)!r})"
 
 
-register("ordered", Ordered)
+register("ordered", SortedKeys)
 
 
 def rank(key: Any) -> int:

@@ -10,7 +10,7 @@ from flo.verify import laws
 from flo.verify.captured import Captured
 from flo.verify.equality import are_equal
 from flo.verify.laws import Law
-from flo.verify.processes import SEEDS, Raised, run_in_processes
+from flo.verify.processes import SEEDS, RaisedName, run_in_processes
 from flo.verify.report import Counterexample
 
 MOST_TRIALS = 12
@@ -64,10 +64,10 @@ class Trials:
         try:
             return self.call(*map(self.prepare, trial.arguments))
         except Exception as error:
-            return Raised(type(error).__name__)
+            return RaisedName(type(error).__name__)
 
     def _show(self, result: Any) -> str:
-        return f"raises {result}" if isinstance(result, Raised) else self.show(result)
+        return f"raises {result}" if isinstance(result, RaisedName) else self.show(result)
 
     def _report_history(
         self, trial: Trial, others: list[Trial], changed: list[str], results: tuple[Any, Any]

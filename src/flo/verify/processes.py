@@ -26,7 +26,7 @@ from flo.core.graph import Graph
 from flo.core.operator import Values
 from flo.core.stream_type import StreamTypes
 from flo.verify.exploration.arrivals import Channels
-from flo.verify.exploration.moves import Run
+from flo.verify.exploration.moves import GraphRun
 
 SEEDS = (1, 2, 3, 4)
 SECONDS = 60
@@ -43,7 +43,7 @@ class NotSent(Exception):
     """A function or its arguments cannot be sent to another process, or have not come back."""
 
 
-class Raised(str):
+class RaisedName(str):
     """The name of an error, which is a result like any other. Its message may have the address of an object."""
 
     __slots__ = ()
@@ -84,12 +84,12 @@ def _result(call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     try:
         return call(*arguments)
     except Exception as error:
-        return Raised(type(error).__name__)
+        return RaisedName(type(error).__name__)
 
 
 def run_program(graph: Graph, output_types: StreamTypes, names: tuple[str, ...], channels: Channels) -> Values:
     """The outputs of a program that gets all data at once."""
-    run = Run(graph, output_types, channels, names)
+    run = GraphRun(graph, output_types, channels, names)
     while places := run.waiting():
         run.arrive(None, places[0])
     run.advance()

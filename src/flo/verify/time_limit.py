@@ -65,7 +65,7 @@ class TimeLimit:
 
     def __enter__(self) -> Self:
         in_main = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
-        self._clock = (_SignalTimer if in_main else _ThreadTimer)(Watch(self.seconds, self.progress))
+        self._clock = (_SignalTimer if in_main else _ThreadTimer)(ThreadWatch(self.seconds, self.progress))
         self._clock.start()
         return self
 
@@ -81,7 +81,7 @@ class TimeLimit:
             raise up from None
 
 
-class Watch:
+class ThreadWatch:
     """Watches one thread: has it worked or idled for too long since the last progress?"""
 
     def __init__(self, seconds: float, progress: Callable[[], int]) -> None:
@@ -132,7 +132,7 @@ def _describe_call(trace: TracebackType | None) -> str:
 class _SignalTimer:
     """Raises by SIGALRM in the main thread. An outer handler of the signal still gets it when it is due."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: ThreadWatch) -> None:
         self.armed = True
         self.watch = watch
         self.exception = TimeUp(watch.seconds)
@@ -176,7 +176,7 @@ class _SignalTimer:
 class _ThreadTimer:
     """Raises from a second thread, in the thread that it watches."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: ThreadWatch) -> None:
         self.armed = True
         self.fired = False
         self.watch = watch

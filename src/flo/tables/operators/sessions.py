@@ -34,7 +34,7 @@ from flo.tables.state.trace import Trace, sum_ranges, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.event_time import too_large
 from flo.values.operators.windows import Session
-from flo.values.ordered import Ordered
+from flo.values.ordered import SortedKeys
 
 FIRST, LAST = "first/", "last/"
 """The times of a session. No field of a Python class can have these names."""
@@ -91,7 +91,7 @@ class OpenSessions(Trace):
     """The sessions that are open, by key columns. Without key columns they follow from the rows that wait, and are kept
     in `ordered` from one delta to the next; a checkpoint does without them."""
 
-    ordered: Ordered[Span] | None = None
+    ordered: SortedKeys[Span] | None = None
 
     term = "sessions"
 
@@ -131,7 +131,7 @@ class Merging:
     """The open sessions of one group while its rows come, those that have closed, and the end of the last of them."""
 
     gap: Any
-    spans: Ordered[Span]
+    spans: SortedKeys[Span]
     horizon: Any
     closed: list[Span] = field(default_factory=list)
 
@@ -327,18 +327,20 @@ class Sessions(Windower):
     def gone(self, reading: Reading) -> Times:
         return self._horizon(reading.closed)
 
-    def _ordered(self, opened: OpenSessions, panes: Panes) -> Ordered[Span]:
+    def _ordered(self, opened: OpenSessions, panes: Panes) -> SortedKeys[Span]:
         """The open sessions of all rows."""
         if opened.ordered is not None:
             return opened.ordered
         rows = panes.live(no_keys)
         if rows is None:
-            return Ordered()
+            return SortedKeys()
         times = rows[TIME].to_numpy()
         times = times[np.argsort(times, kind="stable")]
         exact = self.axis.exact(times)
         apart = exact[1:] >= exact[:-1] + self.gap
-        return Ordered(zip(times[np.append(True, apart)].tolist(), times[np.append(apart, True)].tolist(), strict=True))
+        return SortedKeys(
+            zip(times[np.append(True, apart)].tolist(), times[np.append(apart, True)].tolist(), strict=True)
+        )
 
 
 @final
@@ -364,8 +366,8 @@ class SessionsClosing(Closing):
         return exact(self.spans.first[numbers]), exact(self.spans.last[numbers]) + self.windower.gap
 
 
-def _in_order(spans: Spans) -> Ordered[Span]:
-    return Ordered(zip(spans.first.tolist(), spans.last.tolist(), strict=True))
+def _in_order(spans: Spans) -> SortedKeys[Span]:
+    return SortedKeys(zip(spans.first.tolist(), spans.last.tolist(), strict=True))
 
 
 def _spans(group: int, spans: list[Span], dtype: Any) -> Spans:

@@ -224,7 +224,7 @@ class Sort(Operator):
 
 @final
 @dataclass(frozen=True)
-class Distinct(Unary):
+class SequenceDistinct(Unary):
     """distinct_sequence(): (S<T>, X) ↪ (S<T>, X), the first occurrence of every element. `seen` holds them."""
 
     seen: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
@@ -239,7 +239,7 @@ class Distinct(Unary):
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         seen, new = remember(self.seen, expect_hashable(units, "sequence without duplicates"))
-        return Distinct(seen), (SequenceValue.of(new),)
+        return SequenceDistinct(seen), (SequenceValue.of(new),)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
-        return Distinct(), (SequenceValue.terminator(),)
+        return SequenceDistinct(), (SequenceValue.terminator(),)

@@ -39,7 +39,7 @@ from flo.values.weighted import Bag, BagValue
 
 
 @dataclass(slots=True)
-class Latest:
+class LatestTimes:
     """The largest times while rows come: of each partition in `each`, and their minimum in `whole`.
 
     `whole` is None as long as a partition that counts has sent nothing: a known one, or an added one, which is in
@@ -53,7 +53,7 @@ class Latest:
     """Whether rows do not move it."""
 
     @classmethod
-    def of(cls, state: Any, partitions: int | None, *, is_given: bool = False) -> Latest:
+    def of(cls, state: Any, partitions: int | None, *, is_given: bool = False) -> LatestTimes:
         if partitions:
             latest = cls(partitions, dict(state or ()), None)
             latest.whole = latest._minimum()
@@ -69,7 +69,7 @@ class Latest:
         times = self.each.values() if known else ()
         return min(times, default=None) if None not in times else None
 
-    def admit(self, partitions: Iterable[int]) -> Latest:
+    def admit(self, partitions: Iterable[int]) -> LatestTimes:
         """Let partitions that were added count: from the minimum on, or if it is not known, as those that are known."""
         for each in partitions:
             if each >= self.partitions > 0 and each not in self.each:
@@ -113,7 +113,7 @@ def partition_steps(operator: Any, value: Any, *, every: bool) -> Iterator[Step]
     """The steps of an operator on a partitioned stream, defined by `take_rows` and `finish`: one for each partition
     that has rows, or one for all. Partitions that were added begin at the clock of the whole before any of the rows."""
     added = [each for each, rows in value.entries.to_dict().items() if each >= operator.partitions and rows.elements]
-    latest = Latest.of(operator.latest, operator.partitions).admit(added)
+    latest = LatestTimes.of(operator.latest, operator.partitions).admit(added)
     operator = replace(operator, latest=latest.state())
     portions = key_portions(value, every=every)
     for (_, rest), (after, outputs) in consume_each(
@@ -220,7 +220,7 @@ class ClockOf(Unary):
 
     def take_rows(self, rows: Iterable[tuple[int, Any]]) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs after these rows."""
-        origin, latest = self.origin, Latest.of(self.latest, self.partitions)
+        origin, latest = self.origin, LatestTimes.of(self.latest, self.partitions)
         before = latest.whole
         on_time: list[Any] = []
         late: list[Any] = []

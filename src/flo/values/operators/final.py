@@ -25,7 +25,7 @@ from flo.values.operators.lvars import expect_lvar
 from flo.values.operators.retain import Waiting, keep_rows, release_rows, to_number
 from flo.values.operators.shapes import ByPortions, evaluate_ahead, expect_declared
 from flo.values.operators.zsets import expect_zset
-from flo.values.ordered import Ordered
+from flo.values.ordered import SortedKeys
 from flo.values.weighted import Bag, BagValue, ZSetValue
 
 
@@ -44,7 +44,7 @@ class FinalGroups(ByPortions):
     flush: bool = False
     mark: Any = None
     waiting: Waiting = PersistentMap()  # noqa: RUF009
-    order: Ordered[Any] = Ordered()  # noqa: RUF009
+    order: SortedKeys[Any] = SortedKeys()  # noqa: RUF009
 
     name = "final"
     keeps = Bound.WINDOWS
@@ -94,7 +94,7 @@ class FinalGroups(ByPortions):
         self._expect_none_behind()
         units, _, _ = release_rows(self.waiting, self.order, lambda end: self.flush)
         last = self._grouped(units)
-        after = replace(self, waiting=PersistentMap(), order=Ordered())
+        after = replace(self, waiting=PersistentMap(), order=SortedKeys())
         return after, (BagValue.terminator() if last is None else last.fix(),)
 
     def _expect_none_behind(self) -> None:

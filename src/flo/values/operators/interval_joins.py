@@ -22,11 +22,11 @@ from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.canonical import canonical_element
 from flo.values.event_time import expect_durations, offset_of, origin_of
 from flo.values.operators.alike import element_of, expect_equal_keys
-from flo.values.operators.joins import Into, Key, combine_ahead, combine_pairs, key_type, pair
+from flo.values.operators.joins import Into, KeyFunction, combine_ahead, combine_pairs, key_type, pair
 from flo.values.operators.lvars import as_lvar, expect_lvar
 from flo.values.operators.retain import to_number
 from flo.values.operators.shapes import SIDES, ByPortions, consume_each, evaluate_ahead, expect_declared
-from flo.values.ordered import Ordered
+from flo.values.ordered import SortedKeys
 from flo.values.weighted import Bag, BagValue
 
 MICROSECOND = timedelta(microseconds=1)
@@ -52,15 +52,15 @@ class IntervalJoin(ByPortions):
     high: Any
     time: Callable[[Any], Any]
     other_time: Callable[[Any], Any]
-    on: Key = None
-    other_on: Key = None
+    on: KeyFunction = None
+    other_on: KeyFunction = None
     into: Into = None
     left: PersistentMap[Any, PersistentMap[Any, int]] = PersistentMap()  # noqa: RUF009
     right: PersistentMap[Any, PersistentMap[Any, int]] = PersistentMap()  # noqa: RUF009
     left_times: PersistentMap[Any, PersistentMap[Any, int]] = PersistentMap()  # noqa: RUF009
     right_times: PersistentMap[Any, PersistentMap[Any, int]] = PersistentMap()  # noqa: RUF009
-    left_order: Ordered[Any] = Ordered()  # noqa: RUF009
-    right_order: Ordered[Any] = Ordered()  # noqa: RUF009
+    left_order: SortedKeys[Any] = SortedKeys()  # noqa: RUF009
+    right_order: SortedKeys[Any] = SortedKeys()  # noqa: RUF009
     marks: tuple[Any, Any] = (None, None)
     """How far the clock of each side has come, as a number."""
     over: tuple[bool, bool] = (False, False)
@@ -117,7 +117,11 @@ class IntervalJoin(ByPortions):
             fresh = IntervalJoin(self.low, self.high, self.time, self.other_time, self.on, self.other_on, self.into)
             return Step("join-interval-terminated", rests, fresh, (BagValue.terminator(),))
         other = SIDES[1 - side][1:]
-        none: dict[str, Any] = {other: PersistentMap(), f"{other}_times": PersistentMap(), f"{other}_order": Ordered()}
+        none: dict[str, Any] = {
+            other: PersistentMap(),
+            f"{other}_times": PersistentMap(),
+            f"{other}_order": SortedKeys(),
+        }
         after = replace(self, over=_replaced(self.over, side, True), **none)
         return Step(f"join-interval{SIDES[side]}-ended", rests, after, (None,))
 

@@ -20,16 +20,16 @@ from flo.values.operators.alike import SameKind, element_of, expect_equal_keys
 from flo.values.operators.shapes import ElementKind, Sides, evaluate_ahead
 from flo.values.weighted import SetValue
 
-Key: TypeAlias = Callable[[Any], Any] | None
+KeyFunction: TypeAlias = Callable[[Any], Any] | None
 Into: TypeAlias = Callable[[Any, Any], Any] | None
-Units: TypeAlias = Iterable[tuple[Any, int]]
+WeightedElements: TypeAlias = Iterable[tuple[Any, int]]
 Index: TypeAlias = PersistentMap[Any, PersistentMap[Any, int]]
 """The elements under each key, with their weights."""
 
 NONE: PersistentMap[Any, int] = PersistentMap()
 
 
-def key_type(on: Key, element: Any) -> Any:
+def key_type(on: KeyFunction, element: Any) -> Any:
     """Return the type of the keys; without a key function, an element is its own key."""
     return element if on is None else returned_type(on)
 
@@ -38,12 +38,12 @@ def pair(x: Any, y: Any) -> tuple[Any, Any]:
     return (x, y)
 
 
-def pair_units(some: Units, others: Units) -> list[tuple[tuple[Any, Any], int]]:
+def pair_units(some: WeightedElements, others: WeightedElements) -> list[tuple[tuple[Any, Any], int]]:
     """Return (x, y) for all x and y, weighted by the product."""
     return [((x, y), weight * other) for x, weight in some for y, other in others]
 
 
-def combine_pairs(into: Callable[[Any, Any], Any], pairs: Units) -> list[tuple[Any, int]]:
+def combine_pairs(into: Callable[[Any, Any], Any], pairs: WeightedElements) -> list[tuple[Any, int]]:
     """Return into(x, y) for each pair, with its weight."""
     combined = []
     x = y = None
@@ -105,8 +105,8 @@ class WeightedJoin(KeptJoin, SameKind):
     Without `on` or `other_on` an element is its own key.
     """
 
-    on: Key = None
-    other_on: Key = None
+    on: KeyFunction = None
+    other_on: KeyFunction = None
     into: Into = None
     left: Index = PersistentMap()  # noqa: RUF009
     right: Index = PersistentMap()  # noqa: RUF009

@@ -13,7 +13,7 @@ from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.canonical import canonical_element
 from flo.values.operators.over_functions import Partition, WindowFunction
 from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
-from flo.values.operators.zset_ranking import Order
+from flo.values.operators.zset_ranking import RankOrder
 from flo.values.operators.zsets import expect_zset, group_units, make_delta
 from flo.values.weighted import ZSet
 
@@ -69,7 +69,7 @@ class Over(Unary):
 
     def _rows(self, weights: dict[Any, int]) -> list[Any]:
         """Return the output rows of a group."""
-        order = Order(self.key, self.descending, self.name)
+        order = RankOrder(self.key, self.descending, self.name)
         ranks = sorted(order.rank(row) for row, weight in weights.items() if weight > 0)
         rows = [rank.row for rank in ranks for _ in range(weights[rank.row])]
         down = self.descending[self.peers - 1] if self.peers else False

@@ -21,7 +21,7 @@ from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.values.exact import Exact, expect_width, mean_places, mean_type, sum_type, width_of
 from flo.values.operators.zset_ranking import comparable
 
-Of: TypeAlias = Callable[[Any], Any] | None
+ReadValue: TypeAlias = Callable[[Any], Any] | None
 Frame: TypeAlias = tuple[str, Any, Any]
 """("rows" | "range", from, to): None is unbounded, 0 the current row (of a range: its peers), negative is before it.
 
@@ -50,8 +50,8 @@ class WindowFunction(Lowerable):
     """A window function: its kind, the value it reads of a row, which rows it reads, its options and its frame."""
 
     kind: str
-    of: Of = None
-    where: Of = None
+    of: ReadValue = None
+    where: ReadValue = None
     options: tuple[Any, ...] = ()
     """`ntile`: the number of buckets; `lag`, `lead`: the distance and the default; `nth_value`: n, from the end if it
     is negative, and whether nulls are skipped."""

@@ -99,7 +99,7 @@ class UnionSequences(Sides):
         return self, source.of(units)
 
 
-Keys: TypeAlias = tuple[Any, ...]
+LastKey: TypeAlias = tuple[Any, ...]
 """The key of the last element consumed; empty at first."""
 
 
@@ -113,7 +113,7 @@ class MergeSorted(ByPortions):
     """
 
     key: Callable[[Any], Any] | None = None
-    last: tuple[Keys, Keys] = ((), ())
+    last: tuple[LastKey, LastKey] = ((), ())
 
     name = "merge_sorted"
     keeps = Bound.WAITING
@@ -141,12 +141,12 @@ class MergeSorted(ByPortions):
 
     def _merge(
         self, left: SequenceValue, right: SequenceValue, most: int
-    ) -> tuple[list[Any], tuple[int, int], tuple[Keys, Keys]]:
+    ) -> tuple[list[Any], tuple[int, int], tuple[LastKey, LastKey]]:
         """Merge up to `most` elements; return them, the count taken from each side, and the last key of each side."""
         merged: list[Any] = []
         (last, other_last), i, j = self.last, 0, 0
-        head: Keys = ()
-        other_head: Keys = ()
+        head: LastKey = ()
+        other_head: LastKey = ()
         while len(merged) < most:
             if not head and i < len(left.elements):
                 head = self._key(0, left.elements[i], last)
@@ -162,7 +162,7 @@ class MergeSorted(ByPortions):
                 other_last, other_head, j = other_head, (), j + 1
         return merged, (i, j), (last, other_last)
 
-    def _key(self, index: int, element: Any, last: Keys) -> Keys:
+    def _key(self, index: int, element: Any, last: LastKey) -> LastKey:
         key = element if self.key is None else self.key(element)
         if last and key < last[0]:
             raise ElementError(

@@ -23,7 +23,7 @@ from flo.values.lattice_orders import Max
 from flo.values.operators.lvars import as_lvar, expect_lvar
 from flo.values.operators.shapes import ByPortions, all_ending, consume_each, evaluate_ahead, expect_declared
 from flo.values.operators.zsets import expect_zset, make_delta
-from flo.values.ordered import Ordered
+from flo.values.ordered import SortedKeys
 from flo.values.weighted import ZSetValue
 
 MICROSECOND = timedelta(microseconds=1)
@@ -38,7 +38,9 @@ def to_number(moment: Any) -> Any:
     return offset // MICROSECOND if isinstance(offset, timedelta) else offset
 
 
-def keep_rows(waiting: Waiting, order: Ordered[Any], added: dict[Any, dict[Any, int]]) -> tuple[Waiting, Ordered[Any]]:
+def keep_rows(
+    waiting: Waiting, order: SortedKeys[Any], added: dict[Any, dict[Any, int]]
+) -> tuple[Waiting, SortedKeys[Any]]:
     """Return the rows that wait by number, and the order of the numbers, with more rows."""
     changes = {}
     for number, weights in added.items():
@@ -51,8 +53,8 @@ def keep_rows(waiting: Waiting, order: Ordered[Any], added: dict[Any, dict[Any, 
 
 
 def release_rows(
-    waiting: Waiting, order: Ordered[Any], is_due: Callable[[Any], bool]
-) -> tuple[list[tuple[Any, int]], Waiting, Ordered[Any]]:
+    waiting: Waiting, order: SortedKeys[Any], is_due: Callable[[Any], bool]
+) -> tuple[list[tuple[Any, int]], Waiting, SortedKeys[Any]]:
     """Return the rows whose numbers are due, which are the first ones, with their weights; and what is left."""
     units, gone = list[Any](), {}
     while (number := order.first()) is not None and is_due(number):
@@ -74,7 +76,7 @@ class Retain(ByPortions):
     keep: Any = None
     mark: Any = None
     waiting: Waiting = PersistentMap()  # noqa: RUF009
-    order: Ordered[Any] = Ordered()  # noqa: RUF009
+    order: SortedKeys[Any] = SortedKeys()  # noqa: RUF009
 
     name = "retain"
     keeps = Bound.CLOCK
@@ -113,7 +115,7 @@ class Retain(ByPortions):
             yield Step("retain-clock-ended", (rows, clock.passed()), self._without_rows(), (None, None))
 
     def _without_rows(self) -> Retain:
-        return replace(self, waiting=PersistentMap(), order=Ordered())
+        return replace(self, waiting=PersistentMap(), order=SortedKeys())
 
     def mark_of(self, moment: Any) -> Any:
         """Return the number of the time before which rows are gone, when the clock is at this moment."""

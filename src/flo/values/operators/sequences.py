@@ -233,7 +233,7 @@ class Last(Unary):
         return self, (SequenceValue.of(list(self.kept), End.ARRIVED),)
 
 
-class Cut(Unary):
+class SequenceCut(Unary):
     """(S<T>, X) ↪ ([(S<T>, B)], X), …: cuts a sequence into inner streams, emitted when they are complete.
 
     `flush` is true if the input is bounded, set by `typed`: then the open inner streams are emitted at the end. On an
@@ -254,7 +254,7 @@ class Cut(Unary):
 
 @final
 @dataclass(frozen=True)
-class Batch(Cut):
+class Batch(SequenceCut):
     """batch(n): (S<T>, X) ↪ ([(S<T>, B)], X), one inner stream for every n elements; the last may be shorter."""
 
     count: int
@@ -290,7 +290,7 @@ class Batch(Cut):
 
 @final
 @dataclass(frozen=True)
-class Window(Cut):
+class Window(SequenceCut):
     """window(interval, [(v, t), …]): the paper's window over timestamped elements, in order."""
 
     interval: Any

@@ -21,7 +21,7 @@ from flo.values.weighted import ZSet
 
 LARGEST = 2**63 - 1
 """The largest integer that is a time."""
-Timed: TypeAlias = tuple[Any, Any, int]
+TimedRow: TypeAlias = tuple[Any, Any, int]
 """The time of a row, the row, and its weight."""
 
 
@@ -87,9 +87,9 @@ class SessionColumns(Unary):
 
     def _rows(self, weights: dict[Any, int]) -> list[tuple[Any, int]]:
         """Return the output rows of a group, with their weights."""
-        timed: list[Timed] = [(self._time(row), row, weight) for row, weight in weights.items() if weight > 0]
+        timed: list[TimedRow] = [(self._time(row), row, weight) for row, weight in weights.items() if weight > 0]
         timed.sort(key=lambda each: each[0])
-        sessions: list[list[Timed]] = []
+        sessions: list[list[TimedRow]] = []
         for each in timed:
             if not sessions or self._is_apart(each[0], sessions[-1][-1][0]):
                 sessions.append([])

@@ -113,7 +113,7 @@ class ToSet(Unary):
 
 @final
 @dataclass(frozen=True)
-class SetUnion(Union):
+class UnionSets(Union):
     """union_sets(): (Set<T>, X), (Set<T>, X) ↪ (Set<T>, X)."""
 
     name = "union_sets"

@@ -34,26 +34,26 @@ from flo.values.event_time import (
     window_type,
 )
 from flo.values.keyed import KeyedValue
-from flo.values.operators.clocks import Latest, clocked_steps, expect_partitions, in_one_partition, partition_steps
+from flo.values.operators.clocks import LatestTimes, clocked_steps, expect_partitions, in_one_partition, partition_steps
 from flo.values.operators.lvars import expect_lvar
-from flo.values.operators.sequences import Cut
+from flo.values.operators.sequences import SequenceCut
 from flo.values.operators.shapes import (
     ElementKind,
     expect_declared,
     run_leaps,
 )
-from flo.values.ordered import Ordered
+from flo.values.ordered import SortedKeys
 from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, BagValue
 
-Rows: TypeAlias = Iterable[tuple[int, Any]]
+PartitionedRows: TypeAlias = Iterable[tuple[int, Any]]
 """Elements, each with its partition; a sequence is the partition 0."""
-Content: TypeAlias = Elements[Any] | BagValue
+WindowContent: TypeAlias = Elements[Any] | BagValue
 """The elements of an open window: in order, or without one."""
 
 
-class TimeWindows(Cut):
+class TimeWindows(SequenceCut):
     """(S<T>, X) ↪ ([(S<T>, B)], X), (S<T>, X): the windows, and the late elements.
 
     (Partitioned<T>, X) ↪ ([(Bag<T>, B)], X), (Bag<T>, X): elements of different partitions have no order.
@@ -95,7 +95,7 @@ class TimeWindows(Cut):
         """Return the operator without open windows."""
 
     @abstractmethod
-    def admit(self, rows: Rows) -> tuple[Self, list[Values], list[Any]]:
+    def admit(self, rows: PartitionedRows) -> tuple[Self, list[Values], list[Any]]:
         """Return the operator after these rows, the windows that have closed, and the late elements."""
 
     @abstractmethod
@@ -156,7 +156,7 @@ class TimeWindows(Cut):
         """Return the operator and its outputs after these units of a sequence or bag."""
         return self.take_rows(in_one_partition(units, source))
 
-    def take_rows(self, rows: Rows) -> tuple[Operator, Deltas]:
+    def take_rows(self, rows: PartitionedRows) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs after these rows."""
         operator, closed, late = self.admit(rows)
         return operator, self._deltas(closed, late)
@@ -195,11 +195,11 @@ class TimeWindows(Cut):
     def watermark(self, latest: Any) -> Any:
         return latest - self.lateness if self.lateness else latest
 
-    def clocks(self) -> Latest:
+    def clocks(self) -> LatestTimes:
         """Return the largest times, to be moved by rows."""
-        return Latest.of(self.latest, self.partitions, is_given=self.by_clock)
+        return LatestTimes.of(self.latest, self.partitions, is_given=self.by_clock)
 
-    def window(self, content: Content | list[Any], origin: Any, start: Any, end: Any) -> Values:
+    def window(self, content: WindowContent | list[Any], origin: Any, start: Any, end: Any) -> Values:
         value: Value
         if isinstance(content, BagValue):
             value = content.ended(End.ARRIVED)
@@ -213,7 +213,7 @@ class TimeWindows(Cut):
         late_delta = _bag_of(late) if self.unordered else SequenceValue.of(late)
         return (NestedValue.pushing(*closed) if closed else None), (late_delta if late else None)
 
-    def extended(self, content: Content | None, units: Iterable[Any]) -> Content:
+    def extended(self, content: WindowContent | None, units: Iterable[Any]) -> WindowContent:
         """Return the content of a window with more elements."""
         if self.unordered:
             assert content is None or isinstance(content, BagValue)
@@ -237,8 +237,8 @@ class AlignedWindows(TimeWindows):
 
     size: Any
     slide: Any
-    opened: PersistentMap[int, Content]
-    order: Ordered[int]
+    opened: PersistentMap[int, WindowContent]
+    order: SortedKeys[int]
 
     def start(self, number: int) -> Any:
         """Return the start of window `number`."""
@@ -264,9 +264,9 @@ class AlignedWindows(TimeWindows):
         return [self._closed(number, self.opened[number], self.origin) for number in self.order]
 
     def cleared(self) -> Operator:
-        return replace(self, opened=PersistentMap(), order=Ordered())
+        return replace(self, opened=PersistentMap(), order=SortedKeys())
 
-    def _closed(self, number: int, content: Content, origin: Any) -> Values:
+    def _closed(self, number: int, content: WindowContent, origin: Any) -> Values:
         return self.window(content, origin, self.start(number), self.end(number))
 
     def close_until(self, mark: Any) -> tuple[Self, list[Values]]:
@@ -276,7 +276,7 @@ class AlignedWindows(TimeWindows):
             order, gone[number] = order.removed(number), None
         return replace(self, opened=self.opened.updated(gone, drop=None), order=order), closed
 
-    def admit(self, rows: Rows) -> tuple[Self, list[Values], list[Any]]:
+    def admit(self, rows: PartitionedRows) -> tuple[Self, list[Values], list[Any]]:
         origin, opened, order, latest = self.origin, self.opened, self.order, self.clocks()
         added: dict[int, list[Any]] = {}
         gone: list[int] = []
@@ -326,8 +326,8 @@ class Tumbling(AlignedWindows):
     bounds: bool = False
     origin: Any = None
     latest: Any = None
-    opened: PersistentMap[int, Content] = PersistentMap()  # noqa: RUF009
-    order: Ordered[int] = Ordered()  # noqa: RUF009
+    opened: PersistentMap[int, WindowContent] = PersistentMap()  # noqa: RUF009
+    order: SortedKeys[int] = SortedKeys()  # noqa: RUF009
     by_clock: bool = False
     partitions: int | None = None
     unordered: bool = False
@@ -356,8 +356,8 @@ class Sliding(AlignedWindows):
     bounds: bool = False
     origin: Any = None
     latest: Any = None
-    opened: PersistentMap[int, Content] = PersistentMap()  # noqa: RUF009
-    order: Ordered[int] = Ordered()  # noqa: RUF009
+    opened: PersistentMap[int, WindowContent] = PersistentMap()  # noqa: RUF009
+    order: SortedKeys[int] = SortedKeys()  # noqa: RUF009
     by_clock: bool = False
     partitions: int | None = None
     unordered: bool = False
@@ -378,7 +378,7 @@ class Sliding(AlignedWindows):
         return outputs
 
 
-Run: TypeAlias = tuple[Any, Any]
+OpenSession: TypeAlias = tuple[Any, Any]
 """An open session: its last time, and its elements: a bag, or each with its position in the order of arrival."""
 
 
@@ -401,8 +401,8 @@ class Session(TimeWindows):
     bounds: bool = False
     origin: Any = None
     latest: Any = None
-    opened: PersistentMap[Any, Run] = PersistentMap()  # noqa: RUF009
-    order: Ordered[Any] = Ordered()  # noqa: RUF009
+    opened: PersistentMap[Any, OpenSession] = PersistentMap()  # noqa: RUF009
+    order: SortedKeys[Any] = SortedKeys()  # noqa: RUF009
     count: int = 0
     horizon: Any = None
     by_clock: bool = False
@@ -419,9 +419,9 @@ class Session(TimeWindows):
         return [self._closed(first, self.opened[first], self.origin) for first in self.order]
 
     def cleared(self) -> Operator:
-        return replace(self, opened=PersistentMap(), order=Ordered())
+        return replace(self, opened=PersistentMap(), order=SortedKeys())
 
-    def _closed(self, first: Any, session: Run, origin: Any) -> Values:
+    def _closed(self, first: Any, session: OpenSession, origin: Any) -> Values:
         last, elements = session
         if not self.unordered:
             elements = [unit for _, unit in sorted(elements, key=itemgetter(0))]
@@ -434,13 +434,13 @@ class Session(TimeWindows):
             order, gone[first], horizon = order.removed(first), None, end
         return replace(self, opened=self.opened.updated(gone, drop=None), order=order, horizon=horizon), closed
 
-    def admit(self, rows: Rows) -> tuple[Self, list[Values], list[Any]]:
+    def admit(self, rows: PartitionedRows) -> tuple[Self, list[Values], list[Any]]:
         origin, order, count, horizon, latest = self.origin, self.order, self.count, self.horizon, self.clocks()
-        changes: dict[Any, Run | None] = {}
+        changes: dict[Any, OpenSession | None] = {}
         closed: list[Values] = []
         late: list[Any] = []
 
-        def session(first: Any) -> Run:
+        def session(first: Any) -> OpenSession:
             return changes.get(first) or self.opened[first]
 
         for partition, unit in rows:

@@ -20,16 +20,16 @@ from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import element_of, expect_equal_keys
-from flo.values.operators.joins import Into, Key, Units, combine_ahead, combine_pairs, key_type, pair
+from flo.values.operators.joins import Into, KeyFunction, WeightedElements, combine_ahead, combine_pairs, key_type, pair
 from flo.values.operators.shapes import evaluate_ahead
 from flo.values.operators.zset_joins import Side, ZSetJoin
 from flo.values.operators.zsets import make_delta
 from flo.values.row_order import order_key
 from flo.values.weighted import ZSetValue
 
-Entry: TypeAlias = tuple[Any, Any, int]
+PlacedRow: TypeAlias = tuple[Any, Any, int]
 """The place of a row in the order, the row, and its weight."""
-Entries: TypeAlias = tuple[Entry, ...]
+PlacedRows: TypeAlias = tuple[PlacedRow, ...]
 """The rows of one key, sorted by place and then by row."""
 
 
@@ -45,15 +45,15 @@ class AsOfJoin(ZSetJoin):
     Without `at` the row is its own place; without `on` all rows have one key.
     """
 
-    at: Key = None
-    other_at: Key = None
-    on: Key = None
-    other_on: Key = None
+    at: KeyFunction = None
+    other_at: KeyFunction = None
+    on: KeyFunction = None
+    other_on: KeyFunction = None
     into: Into = None
     forward: bool = False
     inner: bool = False
-    left: PersistentMap[Any, Entries] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
-    right: PersistentMap[Any, Entries] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
+    left: PersistentMap[Any, PlacedRows] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
+    right: PersistentMap[Any, PlacedRows] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
 
     name = "asof_join"
     keeps = Bound.ROWS
@@ -73,7 +73,7 @@ class AsOfJoin(ZSetJoin):
             return returned_type(self.into)
         return tuple[left, right] if self.inner else tuple[left, Optional[right]]  # noqa: UP045
 
-    def joined(self, left: Side, right: Side) -> Units:
+    def joined(self, left: Side, right: Side) -> WeightedElements:
         raise NotImplementedError  # `_joined` needs the order, too
 
     def combined(self, units: list[Any]) -> list[Any]:
@@ -90,8 +90,8 @@ class AsOfJoin(ZSetJoin):
         lefts, rights = self._by_key(left, self.at, self.on), self._by_key(right, self.other_at, self.other_on)
         rights.pop(None, None)
         pairs = [((row, None), weight) for _, row, weight in lefts.pop(None, ())]
-        new_left: dict[Any, Entries] = {}
-        new_right: dict[Any, Entries] = {}
+        new_left: dict[Any, PlacedRows] = {}
+        new_right: dict[Any, PlacedRows] = {}
         for key in lefts | rights:
             stored, before = self.left.get(key, ()), self.right.get(key, ())
             after = merge_entries(before, rights.get(key, ()))
@@ -107,9 +107,9 @@ class AsOfJoin(ZSetJoin):
         joined = replace(self, left=kept[0], right=kept[1])
         return Step(self.rule, (left.drained(), right.drained()), joined, make_delta(self.combined(units)))
 
-    def _by_key(self, value: ZSetValue, at: Key, on: Key) -> dict[Any, list[Entry]]:
+    def _by_key(self, value: ZSetValue, at: KeyFunction, on: KeyFunction) -> dict[Any, list[PlacedRow]]:
         """Group a delta by key. Rows without a place or a key are under None."""
-        by_key: dict[Any, list[Entry]] = {}
+        by_key: dict[Any, list[PlacedRow]] = {}
         for f in (at, on):
             evaluate_ahead(f, value.elements_list())
         for row, weight in value.all_units():
@@ -119,7 +119,7 @@ class AsOfJoin(ZSetJoin):
             by_key.setdefault(None if place is None or some_null else key, []).append((place, row, weight))
         return by_key
 
-    def _match(self, rights: Entries, at: Any) -> Any:
+    def _match(self, rights: PlacedRows, at: Any) -> Any:
         """Return the right row that matches this place; None if there is none."""
         index = bisect_right(rights, order_key(at), key=place_of) - 1
         if self.forward:
@@ -130,7 +130,7 @@ class AsOfJoin(ZSetJoin):
         match = present(rights, index, -1)
         return None if match is None else match[1]
 
-    def _touched(self, stored: Entries, delta: Any, after: Entries) -> list[Entry]:
+    def _touched(self, stored: PlacedRows, delta: Any, after: PlacedRows) -> list[PlacedRow]:
         """Return the stored left rows that may have another match after this delta of the right side."""
         places: set[int] = set()
         for place in {order_key(at): None for at, _, _ in delta}:
@@ -146,11 +146,11 @@ class AsOfJoin(ZSetJoin):
         return [stored[index] for index in sorted(places)]
 
 
-def place_of(entry: Entry) -> Any:
+def place_of(entry: PlacedRow) -> Any:
     return order_key(entry[0])
 
 
-def present(entries: Entries, index: int, step: int) -> Entry | None:
+def present(entries: PlacedRows, index: int, step: int) -> PlacedRow | None:
     """Return the first row with a positive weight from an index on, in steps of 1 or -1."""
     while 0 <= index < len(entries):
         if entries[index][2] > 0:
@@ -159,11 +159,11 @@ def present(entries: Entries, index: int, step: int) -> Entry | None:
     return None
 
 
-def _rank(entry: Entry) -> Any:
+def _rank(entry: PlacedRow) -> Any:
     return order_key(entry[0]), order_key(entry[1])
 
 
-def merge_entries(entries: Entries, delta: Any) -> Entries:
+def merge_entries(entries: PlacedRows, delta: Any) -> PlacedRows:
     """Return sorted rows with those of a delta: weights of equal rows are added, and rows without weight dropped."""
     merged = list(entries)
     for at, row, weight in delta:

@@ -27,14 +27,23 @@ from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import SameKind, element_of, expect_equal_keys
-from flo.values.operators.joins import Into, Key, Units, combine_ahead, combine_pairs, key_type, pair, pair_units
+from flo.values.operators.joins import (
+    Into,
+    KeyFunction,
+    WeightedElements,
+    combine_ahead,
+    combine_pairs,
+    key_type,
+    pair,
+    pair_units,
+)
 from flo.values.operators.shapes import SIDES, all_ending, annotate_error, evaluate_ahead, pass_end
 from flo.values.operators.zsets import make_delta, negate_weights
 from flo.values.weighted import ZSet, ZSetValue
 
 Group: TypeAlias = tuple[PersistentMap[Any, int], int]
 """The rows of one key with their weights, and the number of positive ones."""
-Groups: TypeAlias = PersistentMap[Any, Group]
+GroupsByKey: TypeAlias = PersistentMap[Any, Group]
 
 NO_ROWS: Group = (PersistentMap(), 0)
 NO_PARTNER = ((None, 1),)
@@ -64,17 +73,17 @@ class ZSetJoin(SameKind):
     counted: ClassVar[tuple[bool, bool]] = (False, True)
     """Whether results depend on which rows of each side are present. If so, their weights are kept, under the keys of
     the other side, when that has ended."""
-    on: Key
-    other_on: Key
-    left: Groups
-    right: Groups
+    on: KeyFunction
+    other_on: KeyFunction
+    left: GroupsByKey
+    right: GroupsByKey
 
     def expect_elements(self, inputs: StreamTypes) -> None:
         left, right = map(element_of, inputs)
         expect_equal_keys(self, inputs, key_type(self.on, left), key_type(self.other_on, right))
 
     @abstractmethod
-    def joined(self, left: Side, right: Side) -> Units:
+    def joined(self, left: Side, right: Side) -> WeightedElements:
         """Return how the output changes by the deltas of one key."""
 
     def combined(self, units: list[Any]) -> list[Any]:
@@ -158,7 +167,7 @@ class ZSetJoin(SameKind):
         return Step(self.rule, (left.drained(), right.drained()), joined, make_delta(self.combined(units)))
 
 
-def by_key(on: Key, value: ZSetValue) -> dict[Any, dict[Any, int]]:
+def by_key(on: KeyFunction, value: ZSetValue) -> dict[Any, dict[Any, int]]:
     """Group a delta by key. Without a function, the element is the key."""
     grouped: dict[Any, dict[Any, int]] = {}
     evaluate_ahead(on, value.elements_list())
@@ -167,7 +176,7 @@ def by_key(on: Key, value: ZSetValue) -> dict[Any, dict[Any, int]]:
     return grouped
 
 
-def side_of(index: Groups, key: Any, arrived: dict[Any, dict[Any, int]]) -> Side:
+def side_of(index: GroupsByKey, key: Any, arrived: dict[Any, dict[Any, int]]) -> Side:
     rows, before = index.get(key, NO_ROWS)
     delta = arrived.get(key, {})
     after = before
@@ -177,7 +186,7 @@ def side_of(index: Groups, key: Any, arrived: dict[Any, dict[Any, int]]) -> Side
     return Side(rows, delta, before, after)
 
 
-def pairs(left: Side, right: Side) -> Units:
+def pairs(left: Side, right: Side) -> WeightedElements:
     """Return M₁ ⋈ M₂' + M₁' ⋈ M₂ + M₁' ⋈ M₂' for one key."""
     paired: list[tuple[Any, int]] = []
     if right.delta:
@@ -188,14 +197,14 @@ def pairs(left: Side, right: Side) -> Units:
     return paired
 
 
-def rows_while(some: Side, before: bool, after: bool) -> Units:
+def rows_while(some: Side, before: bool, after: bool) -> WeightedElements:
     """Return the change of an output that has the rows of this side while a condition holds: `before` and `after`."""
     if not after:
         return negate_weights(some.rows.to_dict().items()) if before else ()
     return some.delta.items() if before else chain(some.rows.to_dict().items(), some.delta.items())
 
 
-def unmatched(some: Side, other: Side) -> Units:
+def unmatched(some: Side, other: Side) -> WeightedElements:
     """Return how the rows of this side without a partner change."""
     return rows_while(some, other.before == 0, other.after == 0)
 
@@ -208,10 +217,10 @@ def take_left(x: Any, y: Any) -> Any:
 class Filtering(ZSetJoin):
     """Some of the left rows, with their own weights. Of a right side that has ended, only the keys are kept."""
 
-    on: Key = None
-    other_on: Key = None
-    left: Groups = PersistentMap()  # noqa: RUF009
-    right: Groups = PersistentMap()  # noqa: RUF009
+    on: KeyFunction = None
+    other_on: KeyFunction = None
+    left: GroupsByKey = PersistentMap()  # noqa: RUF009
+    right: GroupsByKey = PersistentMap()  # noqa: RUF009
 
     def element(self, left: Any, right: Any) -> Any:
         return left
@@ -234,7 +243,7 @@ class SemiJoin(Filtering):
     retracts = False
     rule = "semi-join-zset"
 
-    def joined(self, left: Side, right: Side) -> Units:
+    def joined(self, left: Side, right: Side) -> WeightedElements:
         return rows_while(left, right.before > 0, right.after > 0)
 
 
@@ -248,19 +257,19 @@ class AntiJoin(Filtering):
     retracts = True
     rule = "anti-join-zset"
 
-    def joined(self, left: Side, right: Side) -> Units:
+    def joined(self, left: Side, right: Side) -> WeightedElements:
         return unmatched(left, right)
 
 
 @dataclass(frozen=True)
-class Pairing(ZSetJoin):
+class PairingJoin(ZSetJoin):
     """into(x, y) for x and y with equal keys, weighted by the product. Without `into` the results are pairs."""
 
-    on: Key = None
-    other_on: Key = None
+    on: KeyFunction = None
+    other_on: KeyFunction = None
     into: Into = None
-    left: Groups = PersistentMap()  # noqa: RUF009
-    right: Groups = PersistentMap()  # noqa: RUF009
+    left: GroupsByKey = PersistentMap()  # noqa: RUF009
+    right: GroupsByKey = PersistentMap()  # noqa: RUF009
 
     def element(self, left: Any, right: Any) -> Any:
         return self.pair_type(left, right) if self.into is None else returned_type(self.into)
@@ -280,7 +289,7 @@ class Pairing(ZSetJoin):
 
 @final
 @dataclass(frozen=True)
-class Join(Pairing):
+class Join(PairingJoin):
     """join(on, other_on, into, M₁, M₂): without functions it is the paper's, (M₁ ⋈ M₂)[k] = M₁[k] · M₂[k]."""
 
     name = "join_zsets"
@@ -295,7 +304,7 @@ class Join(Pairing):
     def pair_type(self, left: Any, right: Any) -> Any:
         return left if self._natural() else tuple[left, right]
 
-    def joined(self, left: Side, right: Side) -> Units:
+    def joined(self, left: Side, right: Side) -> WeightedElements:
         return pairs(left, right)
 
     def combine(self) -> Callable[[Any, Any], Any]:
@@ -303,7 +312,7 @@ class Join(Pairing):
 
 
 @dataclass(frozen=True)
-class Outer(Pairing):
+class Outer(PairingJoin):
     """join, and the rows without a partner beside None."""
 
     retracts = True
@@ -319,7 +328,7 @@ class Outer(Pairing):
         """Return the types of the rows that `into` is called with."""
         return (Optional[left] if cls.alone[1] else left), (Optional[right] if cls.alone[0] else right)  # noqa: UP045
 
-    def joined(self, left: Side, right: Side) -> Units:
+    def joined(self, left: Side, right: Side) -> WeightedElements:
         return chain(
             pairs(left, right),
             pair_units(unmatched(left, right), NO_PARTNER) if self.alone[0] else (),

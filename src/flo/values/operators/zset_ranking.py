@@ -130,7 +130,7 @@ class Rank:
         return next(bool(b < a if down else a < b) for a, b, down in parts if a != b)
 
 
-class Order(NamedTuple):
+class RankOrder(NamedTuple):
     """An order by key(row), or by the row itself; the greatest first if descending."""
 
     key: Callable[[Any], Any] | None
@@ -168,7 +168,7 @@ class Ranking(Lowerable):
     rows: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
     top: tuple[tuple[Any, int], ...] = ()
 
-    def changed(self, units: list[tuple[Any, int]], count: int, order: Order) -> Ranking:
+    def changed(self, units: list[tuple[Any, int]], count: int, order: RankOrder) -> Ranking:
         """Return the ranking with these rows and weights added.
 
         Rows that are neither at the top nor among the units come after the last row of a full top. They are only
@@ -220,7 +220,7 @@ class TopK(Unary):
         return inputs
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        order, rankings, rows = Order(self.key, self.descending, self.name, self.ties), {}, []
+        order, rankings, rows = RankOrder(self.key, self.descending, self.name, self.ties), {}, []
         for group, members in group_units(self.by, units).items():
             before = self.groups.get(group, NO_RANKING)
             rankings[group] = after = before.changed(members, self.count, order)

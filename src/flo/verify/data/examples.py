@@ -52,10 +52,10 @@ _ABSTRACT: dict[Any, Any] = {
 MOST = 27
 DEPTH = 4
 """How deep the parameters of types are followed: a type may contain itself."""
-Known = Callable[[Any], list[Any] | None]
+KnownExamples = Callable[[Any], list[Any] | None]
 
 
-def examples(kind: Any, known: Known = lambda kind: None, depth: int = DEPTH) -> list[Any]:
+def examples(kind: Any, known: KnownExamples = lambda kind: None, depth: int = DEPTH) -> list[Any]:
     """A few values of a type; none if the type does not say how to make them. `known` has those of some types."""
     own = known(kind)
     if own is None:

@@ -77,7 +77,7 @@ def may_depend_on_process(function: Any, depth: int = DEPTH) -> bool:
     function = function_of(function)
     if function is None:
         return False
-    if any(use.endswith((OF_TEXT, EACH_PROCESS)) or use == BY_IDENTITY for use in _Reader(function).uses()):
+    if any(use.endswith((OF_TEXT, EACH_PROCESS)) or use == BY_IDENTITY for use in _CodeReader(function).uses()):
         return True
     codes = list(_codes(function.__code__))
     adds = any(each.opname in ("BUILD_SET", "SET_ADD") for code in codes for each in dis.get_instructions(code))
@@ -89,12 +89,12 @@ def _uses(function: Any, depth: int) -> Iterator[str]:
     function = function_of(function)
     if function is None:
         return
-    yield from _Reader(function).uses()
+    yield from _CodeReader(function).uses()
     for each in called_functions(function) if depth else ():
         yield from _uses(each, depth - 1)
 
 
-class _Reader:
+class _CodeReader:
     """Reads one function: the values that its names stand for, as far as they are known before it is called."""
 
     def __init__(self, function: types.FunctionType) -> None:

@@ -131,7 +131,7 @@ ADVANCE = "advance()"
 """The name in a trace; no rule has such a name."""
 
 
-class Run:
+class GraphRun:
     """A run of a graph: its outputs, the deltas that have arrived, and the moves that were taken.
 
     Equal states are not merged here, unlike in a `Space`: an unordered collection may list its elements in another

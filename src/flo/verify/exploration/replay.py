@@ -20,7 +20,7 @@ from flo.core.semantics import GraphStep
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.typing import initial, program
 from flo.verify.exploration.arrivals import split_into_channels
-from flo.verify.exploration.moves import ADVANCE, Move, Run
+from flo.verify.exploration.moves import ADVANCE, GraphRun, Move
 from flo.verify.exploration.source import SourceWriter, format_keywords, quote_trace
 
 
@@ -81,7 +81,7 @@ def replay_graph(
     output_types = program(graph, signature).outputs
     places = {names.index(name): items for name, items in data.items()}
     channels = split_into_channels(places, signature, (True,) * len(signature), names)
-    run = Run(graph, output_types, channels, names)
+    run = GraphRun(graph, output_types, channels, names)
     for place, name in enumerate(trace.split(), start=1):
         take_move(run, name, place)
     named = list(zip(outputs, output_types, run.outputs, strict=False))
@@ -94,7 +94,7 @@ def replay_graph(
     )
 
 
-def take_move(run: Run, name: str, place: int) -> None:
+def take_move(run: GraphRun, name: str, place: int) -> None:
     """Take the move of this name; its elements may be left out where only one move has the stem."""
     arriving = run.arriving()
     for move, channel in arriving:

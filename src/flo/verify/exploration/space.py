@@ -16,7 +16,7 @@ from flo.core.stream_type import StreamTypes
 from flo.verify.effort import Meter
 from flo.verify.equality import are_equal, deep_type
 from flo.verify.exploration.arrivals import Channels, open_channels
-from flo.verify.exploration.moves import BrokenStep, Move, Run, make_arrival, make_step_move
+from flo.verify.exploration.moves import BrokenStep, GraphRun, Move, make_arrival, make_step_move
 from flo.verify.exploration.source import format_expression, format_value
 
 GRAPHS = (Node, Sequential, Parallel)
@@ -56,7 +56,7 @@ def falls(before: Any, after: Any) -> bool:
     return next((falls(one, other) for one, other in pairs if one != other), len(after) < len(before))
 
 
-State: TypeAlias = tuple[int, ...]
+SpaceState: TypeAlias = tuple[int, ...]
 Feed: TypeAlias = tuple[int, int, int]
 """(the slot that a delta flows into, the index of its input, the number of the delta)"""
 
@@ -187,12 +187,12 @@ class Space:
         """The number of values that are kept."""
         return sum(len(slot.contents) + len(slot.absorbed) for slot in self.slots)
 
-    def state(self, graph: Graph, outputs: Values, arrived: tuple[int, ...]) -> State:
+    def state(self, graph: Graph, outputs: Values, arrived: tuple[int, ...]) -> SpaceState:
         """The state of a graph of this shape."""
         things = [*nodes(graph), *outputs, arrived]
         return tuple(slot.number(thing) for slot, thing in zip(self.slots, things, strict=True))
 
-    def is_state(self, state: State, graph: Graph, outputs: Values, arrived: tuple[int, ...]) -> bool:
+    def is_state(self, state: SpaceState, graph: Graph, outputs: Values, arrived: tuple[int, ...]) -> bool:
         """Whether it is the state of this graph; NaN equals NaN."""
         things = [*nodes(graph), *outputs, arrived]
         return all(
@@ -200,7 +200,7 @@ class Space:
             for slot, number, thing in zip(self.slots, state, things, strict=True)
         )
 
-    def start(self, channels: Channels) -> State:
+    def start(self, channels: Channels) -> SpaceState:
         """The state in which nothing of the channels has arrived.
 
         A start on the same channels as before keeps the numbers of states, so that ends can be compared.
@@ -221,19 +221,19 @@ class Space:
         outputs = tuple(output.collection.bottom() for output in self.output_types)
         return self.state(self.graph, outputs, (0,) * len(channels))
 
-    def run(self) -> Run:
+    def run(self) -> GraphRun:
         """A run from the start."""
-        return Run(self.graph, self.output_types, self.channels, self.names, self.meter)
+        return GraphRun(self.graph, self.output_types, self.channels, self.names, self.meter)
 
-    def is_same(self, one: State, other: State) -> bool:
+    def is_same(self, one: SpaceState, other: SpaceState) -> bool:
         """Whether two states are equal; NaN equals NaN."""
         parts = zip(self.slots, one, other, strict=True)
         return one == other or all(a == b or are_equal(slot.contents[a], slot.contents[b]) for slot, a, b in parts)
 
-    def graph_of(self, state: State) -> Graph:
+    def graph_of(self, state: SpaceState) -> Graph:
         return self._graph(self.graph, iter(range(len(self.nodes))), state)
 
-    def _graph(self, like: Graph, slots: Iterator[int], state: State) -> Graph:
+    def _graph(self, like: Graph, slots: Iterator[int], state: SpaceState) -> Graph:
         if isinstance(like, Node):
             slot = next(slots)
             node: Node = self.slots[slot].contents[state[slot]]
@@ -241,14 +241,14 @@ class Space:
         left = self._graph(like.left, slots, state)
         return type(like)(left, self._graph(like.right, slots, state))
 
-    def outputs_of(self, state: State) -> Values:
+    def outputs_of(self, state: SpaceState) -> Values:
         places = range(len(self.nodes), self.arrival)
         return tuple(self.slots[place].contents[state[place]] for place in places)
 
-    def next_moves(self, state: State, *, arrivals_first: bool = False) -> list[tuple[Move, State]]:
+    def next_moves(self, state: SpaceState, *, arrivals_first: bool = False) -> list[tuple[Move, SpaceState]]:
         """The next moves with their states: steps from left to right, then arrivals; or arrivals first."""
         self.meter.done += 1
-        successors: list[tuple[Move, State]] = []
+        successors: list[tuple[Move, SpaceState]] = []
         for slot, table in enumerate(self._tables):
             steps = table[state[slot]]
             if steps is None or steps:
@@ -258,18 +258,20 @@ class Space:
         arriving = self.next_arrivals(state)
         return arriving + successors if arrivals_first else successors + arriving
 
-    def next_arrivals(self, state: State) -> list[tuple[Move, State]]:
+    def next_arrivals(self, state: SpaceState) -> list[tuple[Move, SpaceState]]:
         """The next arrivals with their states."""
-        arrivals: list[tuple[Move, State]] = []
+        arrivals: list[tuple[Move, SpaceState]] = []
         self._add(self.arrival, state, arrivals)
         return arrivals
 
-    def arrived_counts(self, state: State) -> tuple[int, ...]:
+    def arrived_counts(self, state: SpaceState) -> tuple[int, ...]:
         """How many deltas of each channel have arrived."""
         counts: tuple[int, ...] = self.slots[self.arrival].contents[state[self.arrival]]
         return counts
 
-    def _add(self, slot: int, state: State, successors: list[tuple[Move, State]], settled: bool = True) -> None:
+    def _add(
+        self, slot: int, state: SpaceState, successors: list[tuple[Move, SpaceState]], settled: bool = True
+    ) -> None:
         """Add the moves of a slot; those of a step that must wait for operators before it if `settled`: they cannot
         step."""
         slots = self.slots
@@ -288,7 +290,7 @@ class Space:
                 after[into] = self._absorb(into, after[into], place, delta, move) if known is None else known
             successors.append((move, tuple(after)))
 
-    def _raise_fault(self, state: State) -> None:
+    def _raise_fault(self, state: SpaceState) -> None:
         """Raise the error of a user's function, if the state has one: no other step is enabled."""
         for slot, number in enumerate(state[: len(self.nodes)]):
             if (slot, number) in self.faults:

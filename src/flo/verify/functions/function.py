@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice, product
-from typing import Any, TypeAlias
+from typing import Any
 
 from flo.core.elements import type_name
 from flo.core.errors import LawError, Origin, brief
@@ -27,8 +27,7 @@ from flo.verify.functions.equations import (
     lattice_equations,
     monotone_equations,
 )
-from flo.verify.functions.trials import Domain, Problem, timeout_error
-from flo.verify.functions.trials import Trials as EquationTrials
+from flo.verify.functions.trials import Domain, EquationTrials, Problem, timeout_error
 from flo.verify.histories import MOST_TRIALS, Trial, Trials
 from flo.verify.laws import Law
 from flo.verify.optional import st
@@ -83,9 +82,6 @@ def _several(asked: Any) -> tuple[Law, ...]:
 
 def _refused(summary: str, instead: tuple[str, str] = ("laws=[flo.verify.laws.COMMUTATIVE]", "")) -> LawError:
     return LawError(summary, instead=(instead,), where=Origin.here())
-
-
-Values: TypeAlias = tuple[Any, ...]
 
 
 def check_function(
@@ -156,7 +152,9 @@ def _with_dependence(report: Report, f: Function, problems: list[Problem], captu
     return replace(report, counterexample=broken, caveats=caveats, strength=strength)
 
 
-def _admissible(problems: list[Problem], start: Any, given: Given) -> Callable[[Values], Iterable[Values]]:
+def _admissible(
+    problems: list[Problem], start: Any, given: Given
+) -> Callable[[tuple[Any, ...]], Iterable[tuple[Any, ...]]]:
     """The solver may start from what a fold never comes to, or from what is not among the user's own values."""
     if given.values:
         return lambda values: []

@@ -50,7 +50,7 @@ class Endless:
     where: str
 
 
-Verdict: TypeAlias = Violation | Untried | Endless | None
+Rejection: TypeAlias = Violation | Untried | Endless | None
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class _CacheKey:
     obligation: Obligation = field(compare=False)
 
 
-def try_quickly(obligation: Obligation) -> Verdict:
+def try_quickly(obligation: Obligation) -> Rejection:
     """Try an obligation on a few values, with bounded work. The verdict is cached."""
     try:
         return _remembered(_CacheKey(identity(obligation), obligation))
@@ -77,7 +77,7 @@ def identity(obligation: Obligation) -> Any:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _remembered(asked: _CacheKey) -> Verdict:
+def _remembered(asked: _CacheKey) -> Rejection:
     return _try_values(asked.obligation)
 
 
@@ -90,7 +90,7 @@ def fingerprint(function: Any, depth: int = 2) -> Any:
     return (function.__code__, *((type(value), fingerprint(value, depth - 1)) for value in inner_values(function)))
 
 
-def _try_values(obligation: Obligation) -> Verdict:
+def _try_values(obligation: Obligation) -> Rejection:
     begun, passed, fault = time.thread_time(), 0, Untried("")
     simplest: Violation | None = None
     more = MOST_SIMPLER

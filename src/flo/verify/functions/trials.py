@@ -185,7 +185,7 @@ class Problem:
 
 
 @dataclass
-class Trials:
+class EquationTrials:
     """Tries problems, and counts the attempts. If the subject raises or does not return, that is an error."""
 
     subject: str

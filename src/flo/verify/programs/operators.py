@@ -224,7 +224,7 @@ def find_rejection(operator: Operator, types: StreamTypes) -> FloError | None:
 
 
 @dataclass(frozen=True)
-class Program:
+class CheckedProgram:
     """The parts of a flow that are checked."""
 
     name: str
@@ -238,10 +238,10 @@ class Program:
 class Checkable(Protocol):
     """A flow."""
 
-    def _checkable(self) -> Program: ...
+    def _checkable(self) -> CheckedProgram: ...
 
 
-def check_flow(program: Program, effort: Effort | None = None) -> Report:
+def check_flow(program: CheckedProgram, effort: Effort | None = None) -> Report:
     """Tries the laws of graphs, and the obligations of the functions in the flow."""
     effort = (effort or Effort()).with_constants_in(operator for operator, _ in program.operators)
     captured = Captured(function for operator, _ in program.operators for function in functions_of(operator))

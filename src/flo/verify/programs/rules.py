@@ -26,7 +26,7 @@ def named_rules(operator: Operator, types: StreamTypes) -> frozenset[str]:
 
     Names may be put together: from attributes of the operator, and from the suffixes of the collections it is used on.
     """
-    reader = _Reader(operator, types)
+    reader = _RuleReader(operator, types)
     named = frozenset(name for method, known in _methods(type(operator)) for name in reader.rules(method, known))
     has_clock = any(isinstance(kind.collection, LVar) for kind in types)
     return named if has_clock else named.difference(operator.clock_rules)
@@ -64,7 +64,7 @@ def _parsed(method: FunctionType) -> tuple[tuple[ast.FunctionDef, ...], bool] | 
     return functions if called & {"Step", "replace"} else (), "super" in called
 
 
-class _Reader:
+class _RuleReader:
     """Finds the strings that an expression can evaluate to; none if that is not known."""
 
     def __init__(self, operator: Operator, types: StreamTypes) -> None:

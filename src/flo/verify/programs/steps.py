@@ -19,7 +19,7 @@ from flo.core.operator import Operator
 from flo.core.semantics import GraphStep
 from flo.core.stream_type import StreamTypes
 from flo.core.term import Lowerable, Lowering
-from flo.core.typing import Known, derive, derive_once
+from flo.core.typing import Derivations, derive, derive_once
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
 from flo.values.operators.shapes import is_immutable
@@ -91,7 +91,7 @@ class CheckedSpace(Space):
     def forget(self) -> None:
         super().forget()
         self.checked: set[tuple[int, int]] = set()
-        self.known: Known = {}
+        self.known: Derivations = {}
         """The derivations of the graphs and operators in the slots."""
 
     def small_steps(self, node: Node, times: int = 2) -> list[GraphStep]:

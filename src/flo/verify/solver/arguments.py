@@ -26,7 +26,7 @@ from flo.verify.solver.symbolic_types import (
 
 DEEPEST = 6
 MOST_MEMBERS = 4
-Make = Callable[[Path], Any]
+MakeArgument = Callable[[Path], Any]
 
 _SYMBOLS: dict[Any, type[Symbol]] = {
     int: IntSymbol,
@@ -42,7 +42,7 @@ class RejectedValue(Exception):
     """The class rejects such fields."""
 
 
-def make_maker(kind: Any, depth: int = DEEPEST) -> Make:
+def make_maker(kind: Any, depth: int = DEEPEST) -> MakeArgument:
     """Return a function that makes symbols for all values of the type; a choice among cases forks the path."""
     origin, parts = get_origin(kind), get_args(kind)
     if depth == 0:
@@ -82,7 +82,7 @@ def _cases(kind: Any) -> list[Any]:
     return []
 
 
-def _object_maker(kind: Any, depth: int) -> Make:
+def _object_maker(kind: Any, depth: int) -> MakeArgument:
     if dataclasses.is_dataclass(kind):
         parameters: Any = getattr(kind, "__dataclass_params__", None)
         if not parameters.frozen or not parameters.init:
