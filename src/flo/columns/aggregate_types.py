@@ -55,7 +55,7 @@ MakeAggregate = Callable[[tuple[Any, ...], tuple[Kind, ...], tuple[bool, ...]], 
 
 
 def aggregate_of(
-    name: str, options: tuple[Any, ...], kinds: tuple[Any, ...], directions: tuple[bool, ...]
+    name: str, options: tuple[object, ...], kinds: tuple[object, ...], directions: tuple[bool, ...]
 ) -> TypedAggregate:
     """Return the aggregate of this name. Raises TypeError if it does not take arguments of these types."""
     return AGGREGATES[name](options, tuple(map(Kind.of, kinds)), directions)
@@ -85,27 +85,27 @@ def _expect_order(kinds: tuple[Kind, ...]) -> None:
             raise TypeError(f"it must get values that have an order; {describe_type(kind.plain)} has none")
 
 
-def _count(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
+def _count(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
     return TypedAggregate(on_values.CountRows(), int)
 
 
-def _sum(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
+def _sum(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
     _expect_numbers(kinds)
     return TypedAggregate(on_values.SumOf(), or_none(sum_type(kinds[0].plain), kinds[0].nullable))
 
 
-def _sum_distinct(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
+def _sum_distinct(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
     return TypedAggregate(on_values.SumDistinctOf(), _sum(options, kinds, directions).kind)
 
 
-def _avg(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
+def _avg(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
     _expect_numbers(kinds)
     plain = kinds[0].plain
     return TypedAggregate(on_values.AverageOf(mean_places(plain)), or_none(mean_type(plain), kinds[0].nullable))
 
 
 def _moments(aggregator: moments.Moments, *, sample: bool) -> MakeAggregate:
-    def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
+    def make(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
         _expect_numbers(kinds)
         return TypedAggregate(aggregator, or_none(float, sample or _any_null(kinds)))
 
@@ -113,7 +113,7 @@ def _moments(aggregator: moments.Moments, *, sample: bool) -> MakeAggregate:
 
 
 def _bool(aggregator: on_values.Aggregator) -> MakeAggregate:
-    def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
+    def make(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
         _expect("bools", kinds, bool)
         return TypedAggregate(aggregator, or_none(bool, kinds[0].nullable))
 
@@ -131,7 +131,7 @@ def _bitwise(how: str) -> MakeAggregate:
 def _extreme(by: tuple[int, ...], descending: tuple[bool, ...]) -> MakeAggregate:
     aggregator = on_values.FirstOf(by, descending)
 
-    def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
+    def make(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
         _expect_order((kinds[by[0]],))
         return TypedAggregate(aggregator, or_none(kinds[0].plain, _any_null(kinds)))
 
@@ -139,7 +139,7 @@ def _extreme(by: tuple[int, ...], descending: tuple[bool, ...]) -> MakeAggregate
 
 
 def _first(*, last: bool) -> MakeAggregate:
-    def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
+    def make(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
         by = (*range(1, len(kinds)), 0)
         down = tuple(each != last for each in (*directions, False))
         return TypedAggregate(on_values.FirstOf(by, down, True), or_none(kinds[0].plain, kinds[0].nullable))
@@ -147,7 +147,9 @@ def _first(*, last: bool) -> MakeAggregate:
     return make
 
 
-def _count_distinct(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
+def _count_distinct(
+    options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]
+) -> TypedAggregate:
     return TypedAggregate(on_values.CountDistinctOf(), int)
 
 
@@ -202,7 +204,7 @@ def _linear(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple
     return TypedAggregate(on_values.LinearOf(finish, make), or_none(kind, _any_null(kinds)))
 
 
-def _finishing(finish: Any, totals: Any) -> tuple[Any, Any]:
+def _finishing(finish: object, totals: object) -> tuple[Any, Any]:
     """Return the function of the totals, and its type, which is annotated or derived."""
     if isinstance(finish, (str, nw.Expr)):
         layout = Layout.of(totals)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -41,7 +41,7 @@ def is_whole(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind)) or is_wide(kind)
 
 
-def literal(value: Any) -> pa.Scalar:
+def literal(value: object) -> pa.Scalar:
     """Convert a Python value to a scalar. An integer above the signed range is unsigned."""
     if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
         if not 0 <= value < 2**64:

@@ -217,13 +217,13 @@ def _some(convert: Callable[[Any], Any]) -> Callable[[list[Any]], list[Any]]:
     return lambda values: [None if value is None else convert(value) for value in values]
 
 
-def _optional(parts: tuple[Any, ...]) -> Cell | None:
+def _optional(parts: tuple[object, ...]) -> Cell | None:
     rest = [part for part in parts if part not in (None, type(None))]
     inner = cell_of(rest[0]) if len(rest) == 1 and len(rest) < len(parts) else None
     return None if inner is None else dataclasses.replace(inner, nullable=True)
 
 
-def _annotated(kind: Any, *notes: Any) -> Cell | None:
+def _annotated(kind: Any, *notes: object) -> Cell | None:
     """Return the column of `Annotated[datetime, pa.timestamp("us", "UTC")]`, whose Arrow type is given."""
     note = next((note for note in notes if isinstance(note, (pa.DataType, Digits))), None)
     zone = next((note for note in notes if isinstance(note, tzinfo)), None)

@@ -29,7 +29,7 @@ REST = "§rest"
 """The column of a change with the rest of its row; null if the row is deleted."""
 
 
-def changes_of(name: str, row: Any, key: Any, order_by: Any) -> Collection:
+def changes_of(name: str, row: object, key: object, order_by: object) -> Collection:
     """Return the collection of the changes of a table. Raises if a column is wrong."""
     row = rows(row) if not isinstance(row, type) or is_typeddict(row) else row
     columns = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, (list, tuple)) else ()
@@ -93,7 +93,7 @@ def change_type(name: str, row: Any, key: tuple[str, ...], order: str | None) ->
     return changes
 
 
-def _digest(*parts: Any) -> str:
+def _digest(*parts: object) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
@@ -116,7 +116,7 @@ def never_null(kind: Any) -> Any:
     return kind
 
 
-def given_schema(element: Any) -> pa.Schema:
+def given_schema(element: object) -> pa.Schema:
     """Return the columns that users give for elements of this type. Changes have those of their row, and `_deleted`."""
     shape = shape_of(element)
     if shape is None:

@@ -7,7 +7,7 @@ from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, is_typeddict
 
 
-def from_dicts(element: Any, data: Any) -> Any:
+def from_dicts(element: object, data: object) -> Any:
     """Convert dicts to rows if the elements are rows; return other data unchanged."""
     named = isinstance(element, type) and (hasattr(element, "_fields") or is_dataclass(element))
     if not named or not isinstance(data, (list, tuple)) or dict not in map(type, data):

@@ -180,7 +180,7 @@ def evaluate(expression: nw.Expr | ColumnFunction, rows: InputRows) -> NodeValue
     return results[0]
 
 
-def _results(given: Any, rows: InputRows) -> list[NodeValue]:
+def _results(given: object, rows: InputRows) -> list[NodeValue]:
     """Return the results of an expression or a literal: several if it names several columns."""
     if not isinstance(given, nw.Expr):
         return [_literal(given, None, rows)]
@@ -201,18 +201,18 @@ def _results(given: Any, rows: InputRows) -> list[NodeValue]:
     return results
 
 
-def _one(given: Any, rows: InputRows) -> NodeValue:
+def _one(given: object, rows: InputRows) -> NodeValue:
     return evaluate(given, rows) if isinstance(given, nw.Expr) else _literal(given, None, rows)
 
 
-def _literal(value: Any, dtype: Any, rows: InputRows) -> NodeValue:
+def _literal(value: object, dtype: object, rows: InputRows) -> NodeValue:
     data = arithmetic.literal(value) if dtype is None else _constant(value, arrow_type(dtype))
     literal = NodeValue(data, value is None, "literal")
     rows.note("lit", [literal], {"value": value, "dtype": dtype})
     return literal
 
 
-def _constant(value: Any, kind: pa.DataType) -> pa.Scalar:
+def _constant(value: object, kind: pa.DataType) -> pa.Scalar:
     try:
         return pa.scalar(value, kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):

@@ -24,7 +24,7 @@ class Flattening(ABC):
     returns: Any
 
     @abstractmethod
-    def __call__(self, element: Any) -> list[Any]:
+    def __call__(self, element: object) -> list[Any]:
         """Return the rows for one row."""
 
     @abstractmethod
@@ -43,7 +43,7 @@ class Flattening(ABC):
 class Exploding(Flattening):
     """The rows of the items of a list column, as `flat_map` takes it. Identified by its text."""
 
-    def __init__(self, column: str, keep_empty: bool, layout: Layout, items: Any) -> None:
+    def __init__(self, column: str, keep_empty: bool, layout: Layout, items: object) -> None:
         self.column = column
         self.keep_empty = keep_empty
         self.input = layout
@@ -72,7 +72,7 @@ class Exploding(Flattening):
         assert layout is not None
         return layout
 
-    def __call__(self, element: Any) -> list[Any]:
+    def __call__(self, element: object) -> list[Any]:
         values = dict(zip(self.input.names, (column[0] for column in self.input.split([element])), strict=True))
         items = list(values[self.column] or ()) or ([None] if self.keep_empty else [])
         rows = (self.row(*(values | {self.column: item}).values()) for item in items)

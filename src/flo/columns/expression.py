@@ -277,7 +277,7 @@ class Expression:
             return tuple[tuple(fields.values())]  # type: ignore[misc]
         return fields[VALUE]
 
-    def _computed_type(self, field: pa.Field, given: Any) -> Any:
+    def _computed_type(self, field: pa.Field, given: object) -> Any:
         """Return the type of a computed column. Sums of integers and decimals share an Arrow type: it is an integer
         unless a decimal was read."""
         read = [cell for layout in self.inputs for cell in layout.cells if cell.arrow == field.type]
@@ -292,7 +292,7 @@ class Expression:
         assert layout is not None
         return layout
 
-    def __call__(self, *elements: Any) -> Any:
+    def __call__(self, *elements: object) -> Any:
         if self._getter is not None:
             return instant_element(self._getter(*elements))
         key = tuple(map(id, elements))
@@ -401,13 +401,13 @@ def _getter_of(layout: Layout, name: str) -> Callable[[Any], Any]:
     return attrgetter(name)
 
 
-def _widened(arrow: pa.DataType, given: Any) -> pa.DataType:
+def _widened(arrow: pa.DataType, given: object) -> pa.DataType:
     """Make computed integers `int`: their width is an implementation detail."""
     narrow = pa.types.is_integer(arrow) and not pa.types.is_uint64(arrow)
     return pa.int64() if narrow and not isinstance(given, (str, ColumnFunction)) else arrow
 
 
-def expression_text(given: Any) -> str:
+def expression_text(given: object) -> str:
     """Return the text that identifies columns: different expressions have different texts, `1` and `"1"` included."""
     match given:
         case str():
@@ -424,7 +424,7 @@ def expression_text(given: Any) -> str:
             return repr(given)
 
 
-def plain_column(given: Any) -> str | None:
+def plain_column(given: object) -> str | None:
     """Return the column that is given, as a name or as an expression that only renames it; None if more is computed."""
     if isinstance(given, nw.Expr):
         first, *more = nodes_of(given)

@@ -89,7 +89,7 @@ class Declared:
         self.__name__ = getattr(function, "__name__", None) or label(function)
         self.returns = returns  # read by `returned_type`
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: object) -> Any:
         return self.__wrapped__(*arguments)
 
     @property
@@ -113,7 +113,7 @@ class Declared:
         return hash(self.__wrapped__)
 
 
-def result_type(function: Any, arguments: tuple[Any, ...], deep: int = 0) -> Any:
+def result_type(function: Any, arguments: tuple[object, ...], deep: int = 0) -> Any:
     """Return the type of the result for arguments of these types; raises Unclear."""
     if not isinstance(function, Hashable) or deep > DEEP:
         raise Unclear("its calls are nested too deeply" if deep > DEEP else "it is not hashable")
@@ -239,7 +239,7 @@ class _Body:
         finally:
             self.narrowed = before
 
-    def as_kind(self, value: Any) -> Any:
+    def as_kind(self, value: object) -> Any:
         return constant_type(value.thing) if isinstance(value, KnownObject) else value
 
     def kind(self, node: ast.expr) -> Any:
@@ -319,7 +319,7 @@ class _Body:
                 return typing.get_type_hints(module)[name]
         return KnownObject(scope[name])
 
-    def attribute(self, base: Any, name: str) -> Any:
+    def attribute(self, base: object, name: str) -> Any:
         if isinstance(base, KnownObject) and isinstance(base.thing, (ModuleType, type)):
             if not hasattr(base.thing, name):
                 raise Unclear(f"`{label(base.thing)}` has no `{name}`")
@@ -337,7 +337,7 @@ class _Body:
             return item_type_at(kind, place.thing)
         return union_of(*(indexed_type(each, is_slice=False) for each in members(kind) if each is not NoneType))
 
-    def operated(self, sign: ast.operator, left: Any, right: ast.expr) -> Any:
+    def operated(self, sign: ast.operator, left: object, right: ast.expr) -> Any:
         other = self.value(right)
         exponent = other.thing if isinstance(other, KnownObject) else None
         if type(sign) not in _BINARY:

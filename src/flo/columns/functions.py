@@ -36,7 +36,7 @@ def call(name: str, columns: tuple[Any, ...], **options: Any) -> nw.Expr:
 def _on_arrays(compute: Callable[..., pa.Array]) -> Callable[..., Data]:
     """Make a function of arrays also one of literals."""
 
-    def on_either(data: Data, **options: Any) -> Data:
+    def on_either(data: Data, **options: object) -> Data:
         if isinstance(data, pa.Scalar):
             return compute(pa.array([data.as_py()], data.type), **options)[0]
         return compute(data, **options)
@@ -57,7 +57,7 @@ def _expect_text(name: str, data: Data) -> Data:
 # Regular expressions
 
 
-def expect_pattern(pattern: Any) -> None:
+def expect_pattern(pattern: object) -> None:
     """Raise unless the text is a regular expression."""
     if isinstance(pattern, str):
         try:
@@ -168,7 +168,7 @@ def sorted_lists(data: pa.Array, *, descending: bool, nulls_last: bool) -> pa.Ar
 
 
 @_on_arrays
-def list_contains(data: pa.Array, item: Any) -> pa.Array:
+def list_contains(data: pa.Array, item: object) -> pa.Array:
     """Return whether each list has an item. Null is never found."""
     if not _is_list(data.type):
         raise TypeError(f"`list.contains` must get a list; got {data.type}")
@@ -229,7 +229,7 @@ def _plain(data: Data) -> Data:
     return data
 
 
-def encoded(value: Any) -> bytes:
+def encoded(value: object) -> bytes:
     """Return the bytes of a value that are hashed: a letter for its kind, the number of bytes, and the bytes."""
     match value:
         case None:
@@ -257,7 +257,7 @@ def encoded(value: Any) -> bytes:
 # Casts that give null
 
 
-def is_type(given: Any) -> bool:
+def is_type(given: object) -> bool:
     """Return whether it is a type of Narwhals, such as `nw.Int64` or `nw.Datetime("us")`."""
     return isinstance(given, nw.dtypes.DType) or (isinstance(given, type) and issubclass(given, nw.dtypes.DType))
 

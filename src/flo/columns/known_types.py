@@ -43,7 +43,7 @@ def members(kind: Any) -> list[Any]:
     return [kind]
 
 
-def union_of(*kinds: Any) -> Any:
+def union_of(*kinds: object) -> Any:
     """Return the union of these types. Tuples of one length are merged component by component; of numbers with two
     widths, the wider one is used."""
     merged: list[Any] = []
@@ -60,7 +60,7 @@ def union_of(*kinds: Any) -> Any:
     return Union[tuple(merged)]  # noqa: UP007
 
 
-def _merged(kind: Any, other: Any) -> Any:
+def _merged(kind: Any, other: object) -> Any:
     """Return one type with the values of both; None if there is none."""
     if kind == other:
         return kind
@@ -124,7 +124,7 @@ _NUMBERS = {bool, int, float}
 _MOMENTS = {date, datetime}
 
 
-def binary_type(sign: str, left: Any, right: Any, exponent: Any = None) -> Any:
+def binary_type(sign: str, left: object, right: object, exponent: object = None) -> Any:
     """Return the type of `left sign right`. For a power, `exponent` is its value if known."""
     results = []
     for one, other in product(members(left), members(right)):
@@ -135,7 +135,7 @@ def binary_type(sign: str, left: Any, right: Any, exponent: Any = None) -> Any:
     return union_of(*results)
 
 
-def _operated(sign: str, one: Any, other: Any, exponent: Any) -> Any:
+def _operated(sign: str, one: object, other: object, exponent: object) -> Any:
     kinds = {each for each in (one, other) if isinstance(each, type)}
     numbers = kinds <= _NUMBERS and kinds
     if numbers and sign in ("+", "-", "*", "//", "%"):
@@ -168,7 +168,7 @@ def _operated(sign: str, one: Any, other: Any, exponent: Any) -> Any:
     raise Unclear(f"the type of `{sign}` on {describe_type(one)} and {describe_type(other)} is unknown")
 
 
-def _power(one: Any, other: Any, exponent: Any) -> Any:
+def _power(one: object, other: object, exponent: object) -> Any:
     if type(exponent) is int and one in _INTS:
         return int if exponent >= 0 else float
     if one is float and other in _INTS:
@@ -178,7 +178,7 @@ def _power(one: Any, other: Any, exponent: Any) -> Any:
     )
 
 
-def _of_moments(sign: str, one: Any, other: Any) -> Any:
+def _of_moments(sign: str, one: object, other: object) -> Any:
     if sign in ("+", "-") and plain_type(one) in _MOMENTS and other is timedelta:
         return one
     if sign == "+" and one is timedelta and plain_type(other) in _MOMENTS:
@@ -224,7 +224,7 @@ def items_of(kind: Any) -> Any:
 _ITERABLES = (list, tuple, set, frozenset, Iterable, dict)
 
 
-def item_type_at(kind: Any, index: Any) -> Any:
+def item_type_at(kind: Any, index: object) -> Any:
     """Return the type of `x[place]` for a known place."""
     items = []
     for each in members(kind):
@@ -260,7 +260,7 @@ def indexed_type(kind: Any, *, is_slice: bool) -> Any:
     raise Unclear(f"the item type of {describe_type(kind)} is unknown")
 
 
-def _rounded(kind: Any, digits: Any = None) -> Any:
+def _rounded(kind: Any, digits: object = None) -> Any:
     results = []
     for each in members(kind):
         if each in _INTS:
@@ -276,14 +276,14 @@ def _rounded(kind: Any, digits: Any = None) -> Any:
     return union_of(*results)
 
 
-def _extreme(*kinds: Any, **named: Any) -> Any:
+def _extreme(*kinds: object, **named: object) -> Any:
     if set(named) - {"key", "default"}:
         raise Unclear("`min` or `max` has an unknown argument")
     item = union_of(*kinds) if len(kinds) > 1 else items_of(kinds[0])
     return union_of(item, named["default"]) if "default" in named else item
 
 
-def _total(kind: Any, start: Any = int) -> Any:
+def _total(kind: Any, start: object = int) -> Any:
     total = start
     parts = get_args(kind) if is_fixed_tuple(kind) else (items_of(kind),)
     for part in parts:
@@ -293,7 +293,7 @@ def _total(kind: Any, start: Any = int) -> Any:
     return union_of(start, total)  # an empty sum is the start
 
 
-def _moment(*kinds: Any, **named: Any) -> Any:
+def _moment(*kinds: object, **named: object) -> Any:
     if len(kinds) > 7 or "tzinfo" in named:
         raise Unclear("a datetime with a zone has no type of its own")
     return datetime

@@ -90,7 +90,7 @@ class Layout:
         return hash(str(self.element))
 
     @staticmethod
-    def of(element: Any) -> Layout | None:
+    def of(element: object) -> Layout | None:
         """Return the layout of an element type; None if a table cannot represent its elements, so they stay values."""
         try:
             return _layout_of(element)
@@ -118,7 +118,7 @@ def expect_no_nulls(field: pa.Field, array: pa.Array) -> None:
 
 
 @lru_cache(maxsize=1024)
-def _layout_of(element: Any) -> Layout | None:
+def _layout_of(element: object) -> Layout | None:
     fields = fields_of(element)
     if fields:
         if is_typeddict(element):

@@ -25,7 +25,7 @@ class Projection:
 
     takes = 1
 
-    def __init__(self, given: Mapping[str, Any], element: Any) -> None:
+    def __init__(self, given: Mapping[str, object], element: Any) -> None:
         """The functions in `given` are callables; all else is columns. Only these need rows with a layout."""
         self.given, self.element = dict(given), element
         self.functions: dict[str, Callable[[Any], Any]] = {name: each for name, each in given.items() if callable(each)}
@@ -53,7 +53,7 @@ class Projection:
         """Return these columns of the row as columns of the result; None if one of them is not passed through."""
         return None if self.columns is None else self.columns.passed(columns)
 
-    def calling(self, functions: Mapping[str, Any]) -> Projection:
+    def calling(self, functions: Mapping[str, object]) -> Projection:
         """Return the same projection with other functions."""
         return Projection({**self.given, **functions}, self.element)
 
@@ -62,7 +62,7 @@ class Projection:
         if self.columns is not None:
             self.columns.prepare(rows)
 
-    def __call__(self, row: Any) -> Any:
+    def __call__(self, row: object) -> Any:
         values = {} if self.columns is None else dict(zip(self.columns.layout.names, self.columns(row), strict=True))
         for name, function in self.functions.items():
             values[name] = value = function(row)
@@ -109,7 +109,7 @@ class Widened:
         """Return these columns of the row as columns of the result; None if one of them is replaced."""
         return columns if set(columns) <= set(self.kept) else None
 
-    def __call__(self, row: Any, results: tuple[Any, ...]) -> Any:
+    def __call__(self, row: object, results: tuple[object, ...]) -> Any:
         values = [*(column[0] for column in self.inputs.split([row])), *results]
         return self.returns(*(values[place] for place in self._places))
 
@@ -127,10 +127,10 @@ class Widened:
         return self.__name__
 
 
-def _described(name: str, given: Any) -> str:
+def _described(name: str, given: object) -> str:
     return f"{name}={label(given)}" if callable(given) else readable({name: given})
 
 
-def _text(given: Mapping[str, Any], named: Callable[[Any], str]) -> str:
+def _text(given: Mapping[str, object], named: Callable[[Any], str]) -> str:
     parts = (f"{name}: {named(each) if callable(each) else expression_text(each)}" for name, each in given.items())
     return f"{{{', '.join(parts)}}}"

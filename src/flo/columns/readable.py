@@ -15,7 +15,7 @@ _CHAINED = ("+", "*", "and", "or")
 _REFLECTED = {f"__r{name[2:]}": sign for name, sign in INFIX.items()}
 
 
-def readable(given: Any) -> str:
+def readable(given: object) -> str:
     """Return columns as text: a name, an expression, a tuple or a dict of these."""
     if isinstance(given, str):
         return given
@@ -28,7 +28,7 @@ def readable(given: Any) -> str:
     return _text(given)[0] if isinstance(given, nw.Expr) else repr(given)
 
 
-def _named(name: str, given: Any) -> str:
+def _named(name: str, given: object) -> str:
     return name if isinstance(given, str) and given == name else f"{name}={readable(given)}"
 
 
@@ -72,7 +72,7 @@ def _method(node: Any, text: str, loose: str) -> tuple[str, str]:
     return f"{inner}.{node.name}({', '.join([*parts, *_options(node)])})", ""
 
 
-def _operand(given: Any) -> str:
+def _operand(given: object) -> str:
     if not isinstance(given, nw.Expr):
         return repr(given)
     text, loose = _text(given)

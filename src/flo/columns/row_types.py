@@ -31,13 +31,13 @@ _EXACT: dict[pa.DataType, Any] = {
 }
 
 
-def row_type(fields: dict[str, Any] | None = None, /, **more: Any) -> Any:
+def row_type(fields: dict[str, Any] | None = None, /, **more: object) -> Any:
     """Return the NamedTuple with these fields: the same class for the same names and types."""
     return _row_type(tuple({**(fields or {}), **more}.items()))
 
 
 @lru_cache(maxsize=1024)
-def _row_type(fields: tuple[tuple[str, Any], ...]) -> Any:
+def _row_type(fields: tuple[tuple[str, object], ...]) -> Any:
     columns = tuple(name for name, _ in fields)
     base: Any = namedtuple("Row", columns, rename=True)  # type: ignore[misc]
     row: Any = type("Row", (_ByName, base), {"__slots__": (), "_columns": columns, "__module__": __name__})
@@ -51,7 +51,7 @@ def _row_type(fields: tuple[tuple[str, Any], ...]) -> Any:
     return row
 
 
-def _digest(fields: Any) -> str:
+def _digest(fields: object) -> str:
     return hashlib.sha256(repr(fields).encode()).hexdigest()[:12]
 
 
@@ -69,7 +69,7 @@ class _ByName:
     __slots__ = ()
     _columns: tuple[str, ...]
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         index = self._columns.index(key) if isinstance(key, str) else key
         return tuple.__getitem__(self, index)  # type: ignore[call-overload]
 

@@ -109,7 +109,7 @@ def are_other_times(one: pa.DataType, other: pa.DataType) -> bool:
     return None not in kinds and kinds[0] != kinds[1]
 
 
-def _expect_format(name: str, form: Any) -> None:
+def _expect_format(name: str, form: object) -> None:
     if not isinstance(form, str):
         return
     directives = re.findall(r"%(.?)", form, re.DOTALL)
@@ -120,7 +120,7 @@ def _expect_format(name: str, form: Any) -> None:
         raise ValueError(f"the format {form!r} of `{name}` has no directives, such as `%Y`")
 
 
-def _expect_replacement(pattern: str, replacement: Any) -> None:
+def _expect_replacement(pattern: str, replacement: object) -> None:
     """Raise if a replacement refers to a group that the pattern does not have."""
     if isinstance(replacement, pa.Scalar) and isinstance(replacement.as_py(), str):
         try:

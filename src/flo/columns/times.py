@@ -166,7 +166,7 @@ def _local(data: Data) -> Data:
     return local_time(data) if has_zone(data) else data
 
 
-def _by_narwhals(name: str, data: Data, **options: Any) -> Data:
+def _by_narwhals(name: str, data: Data, **options: object) -> Data:
     """Apply a function of `dt` to dates or times without a zone."""
     column = pa.array([data.as_py()], data.type) if isinstance(data, pa.Scalar) else data
     frame = nw.from_native(pa.table({"0": column}), eager_only=True)

@@ -49,7 +49,7 @@ class TracedExpression(Expression):
 
     traced_from: Any
 
-    def __init__(self, given: Any, inputs: tuple[Layout, ...], kind: Any, function: Any) -> None:
+    def __init__(self, given: object, inputs: tuple[Layout, ...], kind: Any, function: Any) -> None:
         super().__init__(given, inputs, kind)
         self.traced_from = function
         self.__name__ = function.__name__  # a program names the function, as if it were called
@@ -65,7 +65,7 @@ class TracedExpression(Expression):
         return self.traced_from.__code__
 
 
-def trace_function(function: Any, element: Any) -> TracedExpression | None:
+def trace_function(function: Any, element: object) -> TracedExpression | None:
     """Return the function of such elements as columns; None if it cannot be one."""
     plain = function.__wrapped__ if isinstance(function, Declared) else function
     if Layout.of(element) is None or not isinstance(plain, FunctionType) or isinstance(function, Expression):
@@ -76,7 +76,7 @@ def trace_function(function: Any, element: Any) -> TracedExpression | None:
         return None
 
 
-def expect_traced(function: Any, element: Any) -> TracedExpression:
+def expect_traced(function: Any, element: object) -> TracedExpression:
     """Return the function of such elements as columns. Raises, with the reason, if it cannot be one."""
     layout, kind = Layout.of(element), returned_type(function)
     assert layout is not None, "elements have columns"
@@ -94,7 +94,7 @@ def expect_traced(function: Any, element: Any) -> TracedExpression:
 class _ColumnTranslation(_Body):
     """Translates the body of a function with one parameter."""
 
-    def __init__(self, function: FunctionType, element: Any, layout: Layout) -> None:
+    def __init__(self, function: FunctionType, element: object, layout: Layout) -> None:
         super().__init__(function, 0)
         self.layout = layout
         self.element = element

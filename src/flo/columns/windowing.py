@@ -35,7 +35,7 @@ def time_kind(arrow: pa.DataType) -> type | None:
     return timedelta if pa.types.is_date32(arrow) or pa.types.is_timestamp(arrow) else None
 
 
-def counted(duration: Any) -> Any:
+def counted(duration: object) -> Any:
     """Return a duration in the unit that times are counted in."""
     return duration // MICROSECOND if isinstance(duration, timedelta) else duration
 
@@ -139,13 +139,13 @@ def _starts(data: pa.Array, size: Any, every: Any) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, pa.array(starts).cast(times.bound), type=kind, mask=pa.array(times.null))
 
 
-def _float_end(number: npt.NDArray[Any], size: Any, every: Any) -> npt.NDArray[Any]:
+def _float_end(number: npt.NDArray[Any], size: object, every: object) -> npt.NDArray[Any]:
     """The end of windows of floats by their numbers: rounding must not leave gaps."""
     following: npt.NDArray[Any] = (number + 1) * every
     return following if size == every else np.maximum(number * every + size, following)
 
 
-def _end(data: pa.Array, size: Any, every: Any = None) -> pa.Array:
+def _end(data: pa.Array, size: object, every: object = None) -> pa.Array:
     """Return the end of the windows that start at these times; without `every`, the times and the size."""
     times, size, every = TimeNumbers.of("window_end", data), counted(size), counted(every)
     if times.numbers.dtype == np.float64 and every is not None:
@@ -172,7 +172,7 @@ def are_apart(later: npt.NDArray[Any], earlier: npt.NDArray[Any], gap: Any) -> F
 
 
 def session_bounds(
-    first: npt.NDArray[Any], last: npt.NDArray[Any], gap: Any, bound: pa.DataType
+    first: npt.NDArray[Any], last: npt.NDArray[Any], gap: object, bound: pa.DataType
 ) -> tuple[pa.Array, pa.Array]:
     """Return the bounds of sessions with these first and last times, as numbers."""
     every = np.zeros(len(first), bool)

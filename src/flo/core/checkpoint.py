@@ -78,7 +78,7 @@ def decode(data: bytes) -> Term:
         raise CheckpointError(f"the state is malformed: {error}") from error
 
 
-def _to_json(term: Any) -> Any:
+def _to_json(term: object) -> Any:
     match term:
         case tuple():
             if ATOMS.issuperset(map(type, term)) and not _has_large(term):
@@ -94,7 +94,7 @@ def _to_json(term: Any) -> Any:
             return term
 
 
-def _has_large(terms: tuple[Any, ...]) -> bool:
+def _has_large(terms: tuple[object, ...]) -> bool:
     return any(type(term) is int and abs(term) >= _LARGE for term in terms)
 
 
@@ -141,7 +141,9 @@ def save(
     return encode(Call("state", (skeleton, ends, functions, ended, state, to_plain(outline))))
 
 
-def lower_state(whole: Graph, state: Any, lowers: Callable[[Lowering], Lowering] = lambda lowering: lowering) -> Term:
+def lower_state(
+    whole: Graph, state: object, lowers: Callable[[Lowering], Lowering] = lambda lowering: lowering
+) -> Term:
     """Lower a state of the program `whole`. Raises if it contains code, which restoring could not supply."""
     lowering = Lowering()
     lowering(whole)

@@ -35,12 +35,12 @@ NAME = "_name_in_states"
 """The attribute with the name of a class that Flo makes. A task of Spark gets the class without its qualified name."""
 
 
-def canonical_text(item: Any) -> str:
+def canonical_text(item: object) -> str:
     """Return a text that is equal for equal data, regardless of the insertion order of sets and maps."""
     return repr(Lowering()(item))
 
 
-def _sorted(terms: tuple[Any, ...]) -> tuple[Any, ...]:
+def _sorted(terms: tuple[object, ...]) -> tuple[Any, ...]:
     return tuple(sorted(terms, key=repr))
 
 
@@ -65,7 +65,7 @@ def _own_name(name: str) -> str:
     return name.rpartition(":")[2].rpartition(".")[2]
 
 
-def remember_classes(items: Iterable[Any]) -> None:
+def remember_classes(items: Iterable[object]) -> None:
     """Remember the classes in types, collections, operators and functions of a program, for `find_class`."""
     waiting, seen = list(items), set()
     while waiting:
@@ -134,14 +134,14 @@ def _lift_enum(name: str, member: str) -> Any:
     return members[member]
 
 
-def _lift_namedtuple(name: str, parts: tuple[Any, ...]) -> Any:
+def _lift_namedtuple(name: str, parts: tuple[object, ...]) -> Any:
     kind = find_class(name)
     if not issubclass(kind, tuple) or len(getattr(kind, "_fields", ())) != len(parts):
         raise CheckpointError(f"`{name}` is not a named tuple with {len(parts)} fields")
     return tuple.__new__(kind, parts)
 
 
-def _lift_dataclass(name: str, parts: tuple[Any, ...]) -> Any:
+def _lift_dataclass(name: str, parts: tuple[object, ...]) -> Any:
     kind: Any = find_class(name)
     fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
     if not dataclasses.is_dataclass(kind) or len(fields) != len(parts):

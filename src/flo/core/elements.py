@@ -23,12 +23,12 @@ def type_name(kind: Any) -> str:
     return str(kind).replace("typing.", "").replace("~", "")
 
 
-def belongs(value: Any, kind: Any) -> bool:
+def belongs(value: object, kind: Any) -> bool:
     """Return whether the value belongs to the type."""
     return _test(kind)(value)
 
 
-def find_mismatch(values: Iterable[Any], kind: Any) -> int | None:
+def find_mismatch(values: Iterable[object], kind: Any) -> int | None:
     """Return the position of the first value that does not belong to the type; None if all belong."""
     if kind is Any or kind is object:
         return None
@@ -49,7 +49,7 @@ class Misfit(NamedTuple):
     value: Any
 
 
-def find_misfit(rows: Iterable[Any], kind: Any) -> Misfit | None:
+def find_misfit(rows: Iterable[object], kind: Any) -> Misfit | None:
     """Return the first row that has a value of another type in one of its fields; None if all fit, or are no rows."""
     fields = _fields(kind) if isinstance(kind, type) else ()
     if not fields:
@@ -73,7 +73,7 @@ def _innermost(misfit: Misfit) -> Misfit:
     return misfit if inner is None else Misfit(misfit.position, f"{misfit.field}.{inner.field}", *inner[2:])
 
 
-def _has_class(value: Any, kind: Any) -> bool:
+def _has_class(value: object, kind: Any) -> bool:
     """Return whether the value is of the class of a type, or of one in a union, whatever its parts are."""
     return any(isinstance(part, type) and isinstance(value, part) for part in alternatives(kind))
 
@@ -178,7 +178,7 @@ def _make_test(kind: Any) -> Test:
 _cached_test = cache(_make_test)
 
 
-def _tuple_test(parts: tuple[Any, ...]) -> Test:
+def _tuple_test(parts: tuple[object, ...]) -> Test:
     if len(parts) == 2 and parts[1] is ...:
         every = _test(parts[0])
         return lambda value: isinstance(value, tuple) and all(map(every, value))

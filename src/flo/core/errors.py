@@ -92,7 +92,7 @@ class Origin:
         return f"{Path(self.file).name}:{self.line}"
 
 
-def brief(item: Any, most: int = 80) -> str:
+def brief(item: object, most: int = 80) -> str:
     """Return `repr(item)`, truncated to `most` characters. Never raises."""
     try:
         text = repr(item)
@@ -110,7 +110,7 @@ class Pickled:
         return _error_of, (type(self), self.args, vars(self))
 
 
-def _error_of(kind: Any, args: tuple[Any, ...], fields: dict[str, Any]) -> Any:
+def _error_of(kind: Any, args: tuple[object, ...], fields: dict[str, Any]) -> Any:
     error = kind.__new__(kind, *args)
     vars(error).update(fields)
     return error

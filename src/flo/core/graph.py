@@ -232,7 +232,7 @@ def text(term: Term, *, states: bool = True) -> str:
             return repr(term)
 
 
-def _items(terms: tuple[Any, ...], states: bool) -> str:
+def _items(terms: tuple[object, ...], states: bool) -> str:
     return ", ".join(_argument(term, states) for term in terms)
 
 
@@ -246,7 +246,7 @@ def _side(term: Any, mixed: str, states: bool) -> str:
     return f"({inner})" if isinstance(term, Call) and term.name in mixed else inner
 
 
-def parse(source: str, supplied: Mapping[str, Any] | None = None) -> Graph:
+def parse(source: str, supplied: Mapping[str, object] | None = None) -> Graph:
     """Return the graph that the text describes. `supplied` has the functions and types named in the text."""
     reader = _TermReader(source)
     term = reader.graph()

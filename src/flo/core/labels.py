@@ -37,7 +37,7 @@ def _code_text(code: Any) -> str:
     return f"{code.co_varnames} {code.co_names} {consts} {code.co_code.hex()}"
 
 
-def _lambda_text(code: Any) -> str | None:
+def _lambda_text(code: object) -> str | None:
     source = source_of(code)
     return None if source is None else ast.unparse(source)
 

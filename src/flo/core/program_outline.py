@@ -247,7 +247,7 @@ def tell_apart(one: str, other: str, most: int = WIDEST) -> tuple[str, str]:
     return part(one), part(other)
 
 
-def expect_same_lines(theirs: Iterable[Any], ours: Iterable[str], state: str = "the state") -> None:
+def expect_same_lines(theirs: Iterable[object], ours: Iterable[str], state: str = "the state") -> None:
     """Raise at the first difference of lines that describe inputs and outputs: `input orders: ZSet[int]`."""
     before, now = _by_name(map(str, theirs)), _by_name(ours)
     for name in dict.fromkeys((*before, *now)):

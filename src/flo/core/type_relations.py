@@ -81,13 +81,13 @@ def alternatives(kind: Any) -> Iterator[Any]:
         yield kind
 
 
-def accepts(kind: Any, other: Any) -> bool:
+def accepts(kind: Any, other: object) -> bool:
     """Return whether every value of type `other` belongs to `kind`, as far as is known; Any fits both ways."""
     kinds = list(alternatives(kind))
     return all(any(_accepts(part, each) for part in kinds) for each in _cases(other, kinds))
 
 
-def overlaps(kind: Any, other: Any) -> bool:
+def overlaps(kind: Any, other: object) -> bool:
     """Return whether some values of type `other` may belong to `kind`."""
     return accepts(kind, other) or any(accepts(kind, each) or accepts(each, kind) for each in alternatives(other))
 
@@ -107,7 +107,7 @@ def _cases(kind: Any, beside: list[Any]) -> Iterator[Any]:
             yield each
 
 
-def _accepts(kind: Any, other: Any) -> bool:
+def _accepts(kind: Any, other: object) -> bool:
     """`accepts` for types that are not unions."""
     if kind is Any or other is Any or kind is object or kind == other or isinstance(other, TypeVar):
         return True
@@ -129,7 +129,7 @@ def _accepts(kind: Any, other: Any) -> bool:
     return _accepts_class(kind, other)
 
 
-def _is_above(kind: Any, other: Any) -> bool:
+def _is_above(kind: Any, other: object) -> bool:
     """Return whether `kind` is `other` or one of the NewTypes that it was made from."""
     while isinstance(other, NewType):
         if other is kind:
@@ -151,7 +151,7 @@ def _accepts_dict(kind: Any, other: Any) -> bool:
     return all(accepts(fields[name], given[name]) for name in fields.keys() & given.keys())
 
 
-def _accepts_class(kind: Any, other: Any) -> bool:
+def _accepts_class(kind: Any, other: object) -> bool:
     plain, other_plain = get_origin(kind) or kind, get_origin(other) or other
     if not (isinstance(plain, type) and isinstance(other_plain, type)):
         return True
@@ -174,7 +174,7 @@ def _accepts_class(kind: Any, other: Any) -> bool:
     return plain is not other_plain or all(map(_fit_somehow, parts, others))
 
 
-def _fit_somehow(part: Any, other: Any) -> bool:
+def _fit_somehow(part: object, other: object) -> bool:
     """Return whether parameters of a generic class fit, covariantly or contravariantly."""
     return accepts(part, other) or accepts(other, part)
 
@@ -207,7 +207,7 @@ def tuple_parts(kind: Any) -> tuple[Any, ...] | None:
     return None if get_origin(as_tuple) is None or any(map(_is_packed, get_args(as_tuple))) else get_args(as_tuple)
 
 
-def _tuples_match(kind: Any, other: Any, match: Callable[[Any, Any], bool]) -> bool:
+def _tuples_match(kind: Any, other: object, match: Callable[[Any, Any], bool]) -> bool:
     """Return whether tuple types have equally many parts that match one by one; a bare `tuple` matches any."""
     if get_origin(kind) is None or get_origin(other) is None:
         return True
@@ -221,18 +221,18 @@ def _tuples_match(kind: Any, other: Any, match: Callable[[Any, Any], bool]) -> b
     return len(parts) == len(others) and all(map(match, parts, others))
 
 
-def _is_packed(part: Any) -> bool:
+def _is_packed(part: object) -> bool:
     """Return whether it stands for any number of parts: `*Parts`."""
     unpacked = getattr(part, "__unpacked__", False) or get_origin(part) is Unpack
     return bool(unpacked) or isinstance(part, TypeVarTuple)
 
 
-def may_be_equal(one: Any, other: Any) -> bool:
+def may_be_equal(one: object, other: object) -> bool:
     """Return whether a value of one type may be equal to a value of the other."""
     return any(_may_be_equal(a, b) for a in alternatives(one) for b in alternatives(other))
 
 
-def _may_be_equal(one: Any, other: Any) -> bool:
+def _may_be_equal(one: object, other: object) -> bool:
     if get_origin(one) is Literal and get_origin(other) is Literal:
         return bool(set(get_args(one)) & set(get_args(other)))
     for literal, kind in ((one, other), (other, one)):
@@ -260,7 +260,7 @@ def _has_own_equality(kind: type) -> bool:
     return kind.__eq__ is not base.__eq__
 
 
-def are_related(one: Any, other: Any) -> bool:
+def are_related(one: object, other: object) -> bool:
     """Return whether elements of both types may be in one collection, because the types have something in common."""
     return any(_are_related(a, b) for a in alternatives(one) for b in alternatives(other))
 

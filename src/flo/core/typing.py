@@ -42,7 +42,7 @@ def derive(graph: Graph, inputs: StreamTypes) -> Derivation:
 
 
 def _recall(
-    known: Derivations, subject: Any, inputs: StreamTypes, find: Callable[[Any, StreamTypes], Derivation]
+    known: Derivations, subject: object, inputs: StreamTypes, find: Callable[[Any, StreamTypes], Derivation]
 ) -> Derivation:
     """Return the known derivation of a subject, or find it."""
     entry = known.get(id(subject))

@@ -46,7 +46,7 @@ class Forms(dict[type, ToCanonical | None]):
         self._unchanged: set[type] = set()
         """The classes whose values are always canonical."""
 
-    def __call__(self, element: Any) -> Any:
+    def __call__(self, element: object) -> Any:
         form = self[type(element)]
         return element if form is None else form(element)
 

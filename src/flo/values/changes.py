@@ -35,7 +35,7 @@ class Delete:
         return f"flo.delete({', '.join(parts)})"
 
 
-def delete(*key: Any, **order: Any) -> Delete:
+def delete(*key: object, **order: object) -> Delete:
     """Delete a row of a `flow.table` by its key: `flo.delete(1)`, or `flo.delete(1, "x")` for a key of two columns.
 
     A row of the table, or one tuple of all key columns, is accepted too. A table with `order_by` also needs the column
@@ -88,18 +88,18 @@ class TableShape:
             leading += rest
         return key, order, self.make(*[leading[place] for place in self._places])
 
-    def text_of(self, change: Any) -> str:
+    def text_of(self, change: object) -> str:
         """Return what a user writes for the change."""
         key, order, row = self.read(change)
         if row is not None:
             return repr(row)
         return repr(Delete(key, () if self.order is None else ((self.order, order),)))
 
-    def rank(self, order: Any, row: Any) -> Any:
+    def rank(self, order: object, row: object) -> Any:
         """Return what the latest change of a key has most of: its order, then a row instead of none, then the row."""
         return order_key(order), row is not None, order_key(row)
 
-    def changes(self, change_class: Any, items: list[Any]) -> list[Any]:
+    def changes(self, change_class: object, items: list[Any]) -> list[Any]:
         """Convert what users give to changes of the class `made`. Raises at the first that is none."""
         rows = self._of_rows(change_class, [item for item in items if type(item) is self.row])
         changes: list[Any] = []
@@ -144,7 +144,7 @@ class TableShape:
             raise self._misfit(misfit)
         return change_class(*leading, self.rest(*(value for name, value in values.items() if name not in self.leading)))
 
-    def _values(self, item: Any) -> list[Any]:
+    def _values(self, item: object) -> list[Any]:
         """Return the values of a row, by column. They may be of other types."""
         if not isinstance(item, self.row):
             raise self._stranger(item)
@@ -159,7 +159,7 @@ class TableShape:
         nullable = (f"{misfit.field}: {wanted} | None", f"in {type_name(self.row)}, if it may be null")
         return ElementError(f"has null in `{misfit.field}`: expected {wanted}", instead=(nullable,))
 
-    def _stranger(self, item: Any) -> ElementError:
+    def _stranger(self, item: object) -> ElementError:
         return ElementError(
             f"is neither a {type_name(self.row)} nor a deletion",
             facts=(("type", type_name(type(item))),),
@@ -202,7 +202,7 @@ class TableShape:
         return values
 
 
-def shape_of(element: Any) -> TableShape | None:
+def shape_of(element: object) -> TableShape | None:
     """Return the table that elements of this type change; None if they are no changes."""
     shape = getattr(element, "_shape", None)
     return shape if isinstance(shape, TableShape) else None

@@ -49,7 +49,7 @@ class TimeWindow(NamedTuple, Generic[M]):
     end: M
 
 
-def window_type(time: Any, durations: list[Any]) -> Any:
+def window_type(time: object, durations: list[Any]) -> Any:
     """Return the `TimeWindow` of these times, with the type of its bounds if that is known."""
     kind = returned_type(time)
     if get_origin(kind) in (Union, types.UnionType):  # bounds of windows are never None
@@ -68,7 +68,7 @@ def window_type(time: Any, durations: list[Any]) -> Any:
     return TimeWindow[datetime] if plain in (date, datetime) else TimeWindow
 
 
-def origin_of(moment: Any) -> Any:
+def origin_of(moment: object) -> Any:
     """Return the origin that windows are aligned to: 0, or the epoch."""
     if isinstance(moment, datetime):
         return EPOCH if moment.tzinfo is None else UTC_EPOCH
@@ -94,7 +94,7 @@ def offset_of(moment: Any, origin: Any) -> Any:
     return (moment if isinstance(moment, datetime) else datetime.combine(moment, time.min)) - origin
 
 
-def expect_durations(moment: Any, **durations: Any) -> None:
+def expect_durations(moment: object, **durations: object) -> None:
     """Raise unless durations are timedeltas for datetimes, and numbers otherwise."""
     dates = isinstance(moment, date)
     for name, duration in durations.items():
@@ -148,7 +148,7 @@ def _time_type(kind: Any) -> Any:
     return known or (Any if hasattr(kind, "__sub__") else None)
 
 
-def is_duration_of(given: Any, times: Iterable[Any], *, exact: bool = False) -> bool:
+def is_duration_of(given: Any, times: Iterable[object], *, exact: bool = False) -> bool:
     """Return whether a duration, of any sign, can be added to times of each of these types."""
     if isinstance(given, bool):
         return False
@@ -166,7 +166,7 @@ def expect_times(
     stream: StreamType,
     *,
     positive: dict[str, Any] | None = None,
-    lateness: Any = None,
+    lateness: object = None,
     narrowed: bool = True,
 ) -> None:
     """Raise unless the times of a stream are of a type of times, and durations fit it: some are > 0, the lateness is
@@ -191,7 +191,7 @@ def expect_times(
 def expect_duration(
     verb: str,
     name: str,
-    given: Any,
+    given: object,
     times: list[Any],
     type_text: str,
     *,
@@ -233,11 +233,11 @@ def find_window(offset: Any, width: Any) -> int:
     return number
 
 
-def no_bound(moment: Any) -> ElementError:
+def no_bound(moment: object) -> ElementError:
     """Return the error for a time whose window has a bound that datetimes do not have."""
     return ElementError(f"the window of {moment} has a bound that its type does not have")
 
 
-def too_large(offset: Any, width: Any) -> ElementError:
+def too_large(offset: object, width: object) -> ElementError:
     """Return the error for a time of which floats cannot tell the window: its bounds would be rounded to one number."""
     return ElementError(f"the time {offset!r} is too large for windows of {width!r}")

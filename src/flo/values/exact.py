@@ -102,7 +102,7 @@ def width_of(kind: Any) -> Digits | None:
     return Digits(WIDEST, PLACES) if kind is Decimal else digits_of(kind)
 
 
-def expect_width(number: Any, width: Digits, group: Any) -> None:
+def expect_width(number: object, width: Digits, group: object) -> None:
     """Raise if a sum or an average has more digits than its column. `group` is named in the error."""
     size = number.copy_abs() if isinstance(number, Decimal) else abs(number) if isinstance(number, int) else 0
     if number == number and size != math.inf and size >= 10 ** (width.precision - width.scale):
@@ -186,7 +186,7 @@ class Exact(Lowerable):
 register("exact", Exact)
 
 
-def terms(number: Any) -> tuple[str, int | Fraction, str]:
+def terms(number: object) -> tuple[str, int | Fraction, str]:
     """Return (kind, exact value, name under which a non-finite number is counted)."""
     if isinstance(number, int):
         return "int", int(number), ""

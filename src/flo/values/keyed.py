@@ -87,7 +87,7 @@ class KeyedValue(Value):
         """Return whether only the end is left to pass on."""
         return self.end is End.ARRIVED and not self.entries
 
-    def take_keys(self, keys: Iterable[Any]) -> tuple[KeyedValue, dict[Any, Value]]:
+    def take_keys(self, keys: Iterable[object]) -> tuple[KeyedValue, dict[Any, Value]]:
         """Consume everything that has arrived for these keys; return (the rest, what was consumed)."""
         sent: dict[Any, Value] = {}
         rests: dict[Any, Value] = {}
@@ -142,7 +142,7 @@ class Keyed(Collection, Generic[K, C_co]):
 
     name = "Keyed"
 
-    def __init__(self, key: Any, inner: Collection) -> None:
+    def __init__(self, key: object, inner: Collection) -> None:
         if isinstance(inner, Keyed) and inner.cancels:
             raise CollectionError(
                 f"{inner} cannot be nested under another key: its keys can disappear",
@@ -152,7 +152,7 @@ class Keyed(Collection, Generic[K, C_co]):
         self.inner = inner
 
     @classmethod
-    def parameterised(cls, *parameters: Any) -> Keyed[Any, Any]:
+    def parameterised(cls, *parameters: object) -> Keyed[Any, Any]:
         if len(parameters) != 2:
             raise CollectionError(
                 f"Keyed must have two parameters, a key type and a collection; got {len(parameters)}",

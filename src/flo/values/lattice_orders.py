@@ -25,13 +25,13 @@ class _Chain(Lattice[T_co]):
     name = "_Chain"
 
     @abstractmethod
-    def _leq(self, a: Any, b: Any) -> bool:
+    def _leq(self, a: object, b: object) -> bool:
         """⊑ on values other than BOTTOM."""
 
     def bottom(self) -> Any:
         return BOTTOM
 
-    def leq(self, a: Any, b: Any) -> bool:
+    def leq(self, a: object, b: object) -> bool:
         return a is BOTTOM or (b is not BOTTOM and bool(self._leq(a, b)))
 
     def join(self, a: Any, b: Any) -> T_co:
@@ -41,7 +41,7 @@ class _Chain(Lattice[T_co]):
             return b  # type: ignore[no-any-return]
         raise ValueError(f"{self.name} needs a total order: neither of {a!r} and {b!r} is larger or equal")
 
-    def is_bottom(self, value: Any) -> bool:
+    def is_bottom(self, value: object) -> bool:
         return value is BOTTOM
 
     def mismatch(self, value: Any) -> str | None:
@@ -85,10 +85,10 @@ class Min(_Chain[T_co]):
 class _Truth(Lattice[bool]):
     name = "_Truth"
 
-    def conflict(self, value: Any) -> bool:
+    def conflict(self, value: object) -> bool:
         return False  # ⊤ is an ordinary value
 
-    def mismatch(self, value: Any) -> str | None:
+    def mismatch(self, value: object) -> str | None:
         return None if isinstance(value, bool) else f"{value!r} is not of type bool"
 
     @property
@@ -109,7 +109,7 @@ class Or(_Truth):
     def top(self) -> bool:
         return True
 
-    def join(self, a: Any, b: Any) -> bool:
+    def join(self, a: object, b: object) -> bool:
         return bool(a or b)
 
 
@@ -126,7 +126,7 @@ class And(_Truth):
     def top(self) -> bool:
         return False
 
-    def join(self, a: Any, b: Any) -> bool:
+    def join(self, a: object, b: object) -> bool:
         return bool(a and b)
 
 
@@ -160,7 +160,7 @@ class NaturalSum(Lattice[float]):
     def leq(self, a: Any, b: Any) -> bool:
         return bool(a <= b)
 
-    def mismatch(self, value: Any) -> str | None:
+    def mismatch(self, value: object) -> str | None:
         kinds = (int,) if self.number is int else (int, Fraction)
         if not isinstance(value, kinds) or isinstance(value, bool):
             return f"{value!r} is not a finite number of type {type_name(self.number)}"
@@ -207,10 +207,10 @@ class Flat(Lattice[T_co | Top], Generic[T_co]):
             return a  # type: ignore[no-any-return]
         return b if a is BOTTOM else TOP
 
-    def is_bottom(self, value: Any) -> bool:
+    def is_bottom(self, value: object) -> bool:
         return value is BOTTOM
 
-    def mismatch(self, value: Any) -> str | None:
+    def mismatch(self, value: object) -> str | None:
         if value is BOTTOM or value is TOP:
             return None
         if not belongs(value, self.agreed):

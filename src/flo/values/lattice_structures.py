@@ -41,7 +41,7 @@ class SetUnion(Lattice[Set[T_co]], Generic[T_co]):
     def leq(self, a: Any, b: Any) -> bool:
         return bool(a <= b)
 
-    def mismatch(self, value: Any) -> str | None:
+    def mismatch(self, value: object) -> str | None:
         if not isinstance(value, frozenset):
             return f"{value!r} is not a set"
         members = list(value)
@@ -88,10 +88,10 @@ class MapUnion(Lattice[Mapping[K, Any]], Generic[K, L_co]):
     def conflict(self, value: Any) -> bool:
         return any(map(self.lattice.conflict, value.values()))
 
-    def is_bottom(self, value: Any) -> bool:
+    def is_bottom(self, value: object) -> bool:
         return not value
 
-    def mismatch(self, value: Any) -> str | None:
+    def mismatch(self, value: object) -> str | None:
         if not isinstance(value, PersistentMap):
             return f"{value!r} is not a map"
         for key, item in value.items():
@@ -125,7 +125,7 @@ class Product(Lattice[tuple[Any, ...]], Generic[*Ls]):
 
     name = "Product"
 
-    def __init__(self, *lattices: Any) -> None:
+    def __init__(self, *lattices: object) -> None:
         object.__setattr__(self, "lattices", tuple(map(Lattice.from_annotation, lattices)))
 
     def bottom(self) -> tuple[Any, ...]:
@@ -144,7 +144,7 @@ class Product(Lattice[tuple[Any, ...]], Generic[*Ls]):
     def conflict(self, value: Any) -> bool:
         return any(lattice.conflict(item) for lattice, item in zip(self.lattices, value, strict=True))
 
-    def mismatch(self, value: Any) -> str | None:
+    def mismatch(self, value: object) -> str | None:
         if not isinstance(value, tuple) or len(value) != len(self.lattices):
             return f"{value!r} is not a tuple of length {len(self.lattices)}"
         reasons = (lattice.mismatch(item) for lattice, item in zip(self.lattices, value, strict=True))
@@ -203,10 +203,10 @@ class Versioned(Lattice[tuple[T_co, Any]], Generic[T_co, L_co]):
             return a is BOTTOM
         return bool(a[0] < b[0] or (a[0] == b[0] and self.lattice.leq(a[1], b[1])))
 
-    def is_bottom(self, value: Any) -> bool:
+    def is_bottom(self, value: object) -> bool:
         return value is BOTTOM
 
-    def mismatch(self, value: Any) -> str | None:
+    def mismatch(self, value: object) -> str | None:
         if value is BOTTOM:
             return None
         if not isinstance(value, tuple) or len(value) != 2:
@@ -244,16 +244,16 @@ class _Alias(Lattice[V_co]):
     def bottom(self) -> V_co:
         return self.same.bottom()  # type: ignore[no-any-return]
 
-    def join(self, a: Any, b: Any) -> V_co:
+    def join(self, a: object, b: object) -> V_co:
         return self.same.join(a, b)  # type: ignore[no-any-return]
 
-    def leq(self, a: Any, b: Any) -> bool:
+    def leq(self, a: object, b: object) -> bool:
         return self.same.leq(a, b)
 
-    def is_bottom(self, value: Any) -> bool:
+    def is_bottom(self, value: object) -> bool:
         return self.same.is_bottom(value)
 
-    def mismatch(self, value: Any) -> str | None:
+    def mismatch(self, value: object) -> str | None:
         return self.same.mismatch(value)
 
     @property

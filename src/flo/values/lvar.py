@@ -29,7 +29,7 @@ class LVarValue(Value):
             return self
         return LVarValue(self.lattice, self._joined(delta.value), delta.end)
 
-    def _joined(self, more: Any) -> Any:
+    def _joined(self, more: object) -> Any:
         try:
             return self.lattice.join(self.value, more)
         except FloError:
@@ -89,11 +89,11 @@ class LVar(Collection, Generic[L_co]):
 
     name = "LVar"
 
-    def __init__(self, lattice: Any) -> None:
+    def __init__(self, lattice: object) -> None:
         self.lattice = Lattice.from_annotation(lattice)
 
     @classmethod
-    def parameterised(cls, *parameters: Any) -> LVar[Any]:
+    def parameterised(cls, *parameters: object) -> LVar[Any]:
         if len(parameters) != 1:
             raise CollectionError(
                 f"LVar must have one parameter, a lattice; got {len(parameters)}",

@@ -93,11 +93,11 @@ class SortedKeys(Lowerable, Generic[K]):
 register("ordered", SortedKeys)
 
 
-def rank(key: Any) -> int:
+def rank(key: object) -> int:
     return hash((key, 0x9E3779B9))  # the hash of a number is the number itself; a tuple's hash mixes it
 
 
-def add(tree: Tree, height: int, key: Any) -> Tree:
+def add(tree: Tree, height: int, key: object) -> Tree:
     if tree is None:
         return (height, key, None, None)
     if key == tree[1]:
@@ -109,7 +109,7 @@ def add(tree: Tree, height: int, key: Any) -> Tree:
     return (tree[0], tree[1], tree[2], add(tree[3], height, key))
 
 
-def remove(tree: Tree, key: Any) -> Tree:
+def remove(tree: Tree, key: object) -> Tree:
     if tree is None:
         return None
     if key == tree[1]:
@@ -119,7 +119,7 @@ def remove(tree: Tree, key: Any) -> Tree:
     return (tree[0], tree[1], tree[2], remove(tree[3], key))
 
 
-def split(tree: Tree, key: Any) -> tuple[Tree, Tree]:
+def split(tree: Tree, key: object) -> tuple[Tree, Tree]:
     """Split into the keys below this one and those above it."""
     if tree is None:
         return None, None

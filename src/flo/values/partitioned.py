@@ -22,7 +22,7 @@ class Partitioned(Keyed[int, Sequence[T_co]], Generic[T_co]):
 
     name = "Partitioned"
 
-    def __init__(self, element: Any = Any, count: int = 0) -> None:
+    def __init__(self, element: object = Any, count: int = 0) -> None:
         super().__init__(int, Sequence(element))
         self.row = element
         self.count = count

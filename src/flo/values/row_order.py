@@ -15,7 +15,7 @@ from uuid import UUID
 NONE = (0,)
 
 
-def order_key(value: Any) -> tuple[Any, ...]:
+def order_key(value: object) -> tuple[Any, ...]:
     """Return a key that orders values of one type totally. Equal values have equal keys."""
     if value is None:
         return NONE

@@ -36,7 +36,7 @@ class SequenceValue(ElementValue):
         return SequenceValue(self.elements.extended(delta.elements), delta.end)
 
     @classmethod
-    def of(cls, units: Iterable[Any], end: End = End.OPEN) -> SequenceValue:
+    def of(cls, units: Iterable[object], end: End = End.OPEN) -> SequenceValue:
         return cls(Elements.owning(units) if type(units) is list else Elements(units), end)
 
     def units(self) -> Iterator[tuple[Any, SequenceValue]]:
@@ -94,7 +94,7 @@ class Sequence(ElementCollection[T_co]):
     def _value(self, data: list[Any]) -> SequenceValue:
         return SequenceValue.of(self.checked(list(data)))
 
-    def pieces(self, data: Any) -> list[list[Value]]:
+    def pieces(self, data: object) -> list[list[Value]]:
         return [[SequenceValue.of([element]) for element in self.value(data).elements]]
 
     def plain(self, value: SequenceValue) -> list[Any]:

@@ -180,5 +180,5 @@ class ZSet(ElementCollection[T_co]):
         return value.weights.to_dict()
 
 
-def is_positive_count(count: Any) -> bool:
+def is_positive_count(count: object) -> bool:
     return type(count) is int and count > 0

@@ -43,7 +43,7 @@ def expect_numbers(*, most: Any, tries: Any, seed: Any, work: Any, seconds: Any)
         raise _refused("seconds", seconds, "a number > 0")
 
 
-def _refused(name: str, given: Any, expected: str) -> LawError:
+def _refused(name: str, given: object, expected: str) -> LawError:
     return LawError(f"`{name}` must be {expected}; got {brief(given)}", where=Origin.here())
 
 
@@ -75,11 +75,11 @@ def expect_hashable(collection: Collection, given: Given) -> None:
 
 
 def check(
-    subject: Any,
-    *types: Any,
+    subject: object,
+    *types: object,
     laws: Law | Sequence[Law] | None = None,
-    examples: Mapping[Any, Any] | None = None,
-    start: Any = NO_START,
+    examples: Mapping[Any, object] | None = None,
+    start: object = NO_START,
     inverse: Callable[..., Any] | None = None,
     most: int = 3,
     tries: int = 200,
@@ -139,7 +139,7 @@ def _checked(subject: Any, types: tuple[Any, ...], effort: Effort, of_function: 
     )
 
 
-def _input_kinds(subject: Any, types: tuple[Any, ...]) -> list[Any]:
+def _input_kinds(subject: object, types: tuple[object, ...]) -> list[Any]:
     """The types of the elements, keys and lattice values of a program's inputs."""
     if isinstance(subject, Checkable):
         collections = [stream.collection for stream in subject._checkable().inputs.values()]
@@ -166,7 +166,7 @@ def _kinds_in(collection: Collection) -> list[Any]:
     return []
 
 
-def explained(fault: FunctionError, cause: BaseException | None = None, inputs: Sequence[Any] = ()) -> FunctionError:
+def explained(fault: FunctionError, cause: BaseException | None = None, inputs: Sequence[object] = ()) -> FunctionError:
     """The error of a function, with the user's line that raised it, and how to try other values."""
     cause = cause or fault.__cause__
     if cause is not None:
@@ -177,7 +177,7 @@ def explained(fault: FunctionError, cause: BaseException | None = None, inputs: 
     return fault.located(Origin.here())
 
 
-def _is_a(subject: Any, kind: type) -> bool:
+def _is_a(subject: object, kind: type) -> bool:
     """Whether it is a class of that kind, parameterised or not."""
     origin = getattr(subject, "__origin__", subject)
     return isinstance(origin, type) and issubclass(origin, kind)

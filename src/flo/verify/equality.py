@@ -94,7 +94,7 @@ _detailed: dict[type, Callable[[Any], Any] | None] = {}
 """For each type, the function that adds detail to it; None if the type says all."""
 
 
-def deep_type(value: Any) -> Any:
+def deep_type(value: object) -> Any:
     """The types of a value and of the values inside. Equal values of one deep type are the same to every function."""
     kind = type(value)
     try:
@@ -130,5 +130,5 @@ def _item_types(items: Any) -> tuple[Any, ...]:
     return kinds if _SIMPLE.issuperset(kinds) else tuple(map(deep_type, items))
 
 
-def _entry_types(table: Mapping[Any, Any]) -> frozenset[Any]:
+def _entry_types(table: Mapping[Any, object]) -> frozenset[Any]:
     return frozenset((key, deep_type(key), deep_type(each)) for key, each in table.items())

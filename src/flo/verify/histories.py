@@ -66,11 +66,11 @@ class Trials:
         except Exception as error:
             return RaisedName(type(error).__name__)
 
-    def _show(self, result: Any) -> str:
+    def _show(self, result: object) -> str:
         return f"raises {result}" if isinstance(result, RaisedName) else self.show(result)
 
     def _report_history(
-        self, trial: Trial, others: list[Trial], changed: list[str], results: tuple[Any, Any]
+        self, trial: Trial, others: list[Trial], changed: list[str], results: tuple[object, object]
     ) -> Counterexample:
         names = ", ".join(f"`{name}`" for name in changed)
         between = [other.text for other in others]

@@ -49,7 +49,7 @@ class RaisedName(str):
     __slots__ = ()
 
 
-def run_in_processes(call: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
+def run_in_processes(call: Callable[..., Any], arguments: Sequence[tuple[object, ...]]) -> list[list[Any]]:
     """The results of the calls, for each hash seed."""
     if IN_ANOTHER in os.environ:  # a module that was imported for a function checks something itself
         raise NotSent(NOT_RUN)
@@ -80,7 +80,7 @@ def serve() -> None:
     output.buffer.write(pickle.dumps([_result(call, each) for each in arguments]))
 
 
-def _result(call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+def _result(call: Callable[..., Any], arguments: tuple[object, ...]) -> Any:
     try:
         return call(*arguments)
     except Exception as error:
@@ -102,7 +102,7 @@ class _Sender(pickle.Pickler):
     Each is made first and gets the globals that it uses afterwards: these may refer to it.
     """
 
-    def reducer_override(self, item: Any) -> Any:
+    def reducer_override(self, item: object) -> Any:
         if isinstance(item, types.ModuleType):
             return importlib.import_module, (item.__name__,)
         is_of_main = getattr(item, "__module__", None) == "__main__"

@@ -211,5 +211,5 @@ SECONDS = 5.0
 """The processor time after which one call of a function is aborted, unless the user gives another."""
 
 
-def copy_if_mutable(value: Any) -> Any:
+def copy_if_mutable(value: object) -> Any:
     return value if is_immutable(value) else copy.deepcopy(value)

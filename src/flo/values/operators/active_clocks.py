@@ -106,7 +106,7 @@ class ActiveClock(ByPortions):
             ended = LVarValue(self.lattice, BOTTOM, End.ARRIVED)
             yield Step("clock-terminated", (rows.passed(), now), self, (ended, end, end))
 
-    def _take_rows(self, rows: Iterable[tuple[int, Any]]) -> tuple[Operator, Deltas]:
+    def _take_rows(self, rows: Iterable[tuple[int, object]]) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs after these rows."""
         origin, latest, heard, idle = self.origin, dict(self.latest), dict(self.heard), set(self.idle)
         on_time: list[Any] = []
@@ -144,7 +144,7 @@ class ActiveClock(ByPortions):
             return after, (None, None, None)
         return after, (LVarValue(self.lattice, self.origin + self._watermark(whole)), None, None)
 
-    def _watermark(self, latest: Any) -> Any:
+    def _watermark(self, latest: object) -> Any:
         return latest - self.lateness if self.lateness else latest
 
 

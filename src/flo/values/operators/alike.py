@@ -50,8 +50,8 @@ ONE_KEY_TYPE = (("on=…, other_on=…", "two functions or columns with the same
 def expect_equal_keys(
     operator: Operator,
     inputs: StreamTypes,
-    left: Any,
-    right: Any,
+    left: object,
+    right: object,
     instead: tuple[tuple[str, str], ...] = ONE_KEY_TYPE,
 ) -> None:
     """Raise if no key of one side can be equal to a key of the other."""

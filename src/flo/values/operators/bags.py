@@ -214,7 +214,7 @@ class Sort(Operator):
                 ordered.extend(repeat(element, count))
         return ordered
 
-    def _key(self, element: Any) -> Any:
+    def _key(self, element: object) -> Any:
         try:
             return comparable(element if self.key is None else self.key(element))
         except Exception as error:

@@ -80,7 +80,7 @@ class LatestTimes:
         """The largest time of a partition; None before its first row."""
         return self.each.get(partition)
 
-    def move(self, partition: int, time: Any) -> bool:
+    def move(self, partition: int, time: object) -> bool:
         """Take the time of a row; return whether the minimum has moved."""
         if self.is_given:
             return False
@@ -151,7 +151,7 @@ def clocked_steps(operator: Any, inputs: Values, *, every: bool) -> Iterator[Ste
         yield Step(f"{rule}-terminated", (rows.passed(), clock.passed()), *operator.finish(type(rows)))
 
 
-def in_one_partition(units: list[Any], source: Any) -> Iterable[tuple[int, Any]]:
+def in_one_partition(units: list[Any], source: object) -> Iterable[tuple[int, Any]]:
     """The elements of units, those of a bag as often as their weights say, with the partition 0."""
     if not isinstance(source, BagValue):
         return ((0, unit) for unit in units)
@@ -239,7 +239,7 @@ class ClockOf(Unary):
         after = replace(self, origin=origin, latest=latest.state())
         return after, (clock, self._rows(on_time), self._rows(late))
 
-    def _watermark(self, latest: Any) -> Any:
+    def _watermark(self, latest: object) -> Any:
         return latest - self.lateness if self.lateness else latest
 
     def _rows(self, units: list[Any]) -> Delta:
@@ -334,5 +334,5 @@ class MinClock(Operator):
         return (sum(value.size() for value in inputs),)
 
 
-def _replaced(items: tuple[Any, ...], index: int, item: Any) -> Any:
+def _replaced(items: tuple[object, ...], index: int, item: object) -> Any:
     return (*items[:index], item, *items[index + 1 :])

@@ -16,7 +16,7 @@ from flo.values.partitioned import Partitioned
 from flo.values.weighted import ZSetValue
 
 
-def with_element(given: StreamType, element: Any) -> StreamType:
+def with_element(given: StreamType, element: object) -> StreamType:
     """Return the same collection and boundedness with another element type."""
     assert isinstance(given.collection, ElementCollection)
     return StreamType(type(given.collection)(element), given.bounded)

@@ -70,7 +70,7 @@ class Linear(Aggregator):
 
     empty = (0, ())
 
-    def numbers(self, *arguments: Any) -> tuple[Any, ...]:
+    def numbers(self, *arguments: object) -> tuple[Any, ...]:
         """Return the numbers that are summed."""
         return arguments
 
@@ -101,7 +101,7 @@ class CountRows(Linear):
 
     name = "count_rows"
 
-    def numbers(self, *arguments: Any) -> tuple[Any, ...]:
+    def numbers(self, *arguments: object) -> tuple[Any, ...]:
         return ()
 
     def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
@@ -176,7 +176,7 @@ class Bitwise(Linear):
         return unsigned - (1 << self.bits) if unsigned >> (self.bits - 1) else unsigned
 
 
-def is_bit_set(how: str, having: Any, count: Any) -> Any:
+def is_bit_set(how: str, having: Any, count: object) -> Any:
     """Return whether the result has a bit that so many of the values have."""
     if how == "and":
         return having == count
@@ -194,7 +194,7 @@ class LinearOf(Linear):
 
     name = "linear_of"
 
-    def numbers(self, *arguments: Any) -> tuple[Any, ...]:
+    def numbers(self, *arguments: object) -> tuple[Any, ...]:
         return tuple(arguments[0]) if isinstance(arguments[0], tuple) else arguments
 
     def combine(self, *totals: Any) -> Any:

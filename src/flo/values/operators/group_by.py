@@ -108,7 +108,7 @@ class GroupBy(Unary):
                 rows += [(row, -1) for row in old] + [(row, 1) for row in new]
         return replace(self, groups=self.groups.updated(states, drop=self.empty)), make_delta(rows)
 
-    def _row(self, key: tuple[Any, ...], state: tuple[int, tuple[Any, ...]]) -> list[Any]:
+    def _row(self, key: tuple[object, ...], state: tuple[int, tuple[object, ...]]) -> list[Any]:
         weight, parts = state
         if weight <= 0:
             return []
@@ -123,12 +123,12 @@ class GroupBy(Unary):
 
 
 @cache
-def _widths(row: Any) -> tuple[tuple[int, Digits], ...]:
+def _widths(row: object) -> tuple[tuple[int, Digits], ...]:
     """Return the digits of the columns of a row that have decimals, by place."""
     widths = enumerate(map(width_of, getattr(row, "__annotations__", {}).values()))
     return tuple((place, width) for place, width in widths if width is not None)
 
 
-def unify_nan(result: Any) -> Any:
+def unify_nan(result: object) -> Any:
     """Return the result, with one object for every float NaN; otherwise the row could never be retracted."""
     return NAN if isinstance(result, float) and result != result else result

@@ -33,7 +33,7 @@ MICROSECOND = timedelta(microseconds=1)
 NO_ROWS: PersistentMap[Any, int] = PersistentMap()
 
 
-def span_of(duration: Any) -> Any:
+def span_of(duration: object) -> Any:
     """Return a span of time as a number: of timedeltas, microseconds."""
     return duration // MICROSECOND if isinstance(duration, timedelta) else duration
 
@@ -149,13 +149,13 @@ class IntervalJoin(ByPortions):
         after = self if self.over[1 - side] else self._with(side, added)
         return replace(after, origin=origin), (BagValue.of(results) if results else None,)
 
-    def _moment(self, time: Callable[[Any], Any], row: Any) -> Any:
+    def _moment(self, time: Callable[[Any], Any], row: object) -> Any:
         moment = time(row)
         expect_declared(time, [moment])
         expect_durations(moment, between=self.low or self.high)
         return moment
 
-    def _are_close(self, time: Any, other: Any) -> bool:
+    def _are_close(self, time: object, other: object) -> bool:
         return bool(time + span_of(self.low) <= other <= time + span_of(self.high))
 
     def _with(self, side: int, added: list[tuple[Any, Any, Any, int]]) -> IntervalJoin:
@@ -176,7 +176,7 @@ class IntervalJoin(ByPortions):
             after[field] = before.updated({at: before.get(at, NO_ROWS).added(some) for at, some in more.items()})
         return replace(self, **after)
 
-    def at(self, side: int, mark: Any) -> IntervalJoin:
+    def at(self, side: int, mark: object) -> IntervalJoin:
         """Return the operator when the clock of a side has come to a mark, without rows that have met all of it."""
         if self.marks[side] is not None and mark <= self.marks[side]:
             return self
@@ -192,10 +192,10 @@ class IntervalJoin(ByPortions):
         after[f"{name}_times"] = times.updated(gone, drop=NO_ROWS)
         return replace(self, marks=_replaced(self.marks, side, mark), **after)
 
-    def has_met_all(self, side: int, number: Any, mark: Any) -> bool:
+    def has_met_all(self, side: int, number: object, mark: object) -> bool:
         """Return whether a row of a side at a time meets no row of the other side from a mark on."""
         return bool(number + span_of(self.high) < mark if side == 0 else mark + span_of(self.low) > number)
 
 
-def _replaced(items: tuple[Any, ...], place: int, item: Any) -> Any:
+def _replaced(items: tuple[object, ...], place: int, item: object) -> Any:
     return (*items[:place], item, *items[place + 1 :])

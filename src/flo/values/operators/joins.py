@@ -29,12 +29,12 @@ Index: TypeAlias = PersistentMap[Any, PersistentMap[Any, int]]
 NONE: PersistentMap[Any, int] = PersistentMap()
 
 
-def key_type(on: KeyFunction, element: Any) -> Any:
+def key_type(on: KeyFunction, element: object) -> Any:
     """Return the type of the keys; without a key function, an element is its own key."""
     return element if on is None else returned_type(on)
 
 
-def pair(x: Any, y: Any) -> tuple[Any, Any]:
+def pair(x: object, y: object) -> tuple[Any, Any]:
     return (x, y)
 
 
@@ -56,7 +56,7 @@ def combine_pairs(into: Callable[[Any, Any], Any], pairs: WeightedElements) -> l
     return combined
 
 
-def combine_ahead(into: Any, pairs: Iterable[tuple[tuple[Any, Any], int]]) -> None:
+def combine_ahead(into: object, pairs: Iterable[tuple[tuple[object, object], int]]) -> None:
     if hasattr(into, "prepare"):
         both = [pair for pair, _ in pairs]
         evaluate_ahead(into, [x for x, _ in both], [y for _, y in both])
@@ -116,14 +116,14 @@ class WeightedJoin(KeptJoin, SameKind):
     def element(self, left: Any, right: Any) -> Any:
         return self.combined_type(left, right)
 
-    def key_types(self, left: Any, right: Any) -> tuple[Any, Any]:
+    def key_types(self, left: object, right: object) -> tuple[Any, Any]:
         """Return the key types of both sides."""
         return key_type(self.on, left), key_type(self.other_on, right)
 
     def expect_elements(self, inputs: StreamTypes) -> None:
         expect_equal_keys(self, inputs, *self.key_types(*map(element_of, inputs)))
 
-    def key(self, side: int, element: Any) -> Any:
+    def key(self, side: int, element: object) -> Any:
         on = self.on if side == 0 else self.other_on
         return element if on is None else canonical_element(on(element))
 

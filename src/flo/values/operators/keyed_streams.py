@@ -108,7 +108,7 @@ class KeyBy(Unary):
         return self, (KeyedValue.terminator(),)
 
 
-def two_homes(key: Any, one: int, other: int) -> ElementError:
+def two_homes(key: object, one: int, other: int) -> ElementError:
     """Return the error about a key that is in two partitions."""
     return ElementError(
         f"the key {brief(key)} is in the partitions {min(one, other)} and {max(one, other)}, so its rows have no order",
@@ -333,7 +333,7 @@ class KeyedJoin(KeptJoin):
         key = union_type(left.key, right.key)
         return (StreamType(Keyed(key, inner), all(given.bounded for given in inputs)),)
 
-    def rules_on(self, source: Any) -> tuple[str, str]:
+    def rules_on(self, source: object) -> tuple[str, str]:
         return self.rule, f"{self.rule}-terminated"
 
     def portions(self, value: Any, *, every: bool) -> Portions:

@@ -52,7 +52,7 @@ class FoldLattice(Unary):
         joined = LVarValue(self.lattice, self.lattice.join_all([self._image(element) for element in elements]))
         return self, (joined,)
 
-    def _image(self, element: Any) -> Any:
+    def _image(self, element: object) -> Any:
         result = element if self.f is None else self.f(element)
         value = canonical_element(self.lattice.value(result))
         reason = self.lattice.mismatch(value)
@@ -136,7 +136,7 @@ class SumLattice(Unary):
         return self, (LVarValue(self.lattice, self.lattice.bottom(), End.ARRIVED),)
 
 
-def _exact(element: Any) -> int | Fraction:
+def _exact(element: object) -> int | Fraction:
     try:
         _, number, special = terms(element)
     except TypeError as error:
@@ -148,7 +148,7 @@ def _exact(element: Any) -> int | Fraction:
     return number
 
 
-def _natural(element: Any) -> int | Fraction:
+def _natural(element: object) -> int | Fraction:
     number = _exact(element)
     if number < 0:
         raise ElementError(

@@ -166,7 +166,7 @@ class LVarUnion(Operator):
             yield Step("lvar-union-terminated", (left.passed(), right.passed()), self, (ended,))
 
 
-def expect_threshold(operator: Operator, lattice: Lattice[Any], threshold: Any) -> None:
+def expect_threshold(operator: Operator, lattice: Lattice[Any], threshold: object) -> None:
     reason = lattice.mismatch(lattice.value(threshold))
     if reason is not None:
         raise ThresholdError(
@@ -204,7 +204,7 @@ class Threshold(Operator):
         element = lattice.whole if BOTTOM in self.thresholds else element
         return (StreamType(Sequence(element), inputs[0].bounded),)
 
-    def _expect_incompatible(self, given: StreamType, lattice: Lattice[Any], one: Any, other: Any) -> None:
+    def _expect_incompatible(self, given: StreamType, lattice: Lattice[Any], one: object, other: object) -> None:
         a, b = lattice.value(one), lattice.value(other)
         try:
             if lattice.incompatible(a, b):
@@ -255,7 +255,7 @@ class Threshold(Operator):
         return Call(self.name, (thresholds, True) if self.passed else (thresholds,))
 
 
-def event_when_above(threshold: Any) -> Threshold:
+def event_when_above(threshold: object) -> Threshold:
     """§2.3: one event, when the value passes the threshold."""
     return Threshold((threshold,))
 

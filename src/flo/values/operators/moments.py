@@ -20,7 +20,7 @@ class Moments(Linear):
     An infinity or a NaN among the values makes it NaN.
     """
 
-    def numbers(self, *arguments: Any) -> tuple[Any, ...]:
+    def numbers(self, *arguments: object) -> tuple[Any, ...]:
         exact = [_ratio(argument) for argument in arguments]
         if None in exact:
             return (math.nan,) * (len(exact) * (len(exact) + 3) // 2)

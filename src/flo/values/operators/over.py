@@ -77,13 +77,13 @@ class Over(Unary):
         results = zip(*(function.results(partition) for function in self.functions), strict=True)
         return [self._row(row, tuple(map(canonical_element, cells))) for row, cells in zip(rows, results, strict=True)]
 
-    def _peers(self, row: Any) -> tuple[Any, ...]:
+    def _peers(self, row: object) -> tuple[Any, ...]:
         """Return the parts of the key that peers share."""
         key = row if self.key is None else self.key(row)
         parts = tuple(key) if isinstance(key, tuple) else (key,)
         return parts[: self.peers]
 
-    def _row(self, row: Any, results: tuple[Any, ...]) -> Any:
+    def _row(self, row: object, results: tuple[object, ...]) -> Any:
         return (row, *results) if self.into is None else self.into(row, results)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:

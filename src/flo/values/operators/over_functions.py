@@ -72,7 +72,7 @@ class WindowFunction(Lowerable):
         one_by_one = ("row_number", "ntile", "nth_value", *NEIGHBOURS)
         return self.kind in one_by_one or (self.has_frame and self.frame[0] == "rows")
 
-    def result_type(self, element: Any) -> Any:
+    def result_type(self, element: object) -> Any:
         """Return the type of results for rows of this type: nullable unless they cannot be null."""
         if self.kind in ("row_number", "rank", "dense_rank", "ntile", "count"):
             return int
@@ -200,14 +200,14 @@ class _Ranges:
         self.span = (there[0], there[-1] + 1) if there else (0, 0)
         self.ordered = [self._place(value) for value in self.values]
 
-    def _place(self, value: Any) -> Any:
+    def _place(self, value: object) -> Any:
         return _Down(comparable(value)) if self.down else comparable(value)
 
-    def begins(self, offset: Any) -> list[int]:
+    def begins(self, offset: object) -> list[int]:
         """Return the first row that is at this offset from each row or later; nulls are at no offset."""
         return self._searched(offset, bisect_left, 0)
 
-    def ends(self, offset: Any) -> list[int]:
+    def ends(self, offset: object) -> list[int]:
         """Return the row behind the last that is at this offset from each row or earlier."""
         return self._searched(offset, bisect_right, 1)
 
@@ -264,7 +264,7 @@ class _Down:
         return bool(other.key < self.key)
 
 
-def _shifted(values: list[Any], distance: int, default: Any) -> list[Any]:
+def _shifted(values: list[Any], distance: int, default: object) -> list[Any]:
     count = len(values)
     return [values[at] if 0 <= (at := place + distance) < count else default for place in range(count)]
 
@@ -291,7 +291,7 @@ def _at(
 
 
 def _added(
-    kind: str, values: list[Any], there: list[bool], starts: Sequence[int], ends: Sequence[int], of: Any
+    kind: str, values: list[Any], there: list[bool], starts: Sequence[int], ends: Sequence[int], of: object
 ) -> list[Any]:
     """Return the count, the exact sum or the mean of each frame, as the difference of two running totals."""
     counts, totals = [0], [Exact()]

@@ -162,7 +162,7 @@ class MergeSorted(ByPortions):
                 other_last, other_head, j = other_head, (), j + 1
         return merged, (i, j), (last, other_last)
 
-    def _key(self, index: int, element: Any, last: LastKey) -> LastKey:
+    def _key(self, index: int, element: object, last: LastKey) -> LastKey:
         key = element if self.key is None else self.key(element)
         if last and key < last[0]:
             raise ElementError(

@@ -180,7 +180,7 @@ class PerKey(Operator):
             raise fault
         return next(self._share_clocks(values), None)
 
-    def _received(self, values: Values, keys: Iterable[Any]) -> tuple[Values, Graphs]:
+    def _received(self, values: Values, keys: Iterable[object]) -> tuple[Values, Graphs]:
         """Return the rest of the inputs, and the graphs with everything that has arrived for these keys."""
         rests: list[Value] = []
         deltas: dict[Any, list[Value | None]] = {key: [] for key in keys}
@@ -203,7 +203,7 @@ class PerKey(Operator):
     def _content(self, value: Value) -> Value:
         return value.ended(End.OPEN) if self.weighted and isinstance(value, ElementValue) else value
 
-    def _with(self, graphs: Graphs, active: tuple[Any, ...] | None) -> PerKey:
+    def _with(self, graphs: Graphs, active: tuple[object, ...] | None) -> PerKey:
         """Return the operator with these graphs running, without those of keys that no longer exist."""
         gone = self.weighted and not self._ended()
         changes = {key: None if gone and graph == self.graph else graph for key, graph in graphs.items()}
@@ -217,12 +217,12 @@ class PerKey(Operator):
     def _ended(self) -> bool:
         return all(value.fixed() for value in inputs(self._graph()))
 
-    def _announced(self, keys: Iterable[Any]) -> list[Emitted]:
+    def _announced(self, keys: Iterable[object]) -> list[Emitted]:
         """Return the initial content of each output: ⊥ for keys seen for the first time."""
         new = () if self.weighted else [key for key in keys if key not in self.running]
         return [dict.fromkeys(new, bottom) for bottom in self.bottoms]
 
-    def _emit(self, outputs: list[Emitted], key: Any, deltas: Deltas) -> None:
+    def _emit(self, outputs: list[Emitted], key: object, deltas: Deltas) -> None:
         for entries, delta, bottom in zip(outputs, deltas, self.bottoms, strict=True):
             if delta is not None and not (self.weighted and delta.fix() == bottom.fix()):
                 entries[key] = entries[key].concat(delta) if key in entries else delta

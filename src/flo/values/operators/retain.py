@@ -32,7 +32,7 @@ Waiting: TypeAlias = PersistentMap[Any, PersistentMap[Any, int]]
 """Rows with their weights, by a number."""
 
 
-def to_number(moment: Any) -> Any:
+def to_number(moment: object) -> Any:
     """Return a time as a number, or as microseconds from the epoch."""
     offset = offset_of(moment, origin_of(moment))
     return offset // MICROSECOND if isinstance(offset, timedelta) else offset
@@ -117,7 +117,7 @@ class Retain(ByPortions):
     def _without_rows(self) -> Retain:
         return replace(self, waiting=PersistentMap(), order=SortedKeys())
 
-    def mark_of(self, moment: Any) -> Any:
+    def mark_of(self, moment: object) -> Any:
         """Return the number of the time before which rows are gone, when the clock is at this moment."""
         self.expect_kind(moment)
         mark = to_number(moment)
@@ -127,7 +127,7 @@ class Retain(ByPortions):
             raise ElementError(f"`keep` of `retain` is {self.keep!r}, but the clock is {moment!r}")
         return mark - (self.keep // MICROSECOND if isinstance(self.keep, timedelta) else self.keep)
 
-    def expect_kind(self, moment: Any) -> None:
+    def expect_kind(self, moment: object) -> None:
         """Raise if the clock cannot be compared with the times of the rows, as far as their type is known."""
         layout = getattr(self.time, "layout", None)
         if layout is None:
@@ -159,7 +159,7 @@ class Retain(ByPortions):
         waiting, order = keep_rows(self.waiting, self.order, added)
         return replace(self, waiting=waiting, order=order), (*make_delta(here), *make_delta(gone))
 
-    def moved(self, mark: Any) -> tuple[Operator, Deltas]:
+    def moved(self, mark: object) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs when rows before this time are gone."""
         if self.mark is not None and mark <= self.mark:
             return self, (None, None)

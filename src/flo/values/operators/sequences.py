@@ -68,7 +68,7 @@ def _order_for(operator: Operator, given: StreamType) -> tuple[tuple[str, str], 
     return ORDERED
 
 
-def pair_types(element: Any) -> list[tuple[Any, Any] | None]:
+def pair_types(element: object) -> list[tuple[Any, Any] | None]:
     """Return the types of both parts of a pair, for each alternative of a type; None where it is not a pair."""
     pairs: list[tuple[Any, Any] | None] = []
     for kind in alternatives(element):
@@ -81,7 +81,7 @@ def pair_types(element: Any) -> list[tuple[Any, Any] | None]:
     return pairs
 
 
-def expect_pairs(element: Any, stream: StreamType, interval: Any, *, narrowed: bool = True) -> Any:
+def expect_pairs(element: object, stream: StreamType, interval: object, *, narrowed: bool = True) -> Any:
     """Return the type of the values of pairs. Raises unless the elements are pairs of a value and a time, and the
     interval fits it. If elements are `narrowed`, it is enough that some alternatives of their type are pairs."""
     types = pair_types(element)
@@ -105,7 +105,7 @@ def expect_pairs(element: Any, stream: StreamType, interval: Any, *, narrowed: b
     return _union(value for value, _ in pairs)
 
 
-def _union(kinds: Iterable[Any]) -> Any:
+def _union(kinds: Iterable[object]) -> Any:
     first, *others = kinds
     return Union[first, *others] if others else first
 
@@ -269,7 +269,7 @@ class Batch(SequenceCut):
         expect_count(self, self.count, 1)
         return (StreamType(Nested(inner), inputs[0].bounded),)
 
-    def rule_for(self, unit: Any) -> str:
+    def rule_for(self, unit: object) -> str:
         return "batch-emit" if len(self.opened) + 1 >= self.count else "batch"
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
@@ -305,7 +305,7 @@ class Window(SequenceCut):
         value = expect_pairs(element, inputs[0], self.interval)
         return (StreamType(Nested(Sequence(value)), inputs[0].bounded),)
 
-    def rule_for(self, unit: Any) -> str:
+    def rule_for(self, unit: object) -> str:
         if not self.opened:
             return "window-first"
         return "window-emit" if self._beyond(self.opened, unit) else "window"

@@ -74,7 +74,7 @@ class SessionColumns(Unary):
             delta += [(row, -weight) for row, weight in self._rows(old)] + self._rows(new)
         return replace(self, groups=self.groups.updated(groups, drop=PersistentMap())), make_delta(delta)
 
-    def _time(self, row: Any) -> Any:
+    def _time(self, row: object) -> Any:
         """Return the time of a row as the bound of a session."""
         at = row if self.time is None else self.time(row)
         if isinstance(at, datetime):
@@ -117,7 +117,7 @@ class SessionColumns(Unary):
             raise ElementError(f"the window of {last} has a bound that its type does not have")
         return end
 
-    def _row(self, row: Any, start: Any, end: Any) -> Any:
+    def _row(self, row: object, start: object, end: object) -> Any:
         return (row, start, end) if self.into is None else self.into(row, (start, end))
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:

@@ -141,7 +141,7 @@ class SetJoin(WeightedJoin):
             return parts[1] if len(parts) == 2 and parts[1] is not ... else Any
         return super().element(left, right)
 
-    def key_types(self, left: Any, right: Any) -> tuple[Any, Any]:
+    def key_types(self, left: object, right: object) -> tuple[Any, Any]:
         if self.other_on is None:
             right = (get_args(right) or (Any,))[0]
             return key_type(self.on, left), right

@@ -99,7 +99,7 @@ class TimeWindows(SequenceCut):
         """Return the operator after these rows, the windows that have closed, and the late elements."""
 
     @abstractmethod
-    def close_until(self, mark: Any) -> tuple[Self, list[Values]]:
+    def close_until(self, mark: object) -> tuple[Self, list[Values]]:
         """Return the operator without the windows that have ended at this time, and those windows."""
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -175,7 +175,7 @@ class TimeWindows(SequenceCut):
         operator, closed = self.close_until(mark)
         return replace(operator, latest=mark, origin=origin), self._deltas(closed, [])
 
-    def offset(self, unit: Any, origin: Any) -> tuple[Any, Any]:
+    def offset(self, unit: object, origin: object) -> tuple[Any, Any]:
         """Return (the origin, the element's time as an offset from it)."""
         moment = self.time(unit)
         expect_declared(self.time, [moment])
@@ -192,7 +192,7 @@ class TimeWindows(SequenceCut):
             except OverflowError:
                 raise no_bound(origin + offset) from None
 
-    def watermark(self, latest: Any) -> Any:
+    def watermark(self, latest: object) -> Any:
         return latest - self.lateness if self.lateness else latest
 
     def clocks(self) -> LatestTimes:
@@ -222,7 +222,7 @@ class TimeWindows(SequenceCut):
         return (NONE if content is None else content).extended(units)
 
 
-def _bag_of(units: Iterable[Any]) -> BagValue:
+def _bag_of(units: Iterable[object]) -> BagValue:
     return BagValue.of((unit, 1) for unit in units)
 
 
@@ -251,7 +251,7 @@ class AlignedWindows(TimeWindows):
             return next_start
         return max(self.start(number) + self.size, next_start)  # rounding of floats must not leave gaps
 
-    def numbers(self, offset: Any) -> list[int]:
+    def numbers(self, offset: object) -> list[int]:
         """Return the numbers of the windows that contain this time."""
         number = find_window(offset, self.slide)
         numbers = []
@@ -266,10 +266,10 @@ class AlignedWindows(TimeWindows):
     def cleared(self) -> Operator:
         return replace(self, opened=PersistentMap(), order=SortedKeys())
 
-    def _closed(self, number: int, content: WindowContent, origin: Any) -> Values:
+    def _closed(self, number: int, content: WindowContent, origin: object) -> Values:
         return self.window(content, origin, self.start(number), self.end(number))
 
-    def close_until(self, mark: Any) -> tuple[Self, list[Values]]:
+    def close_until(self, mark: object) -> tuple[Self, list[Values]]:
         order, closed, gone = self.order, [], dict[int, Any]()
         while (number := order.first()) is not None and self.end(number) <= mark:
             closed.append(self._closed(number, self.opened[number], self.origin))
@@ -421,13 +421,13 @@ class Session(TimeWindows):
     def cleared(self) -> Operator:
         return replace(self, opened=PersistentMap(), order=SortedKeys())
 
-    def _closed(self, first: Any, session: OpenSession, origin: Any) -> Values:
+    def _closed(self, first: object, session: OpenSession, origin: object) -> Values:
         last, elements = session
         if not self.unordered:
             elements = [unit for _, unit in sorted(elements, key=itemgetter(0))]
         return self.window(elements, origin, first, last + self.gap)
 
-    def close_until(self, mark: Any) -> tuple[Self, list[Values]]:
+    def close_until(self, mark: object) -> tuple[Self, list[Values]]:
         order, closed, gone, horizon = self.order, [], dict[Any, Any](), self.horizon
         while (first := order.first()) is not None and (end := self.opened[first][0] + self.gap) <= mark:
             closed.append(self._closed(first, self.opened[first], self.origin))
@@ -440,7 +440,7 @@ class Session(TimeWindows):
         closed: list[Values] = []
         late: list[Any] = []
 
-        def session(first: Any) -> OpenSession:
+        def session(first: object) -> OpenSession:
             return changes.get(first) or self.opened[first]
 
         for partition, unit in rows:

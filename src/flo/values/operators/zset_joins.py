@@ -176,7 +176,7 @@ def by_key(on: KeyFunction, value: ZSetValue) -> dict[Any, dict[Any, int]]:
     return grouped
 
 
-def side_of(index: GroupsByKey, key: Any, arrived: dict[Any, dict[Any, int]]) -> Side:
+def side_of(index: GroupsByKey, key: object, arrived: dict[Any, dict[Any, int]]) -> Side:
     rows, before = index.get(key, NO_ROWS)
     delta = arrived.get(key, {})
     after = before
@@ -209,7 +209,7 @@ def unmatched(some: Side, other: Side) -> WeightedElements:
     return rows_while(some, other.before == 0, other.after == 0)
 
 
-def take_left(x: Any, y: Any) -> Any:
+def take_left(x: object, y: object) -> Any:
     return x
 
 
@@ -275,7 +275,7 @@ class PairingJoin(ZSetJoin):
         return self.pair_type(left, right) if self.into is None else returned_type(self.into)
 
     @abstractmethod
-    def pair_type(self, left: Any, right: Any) -> Any:
+    def pair_type(self, left: object, right: object) -> Any:
         """Return the type of results without `into`."""
 
     def combine(self) -> Callable[[Any, Any], Any]:
@@ -320,11 +320,11 @@ class Outer(PairingJoin):
     alone: ClassVar[tuple[bool, bool]]
     """Whether rows of each side may be without a partner."""
 
-    def pair_type(self, left: Any, right: Any) -> Any:
+    def pair_type(self, left: object, right: object) -> Any:
         return tuple[self.sides(left, right)]  # type: ignore[misc]
 
     @classmethod
-    def sides(cls, left: Any, right: Any) -> tuple[Any, Any]:
+    def sides(cls, left: object, right: object) -> tuple[Any, Any]:
         """Return the types of the rows that `into` is called with."""
         return (Optional[left] if cls.alone[1] else left), (Optional[right] if cls.alone[0] else right)  # noqa: UP045
 

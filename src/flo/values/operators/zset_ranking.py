@@ -40,7 +40,7 @@ class Nan:
             _ = float(0) < other  # raises TypeError if no number compares with it
         return False
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: object) -> bool:
         return self != other and not self < other
 
 
@@ -59,17 +59,17 @@ class Null:
     def __hash__(self) -> int:
         return hash(Null)
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: object) -> bool:
         return not isinstance(other, Null)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: object) -> bool:
         return False
 
 
 NULL = Null()
 
 
-def comparable(key: Any) -> tuple[Any]:
+def comparable(key: object) -> tuple[Any]:
     """Wrap a key for a total order: None is the least value, NaN the greatest number, and zoned times are instants.
 
     Parts of tuples and named tuples are wrapped too; those of other rows Python compares itself. The result is a tuple,
@@ -93,7 +93,7 @@ def is_plain_tuple(kind: Any) -> bool:
     return issubclass(kind, tuple) and (kind.__lt__, kind.__eq__) == (tuple.__lt__, tuple.__eq__)
 
 
-def tie_text(element: Any, operator: str) -> str:
+def tie_text(element: object, operator: str) -> str:
     """Return the text that orders elements with equal keys."""
     try:
         return canonical_text(element)
@@ -139,7 +139,7 @@ class RankOrder(NamedTuple):
     ties: int | None = None
     """Rows that are equal in so many parts of the key count as one place; None if every row has a place of its own."""
 
-    def rank(self, row: Any) -> Rank:
+    def rank(self, row: object) -> Rank:
         key = row if self.key is None else self.key(row)
         if isinstance(self.descending, bool):
             return Rank(row, comparable(key), self.descending, self.operator)

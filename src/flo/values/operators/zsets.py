@@ -30,17 +30,19 @@ def expect_zset(operator: Operator, given: StreamType, index: int = 0) -> Any:
     return given.collection.element
 
 
-def make_delta(units: Iterable[tuple[Any, int]]) -> Deltas:
+def make_delta(units: Iterable[tuple[object, int]]) -> Deltas:
     """Return the output delta of these elements and weights; ∅ if they cancel."""
     delta = ZSetValue.of(units)
     return (delta if delta.weights else None,)
 
 
-def negate_weights(units: Iterable[tuple[Any, int]]) -> list[tuple[Any, int]]:
+def negate_weights(units: Iterable[tuple[object, int]]) -> list[tuple[Any, int]]:
     return [(element, -weight) for element, weight in units]
 
 
-def group_units(by: Callable[[Any], Any] | None, units: Iterable[tuple[Any, int]]) -> dict[Any, list[tuple[Any, int]]]:
+def group_units(
+    by: Callable[[Any], Any] | None, units: Iterable[tuple[object, int]]
+) -> dict[Any, list[tuple[Any, int]]]:
     """Return the elements and weights of each group; without a function there is one group."""
     groups: dict[Any, list[tuple[Any, int]]] = {}
     for unit in units:
@@ -79,7 +81,7 @@ class MapWeights(Unary):
         evaluate_ahead(self.f, [element for element, _ in tried], [weight for _, weight in tried])
         return self, make_delta((element, weight * self._one(element)) for element, weight in units)
 
-    def _one(self, element: Any) -> int:
+    def _one(self, element: object) -> int:
         """Return f(element, 1), if f is additive as far as it is tested."""
         one = self._weight(element, 1)
         for weight in TRIED:
@@ -99,7 +101,7 @@ class MapWeights(Unary):
                 )
         return one
 
-    def _weight(self, element: Any, weight: int) -> int:
+    def _weight(self, element: object, weight: int) -> int:
         result = self.f(element, weight)
         if type(result) is not int:
             raise ElementError(f"`map_weights` must return an integer; got {result!r} for {element!r}"[:200])
@@ -131,7 +133,7 @@ class OfWeights(Unary):
 
     @staticmethod
     @abstractmethod
-    def weight_of(total: Any) -> Any:
+    def weight_of(total: object) -> Any:
         """Return the weight that an element gets; for an integer, or for an array of them."""
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

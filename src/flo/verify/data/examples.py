@@ -63,7 +63,7 @@ def examples(kind: Any, known: KnownExamples = lambda kind: None, depth: int = D
     if own is not None or depth == 0:
         return list(own or [])
 
-    def inside(part: Any, most: int | None = None) -> list[Any]:
+    def inside(part: object, most: int | None = None) -> list[Any]:
         return examples(part, known, depth - 1)[:most]
 
     kind = resolve_type(kind)
@@ -159,7 +159,7 @@ def _instances(kind: type, inside: Callable[..., list[Any]]) -> list[Any]:
     return instances
 
 
-def _tuples(parts: tuple[Any, ...], inside: Callable[..., list[Any]]) -> list[Any]:
+def _tuples(parts: tuple[object, ...], inside: Callable[..., list[Any]]) -> list[Any]:
     if parts in ((), ((),)):
         return [()]
     if parts[-1] is ...:
@@ -182,7 +182,7 @@ def _alternating(lists: list[list[Any]]) -> list[Any]:
     return [values[place] for place in range(longest) for values in lists if place < len(values)]
 
 
-def is_hashable(value: Any) -> bool:
+def is_hashable(value: object) -> bool:
     try:
         hash(value)
     except TypeError:

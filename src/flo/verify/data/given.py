@@ -71,8 +71,8 @@ class Given:
 
     def __init__(
         self,
-        values: Mapping[Any, Any] | None = None,
-        constants: tuple[Any, ...] = (),
+        values: Mapping[Any, object] | None = None,
+        constants: tuple[object, ...] = (),
         integers: tuple[int, ...] = (),
         seconds: float = SECONDS,
     ) -> None:
@@ -98,7 +98,7 @@ class Given:
         """Add the constants that the function mentions."""
         return self.with_constants(tuple(constants(function)), tuple(integers(function)))
 
-    def with_constants(self, constants: tuple[Any, ...], integers: tuple[int, ...]) -> Given:
+    def with_constants(self, constants: tuple[object, ...], integers: tuple[int, ...]) -> Given:
         return Given(self.values, constants, integers, self.seconds)
 
     def sizes(self, ladder: tuple[int, ...] = LADDER) -> list[int]:
@@ -123,7 +123,7 @@ class Given:
             )
         return [self._expect(value, kind) for value in values]
 
-    def _expect(self, value: Any, kind: Any) -> Any:
+    def _expect(self, value: object, kind: Any) -> Any:
         reason = _find_mismatch(value, kind)
         if reason is not None:
             raise LawError(
@@ -184,7 +184,7 @@ class Given:
         return [value for value in self.constants if type(value) is kind and value not in plain.PLAIN[kind]]
 
 
-def _same(key: Any, kind: Any) -> bool:
+def _same(key: object, kind: Any) -> bool:
     if isinstance(kind, Collection):
         try:
             return (isinstance(key, type) and type(kind) is key) or Collection.of(key) == kind
@@ -193,7 +193,7 @@ def _same(key: Any, kind: Any) -> bool:
     return bool(key == kind) or (key is None and kind is type(None))
 
 
-def _find_mismatch(value: Any, kind: Any) -> str | None:
+def _find_mismatch(value: object, kind: Any) -> str | None:
     """Return why the value is not of the type; None if it is."""
     if isinstance(kind, Lattice):
         return kind.mismatch(kind.value(value))
@@ -206,7 +206,7 @@ def _find_mismatch(value: Any, kind: Any) -> str | None:
     return None
 
 
-def is_strategy(values: Any) -> bool:
+def is_strategy(values: object) -> bool:
     """Whether it is a Hypothesis strategy; does not import Hypothesis."""
     return hasattr(values, "map") and hasattr(values, "filter") and hasattr(values, "flatmap")
 
@@ -299,7 +299,7 @@ def values_above(lattice: Lattice[Any], values: list[Any], seconds: float) -> li
     return higher
 
 
-def try_join(lattice: Lattice[Any], a: Any, b: Any, seconds: float) -> list[Any]:
+def try_join(lattice: Lattice[Any], a: object, b: object, seconds: float) -> list[Any]:
     """Return a list of the join, empty if the values have none."""
     try:
         with TimeLimit(seconds):

@@ -150,7 +150,7 @@ class _CodeReader:
         return value, owner, end
 
     def _of_value(
-        self, value: Any, owner: Any, code: list[dis.Instruction], end: int, is_seeded: bool
+        self, value: object, owner: object, code: list[dis.Instruction], end: int, is_seeded: bool
     ) -> Iterator[str]:
         name = getattr(value, "__name__", "")
         module = getattr(value, "__module__", None) or ""

@@ -114,7 +114,7 @@ def _instances(kind: type, fields: dict[str, Any], given: Given) -> Any:
     """A strategy for a class with named fields. A class that contains itself uses the same strategy again."""
     from hypothesis import reject
 
-    def instance(**values: Any) -> Any:
+    def instance(**values: object) -> Any:
         try:
             return kind(**values)
         except Exception:  # values that the class refuses
@@ -222,7 +222,7 @@ def find_smallest(
     tried, smallest = 0, None
     fault: Exception | None = None
 
-    def breaks(case: Any) -> bool:
+    def breaks(case: object) -> bool:
         nonlocal tried, smallest, fault
         if over():
             raise _Enough

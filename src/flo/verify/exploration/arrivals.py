@@ -37,7 +37,7 @@ def open_channels(channels: Channels, arrived: tuple[int, ...]) -> list[int]:
 
 
 def split_into_channels(
-    data: Mapping[int, Any],
+    data: Mapping[int, object],
     input_types: StreamTypes,
     ends: tuple[bool, ...] | None = None,
     names: tuple[str, ...] = (),

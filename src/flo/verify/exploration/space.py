@@ -23,7 +23,7 @@ GRAPHS = (Node, Sequential, Parallel)
 NOT_FALLING = "the measure does not fall"
 
 
-def find_measure_fault(before: Any, after: Any) -> str | None:
+def find_measure_fault(before: object, after: object) -> str | None:
     """Return what is wrong with the measures before and after a step; None if nothing is."""
     for each in (before, after):
         if not isinstance(each, tuple) or not is_measure(each):
@@ -40,13 +40,13 @@ def advise_on_measure(operator: Operator, reason: str) -> str:
     return "make every step lower the result of `measure`: the first number that changes must get smaller"
 
 
-def is_measure(place: Any) -> bool:
+def is_measure(place: object) -> bool:
     if isinstance(place, tuple):
         return all(map(is_measure, place))
     return isinstance(place, int) and place >= 0
 
 
-def falls(before: Any, after: Any) -> bool:
+def falls(before: object, after: object) -> bool:
     """Whether it falls lexicographically. Tuples may not grow: (1,), (0, 1), (0, 0, 1), … would fall for ever."""
     if not (isinstance(before, tuple) and isinstance(after, tuple)):
         return isinstance(before, int) and isinstance(after, int) and after < before
@@ -74,7 +74,7 @@ class Slot:
     absorbed: dict[tuple[int, int, int], int] = field(default_factory=dict)
     unhashable: dict[int, list[int]] = field(default_factory=dict)
 
-    def number(self, thing: Any) -> int:
+    def number(self, thing: object) -> int:
         try:
             equal = self.numbers.setdefault(thing, [])
         except TypeError:  # not hashable: compared with the others whose text has the same length
@@ -94,7 +94,7 @@ class Slot:
             self.types[number] = deep_type(self.contents[number])
         return self.types[number]
 
-    def _number_by_comparison(self, thing: Any) -> int:
+    def _number_by_comparison(self, thing: object) -> int:
         candidates = self.unhashable.setdefault(len(format_expression(thing)), [])
         for number in candidates:
             if self.contents[number] == thing and self._type_of(number) == deep_type(thing):
@@ -102,7 +102,7 @@ class Slot:
         candidates.append(self._append(thing))
         return candidates[-1]
 
-    def _append(self, thing: Any) -> int:
+    def _append(self, thing: object) -> int:
         self.contents.append(thing)
         self.steps.append(None)
         return len(self.contents) - 1
@@ -124,7 +124,7 @@ def all_operators(graph: Graph) -> Iterator[Operator]:
             yield from (inner for each in _graphs_in(getattr(operator, name)) for inner in all_operators(each))
 
 
-def _graphs_in(held: Any) -> Iterable[Graph]:
+def _graphs_in(held: object) -> Iterable[Graph]:
     if isinstance(held, PersistentMap):  # of one graph for each key, if of any
         return held.to_dict().values() if isinstance(next(iter(held.values()), None), GRAPHS) else ()
     return (held,) if isinstance(held, GRAPHS) else ()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 GUESSES: tuple[Any, ...] = (int, str, float, tuple[int, int], tuple[str, int], frozenset[int])
 
 
-def count_parameters(f: Function, types: tuple[Any, ...], start: Any) -> int:
+def count_parameters(f: Function, types: tuple[object, ...], start: object) -> int:
     """Count the arguments of a function; for builtins without a signature, the given types, or two."""
     asked = max(len(types), 2) if start is not NO_START else len(types)
     try:
@@ -46,7 +46,7 @@ def count_parameters(f: Function, types: tuple[Any, ...], start: Any) -> int:
     return max(needed, min(asked or needed, len(positional)))
 
 
-def argument_types(f: Function, types: tuple[Any, ...], start: Any) -> tuple[Any, ...]:
+def argument_types(f: Function, types: tuple[object, ...], start: object) -> tuple[Any, ...]:
     """The types of the arguments: the given ones, else the annotations, else Any.
 
     With a `start` the first may be left out.
@@ -73,7 +73,7 @@ def argument_types(f: Function, types: tuple[Any, ...], start: Any) -> tuple[Any
     return tuple(kinds)
 
 
-def guess_types(f: Function, kinds: tuple[Any, ...], start: Any, given: Given) -> tuple[Any, ...]:
+def guess_types(f: Function, kinds: tuple[object, ...], start: object, given: Given) -> tuple[Any, ...]:
     """Replace Any by the first guess on which the function does not raise."""
     for tried in candidate_types(kinds):
         if accepts(f, tried, start, given):
@@ -86,7 +86,7 @@ def guess_types(f: Function, kinds: tuple[Any, ...], start: Any, given: Given) -
     )
 
 
-def candidate_types(kinds: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+def candidate_types(kinds: tuple[object, ...]) -> Iterator[tuple[Any, ...]]:
     """Yield one guess for all unknown types; then different ones for the first and the rest."""
     for guess in GUESSES:
         yield tuple(guess if kind is Any else kind for kind in kinds)
@@ -96,7 +96,7 @@ def candidate_types(kinds: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
                 yield (first, *(guess if kind is Any else kind for kind in kinds[1:]))
 
 
-def accepts(f: Function, kinds: tuple[Any, ...], start: Any, given: Given) -> bool:
+def accepts(f: Function, kinds: tuple[object, ...], start: object, given: Given) -> bool:
     (equation,) = function_equations(law.A_FUNCTION, f, len(kinds))
     domains = function_domains(f, kinds, start, given)
     problem = Problem(equation, tuple(domains))
@@ -117,7 +117,7 @@ NO_START = _Start.NONE
 """Stands for: no start was given, not even None."""
 
 
-def function_domains(f: Function, kinds: tuple[Any, ...], start: Any, given: Given) -> list[Domain]:
+def function_domains(f: Function, kinds: tuple[object, ...], start: object, given: Given) -> list[Domain]:
     """The domains of the arguments."""
     rest = [domain_of(kind, given) for kind in (kinds if start is NO_START else kinds[1:])]
     return rest if start is NO_START else [accumulator_domain(f, start, rest, given), *rest]
@@ -127,7 +127,7 @@ def domain_of(kind: Any, given: Given) -> Domain:
     return Domain(given.expect_examples(kind), kind, lambda: strategy_for(kind, given))
 
 
-def accumulator_domain(f: Function, start: Any, rest: list[Domain], given: Given) -> Domain:
+def accumulator_domain(f: Function, start: object, rest: list[Domain], given: Given) -> Domain:
     """The values that a fold can reach from the start. On others, f need not satisfy the laws."""
     few = reach_accumulators(f, start, rest, given)
     kind = common_kind(few)
@@ -146,7 +146,7 @@ def accumulator_domain(f: Function, start: Any, rest: list[Domain], given: Given
     return Domain(few, kind if closed else None, make_strategy, prove_closed)
 
 
-def _fold(f: Function, start: Any, steps: list[tuple[Any, ...]], seconds: float) -> Any:
+def _fold(f: Function, start: object, steps: list[tuple[Any, ...]], seconds: float) -> Any:
     acc = start
     for arguments in steps:
         try:
@@ -156,7 +156,7 @@ def _fold(f: Function, start: Any, steps: list[tuple[Any, ...]], seconds: float)
     return acc
 
 
-def call(f: Function, seconds: float, *arguments: Any) -> Any:
+def call(f: Function, seconds: float, *arguments: object) -> Any:
     """Call f with a time limit, on copies of mutable arguments."""
     try:
         with TimeLimit(seconds):
@@ -166,7 +166,7 @@ def call(f: Function, seconds: float, *arguments: Any) -> Any:
         raise
 
 
-def reach_accumulators(f: Function, start: Any, rest: list[Domain], given: Given) -> list[Any]:
+def reach_accumulators(f: Function, start: object, rest: list[Domain], given: Given) -> list[Any]:
     """Return a few accumulators: after the first elements, after a constant of f, and after many elements."""
     steps = list(zip(*(domain.few for domain in rest), strict=False))
     reached = [start]
@@ -187,7 +187,7 @@ MANY = 6
 """How many accumulators of many elements are tried."""
 
 
-def _after_many(f: Function, start: Any, rest: list[Domain], given: Given) -> Iterator[Any]:
+def _after_many(f: Function, start: object, rest: list[Domain], given: Given) -> Iterator[Any]:
     """The accumulators after as many different elements as the integers that f mentions."""
     near = {each for number in given.integers for each in neighbours(number)}
     wanted = sorted(each for each in near if LEAST <= each <= LARGEST)[:MANY]

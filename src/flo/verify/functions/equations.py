@@ -54,18 +54,18 @@ class Equation:
         function: Function = eval(f"lambda {', '.join(self.variables)}: {expression}", dict(self.names))
         return function
 
-    def sides(self, *values: Any) -> tuple[Any, Any]:
+    def sides(self, *values: object) -> tuple[Any, Any]:
         """Evaluate both sides, which must be equal."""
         left, right = self.functions
         return evaluate(left, values), evaluate(right, values)
 
-    def fill(self, expression: str, values: tuple[Any, ...], most: int = 80) -> str:
+    def fill(self, expression: str, values: tuple[object, ...], most: int = 80) -> str:
         """Replace the variables of an expression by values."""
         texts = {name: brief(value, most) for name, value in zip(self.variables, values, strict=True)}
         return re.sub(r"\b[a-z]\b", lambda name: texts.get(name[0], name[0]), expression)
 
 
-def evaluate(side: Function, values: tuple[Any, ...]) -> Any:
+def evaluate(side: Function, values: tuple[object, ...]) -> Any:
     """Evaluate a side. A missing join is a result like any other: both sides must have it."""
     try:
         return side(*values)
@@ -112,7 +112,7 @@ def function_equations(law: Law, f: Function, count: int, inverse: Function | No
 def monotone_equations(f: Function, source: Lattice[Any], target: Lattice[Any]) -> Iterator[Equation]:
     """Yield: f has one result; a ⊑ a ⊔ b implies f(a) ⊑ f(a ⊔ b)."""
 
-    def image(value: Any) -> Any:
+    def image(value: object) -> Any:
         if value is BOTTOM:  # as `map_monotone` does
             return target.bottom()
         result = f(value)
@@ -154,7 +154,7 @@ def lattice_equations(lattice: Lattice[Any]) -> Iterator[Equation]:
 
 
 def join_function(lattice: Lattice[Any]) -> Function:
-    def join(a: Any, b: Any) -> Any:
+    def join(a: object, b: object) -> Any:
         try:
             return lattice.join(a, b)
         except ValueError as error:

@@ -41,11 +41,11 @@ OF_LATTICES = (law.A_FUNCTION, law.MONOTONE)
 
 def chosen_laws(
     f: Function,
-    types: tuple[Any, ...],
+    types: tuple[object, ...],
     asked: Law | Iterable[Law] | None,
-    start: Any,
+    start: object,
     inverse: Function | None,
-    lattices: Any,
+    lattices: object,
 ) -> tuple[Law, ...]:
     """Validate the laws that are asked for, or choose the default ones; with an `inverse`, add the law about it."""
     chosen = default_laws(f, types, start, lattices) if asked is None else _several(asked)
@@ -65,14 +65,14 @@ def chosen_laws(
     return chosen if inverse is None or law.INVERSE in chosen else (*chosen, law.INVERSE)
 
 
-def default_laws(f: Function, types: tuple[Any, ...], start: Any, lattices: Any) -> tuple[Law, ...]:
+def default_laws(f: Function, types: tuple[object, ...], start: object, lattices: object) -> tuple[Law, ...]:
     if lattices is not None:
         return OF_LATTICES
     count = count_parameters(f, types, start)
     return (law.A_FUNCTION, law.COMMUTATIVE) if count == 2 else (law.A_FUNCTION,)
 
 
-def _several(asked: Any) -> tuple[Law, ...]:
+def _several(asked: object) -> tuple[Law, ...]:
     if isinstance(asked, Law):
         return (asked,)
     if isinstance(asked, (str, bytes)) or not isinstance(asked, Iterable):
@@ -86,11 +86,11 @@ def _refused(summary: str, instead: tuple[str, str] = ("laws=[flo.verify.laws.CO
 
 def check_function(
     f: Function,
-    types: tuple[Any, ...],
+    types: tuple[object, ...],
     effort: Effort,
     *,
     laws: Law | Sequence[Law] | None,
-    start: Any,
+    start: object,
     inverse: Function | None = None,
     lattices: tuple[Lattice[Any], Lattice[Any]] | None = None,
 ) -> Report:
@@ -153,7 +153,7 @@ def _with_dependence(report: Report, f: Function, problems: list[Problem], captu
 
 
 def _admissible(
-    problems: list[Problem], start: Any, given: Given
+    problems: list[Problem], start: object, given: Given
 ) -> Callable[[tuple[Any, ...]], Iterable[tuple[Any, ...]]]:
     """The solver may start from what a fold never comes to, or from what is not among the user's own values."""
     if given.values:
@@ -219,7 +219,7 @@ def check_lattice(lattice: Lattice[Any], effort: Effort) -> Report:
     if len(domain.few) == 1:
         limits.append("no values but ⊥ were found: give some with examples={lattice: […]}")
 
-    def admissible(values: tuple[Any, ...]) -> Iterable[tuple[Any, ...]]:
+    def admissible(values: tuple[object, ...]) -> Iterable[tuple[Any, ...]]:
         return (
             ()
             if effort.given.values

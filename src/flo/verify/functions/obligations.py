@@ -81,7 +81,7 @@ def _elements(inputs: StreamTypes) -> tuple[Any, ...]:
     return (inputs[0].collection.element,)
 
 
-def _columns(row: Any) -> tuple[Any, ...]:
+def _columns(row: object) -> tuple[Any, ...]:
     """Return the types of the columns of a row."""
     return get_args(row) or tuple(get_type_hints(row).values())
 
@@ -112,7 +112,7 @@ class FinishFunction:
     def __hash__(self) -> int:
         return hash(self.linear)
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: object) -> Any:
         counted = [] if None in arguments else [(arguments, 1)]
         return self.linear.result(self.linear.added(self.linear.empty, counted))
 

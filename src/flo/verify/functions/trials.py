@@ -108,12 +108,12 @@ class _Name(str):
         return str(self)
 
 
-def _with(values: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
+def _with(values: tuple[object, ...], place: int, value: object) -> tuple[Any, ...]:
     return (*values[:place], value, *values[place + 1 :])
 
 
 def _record_calls(name: str, function: Function, calls: list[str]) -> Function:
-    def recording(*arguments: Any) -> Any:
+    def recording(*arguments: object) -> Any:
         text = ", ".join(map(brief, arguments))
         result = function(*arguments)
         calls.append(f"{name}({text}) = {brief(result)}")
@@ -122,7 +122,7 @@ def _record_calls(name: str, function: Function, calls: list[str]) -> Function:
     return recording
 
 
-def find_violation(equation: Equation, values: tuple[Any, ...]) -> Violation | None:
+def find_violation(equation: Equation, values: tuple[object, ...]) -> Violation | None:
     """Try an equation on values; return the violation, if any. An error of a function becomes a `Raised`."""
     firm = all(map(is_immutable, values))
     results = []
@@ -146,7 +146,7 @@ def find_violation(equation: Equation, values: tuple[Any, ...]) -> Violation | N
 class Raised(Pickled, Exception):
     """A function raised on these values."""
 
-    def __init__(self, error: BaseException, values: tuple[Any, ...]) -> None:
+    def __init__(self, error: BaseException, values: tuple[object, ...]) -> None:
         super().__init__(f"{type(error).__name__}: {error}")
         self.error = error
         self.values = values
@@ -213,7 +213,7 @@ class EquationTrials:
         strength = Strength(self.proved, self.exhaustive, random=self.random, limits=limits)
         return Report(f"`{self.subject}`", laws, strength, violation.counterexample() if violation else None)
 
-    def attempt(self, equation: Equation, values: tuple[Any, ...]) -> Violation | None:
+    def attempt(self, equation: Equation, values: tuple[object, ...]) -> Violation | None:
         self.effort.meter.done += 1
         with TimeLimit(self.effort.seconds):
             return find_violation(equation, values)
@@ -230,7 +230,7 @@ class EquationTrials:
                     return self._find_simplest(violation, waiting)
         return None
 
-    def _find_simplest(self, simplest: Violation, others: Iterator[tuple[Any, ...]]) -> Violation:
+    def _find_simplest(self, simplest: Violation, others: Iterator[tuple[object, ...]]) -> Violation:
         """Find the simplest violation of the same law among the next small values."""
         for values in islice(others, MOST_SIMPLER):
             if self.effort.is_used_up():
@@ -284,7 +284,7 @@ class EquationTrials:
             verdict = next((each for each in staying if each != Proved()), verdict)
         return verdict
 
-    def _confirm(self, problem: Problem, suspect: tuple[Any, ...]) -> Violation | None:
+    def _confirm(self, problem: Problem, suspect: tuple[object, ...]) -> Violation | None:
         """Confirm a counterexample of the solver by calling the function on admissible values."""
         tried = (self.attempt(problem.equation, values) for values in self.admissible(suspect))
         return next(filter(None, tried), None)
@@ -305,7 +305,7 @@ class EquationTrials:
         """Try random values; once some break a law, try smaller ones."""
         violations: list[Violation] = []
 
-        def breaks(values: tuple[Any, ...]) -> Violation | None:
+        def breaks(values: tuple[object, ...]) -> Violation | None:
             self.random += not violations
             tried = (self.attempt(each.equation, values[: len(each.domains)]) for each in group)
             one = next(filter(None, tried), None)
@@ -351,7 +351,7 @@ def timeout_error(subject: str, up: TimeUp, where: Origin | None) -> FloError:
 
 
 def suggest_examples(
-    given: tuple[Any, ...], kinds: Iterable[Any] = (), inputs: Sequence[Any] = ()
+    given: tuple[object, ...], kinds: Iterable[object] = (), inputs: Sequence[object] = ()
 ) -> tuple[tuple[str, str], ...]:
     """Suggest how to give other values of the type of the last argument; a fold makes its accumulators from those.
 

@@ -63,7 +63,7 @@ def try_random(
     some = st.tuples(*(st.booleans() for _ in bounded))
     ends = st.one_of(st.sampled_from([bounded, (True,) * len(bounded), (False,) * len(bounded)]), some)
 
-    def broken(case: tuple[tuple[Any, ...], tuple[bool, ...], list[int]]) -> Counterexample | None:
+    def broken(case: tuple[tuple[object, ...], tuple[bool, ...], list[int]]) -> Counterexample | None:
         nonlocal broke
         data, end, choices = case
         given = Input(data, end)

@@ -178,7 +178,7 @@ def guessed_signatures(operator: Operator) -> list[list[StreamTypes]]:
     return guesses
 
 
-def _accepted(operator: Operator, element: Any, refused: dict[str, None]) -> Iterator[StreamTypes]:
+def _accepted(operator: Operator, element: object, refused: dict[str, None]) -> Iterator[StreamTypes]:
     """Yield accepted input types with such elements, unbounded first; `refused` gets the reasons against others."""
     for kinds in product(collections_of(element), repeat=operator.arity[0]):
         for signature in _signatures(operator, kinds):

@@ -166,7 +166,7 @@ def _joined(parts: list[Names]) -> Names:
     return {"".join(chosen) for chosen in product(*parts)}
 
 
-def _strings(item: Any) -> Names:
+def _strings(item: object) -> Names:
     if isinstance(item, str):
         return {item}
     return {part for part in item if isinstance(part, str)} if isinstance(item, tuple) else set()

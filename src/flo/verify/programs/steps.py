@@ -48,7 +48,7 @@ def copy_operator(operator: Operator) -> Operator:
     return own
 
 
-def _copy_value(part: Any) -> Any:
+def _copy_value(part: object) -> Any:
     """Copy a value if the copy is equal to it; else share it, as the two could not be compared."""
     if isinstance(part, Operator):
         return copy_operator(part)

@@ -106,7 +106,7 @@ def _object_maker(kind: Any, depth: int) -> MakeArgument:
     return make
 
 
-def fits(value: Any, kind: Any) -> bool:
+def fits(value: object, kind: Any) -> bool:
     """Whether the value is of the type for all values of its symbols; False if unknown."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is typing.Annotated:
@@ -129,7 +129,7 @@ def fits(value: Any, kind: Any) -> bool:
     return value is None if kind is None else type(value) is kind
 
 
-def to_plain(value: Any, model: Any, constants: list[Any]) -> Any:
+def to_plain(value: object, model: object, constants: list[Any]) -> Any:
     """Replace the symbols in a value by the numbers, texts and sets of the model."""
     if isinstance(value, Symbol):
         return value.read(model, value.term, constants)

@@ -111,7 +111,7 @@ class Path:
                 return False
         return holds
 
-    def ask(self, *conditions: Any) -> tuple[Any, Any]:
+    def ask(self, *conditions: object) -> tuple[Any, Any]:
         """Ask the solver whether the conditions are possible on this path; with a model if they are."""
         for solver, most in ((z3.SimpleSolver(), QUICK), (z3.Solver(), math.inf)):
             if self.question.work <= 0:

@@ -43,7 +43,7 @@ Verdict: TypeAlias = Proved | Refuted | Unknown
 _one_at_a_time = threading.RLock()  # z3 keeps its terms in one place for all threads
 
 
-def prove(sides: EquationSides, types: Sequence[Any], *, work: int = SOLVER_WORK) -> Verdict:
+def prove(sides: EquationSides, types: Sequence[object], *, work: int = SOLVER_WORK) -> Verdict:
     """Prove that the two results of `sides` are equal for all arguments of the types.
 
     The functions are run on symbols, once for each path through their branches. Globals and variables of outer
@@ -65,11 +65,11 @@ def prove(sides: EquationSides, types: Sequence[Any], *, work: int = SOLVER_WORK
             return Unknown(str(refused))
 
 
-def prove_type(f: Callable[..., Any], types: Sequence[Any], kind: Any, *, work: int = SOLVER_WORK) -> Verdict:
+def prove_type(f: Callable[..., Any], types: Sequence[object], kind: Any, *, work: int = SOLVER_WORK) -> Verdict:
     """Prove that f returns a value of this type for all arguments of the types."""
     results: list[Any] = []
 
-    def sides(*arguments: Any) -> tuple[Any, Any]:
+    def sides(*arguments: object) -> tuple[Any, Any]:
         results.append(f(*arguments))
         return None, None
 

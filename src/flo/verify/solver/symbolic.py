@@ -44,12 +44,12 @@ class Symbol:
         return cls(path, z3.Const(path.name(), cls.sort()))
 
     @classmethod
-    def lift(cls, path: Path, value: Any) -> Any:
+    def lift(cls, path: Path, value: object) -> Any:
         """Turn a value, symbol or not, into a term of this sort; None if that is impossible."""
         raise NotImplementedError
 
     @classmethod
-    def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
+    def read(cls, model: object, term: object, constants: list[Any]) -> Any:
         """The Python value that the term has in a model; `constants` are the terms that may be elements of a set."""
         raise NotImplementedError
 
@@ -60,7 +60,7 @@ class Symbol:
         kind, left, right = lifted
         return kind(self.path, kind.operations[sign](self.path, left, right))
 
-    def compare(self, sign: str, other: Any, swapped: bool) -> Any:
+    def compare(self, sign: str, other: object, swapped: bool) -> Any:
         lifted = self._lift_both(other, swapped)
         if lifted is None:
             if _family(other) in ("", _family(self.zero)):
@@ -69,7 +69,7 @@ class Symbol:
         kind, left, right = lifted
         return self.path.fork(kind.tests[sign](left, right))
 
-    def _lift_both(self, other: Any, swapped: bool) -> tuple[type[Symbol], Any, Any] | None:
+    def _lift_both(self, other: object, swapped: bool) -> tuple[type[Symbol], Any, Any] | None:
         """Find the narrowest sort that has both values, and their terms in it."""
         for kind in filter(None, (type(self), self.wider)):
             term = kind.lift(self.path, other)
@@ -86,16 +86,16 @@ class Symbol:
         equal = self.compare("==", other, False)
         return equal if equal is NotImplemented else not equal
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: object) -> Any:
         return self.compare("<", other, False)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: object) -> Any:
         return self.compare("<=", other, False)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: object) -> Any:
         return self.compare("<", other, True)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: object) -> Any:
         return self.compare("<=", other, True)
 
     def __bool__(self) -> bool:
@@ -118,7 +118,7 @@ def _arithmetic(sign: str, swapped: bool) -> Callable[[Symbol, Any], Any]:
 
 
 def _refusal(called: str) -> Callable[..., Any]:
-    def refuse(self: Symbol, *others: Any) -> Any:
+    def refuse(self: Symbol, *others: object) -> Any:
         self.path.refuse(f"{called} of {self.called} cannot be traced")
 
     return refuse
@@ -175,7 +175,7 @@ def _family(value: Any) -> str:
     return families.get(type(value), "")
 
 
-def _describe(value: Any) -> str:
+def _describe(value: object) -> str:
     return value.called if isinstance(value, Symbol) else f"{type(value).__name__}"
 
 

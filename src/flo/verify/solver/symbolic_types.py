@@ -37,7 +37,7 @@ class _Exact(Symbol):
     __slots__ = ()
     zero = 0
 
-    def __pow__(self, power: Any, modulus: Any = None) -> Any:
+    def __pow__(self, power: object, modulus: object = None) -> Any:
         if type(power) is not int or not 0 <= power <= LARGEST_POWER or modulus is not None:
             self.path.refuse(f"** of {self.called} can only be traced for powers from 0 to {LARGEST_POWER}")
         result: Any = type(self)(self.path, self.lift(self.path, 1))
@@ -116,7 +116,7 @@ class IntSymbol(_Exact):
 def _rounded(name: str) -> Any:
     """An operation of IEEE doubles."""
 
-    def operation(path: Path, left: Any, right: Any) -> Any:
+    def operation(path: Path, left: object, right: object) -> Any:
         if name == "fpDiv" and path.fork(z3.fpIsZero(right)):
             raise ZeroDivisionError("float division by zero")
         return getattr(z3, name)(z3.RNE(), left, right)
@@ -124,7 +124,7 @@ def _rounded(name: str) -> Any:
     return operation
 
 
-def _floats_equal(left: Any, right: Any) -> Any:
+def _floats_equal(left: object, right: object) -> Any:
     return z3.fpEQ(left, right)  # 0.0 == -0.0, unlike the equality of terms
 
 
@@ -206,11 +206,11 @@ class WordSymbol(Symbol):
         return z3.IntSort()
 
     @classmethod
-    def lift(cls, path: Path, value: Any) -> Any:
+    def lift(cls, path: Path, value: object) -> Any:
         return value.term if isinstance(value, cls) else None
 
     @classmethod
-    def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
+    def read(cls, model: object, term: object, constants: list[Any]) -> Any:
         raise Untraceable("the function uses more of a text than its order")
 
 
@@ -232,7 +232,7 @@ class StrSymbol(Symbol):
         return WordSymbol.any(path) if path.question.words else super().any(path)
 
     @classmethod
-    def lift(cls, path: Path, value: Any) -> Any:
+    def lift(cls, path: Path, value: object) -> Any:
         if isinstance(value, cls):
             return value.term
         if type(value) is not str or any(ord(character) > LAST_CHARACTER for character in value):
@@ -246,17 +246,17 @@ class StrSymbol(Symbol):
 
 
 def _operation(name: str) -> Any:
-    def operation(path: Path, left: Any, right: Any) -> Any:
+    def operation(path: Path, left: object, right: object) -> Any:
         return getattr(z3, name)(left, right)
 
     return operation
 
 
-def _subset(left: Any, right: Any) -> Any:
+def _subset(left: object, right: object) -> Any:
     return z3.IsSubset(left, right)
 
 
-def _proper_subset(left: Any, right: Any) -> Any:
+def _proper_subset(left: object, right: object) -> Any:
     return z3.And(z3.IsSubset(left, right), left != right)
 
 
@@ -304,28 +304,28 @@ class SetSymbol(Symbol):
         inside = [each for each in fitting if z3.is_true(model.eval(z3.IsMember(each, term), model_completion=True))]
         return frozenset(cls.element.read(model, each, constants) for each in inside)
 
-    def __contains__(self, item: Any) -> bool:
+    def __contains__(self, item: object) -> bool:
         term = self.element.lift(self.path, item)
         if term is None:
             self.path.refuse(f"whether such an object is in {self.called} cannot be traced")
         return self.path.fork(z3.IsMember(term, self.term))
 
-    def union(self, *others: Any) -> Any:
+    def union(self, *others: object) -> Any:
         return self._all("|", others)
 
-    def intersection(self, *others: Any) -> Any:
+    def intersection(self, *others: object) -> Any:
         return self._all("&", others)
 
-    def difference(self, *others: Any) -> Any:
+    def difference(self, *others: object) -> Any:
         return self._all("-", others)
 
-    def issubset(self, other: Any) -> Any:
+    def issubset(self, other: object) -> Any:
         return self.compare("<=", other, False)
 
-    def issuperset(self, other: Any) -> Any:
+    def issuperset(self, other: object) -> Any:
         return self.compare("<=", other, True)
 
-    def _all(self, sign: str, others: Iterable[Any]) -> Any:
+    def _all(self, sign: str, others: Iterable[object]) -> Any:
         result: Any = self
         for other in others:
             result = result.combine(sign, other, False)

@@ -51,7 +51,7 @@ class HarmlessValues:
         self.path = path
         self.fine: dict[int, Any] = {}
 
-    def check(self, value: Any, called: str) -> None:
+    def check(self, value: object, called: str) -> None:
         """Refuse a value that a function reads or calls, unless it is a constant or known to be harmless."""
         kind = type(value)
         if kind in _PLAIN or isinstance(value, Symbol) or id(value) in self.fine:
@@ -178,7 +178,7 @@ class _Observer:
         self.seen: set[CodeType] = set()
         self.harmless = HarmlessValues(path)
 
-    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
+    def __call__(self, frame: FrameType, event: str, argument: object) -> None:
         if self.inside is not None:
             if event == "return" and frame is self.inside:
                 self.inside = None
