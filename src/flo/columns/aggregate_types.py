@@ -20,6 +20,7 @@ from flo.columns.row_types import row_type
 from flo.core.elements import returned_type
 from flo.core.errors import brief
 from flo.core.type_relations import accepts, positional_parameters
+from flo.core.untyped import TypeForm
 from flo.values.exact import digits_of, mean_places, mean_type, plain_type, sum_type
 from flo.values.operators import group_aggregates as on_values
 from flo.values.operators import moments
@@ -35,7 +36,7 @@ class Kind:
     nullable: bool
 
     @classmethod
-    def of(cls, kind: Any) -> Kind:
+    def of(cls, kind: TypeForm) -> Kind:
         if get_origin(kind) in (Union, UnionType):
             parts = [part for part in get_args(kind) if part is not NoneType]
             return cls(Union[tuple(parts)], len(parts) < len(get_args(kind)))  # noqa: UP007
@@ -47,7 +48,7 @@ class TypedAggregate:
     """An aggregator, and the type of its results."""
 
     aggregator: on_values.Aggregator
-    kind: Any
+    kind: TypeForm
 
 
 MakeAggregate = Callable[[tuple[Any, ...], tuple[Kind, ...], tuple[bool, ...]], TypedAggregate]
@@ -61,7 +62,7 @@ def aggregate_of(
     return AGGREGATES[name](options, tuple(map(Kind.of, kinds)), directions)
 
 
-def or_none(kind: Any, nullable: bool = True) -> Any:
+def or_none(kind: TypeForm, nullable: bool = True) -> Any:
     return Optional[kind] if nullable and kind is not Any else kind  # noqa: UP045
 
 

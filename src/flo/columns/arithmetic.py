@@ -17,9 +17,9 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flo.columns.nodes import Data
 from flo.core.errors import ElementError
 
-Data: TypeAlias = pa.Array | pa.Scalar
 """A column, or one value for all rows."""
 Binary: TypeAlias = Callable[[Data, Data], Data]
 WIDE = pa.decimal128(38, 0)

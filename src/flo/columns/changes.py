@@ -21,6 +21,7 @@ from flo.core.collection import Collection
 from flo.core.data import NAME, class_name, remember_class
 from flo.core.elements import type_name
 from flo.core.errors import TypeMismatch, brief
+from flo.core.untyped import TypeForm
 from flo.values.changes import DELETED, TableShape, shape_of
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag
@@ -105,7 +106,7 @@ def _present() -> bool:
     return True
 
 
-def never_null(kind: Any) -> Any:
+def never_null(kind: TypeForm) -> Any:
     """Return the type without None."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:

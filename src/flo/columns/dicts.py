@@ -6,6 +6,8 @@ from dataclasses import fields, is_dataclass
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, is_typeddict
 
+from flo.core.untyped import TypeForm
+
 
 def from_dicts(element: object, data: object) -> Any:
     """Convert dicts to rows if the elements are rows; return other data unchanged."""
@@ -28,7 +30,7 @@ def row_of(element: Any, item: dict[str, Any]) -> Any:
     return element(*(_within(kind, item[name]) for name, kind in kinds.items()))
 
 
-def _within(kind: Any, value: Any) -> Any:
+def _within(kind: TypeForm, value: Any) -> Any:
     from flo.columns.cell import fields_of
 
     if type(value) not in (dict, list):

@@ -14,6 +14,7 @@ from flo.columns.cell import Cell
 from flo.columns.indices import Indices, one_chunk
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type
+from flo.core.untyped import TypeForm
 from flo.values.canonical import instant_element
 
 
@@ -21,7 +22,7 @@ class Flattening(ABC):
     """A function from a row to rows. `returns` is its type, which `returned_type` reads."""
 
     takes = 1
-    returns: Any
+    returns: TypeForm
 
     @abstractmethod
     def __call__(self, element: object) -> list[Any]:
@@ -107,12 +108,12 @@ class Exploding(Flattening):
         return self.__name__
 
 
-def _kind(cell: Cell) -> Any:
+def _kind(cell: Cell) -> TypeForm:
     """Return the type of a column, with None if it may be null."""
     return Optional[cell.kind] if cell.nullable and cell.kind is not type(None) else cell.kind  # noqa: UP045
 
 
-def item_type(kind: Any) -> Any:
+def item_type(kind: TypeForm) -> TypeForm:
     """Return the type of the items of `list[int]`, `tuple[int, ...]` and the like; None if there are none."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:

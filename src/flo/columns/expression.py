@@ -14,7 +14,7 @@ from functools import cached_property
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from types import CodeType
-from typing import Any, Optional, TypeAlias, TypeVar, cast, get_origin
+from typing import TYPE_CHECKING, Any, Optional, TypeAlias, TypeVar, cast, get_origin
 
 import narwhals as nw
 import pyarrow as pa
@@ -31,13 +31,18 @@ from flo.columns.evaluation import (
     nodes_of,
 )
 from flo.columns.layout import VALUE, Layout
-from flo.columns.node_functions import RENAMES, NodeValue, broadcast
+from flo.columns.node_functions import RENAMES, broadcast
+from flo.columns.nodes import NodeValue
 from flo.columns.readable import readable
 from flo.columns.row_types import python_type, row_type
 from flo.core.errors import ElementError, EngineError, FloError, LawError, TypeMismatch, is_users
+from flo.core.untyped import Element, TypeForm
 from flo.values.canonical import instant_element
 from flo.values.exact import Int128
 from flo.values.operators import shapes
+
+if TYPE_CHECKING:
+    from narwhals._expression_parsing import ExprNode
 
 F = TypeVar("F", bound=Callable[..., Any])
 ON_VALUES = str(Path(shapes.__file__).parent.parent)
@@ -82,7 +87,7 @@ def nullable_layout(layout: Layout) -> Layout:
     cells = tuple(replace(cell, nullable=True) for cell in layout.cells)
     missing = (None,) * len(cells)
 
-    def split(rows: list[Any]) -> list[list[Any]]:
+    def split(rows: list[Element]) -> list[list[Any]]:
         there = layout.split([row for row in rows if row is not None]) if any(row is not None for row in rows) else ()
         present = iter(list(zip(*there, strict=True)))
         whole = [missing if row is None else next(present) for row in rows]
@@ -91,7 +96,7 @@ def nullable_layout(layout: Layout) -> Layout:
     return replace(layout, element=_or_none(layout.element), cells=cells, split=split)
 
 
-def _or_none(kind: Any) -> Any:
+def _or_none(kind: TypeForm) -> Any:
     return Optional[kind]  # noqa: UP045
 
 
@@ -102,7 +107,7 @@ class Expression:
         self,
         given: Any,
         inputs: tuple[Layout, ...],
-        kind: Any = None,
+        kind: TypeForm = None,
         called: tuple[dict[str, str], ...] | None = None,
     ) -> None:
         """`kind` is a wider type than that of the results, such as the same columns with nulls. `called` has the names
@@ -260,7 +265,7 @@ class Expression:
                 )
 
     @cached_property
-    def kind(self) -> Any:
+    def kind(self) -> TypeForm:
         """The Python type of the results."""
         own = {
             called[name]: cell.annotation
@@ -277,7 +282,7 @@ class Expression:
             return tuple[tuple(fields.values())]  # type: ignore[misc]
         return fields[VALUE]
 
-    def _computed_type(self, field: pa.Field, given: object) -> Any:
+    def _computed_type(self, field: pa.Field, given: object) -> TypeForm:
         """Return the type of a computed column. Sums of integers and decimals share an Arrow type: it is an integer
         unless a decimal was read."""
         read = [cell for layout in self.inputs for cell in layout.cells if cell.arrow == field.type]
@@ -317,7 +322,7 @@ class Expression:
         for _ in shapes.find_faults(evaluate, len(arguments[0]), Exception):
             pass
 
-    def _evaluate(self, *elements: list[Any]) -> None:
+    def _evaluate(self, *elements: list[Element]) -> None:
         """Evaluate the expression for some rows, and keep the results."""
         columns = {}
         for called, layout, some, reads in zip(self.arguments, self.inputs, elements, self.reads, strict=True):
@@ -434,7 +439,7 @@ def plain_column(given: object) -> str | None:
     return given if isinstance(given, str) else None
 
 
-def _node_text(node: Any) -> str:
+def _node_text(node: ExprNode) -> str:
     if node.kind.name == "COL":
         return ", ".join(map(expression_text, node.kwargs["names"]))
     parts = [expression_text(each) if isinstance(each, nw.Expr) else repr(each) for each in arguments_of(node)]

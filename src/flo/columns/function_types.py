@@ -42,6 +42,7 @@ from flo.columns.known_types import (
 )
 from flo.core.elements import returned_type
 from flo.core.labels import label, source_of
+from flo.core.untyped import TypeForm
 from flo.values.exact import plain_type
 
 DEEP = 8
@@ -113,7 +114,7 @@ class Declared:
         return hash(self.__wrapped__)
 
 
-def result_type(function: Any, arguments: tuple[object, ...], deep: int = 0) -> Any:
+def result_type(function: Any, arguments: tuple[object, ...], deep: int = 0) -> TypeForm:
     """Return the type of the result for arguments of these types; raises Unclear."""
     if not isinstance(function, Hashable) or deep > DEEP:
         raise Unclear("its calls are nested too deeply" if deep > DEEP else "it is not hashable")
@@ -137,7 +138,7 @@ def result_type(function: Any, arguments: tuple[object, ...], deep: int = 0) -> 
     raise Unclear(f"`{label(function)}` has no return annotation")
 
 
-def constant_type(thing: Any) -> Any:
+def constant_type(thing: Any) -> TypeForm:
     """Return the type of a constant."""
     kind = type(thing)
     if kind in _CONSTANTS or isinstance(thing, Enum):
@@ -149,14 +150,14 @@ def constant_type(thing: Any) -> Any:
     raise Unclear(f"the element type of a {kind.__name__} is unknown")
 
 
-def _asked(rule: Any, function: Any, kinds: tuple[Any, ...], named: dict[str, Any]) -> Any:
+def _asked(rule: Any, function: Any, kinds: tuple[TypeForm, ...], named: dict[str, Any]) -> Any:
     try:
         return rule(*kinds, **named)
     except TypeError:  # arguments that the rule does not support
         raise Unclear(f"the type of `{label(function)}` with these arguments is unknown") from None
 
 
-def _method(kind: Any, name: str) -> Any:
+def _method(kind: TypeForm, name: str) -> Any:
     if (kind, name) not in METHODS:
         raise Unclear(f"the return type of `{name}` of {describe_type(kind)} is unknown")
     return METHODS[kind, name]
@@ -202,7 +203,7 @@ class _Body:
             self.names[name] = bound.arguments.get(name, KnownObject(parameter.default))
         return self.kind(returned_expression(self.source))
 
-    def assign(self, target: ast.expr, kind: Any) -> None:
+    def assign(self, target: ast.expr, kind: TypeForm) -> None:
         match target:
             case ast.Name(name):
                 self.names[name] = kind
@@ -239,7 +240,7 @@ class _Body:
         finally:
             self.narrowed = before
 
-    def as_kind(self, value: object) -> Any:
+    def as_kind(self, value: object) -> TypeForm:
         return constant_type(value.thing) if isinstance(value, KnownObject) else value
 
     def kind(self, node: ast.expr) -> Any:
@@ -326,7 +327,7 @@ class _Body:
             return KnownObject(getattr(base.thing, name))
         return union_of(*(_field(each, name) for each in members(self.as_kind(base)) if each is not NoneType))
 
-    def subscript(self, kind: Any, index: ast.expr) -> Any:
+    def subscript(self, kind: TypeForm, index: ast.expr) -> Any:
         if isinstance(index, ast.Slice):
             bounds = [None if each is None else self.value(each) for each in (index.lower, index.upper, index.step)]
             if all(each is None or isinstance(each, KnownObject) for each in bounds):
@@ -404,7 +405,7 @@ class _Body:
             raise Unclear(f"`{ast.unparse(function)}` has keyword arguments and no return annotation")
         return result_type(thing, kinds, self.deep + 1)
 
-    def method(self, kind: Any, name: str, given: list[ast.expr], named: list[ast.keyword]) -> Any:
+    def method(self, kind: TypeForm, name: str, given: list[ast.expr], named: list[ast.keyword]) -> Any:
         if (plain_type(kind), name) in METHODS:
             return METHODS[plain_type(kind), name]
         if name == "_replace" and hasattr(kind, "_fields"):
@@ -419,7 +420,7 @@ class _Body:
         return _method(kind, name)
 
 
-def _field(kind: Any, name: str) -> Any:
+def _field(kind: TypeForm, name: str) -> Any:
     """Return the type of an attribute."""
     fields = fields_of(kind) or {}
     if name in fields:
@@ -448,7 +449,7 @@ def _may_be_false(kind: Any) -> bool:
     return not (is_row and "__bool__" not in vars(plain) and (issubclass(plain, tuple) or "__len__" not in vars(plain)))
 
 
-def _expect_truth(kind: Any, method: str) -> None:
+def _expect_truth(kind: TypeForm, method: str) -> None:
     """Raise if a class defines a comparison that may not return a bool."""
     for each in members(kind):
         function = inspect.getattr_static(get_origin(each) or each, method, None)

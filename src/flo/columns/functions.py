@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns import arithmetic, times
-from flo.columns.arithmetic import Data
 from flo.columns.indices import Indices
+from flo.columns.nodes import ComputeNode, Data
 from flo.core.errors import ElementError
 
 
@@ -325,15 +325,15 @@ def _same(left: Data, right: Data) -> tuple[Data, Data]:
     return arithmetic.alike(left, right)
 
 
-def _of_first(compute: Callable[..., Data]) -> Callable[[Any, list[Any]], Data]:
+def _of_first(compute: Callable[..., Data]) -> ComputeNode:
     return lambda node, operands: compute(operands[0].data, **node.kwargs)
 
 
-def _of_all(compute: Callable[[list[Data]], Data]) -> Callable[[Any, list[Any]], Data]:
+def _of_all(compute: Callable[[list[Data]], Data]) -> ComputeNode:
     return lambda node, operands: compute([each.data for each in operands])
 
 
-FUNCTIONS: dict[str, Callable[[Any, list[Any]], Data]] = {
+FUNCTIONS: dict[str, ComputeNode] = {
     "greatest": _of_all(_greatest),
     "hash": _of_all(_hashed),
     "least": _of_all(_least),

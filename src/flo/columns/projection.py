@@ -16,6 +16,7 @@ from flo.columns.readable import readable
 from flo.columns.row_types import row_type
 from flo.core.elements import returned_type
 from flo.core.labels import identity, label
+from flo.core.untyped import Element
 from flo.values.canonical import instant_element
 from flo.values.operators.shapes import expect_declared
 
@@ -57,7 +58,7 @@ class Projection:
         """Return the same projection with other functions."""
         return Projection({**self.given, **functions}, self.element)
 
-    def prepare(self, rows: list[Any]) -> None:
+    def prepare(self, rows: list[Element]) -> None:
         """Evaluate the expressions for many rows at once."""
         if self.columns is not None:
             self.columns.prepare(rows)

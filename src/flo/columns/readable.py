@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import narwhals as nw
 
 from flo.columns.evaluation import ColumnFunction, arguments_of, nodes_of
 from flo.columns.strict import INFIX
+
+if TYPE_CHECKING:
+    from narwhals._expression_parsing import ExprNode
 
 _CHAINED = ("+", "*", "and", "or")
 """Operations that need no brackets on their left: `a + b + c`."""
@@ -47,7 +50,7 @@ def _text(expression: nw.Expr) -> tuple[str, str]:
     return text, loose
 
 
-def _function(node: Any) -> str:
+def _function(node: ExprNode) -> str:
     parts = [_operand(each) for each in arguments_of(node)]
     if node.name == "when_then":
         condition, then, *other = parts
@@ -57,7 +60,7 @@ def _function(node: Any) -> str:
     return f"{node.name}({', '.join([*parts, *_options(node)])})"
 
 
-def _method(node: Any, text: str, loose: str) -> tuple[str, str]:
+def _method(node: ExprNode, text: str, loose: str) -> tuple[str, str]:
     parts = [_operand(each) for each in arguments_of(node)]
     inner = f"({text})" if loose else text
     if node.name in INFIX:
@@ -79,5 +82,5 @@ def _operand(given: object) -> str:
     return f"({text})" if loose else text
 
 
-def _options(node: Any) -> list[str]:
+def _options(node: ExprNode) -> list[str]:
     return [f"{name}={value!r}" for name, value in node.kwargs.items() if value is not None and name != "ignore_nulls"]

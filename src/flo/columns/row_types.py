@@ -16,6 +16,7 @@ import pyarrow as pa
 from flo.columns.cell import fields_of
 from flo.core.data import NAME, class_name, remember_class
 from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.untyped import TypeForm
 
 _EXACT: dict[pa.DataType, Any] = {
     pa.int64(): int,
@@ -55,7 +56,7 @@ def _digest(fields: object) -> str:
     return hashlib.sha256(repr(fields).encode()).hexdigest()[:12]
 
 
-def _without_module(kind: Any) -> Any:
+def _without_module(kind: TypeForm) -> Any:
     """Return a text of a type that does not depend on the modules of its classes: a script is `__main__` or not."""
     if isinstance(kind, type) and not get_args(kind):
         return kind.__qualname__ if kind.__module__ != "builtins" else repr(kind)
@@ -77,7 +78,7 @@ class _ByName:
         return iter(self._columns)
 
 
-def rows(kind: Any) -> Any:
+def rows(kind: TypeForm) -> Any:
     """Return the row type of a schema of Arrow, Polars or PySpark, of a TypedDict or of another row type:
     `flo.ZSet[flo.rows(schema)]`."""
     try:
@@ -157,7 +158,7 @@ def row_type_of(schema: pa.Schema) -> Any:
     return row_type({field.name: python_type(field) for field in schema})
 
 
-def python_type(field: pa.Field) -> Any:
+def python_type(field: pa.Field) -> TypeForm:
     """Return the Python type of a column, annotated with the Arrow type if that is not the default."""
     kind = _python_type(field.type)
     if field.nullable and kind is not type(None):
@@ -165,7 +166,7 @@ def python_type(field: pa.Field) -> Any:
     return kind
 
 
-def _python_type(arrow: pa.DataType) -> Any:
+def _python_type(arrow: pa.DataType) -> TypeForm:
     if arrow in _EXACT:
         return _EXACT[arrow]
     for test, kind in (

@@ -25,6 +25,7 @@ from flo.columns.known_types import Unclear
 from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import FloError
+from flo.core.untyped import TypeForm
 
 _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {ast.Add: add, ast.Sub: sub, ast.Mult: mul}
 _DIVISIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -49,7 +50,7 @@ class TracedExpression(Expression):
 
     traced_from: Any
 
-    def __init__(self, given: object, inputs: tuple[Layout, ...], kind: Any, function: Any) -> None:
+    def __init__(self, given: object, inputs: tuple[Layout, ...], kind: TypeForm, function: Any) -> None:
         super().__init__(given, inputs, kind)
         self.traced_from = function
         self.__name__ = function.__name__  # a program names the function, as if it were called

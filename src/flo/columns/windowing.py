@@ -8,22 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.arithmetic import Data
 from flo.columns.indices import expand_ranges
+from flo.columns.nodes import ComputeNode, Data, NodeValue
 from flo.core.errors import ElementError
 from flo.values.event_time import EPOCH
+
+if TYPE_CHECKING:
+    from narwhals._expression_parsing import ExprNode
 
 MICROSECOND = timedelta(microseconds=1)
 YEARS = (datetime.min - EPOCH) // MICROSECOND, (datetime.max - EPOCH) // MICROSECOND
 WHOLE = -(1 << 63), (1 << 63) - 1
 Flags = npt.NDArray[np.bool_]
+TimeArray = npt.NDArray[Any]
 
 
 def time_kind(arrow: pa.DataType) -> type | None:
@@ -43,7 +47,7 @@ def counted(duration: object) -> Any:
 class TimeNumbers(NamedTuple):
     """Times as numbers, and the type of window bounds."""
 
-    numbers: npt.NDArray[Any]
+    numbers: TimeArray
     null: Flags
     bound: pa.DataType
 
@@ -72,7 +76,7 @@ class TimeNumbers(NamedTuple):
         """The first and the last bound."""
         return YEARS if pa.types.is_timestamp(self.bound) else WHOLE
 
-    def to_array(self, numbers: npt.NDArray[Any], wrong: Flags) -> pa.Array:
+    def to_array(self, numbers: TimeArray, wrong: Flags) -> pa.Array:
         """The numbers as bounds of windows. Raises if one is wrong."""
         wrong = wrong & ~self.null
         if wrong.any():
@@ -81,10 +85,10 @@ class TimeNumbers(NamedTuple):
         return pa.array(np.where(self.null, 0, numbers), mask=self.null).cast(self.bound)
 
 
-def _on_arrays(compute: Callable[..., pa.Array]) -> Callable[[Any, list[Any]], Data]:
+def _on_arrays(compute: Callable[..., pa.Array]) -> ComputeNode:
     """Make a function of arrays one of nodes, whose operands may be literals."""
 
-    def on_node(node: Any, operands: list[Any]) -> Data:
+    def on_node(node: ExprNode, operands: list[NodeValue]) -> Data:
         given = [each.data for each in operands]
         counts = [len(data) for data in given if isinstance(data, pa.Array)]
         arrays = [pa.repeat(data, (counts or [1])[0]) if isinstance(data, pa.Scalar) else data for data in given]
@@ -94,9 +98,9 @@ def _on_arrays(compute: Callable[..., pa.Array]) -> Callable[[Any, list[Any]], D
     return on_node
 
 
-def _numbered(numbers: npt.NDArray[Any], every: Any) -> npt.NDArray[Any]:
+def _numbered(numbers: TimeArray, every: Any) -> TimeArray:
     """The number of the window that starts last, of floats, as `find_window` computes it."""
-    windows: npt.NDArray[Any] = np.floor_divide(numbers, every)
+    windows: TimeArray = np.floor_divide(numbers, every)
     windows = np.where(windows * every > numbers, windows - 1, windows)
     windows = np.where((windows + 1) * every <= numbers, windows + 1, windows)
     wrong = ~((windows * every <= numbers) & (numbers < (windows + 1) * every))
@@ -139,9 +143,9 @@ def _starts(data: pa.Array, size: Any, every: Any) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, pa.array(starts).cast(times.bound), type=kind, mask=pa.array(times.null))
 
 
-def _float_end(number: npt.NDArray[Any], size: object, every: object) -> npt.NDArray[Any]:
+def _float_end(number: TimeArray, size: object, every: object) -> TimeArray:
     """The end of windows of floats by their numbers: rounding must not leave gaps."""
-    following: npt.NDArray[Any] = (number + 1) * every
+    following: TimeArray = (number + 1) * every
     return following if size == every else np.maximum(number * every + size, following)
 
 
@@ -163,7 +167,7 @@ def _later(times: TimeNumbers, duration: Any) -> pa.Array:
     return times.to_array(ends, times.numbers > times.limits[1] - duration)
 
 
-def are_apart(later: npt.NDArray[Any], earlier: npt.NDArray[Any], gap: Any) -> Flags:
+def are_apart(later: TimeArray, earlier: TimeArray, gap: Any) -> Flags:
     """Return which times, as numbers, are after others and at least so much behind them. The gap is `counted`."""
     if later.dtype == np.float64:
         return np.asarray((later > earlier) & (later >= earlier + gap))
@@ -171,9 +175,7 @@ def are_apart(later: npt.NDArray[Any], earlier: npt.NDArray[Any], gap: Any) -> F
     return np.asarray((later > earlier) & (between >= np.uint64(gap)))
 
 
-def session_bounds(
-    first: npt.NDArray[Any], last: npt.NDArray[Any], gap: object, bound: pa.DataType
-) -> tuple[pa.Array, pa.Array]:
+def session_bounds(first: TimeArray, last: TimeArray, gap: object, bound: pa.DataType) -> tuple[pa.Array, pa.Array]:
     """Return the bounds of sessions with these first and last times, as numbers."""
     every = np.zeros(len(first), bool)
     return TimeNumbers(first, every, bound).to_array(first, every), _later(
@@ -181,7 +183,7 @@ def session_bounds(
     )
 
 
-FUNCTIONS: dict[str, Callable[[Any, list[Any]], Data]] = {
+FUNCTIONS: dict[str, ComputeNode] = {
     "window_start": _on_arrays(_start),
     "window_starts": _on_arrays(_starts),
     "window_end": _on_arrays(_end),

@@ -26,6 +26,7 @@ from zoneinfo import ZoneInfo
 from flo.core.errors import CheckpointError
 from flo.core.function_identity import used_objects
 from flo.core.term import Call, Lowering, Term, register, register_data
+from flo.core.untyped import TypeForm
 
 _known: dict[str, type] = {}
 """Classes that this program has named in a type or has lowered. They need not be importable."""
@@ -89,7 +90,7 @@ def remember_classes(items: Iterable[object]) -> None:
             waiting += getattr(item, "__dict__", {}).values()
 
 
-def _field_types(kind: type) -> list[Any]:
+def _field_types(kind: type) -> list[TypeForm]:
     try:
         return list(get_type_hints(kind).values())
     except Exception:  # a name that cannot be resolved: its class is not known by its type
@@ -142,7 +143,7 @@ def _lift_namedtuple(name: str, parts: tuple[object, ...]) -> Any:
 
 
 def _lift_dataclass(name: str, parts: tuple[object, ...]) -> Any:
-    kind: Any = find_class(name)
+    kind: TypeForm = find_class(name)
     fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
     if not dataclasses.is_dataclass(kind) or len(fields) != len(parts):
         raise CheckpointError(f"`{name}` is not a dataclass with {len(parts)} fields")

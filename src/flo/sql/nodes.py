@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.evaluation import ColumnFunction, InputRows
-from flo.columns.node_functions import NodeValue, broadcast
+from flo.columns.node_functions import broadcast
+from flo.columns.nodes import NodeValue
 from flo.core.errors import ElementError
 from flo.sql.registry import Data, Function, functions
 from flo.sql.sql_text import sql_text

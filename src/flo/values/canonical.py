@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 from datetime import datetime, timezone
 from operator import is_
 from typing import Any, TypeAlias
 
-ToCanonical: TypeAlias = Callable[[Any], Any]
+from flo.core.untyped import Element, ElementFunction
+
+ToCanonical: TypeAlias = ElementFunction
 
 
 def _canonical_float(number: float) -> float:
@@ -64,7 +65,7 @@ class Forms(dict[type, ToCanonical | None]):
             self._unchanged.add(kind)
         return form
 
-    def _tuple(self, element: Any) -> Any:
+    def _tuple(self, element: Element) -> Any:
         if self._unchanged.issuperset(map(type, element)):
             return element
         parts = tuple([self(part) for part in element])
@@ -72,13 +73,13 @@ class Forms(dict[type, ToCanonical | None]):
             return element
         return element._make(parts) if hasattr(element, "_make") else parts
 
-    def _frozenset(self, element: frozenset[Any]) -> frozenset[Any]:
+    def _frozenset(self, element: frozenset[Element]) -> frozenset[Element]:
         if self._unchanged.issuperset(map(type, element)):
             return element
         return frozenset(map(self, element))
 
     def _dataclass(self, names: list[str]) -> ToCanonical:
-        def form(element: Any) -> Any:
+        def form(element: Element) -> Any:
             parts = {name: getattr(element, name) for name in names}
             changed = {name: canonical for name, part in parts.items() if (canonical := self(part)) is not part}
             return dataclasses.replace(element, **changed) if changed else element

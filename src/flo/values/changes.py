@@ -14,6 +14,7 @@ from typing import Any
 
 from flo.core.elements import Misfit, belongs, find_misfit, find_mismatch, type_name
 from flo.core.errors import ElementError, brief
+from flo.core.untyped import Element, TypeForm
 from flo.values.canonical import canonical_element
 from flo.values.row_order import order_key
 
@@ -25,8 +26,8 @@ DELETED = "_deleted"
 class Delete:
     """The deletion of a key, made by `flo.delete`."""
 
-    key: tuple[Any, ...]
-    others: tuple[tuple[str, Any], ...] = ()
+    key: tuple[Element, ...]
+    others: tuple[tuple[str, Element], ...] = ()
     """More columns by name: the one that orders changes."""
 
     def __repr__(self) -> str:
@@ -49,14 +50,14 @@ class TableShape:
     """A table with a primary key: what its changes are made of."""
 
     name: str
-    row: Any
+    row: Element
     """The row type."""
     columns: tuple[str, ...]
     key: tuple[str, ...]
     order: str | None
-    kinds: tuple[Any, ...]
+    kinds: tuple[TypeForm, ...]
     """The types of the key columns, and of the order column if there is one. They cannot be null."""
-    split: Callable[[list[Any]], list[list[Any]]]
+    split: Callable[[list[Element]], list[list[Element]]]
     """Converts rows to a list per column."""
     make: Callable[..., Any]
     """Converts one value per column to a row."""
@@ -77,7 +78,7 @@ class TableShape:
         spread = (*self.leading, *others)
         return [spread.index(name) for name in self.columns]
 
-    def read(self, change: Any) -> tuple[Any, Any, Any]:
+    def read(self, change: Any) -> tuple[Element, Element, Element]:
         """Return the key of a change, its place in the order (None if there is no order), and its row (or None)."""
         *leading, rest = tuple.__iter__(change)
         key = canonical_element(tuple(leading[: len(self.key)]))
@@ -99,10 +100,10 @@ class TableShape:
         """Return what the latest change of a key has most of: its order, then a row instead of none, then the row."""
         return order_key(order), row is not None, order_key(row)
 
-    def changes(self, change_class: object, items: list[Any]) -> list[Any]:
+    def changes(self, change_class: object, items: list[Element]) -> list[Element]:
         """Convert what users give to changes of the class `made`. Raises at the first that is none."""
         rows = self._of_rows(change_class, [item for item in items if type(item) is self.row])
-        changes: list[Any] = []
+        changes: list[Element] = []
         for position, item in enumerate(items):
             if rows is not None and type(item) is self.row:
                 changes.append(next(rows))
@@ -116,7 +117,7 @@ class TableShape:
                 raise
         return changes
 
-    def _of_rows(self, change_class: Any, rows: list[Any]) -> Iterator[Any] | None:
+    def _of_rows(self, change_class: Any, rows: list[Element]) -> Iterator[Element] | None:
         """Convert many rows at once; None if one of them does not fit."""
         if not rows or find_mismatch(rows, self.row) is not None or find_misfit(rows, self.row) is not None:
             return None
@@ -144,7 +145,7 @@ class TableShape:
             raise self._misfit(misfit)
         return change_class(*leading, self.rest(*(value for name, value in values.items() if name not in self.leading)))
 
-    def _values(self, item: object) -> list[Any]:
+    def _values(self, item: object) -> list[Element]:
         """Return the values of a row, by column. They may be of other types."""
         if not isinstance(item, self.row):
             raise self._stranger(item)
@@ -166,7 +167,7 @@ class TableShape:
             instead=((f"flo.delete({', '.join(self.key)})", "deletes the row of a key"),),
         )
 
-    def _deleted(self, item: Delete) -> list[Any]:
+    def _deleted(self, item: Delete) -> list[Element]:
         key, others = list(item.key), dict(item.others)
         if len(key) == 1 and isinstance(key[0], self.row):
             values = dict(zip(self.columns, self._values(key[0]), strict=True))
@@ -185,7 +186,7 @@ class TableShape:
             )
         return self._expect_leading([*key, *([others[self.order]] if self.order is not None else [])])
 
-    def _expect_leading(self, values: list[Any]) -> list[Any]:
+    def _expect_leading(self, values: list[Element]) -> list[Element]:
         """Return the values of the key and order columns, if they are of their types and not null."""
         for name, value, kind in zip(self.leading, values, self.kinds, strict=True):
             what = "the key" if name in self.key else "the order"

@@ -28,6 +28,7 @@ from flo.core.elements import returned_type, type_name
 from flo.core.errors import ElementError, TypeMismatch, brief
 from flo.core.stream_type import StreamType
 from flo.core.type_relations import alternatives, resolve_type
+from flo.core.untyped import TimeValue, TypeForm
 
 if TYPE_CHECKING:
     import typing_extensions  # known to type checkers, installed or not
@@ -49,7 +50,7 @@ class TimeWindow(NamedTuple, Generic[M]):
     end: M
 
 
-def window_type(time: object, durations: list[Any]) -> Any:
+def window_type(time: object, durations: list[TimeValue]) -> TypeForm:
     """Return the `TimeWindow` of these times, with the type of its bounds if that is known."""
     kind = returned_type(time)
     if get_origin(kind) in (Union, types.UnionType):  # bounds of windows are never None
@@ -68,14 +69,14 @@ def window_type(time: object, durations: list[Any]) -> Any:
     return TimeWindow[datetime] if plain in (date, datetime) else TimeWindow
 
 
-def origin_of(moment: object) -> Any:
+def origin_of(moment: object) -> TimeValue:
     """Return the origin that windows are aligned to: 0, or the epoch."""
     if isinstance(moment, datetime):
         return EPOCH if moment.tzinfo is None else UTC_EPOCH
     return EPOCH if isinstance(moment, date) else 0
 
 
-def has_zone(kind: Any) -> bool | None:
+def has_zone(kind: TypeForm) -> bool | None:
     """Return whether times of this type have a time zone; None if they are no dates, or it is not known."""
     if get_origin(kind) is Annotated:
         zone = get_args(kind)[1]
@@ -83,7 +84,7 @@ def has_zone(kind: Any) -> bool | None:
     return False if kind in (date, datetime) else None
 
 
-def offset_of(moment: Any, origin: Any) -> Any:
+def offset_of(moment: TimeValue, origin: TimeValue) -> TimeValue:
     """Return the distance from the origin. It only depends on the instant, not on the time zone."""
     if moment is None or (isinstance(moment, (float, Decimal)) and not math.isfinite(moment)):
         raise ValueError(f"{moment} is not a time")
@@ -103,7 +104,7 @@ def expect_durations(moment: object, **durations: object) -> None:
             raise TypeError(f"`{name}` must be {needed} because the time is {moment!r}; got {duration!r}")
 
 
-def is_positive_duration(duration: Any) -> bool:
+def is_positive_duration(duration: TimeValue) -> bool:
     try:
         return bool(duration > duration - duration)
     except TypeError:
@@ -125,10 +126,10 @@ NO_TIMES = (bool, timedelta, set, frozenset, complex)
 """Types that can be subtracted, and are no times."""
 
 
-def time_types(kind: Any) -> list[Any]:
+def time_types(kind: TypeForm) -> list[Any]:
     """Return what times of a type are, for each of its alternatives but None: a key of `FITTING`; Any if it is not
     known, as for a class with its own arithmetic; None if it is not a time."""
-    types: list[Any] = []
+    types: list[TypeForm] = []
     for each in alternatives(kind):
         if isinstance(each, NewType):
             types += time_types(each.__supertype__)
@@ -139,7 +140,7 @@ def time_types(kind: Any) -> list[Any]:
     return list(dict.fromkeys(types)) or [None]
 
 
-def _time_type(kind: Any) -> Any:
+def _time_type(kind: TypeForm) -> TypeForm:
     if not isinstance(kind, type) or kind in (object, Any):
         return Any
     if issubclass(kind, NO_TIMES):
@@ -162,7 +163,7 @@ def is_duration_of(given: Any, times: Iterable[object], *, exact: bool = False) 
 
 def expect_times(
     verb: str,
-    kind: Any,
+    kind: TypeForm,
     stream: StreamType,
     *,
     positive: dict[str, Any] | None = None,
@@ -217,7 +218,7 @@ def expect_duration(
     )
 
 
-def find_window(offset: Any, width: Any) -> int:
+def find_window(offset: TimeValue, width: Any) -> int:
     """Return n with n · width ≤ offset < (n + 1) · width as computed: float products are rounded."""
     ratio = offset // width
     if ratio in (math.inf, -math.inf):

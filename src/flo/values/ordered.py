@@ -7,12 +7,13 @@ on the order of insertion.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.untyped import Element
 
 K = TypeVar("K")
-Tree: TypeAlias = tuple[int, Any, "Tree", "Tree"] | None
+Tree: TypeAlias = tuple[int, Element, "Tree", "Tree"] | None
 """(rank, key, smaller keys, larger keys)."""
 
 
@@ -38,14 +39,14 @@ class SortedKeys(Lowerable, Generic[K]):
     def removed(self, key: K) -> SortedKeys[K]:
         return self._of(remove(self._tree, key))
 
-    def first(self) -> Any:
+    def first(self) -> Element:
         """Return the smallest key; None if the set is empty."""
         tree = self._tree
         while tree is not None and tree[2] is not None:
             tree = tree[2]
         return None if tree is None else tree[1]
 
-    def at_most(self, key: K) -> Any:
+    def at_most(self, key: K) -> Element:
         """Return the largest key ≤ this one; None if there is none."""
         tree, best = self._tree, None
         while tree is not None:
@@ -55,7 +56,7 @@ class SortedKeys(Lowerable, Generic[K]):
                 best, tree = tree[1], tree[3]
         return best
 
-    def above(self, key: K) -> Any:
+    def above(self, key: K) -> Element:
         """Return the smallest key > this one; None if there is none."""
         tree, best = self._tree, None
         while tree is not None:

@@ -8,6 +8,7 @@ from flo.core.collection import Collection, Value, call
 from flo.core.elements import type_name
 from flo.core.errors import CollectionError, ElementError
 from flo.core.term import Lowering, Term
+from flo.core.untyped import Element
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.sequence import Sequence
 
@@ -28,7 +29,7 @@ class Partitioned(Keyed[int, Sequence[T_co]], Generic[T_co]):
         self.count = count
 
     @classmethod
-    def parameterised(cls, *parameters: Any) -> Partitioned[Any]:
+    def parameterised(cls, *parameters: Any) -> Partitioned[Element]:
         if len(parameters) > 1:
             raise CollectionError(
                 f"Partitioned must have one parameter, the type of its rows; got {len(parameters)}",
@@ -86,7 +87,7 @@ class Partitioned(Keyed[int, Sequence[T_co]], Generic[T_co]):
     __repr__ = __str__
 
 
-def partitioned_as(of: Keyed[Any, Any], inner: Collection) -> Keyed[Any, Any]:
+def partitioned_as(of: Keyed[Element, Element], inner: Collection) -> Keyed[Element, Element]:
     """Return the type of a keyed stream after its inner collection became this one: partitions of sequences stay
     partitions."""
     if isinstance(of, Partitioned) and isinstance(inner, Sequence):

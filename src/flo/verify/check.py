@@ -15,6 +15,7 @@ from flo.core.errors import FunctionError, LawError, Origin, brief
 from flo.core.nested import Nested
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
+from flo.core.untyped import TypeForm
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
 from flo.values.lattice import Lattice
@@ -107,7 +108,7 @@ def check(
         raise explained(FunctionError(f"a function raised SystemExit: {error}"), error) from error
 
 
-def _checked(subject: Any, types: tuple[Any, ...], effort: Effort, of_function: dict[str, Any]) -> Report:
+def _checked(subject: Any, types: tuple[TypeForm, ...], effort: Effort, of_function: dict[str, Any]) -> Report:
     of_functions = callable(subject) and not isinstance(subject, (type, Operator, Lattice, Collection))
     if not of_functions:
         expect_none(of_function)
@@ -139,7 +140,7 @@ def _checked(subject: Any, types: tuple[Any, ...], effort: Effort, of_function: 
     )
 
 
-def _input_kinds(subject: object, types: tuple[object, ...]) -> list[Any]:
+def _input_kinds(subject: object, types: tuple[object, ...]) -> list[TypeForm]:
     """The types of the elements, keys and lattice values of a program's inputs."""
     if isinstance(subject, Checkable):
         collections = [stream.collection for stream in subject._checkable().inputs.values()]
@@ -151,7 +152,7 @@ def _input_kinds(subject: object, types: tuple[object, ...]) -> list[Any]:
     return [kind for collection in collections for kind in _kinds_in(collection)]
 
 
-def _kinds_in(collection: Collection) -> list[Any]:
+def _kinds_in(collection: Collection) -> list[TypeForm]:
     match collection:
         case Form(base=base):
             return _kinds_in(base)

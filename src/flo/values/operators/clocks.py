@@ -8,7 +8,7 @@ it, and read the clock by a step that is `settled`, so that it cannot overtake r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, final, get_args
@@ -18,6 +18,7 @@ from flo.core.elements import returned_type
 from flo.core.errors import ElementError, OrderError, TypeMismatch
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
 from flo.values.event_time import (
     expect_durations,
     expect_times,
@@ -47,7 +48,7 @@ class LatestTimes:
     """
 
     partitions: int
-    each: dict[int, Any]
+    each: dict[int, TimeValue]
     whole: Any
     is_given: bool = False
     """Whether rows do not move it."""
@@ -64,7 +65,7 @@ class LatestTimes:
         """The times as they are kept: one, or one for each partition."""
         return (tuple(sorted(self.each.items())) or None) if self.partitions else self.each.get(0)
 
-    def _minimum(self) -> Any:
+    def _minimum(self) -> TimeValue:
         known = len(self.each) >= self.partitions and all(map(self.each.__contains__, range(self.partitions)))
         times = self.each.values() if known else ()
         return min(times, default=None) if None not in times else None
@@ -97,7 +98,7 @@ class LatestTimes:
         return self.whole is not None and self.whole != before
 
 
-def expect_partitions(operator: Operator, given: Partitioned[Any]) -> Partitioned[Any]:
+def expect_partitions(operator: Operator, given: Partitioned[Element]) -> Partitioned[Element]:
     """Raise unless it is known how many partitions there are."""
     if not given.count:
         raise TypeMismatch(
@@ -124,7 +125,7 @@ def partition_steps(operator: Any, value: Any, *, every: bool) -> Iterator[Step]
         yield Step(f"{operator.rule}-terminated", (value.passed(),), *operator.finish(KeyedValue))
 
 
-def rows_of(entries: dict[int, Any]) -> Iterable[tuple[int, Any]]:
+def rows_of(entries: dict[int, Any]) -> Iterable[tuple[int, Element]]:
     """The elements of some partitions, each with its partition."""
     return ((partition, unit) for partition, value in entries.items() for unit in value.all_units())
 
@@ -151,7 +152,7 @@ def clocked_steps(operator: Any, inputs: Values, *, every: bool) -> Iterator[Ste
         yield Step(f"{rule}-terminated", (rows.passed(), clock.passed()), *operator.finish(type(rows)))
 
 
-def in_one_partition(units: list[Any], source: object) -> Iterable[tuple[int, Any]]:
+def in_one_partition(units: list[Unit], source: object) -> Iterable[tuple[int, Element]]:
     """The elements of units, those of a bag as often as their weights say, with the partition 0."""
     if not isinstance(source, BagValue):
         return ((0, unit) for unit in units)
@@ -171,11 +172,11 @@ class ClockOf(Unary):
     and those behind it. Of a partitioned stream the elements are bags.
     """
 
-    time: Callable[[Any], Any]
-    lateness: Any = None
+    time: ElementFunction
+    lateness: TimeValue = None
     partitions: int | None = None
-    origin: Any = None
-    latest: Any = None
+    origin: TimeValue = None
+    latest: TimeValue = None
 
     name = "clock_of"
     keeps = Bound.VALUE
@@ -196,7 +197,7 @@ class ClockOf(Unary):
         return {}
 
     @property
-    def lattice(self) -> Max[Any]:
+    def lattice(self) -> Max[TimeValue]:
         """The lattice of the clock's values."""
         kinds = get_args(window_type(self.time, [self.lateness] if self.lateness else [0]))
         return Max(kinds[0]) if kinds else Max()
@@ -215,15 +216,15 @@ class ClockOf(Unary):
             return run_leaps(self, inputs, lambda operator, values: partition_steps(operator, values[0], every=True))
         return super().advance(inputs)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         return self.take_rows((0, unit) for unit in units)
 
-    def take_rows(self, rows: Iterable[tuple[int, Any]]) -> tuple[Operator, Deltas]:
+    def take_rows(self, rows: Iterable[tuple[int, Element]]) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs after these rows."""
         origin, latest = self.origin, LatestTimes.of(self.latest, self.partitions)
         before = latest.whole
-        on_time: list[Any] = []
-        late: list[Any] = []
+        on_time: list[Element] = []
+        late: list[Element] = []
         for partition, unit in rows:
             moment = self.time(unit)
             expect_declared(self.time, [moment])
@@ -239,10 +240,10 @@ class ClockOf(Unary):
         after = replace(self, origin=origin, latest=latest.state())
         return after, (clock, self._rows(on_time), self._rows(late))
 
-    def _watermark(self, latest: object) -> Any:
+    def _watermark(self, latest: object) -> TimeValue:
         return latest - self.lateness if self.lateness else latest
 
-    def _rows(self, units: list[Any]) -> Delta:
+    def _rows(self, units: list[Unit]) -> Delta:
         if not units:
             return None
         return BagValue.of((unit, 1) for unit in units) if self.partitions else SequenceValue.of(units)
@@ -263,7 +264,7 @@ class MinClock(Operator):
     each."""
 
     bounded: tuple[bool, bool] = (False, False)
-    seen: tuple[Any, Any] = (None, None)
+    seen: tuple[TimeValue, TimeValue] = (None, None)
     ended: tuple[bool, bool] = (False, False)
 
     name = "min_clock"

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import Field, dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
@@ -20,15 +19,16 @@ from typing import Any, ClassVar, TypeAlias, final
 
 from flo.core.persistent import PersistentMap
 from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.untyped import Element, ElementFunction
 from flo.values.canonical import canonical_element
 from flo.values.exact import PLACES, Exact, divided_decimal, to_float
 from flo.values.operators.shapes import expect_declared
 from flo.values.operators.zset_ranking import NO_RANKING, Ranking, RankOrder, comparable
 
-Arguments: TypeAlias = tuple[Any, ...]
+Arguments: TypeAlias = tuple[Element, ...]
 WeightedArguments: TypeAlias = list[tuple[Arguments, int]]
 """The arguments of rows, with the weights of the rows."""
-PresentValues: TypeAlias = list[tuple[Any, int]]
+PresentValues: TypeAlias = list[tuple[Element, int]]
 """Values that are present, in order, with how often each is."""
 
 
@@ -188,7 +188,7 @@ def is_bit_set(how: str, having: Any, count: object) -> Any:
 class LinearOf(Linear):
     """finish(Σ of(row) · weight). The arguments are the numbers that are added, or one tuple of them."""
 
-    finish: Callable[[Any], Any]
+    finish: ElementFunction
     make: Any = None
     """What `finish` gets: None for one number, `tuple` for several, or a type of rows with a field for each."""
 

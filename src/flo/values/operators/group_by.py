@@ -16,6 +16,7 @@ from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.untyped import Element, Unit
 from flo.values.canonical import canonical_element
 from flo.values.exact import NAN, Digits, expect_width, width_of
 from flo.values.operators.group_aggregates import Aggregator, Linear
@@ -39,7 +40,7 @@ class Aggregated(Lowerable):
     def lower(self, lower: Lowering) -> Term:
         return Call("aggregated", (lower(self.aggregator), self.places, self.where))
 
-    def added(self, state: Any, units: list[tuple[Any, int]]) -> Any:
+    def added(self, state: Any, units: list[tuple[Unit, int]]) -> Any:
         """Return the state with these rows and weights added."""
         if self.where is not None:
             units = [unit for unit in units if unit[0][self.where]]
@@ -62,9 +63,9 @@ class GroupBy(Unary):
 
     keys: int
     aggregates: tuple[Aggregated, ...]
-    row: Any
+    row: Element
     """The type of the results."""
-    groups: PersistentMap[Any, Any] = PersistentMap()  # noqa: RUF009
+    groups: PersistentMap[Element, Element] = PersistentMap()  # noqa: RUF009
 
     name = "group_by"
     keeps = Bound.GROUPS
@@ -89,12 +90,12 @@ class GroupBy(Unary):
         return f"{', '.join(key for key in keys if key[0] != '=') or 'all rows'}: {', '.join(parts)}"
 
     @property
-    def empty(self) -> tuple[int, tuple[Any, ...]]:
+    def empty(self) -> tuple[int, tuple[Element, ...]]:
         """The state of a group that does not exist."""
         return 0, tuple(each.aggregator.empty for each in self.aggregates)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        members: dict[Any, list[tuple[Any, int]]] = {}
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
+        members: dict[Element, list[tuple[Element, int]]] = {}
         for unit in units:
             members.setdefault(canonical_element(tuple(unit[0][: self.keys])), []).append(unit)
         states, rows = {}, []
@@ -108,7 +109,7 @@ class GroupBy(Unary):
                 rows += [(row, -1) for row in old] + [(row, 1) for row in new]
         return replace(self, groups=self.groups.updated(states, drop=self.empty)), make_delta(rows)
 
-    def _row(self, key: tuple[object, ...], state: tuple[int, tuple[object, ...]]) -> list[Any]:
+    def _row(self, key: tuple[object, ...], state: tuple[int, tuple[object, ...]]) -> list[Element]:
         weight, parts = state
         if weight <= 0:
             return []
@@ -129,6 +130,6 @@ def _widths(row: object) -> tuple[tuple[int, Digits], ...]:
     return tuple((place, width) for place, width in widths if width is not None)
 
 
-def unify_nan(result: object) -> Any:
+def unify_nan(result: object) -> Element:
     """Return the result, with one object for every float NaN; otherwise the row could never be retracted."""
     return NAN if isinstance(result, float) and result != result else result

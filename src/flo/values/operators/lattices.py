@@ -3,7 +3,6 @@ sum_lattice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate
@@ -14,6 +13,7 @@ from flo.core.collection import End
 from flo.core.errors import CollectionError, ElementError, FunctionError
 from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, ElementFunction, Unit
 from flo.values.canonical import canonical_element
 from flo.values.element_value import ElementCollection
 from flo.values.exact import terms
@@ -33,8 +33,8 @@ class FoldLattice(Unary):
     The join is commutative and idempotent, so the same rules hold for bags and sets.
     """
 
-    lattice: Lattice[Any]
-    f: Callable[[Any], Any] | None = None
+    lattice: Lattice[Element]
+    f: ElementFunction | None = None
 
     name = "fold_lattice"
     keeps = Bound.VALUE
@@ -47,12 +47,12 @@ class FoldLattice(Unary):
         expect_collection(self, inputs[0], Sequence, Bag, Set)
         return (StreamType(LVar(self.lattice), inputs[0].bounded),)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         elements = units if source is SequenceValue else [element for element, _ in units]
         joined = LVarValue(self.lattice, self.lattice.join_all([self._image(element) for element in elements]))
         return self, (joined,)
 
-    def _image(self, element: object) -> Any:
+    def _image(self, element: object) -> Element:
         result = element if self.f is None else self.f(element)
         value = canonical_element(self.lattice.value(result))
         reason = self.lattice.mismatch(value)
@@ -123,7 +123,7 @@ class SumLattice(Unary):
             )
         return NaturalSum(int if issubclass(kind, int) else kind)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         if source is SequenceValue:
             terms = [_exact(element) for element in units]
         else:

@@ -10,6 +10,7 @@ from flo.core.elements import returned_type
 from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, ElementFunction, Unit
 from flo.values.canonical import canonical_element
 from flo.values.operators.over_functions import Partition, WindowFunction
 from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
@@ -30,12 +31,12 @@ class Over(Unary):
     """
 
     functions: tuple[WindowFunction, ...]
-    by: Callable[[Any], Any] | None = None
-    key: Callable[[Any], Any] | None = None
+    by: ElementFunction | None = None
+    key: ElementFunction | None = None
     descending: tuple[bool, ...] = (False,)
     peers: int = 1
-    into: Callable[[Any, tuple[Any, ...]], Any] | None = None
-    groups: PersistentMap[Any, PersistentMap[Any, int]] = PersistentMap()  # noqa: RUF009
+    into: Callable[[Element, tuple[Element, ...]], Any] | None = None
+    groups: PersistentMap[Element, PersistentMap[Element, int]] = PersistentMap()  # noqa: RUF009
 
     name = "over"
     keeps = Bound.ROWS
@@ -49,25 +50,25 @@ class Over(Unary):
         parts = (element, *(function.result_type(element) for function in self.functions))
         return (StreamType(ZSet(tuple[parts]), inputs[0].bounded),)  # type: ignore[valid-type]
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         groups, changes = {}, []
         for group, members in group_units(self.by, units).items():
-            before: PersistentMap[Any, int] = self.groups.get(group, PersistentMap())
+            before: PersistentMap[Element, int] = self.groups.get(group, PersistentMap())
             old = before.to_dict()
             groups[group] = after = before.added(dict(members))
             changes.append((old, after.to_dict()))
         self._evaluate([row for weights in changes for row in {**weights[0], **weights[1]}])
-        delta: list[tuple[Any, int]] = []
+        delta: list[tuple[Element, int]] = []
         for old, new in changes:
             delta += [(row, -1) for row in self._rows(old)] + [(row, 1) for row in self._rows(new)]
         return replace(self, groups=self.groups.updated(groups, drop=PersistentMap())), make_delta(delta)
 
-    def _evaluate(self, rows: list[Any]) -> None:
+    def _evaluate(self, rows: list[Element]) -> None:
         """Let column expressions evaluate all these rows at once."""
         for f in dict.fromkeys([self.key, *(f for function in self.functions for f in function.functions)]):
             evaluate_ahead(f, rows)
 
-    def _rows(self, weights: dict[Any, int]) -> list[Any]:
+    def _rows(self, weights: dict[Element, int]) -> list[Element]:
         """Return the output rows of a group."""
         order = RankOrder(self.key, self.descending, self.name)
         ranks = sorted(order.rank(row) for row, weight in weights.items() if weight > 0)
@@ -77,13 +78,13 @@ class Over(Unary):
         results = zip(*(function.results(partition) for function in self.functions), strict=True)
         return [self._row(row, tuple(map(canonical_element, cells))) for row, cells in zip(rows, results, strict=True)]
 
-    def _peers(self, row: object) -> tuple[Any, ...]:
+    def _peers(self, row: object) -> tuple[Element, ...]:
         """Return the parts of the key that peers share."""
         key = row if self.key is None else self.key(row)
         parts = tuple(key) if isinstance(key, tuple) else (key,)
         return parts[: self.peers]
 
-    def _row(self, row: object, results: tuple[object, ...]) -> Any:
+    def _row(self, row: object, results: tuple[object, ...]) -> Element:
         return (row, *results) if self.into is None else self.into(row, results)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:

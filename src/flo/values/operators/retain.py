@@ -18,6 +18,7 @@ from flo.core.errors import ElementError, TypeMismatch
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
 from flo.values.event_time import is_positive_duration, offset_of, origin_of
 from flo.values.lattice_orders import Max
 from flo.values.operators.lvars import as_lvar, expect_lvar
@@ -27,20 +28,20 @@ from flo.values.ordered import SortedKeys
 from flo.values.weighted import ZSetValue
 
 MICROSECOND = timedelta(microseconds=1)
-NO_ROWS: PersistentMap[Any, int] = PersistentMap()
-Waiting: TypeAlias = PersistentMap[Any, PersistentMap[Any, int]]
+NO_ROWS: PersistentMap[Element, int] = PersistentMap()
+Waiting: TypeAlias = PersistentMap[Element, PersistentMap[Element, int]]
 """Rows with their weights, by a number."""
 
 
-def to_number(moment: object) -> Any:
+def to_number(moment: object) -> TimeValue:
     """Return a time as a number, or as microseconds from the epoch."""
     offset = offset_of(moment, origin_of(moment))
     return offset // MICROSECOND if isinstance(offset, timedelta) else offset
 
 
 def keep_rows(
-    waiting: Waiting, order: SortedKeys[Any], added: dict[Any, dict[Any, int]]
-) -> tuple[Waiting, SortedKeys[Any]]:
+    waiting: Waiting, order: SortedKeys[TimeValue], added: dict[Element, dict[Element, int]]
+) -> tuple[Waiting, SortedKeys[TimeValue]]:
     """Return the rows that wait by number, and the order of the numbers, with more rows."""
     changes = {}
     for number, weights in added.items():
@@ -53,8 +54,8 @@ def keep_rows(
 
 
 def release_rows(
-    waiting: Waiting, order: SortedKeys[Any], is_due: Callable[[Any], bool]
-) -> tuple[list[tuple[Any, int]], Waiting, SortedKeys[Any]]:
+    waiting: Waiting, order: SortedKeys[TimeValue], is_due: Callable[[TimeValue], bool]
+) -> tuple[list[tuple[Element, int]], Waiting, SortedKeys[TimeValue]]:
     """Return the rows whose numbers are due, which are the first ones, with their weights; and what is left."""
     units, gone = list[Any](), {}
     while (number := order.first()) is not None and is_due(number):
@@ -72,11 +73,11 @@ class Retain(ByPortions):
     When the clock has ended, nothing more will pass, and they are forgotten.
     """
 
-    time: Callable[[Any], Any]
+    time: ElementFunction
     keep: Any = None
-    mark: Any = None
+    mark: TimeValue = None
     waiting: Waiting = PersistentMap()  # noqa: RUF009
-    order: SortedKeys[Any] = SortedKeys()  # noqa: RUF009
+    order: SortedKeys[TimeValue] = SortedKeys()  # noqa: RUF009
 
     name = "retain"
     keeps = Bound.CLOCK
@@ -117,7 +118,7 @@ class Retain(ByPortions):
     def _without_rows(self) -> Retain:
         return replace(self, waiting=PersistentMap(), order=SortedKeys())
 
-    def mark_of(self, moment: object) -> Any:
+    def mark_of(self, moment: object) -> TimeValue:
         """Return the number of the time before which rows are gone, when the clock is at this moment."""
         self.expect_kind(moment)
         mark = to_number(moment)
@@ -138,12 +139,12 @@ class Retain(ByPortions):
             rows = f"times {'with' if zone else 'without'} a zone" if dated else "numbers as times"
             raise ElementError(f"the clock of `retain` is {moment!r}; its rows have {rows}")
 
-    def _admitted(self, units: list[Any], ended: bool) -> tuple[Operator, Deltas]:
+    def _admitted(self, units: list[Unit], ended: bool) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs after these rows."""
         evaluate_ahead(self.time, [row for row, _ in units])
-        here: list[Any] = []
-        gone: list[Any] = []
-        added: dict[Any, dict[Any, int]] = {}
+        here: list[Element] = []
+        gone: list[Element] = []
+        added: dict[Element, dict[Element, int]] = {}
         for row, weight in units:
             moment = self.time(row)
             expect_declared(self.time, [moment])

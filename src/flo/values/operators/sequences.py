@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, NewType, Self, Union, final
@@ -15,6 +15,7 @@ from flo.core.operator import Bound, Deltas, Operator, expect_bounded, expect_co
 from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.type_relations import alternatives, resolve_type, tuple_parts
+from flo.core.untyped import Element, PairFunction, TimeValue, TypeForm, Unit
 from flo.values.event_time import expect_duration, expect_times, time_types
 from flo.values.keyed import Keyed
 from flo.values.operators.shapes import ElementKind, Unary, copy_if_mutable, expect_declared, is_immutable
@@ -45,7 +46,7 @@ PARTITIONED = (
 )
 
 
-def expect_sequence(operator: Operator, given: StreamType, index: int = 0) -> Sequence[Any]:
+def expect_sequence(operator: Operator, given: StreamType, index: int = 0) -> Sequence[Element]:
     instead = _order_for(operator, given)
     expect_collection(operator, given, Sequence, index=index, error=OrderError, instead=instead)
     assert isinstance(given.collection, Sequence)
@@ -68,9 +69,9 @@ def _order_for(operator: Operator, given: StreamType) -> tuple[tuple[str, str], 
     return ORDERED
 
 
-def pair_types(element: object) -> list[tuple[Any, Any] | None]:
+def pair_types(element: object) -> list[tuple[TypeForm, TypeForm] | None]:
     """Return the types of both parts of a pair, for each alternative of a type; None where it is not a pair."""
-    pairs: list[tuple[Any, Any] | None] = []
+    pairs: list[tuple[TypeForm, TypeForm] | None] = []
     for kind in alternatives(element):
         if isinstance(kind, NewType):
             pairs += pair_types(kind.__supertype__)
@@ -120,8 +121,8 @@ def expect_count(operator: Operator, count: int, least: int) -> None:
 class Scan(Unary):
     """scan(acc, f): emits the running result after each element."""
 
-    acc: Any
-    f: Callable[[Any, Any], Any]
+    acc: Element
+    f: PairFunction
 
     name = "scan"
     keeps = Bound.VALUE
@@ -131,7 +132,7 @@ class Scan(Unary):
         expect_sequence(self, inputs[0])
         return (StreamType(Sequence(returned_type(self.f)), inputs[0].bounded),)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         f = self.f
         acc = f(copy_if_mutable(self.acc), units[0])
         results = [acc]
@@ -148,8 +149,8 @@ class Scan(Unary):
 class Fold(Unary):
     """fold(acc, f): (S<T>, B) ↪ (S<U>, B), emits the result when the input has ended."""
 
-    acc: Any
-    f: Callable[[Any, Any], Any]
+    acc: Element
+    f: PairFunction
 
     name = "fold"
     keeps = Bound.VALUE
@@ -160,7 +161,7 @@ class Fold(Unary):
         expect_bounded(self, inputs[0], instead=UNBOUNDED_FOLD)
         return (StreamType(Sequence(returned_type(self.f)), bounded=True),)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         return replace(self, acc=reduce(self.f, units, copy_if_mutable(self.acc))), (None,)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
@@ -182,7 +183,7 @@ class Enumerate(Unary):
         element = expect_sequence(self, inputs[0]).element
         return (StreamType(Sequence(tuple[int, element]), inputs[0].bounded),)  # type: ignore[valid-type]
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         numbered = list(enumerate(units, self.position))
         return Enumerate(self.position + len(units)), (SequenceValue.of(numbered),)
 
@@ -202,7 +203,7 @@ class Take(Unary):
         expect_count(self, self.count, 0)
         return inputs
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         if self.count <= 0:
             return self, (SequenceValue.terminator(),)
         left = max(0, self.count - len(units))
@@ -215,7 +216,7 @@ class Take(Unary):
 class Last(Unary):
     """last(): emits the last element of a bounded sequence. `kept` holds it, if any."""
 
-    kept: tuple[Any, ...] = ()
+    kept: tuple[Element, ...] = ()
 
     name = "last"
     keeps = Bound.VALUE
@@ -226,7 +227,7 @@ class Last(Unary):
         expect_bounded(self, inputs[0], instead=UNBOUNDED_FOLD[:3])
         return inputs
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         return Last((units[-1],)), (None,)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
@@ -242,7 +243,7 @@ class SequenceCut(Unary):
 
     flush: bool
 
-    def expect_input(self, inputs: StreamTypes) -> Sequence[Any]:
+    def expect_input(self, inputs: StreamTypes) -> Sequence[Element]:
         collection = expect_sequence(self, inputs[0])
         if self.flush:
             expect_bounded(self, inputs[0])
@@ -259,7 +260,7 @@ class Batch(SequenceCut):
 
     count: int
     flush: bool = False
-    opened: Elements[Any] = Elements()  # noqa: RUF009
+    opened: Elements[Element] = Elements()  # noqa: RUF009
 
     name = "batch"
     keeps = Bound.WINDOWS
@@ -272,7 +273,7 @@ class Batch(SequenceCut):
     def rule_for(self, unit: object) -> str:
         return "batch-emit" if len(self.opened) + 1 >= self.count else "batch"
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         opened = self.opened.extended(units)
         if len(opened) < self.count:
             return replace(self, opened=opened), (None,)
@@ -293,9 +294,9 @@ class Batch(SequenceCut):
 class Window(SequenceCut):
     """window(interval, [(v, t), …]): the paper's window over timestamped elements, in order."""
 
-    interval: Any
+    interval: TimeValue
     flush: bool = False
-    opened: Elements[Any] = Elements()  # noqa: RUF009
+    opened: Elements[Element] = Elements()  # noqa: RUF009
 
     name = "window"
     keeps = Bound.WINDOWS
@@ -310,10 +311,10 @@ class Window(SequenceCut):
             return "window-first"
         return "window-emit" if self._beyond(self.opened, unit) else "window"
 
-    def _beyond(self, opened: Elements[Any], unit: Any) -> bool:
+    def _beyond(self, opened: Elements[Element], unit: Unit) -> bool:
         return bool(unit[1] - opened[0][1] > self.interval)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         opened, closed = self.opened, []
         for unit in units:
             if opened and self._beyond(opened, unit):
@@ -329,5 +330,5 @@ class Window(SequenceCut):
         return replace(self, opened=Elements()), (NestedValue.pushing(*last).fix(),)
 
     @staticmethod
-    def _emitted(opened: Elements[Any]) -> SequenceValue:
+    def _emitted(opened: Elements[Element]) -> SequenceValue:
         return SequenceValue.of([value for value, _ in opened], End.ARRIVED)

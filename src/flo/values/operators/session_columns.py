@@ -13,6 +13,7 @@ from flo.core.errors import ElementError
 from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
 from flo.values.canonical import canonical_element
 from flo.values.event_time import Duration
 from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
@@ -21,7 +22,7 @@ from flo.values.weighted import ZSet
 
 LARGEST = 2**63 - 1
 """The largest integer that is a time."""
-TimedRow: TypeAlias = tuple[Any, Any, int]
+TimedRow: TypeAlias = tuple[Element, Element, int]
 """The time of a row, the row, and its weight."""
 
 
@@ -40,10 +41,10 @@ class SessionColumns(Unary):
     """
 
     gap: Duration
-    time: Callable[[Any], Any] | None = None
-    by: Callable[[Any], Any] | None = None
-    into: Callable[[Any, tuple[Any, Any]], Any] | None = None
-    groups: PersistentMap[Any, PersistentMap[Any, int]] = PersistentMap()  # noqa: RUF009
+    time: ElementFunction | None = None
+    by: ElementFunction | None = None
+    into: Callable[[Element, tuple[Element, Element]], Any] | None = None
+    groups: PersistentMap[Element, PersistentMap[Element, int]] = PersistentMap()  # noqa: RUF009
 
     name = "session_columns"
     keeps = Bound.ROWS
@@ -58,14 +59,14 @@ class SessionColumns(Unary):
         parts = (element, time, time)
         return (StreamType(ZSet(tuple[parts]), inputs[0].bounded),)  # type: ignore[valid-type]
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         evaluate_ahead(self.time, [row for row, _ in units])
         times = [self._time(row) for row, _ in units]
         delta = [(self._row(row, None, None), w) for (row, w), at in zip(units, times, strict=True) if at is None]
         known = [unit for unit, at in zip(units, times, strict=True) if at is not None]
         groups, changes = {}, []
         for group, members in group_units(self.by, known).items():
-            before: PersistentMap[Any, int] = self.groups.get(group, PersistentMap())
+            before: PersistentMap[Element, int] = self.groups.get(group, PersistentMap())
             old = before.to_dict()
             groups[group] = after = before.added(dict(members))
             changes.append((old, after.to_dict()))
@@ -74,7 +75,7 @@ class SessionColumns(Unary):
             delta += [(row, -weight) for row, weight in self._rows(old)] + self._rows(new)
         return replace(self, groups=self.groups.updated(groups, drop=PersistentMap())), make_delta(delta)
 
-    def _time(self, row: object) -> Any:
+    def _time(self, row: object) -> TimeValue:
         """Return the time of a row as the bound of a session."""
         at = row if self.time is None else self.time(row)
         if isinstance(at, datetime):
@@ -85,7 +86,7 @@ class SessionColumns(Unary):
             raise ElementError(f"{at} is not a time")
         return canonical_element(at)
 
-    def _rows(self, weights: dict[Any, int]) -> list[tuple[Any, int]]:
+    def _rows(self, weights: dict[Element, int]) -> list[tuple[Element, int]]:
         """Return the output rows of a group, with their weights."""
         timed: list[TimedRow] = [(self._time(row), row, weight) for row, weight in weights.items() if weight > 0]
         timed.sort(key=lambda each: each[0])
@@ -102,12 +103,12 @@ class SessionColumns(Unary):
 
     def _is_apart(self, later: Any, earlier: Any) -> bool:
         """Return whether a time that is not before another is too far behind it for one session."""
-        gap: Any = self.gap
+        gap: TimeValue = self.gap
         if isinstance(earlier, float):
             return bool(later > earlier and later >= earlier + gap)
         return bool(later - earlier >= gap)
 
-    def _end_after(self, last: Any) -> Any:
+    def _end_after(self, last: Any) -> TimeValue:
         """Return the end of the session that has this as its last time."""
         try:
             end = last + self.gap
@@ -117,7 +118,7 @@ class SessionColumns(Unary):
             raise ElementError(f"the window of {last} has a bound that its type does not have")
         return end
 
-    def _row(self, row: object, start: object, end: object) -> Any:
+    def _row(self, row: object, start: object, end: object) -> Element:
         return (row, start, end) if self.into is None else self.into(row, (start, end))
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:

@@ -13,6 +13,7 @@ from flo.core.errors import ElementError
 from flo.core.operator import Bound, Delta, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, TypeForm, Unit
 from flo.values.canonical import canonical_element
 from flo.values.element_value import first_unhashable
 from flo.values.operators.alike import SameKind, Union, element_of
@@ -27,7 +28,7 @@ UNBOUNDED_DIFFERENCE = (
 )
 
 
-def expect_hashable(units: list[Any], name: str) -> list[Any]:
+def expect_hashable(units: list[Unit], name: str) -> list[Element]:
     """Return the elements of a sequence; raise if they cannot be in an unordered collection."""
     position = first_unhashable(units)
     if position is not None:
@@ -40,9 +41,11 @@ def expect_hashable(units: list[Any], name: str) -> list[Any]:
     return units
 
 
-def remember(seen: PersistentMap[Any, int], elements: list[Any]) -> tuple[PersistentMap[Any, int], list[Any]]:
+def remember(
+    seen: PersistentMap[Element, int], elements: list[Element]
+) -> tuple[PersistentMap[Element, int], list[Element]]:
     """Return (all that was seen, including these elements; the new ones without duplicates, in order)."""
-    new: dict[Any, Any] = {}
+    new: dict[Element, Element] = {}
     for element in elements:
         key = canonical_element(element)
         if key not in seen:
@@ -54,9 +57,9 @@ def remember(seen: PersistentMap[Any, int], elements: list[Any]) -> tuple[Persis
 class Counted(Unary):
     """Counts the elements. `seen` holds those of a set, because they may arrive again after they were consumed."""
 
-    seen: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+    seen: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
 
-    target: ClassVar[type[Bag[Any] | ZSet[Any]]]
+    target: ClassVar[type[Bag[Element] | ZSet[Element]]]
 
     def bound_on(self, inputs: StreamTypes) -> Bound:
         if not isinstance(inputs[0].collection, Set):
@@ -67,7 +70,7 @@ class Counted(Unary):
         expect_collection(self, inputs[0], Sequence, Bag, Set)
         return (StreamType(self.target(element_of(inputs[0])), inputs[0].bounded),)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         seen = self.seen
         if source is SetValue:
             seen, new = remember(seen, [element for element, _ in units])
@@ -102,7 +105,7 @@ class ToSet(Unary):
         expect_collection(self, inputs[0], Sequence, Bag, Set)
         return (StreamType(Set(element_of(inputs[0])), inputs[0].bounded),)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         if source is SequenceValue:
             units = [(element, 1) for element in expect_hashable(units, "Set")]
         return self, (SetValue.of(units),)
@@ -135,19 +138,19 @@ class SetJoin(WeightedJoin):
     keeps = Bound.ROWS
     kind = Set
 
-    def element(self, left: Any, right: Any) -> Any:
+    def element(self, left: TypeForm, right: TypeForm) -> TypeForm:
         if self.other_on is None and self.into is None:
             parts = get_args(right)
             return parts[1] if len(parts) == 2 and parts[1] is not ... else Any
         return super().element(left, right)
 
-    def key_types(self, left: object, right: object) -> tuple[Any, Any]:
+    def key_types(self, left: object, right: object) -> tuple[TypeForm, TypeForm]:
         if self.other_on is None:
             right = (get_args(right) or (Any,))[0]
             return key_type(self.on, left), right
         return super().key_types(left, right)
 
-    def key(self, side: int, element: Any) -> Any:
+    def key(self, side: int, element: Element) -> Element:
         if side == 1 and self.other_on is None:
             return element[0]
         return super().key(side, element)
@@ -163,18 +166,18 @@ class SetJoin(WeightedJoin):
 class Intersection(SameKind, Sides):
     """intersection(): (Set<T>, X), (Set<T>, X) ↪ (Set<T>, X). Monotone: an element of both sides stays."""
 
-    left: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
-    right: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+    left: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
+    right: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
 
     name = "intersection"
     keeps = Bound.ROWS
     forgets_after = (0, 1)
     kind = Set
 
-    def element(self, left: Any, right: Any) -> Any:
+    def element(self, left: TypeForm, right: TypeForm) -> TypeForm:
         return right if left is Any else left
 
-    def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
+    def consume(self, side: int, units: list[Unit], source: ElementKind) -> tuple[Operator, Delta]:
         mine, other = (self.left, self.right) if side == 0 else (self.right, self.left)
         mine, new = remember(mine, [element for element, _ in units])
         both = source.of((element, 1) for element in new if element in other)
@@ -196,7 +199,7 @@ class Difference(SameKind, Sides):
     An element is known to be missing from the right only when the right has ended. The left waits in the buffer.
     """
 
-    gone: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+    gone: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
 
     name = "difference"
     keeps = Bound.SIDE
@@ -212,7 +215,7 @@ class Difference(SameKind, Sides):
         expect_bounded(self, inputs[1], index=1, instead=UNBOUNDED_DIFFERENCE)
         return (inputs[0],)
 
-    def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
+    def consume(self, side: int, units: list[Unit], source: ElementKind) -> tuple[Operator, Delta]:
         if side == 1:
             return replace(self, gone=self.gone.updated(dict(units))), None
         return self, source.of(unit for unit in units if unit[0] not in self.gone)

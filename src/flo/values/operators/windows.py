@@ -9,7 +9,7 @@ Windows may also follow a given clock (clocks.py).
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from operator import itemgetter
@@ -22,6 +22,7 @@ from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_collection
 from flo.core.persistent import Elements, PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
 from flo.values.event_time import (
     TimeWindow,
     expect_durations,
@@ -47,9 +48,9 @@ from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, BagValue
 
-PartitionedRows: TypeAlias = Iterable[tuple[int, Any]]
+PartitionedRows: TypeAlias = Iterable[tuple[int, Element]]
 """Elements, each with its partition; a sequence is the partition 0."""
-WindowContent: TypeAlias = Elements[Any] | BagValue
+WindowContent: TypeAlias = Elements[Element] | BagValue
 """The elements of an open window: in order, or without one."""
 
 
@@ -63,12 +64,12 @@ class TimeWindows(SequenceCut):
     With `bounds`, a second inner stream has one `TimeWindow`: the bounds of the window.
     """
 
-    time: Callable[[Any], Any]
-    lateness: Any
+    time: ElementFunction
+    lateness: TimeValue
     bounds: bool
-    origin: Any
+    origin: TimeValue
     """0 or the epoch, set by the first element."""
-    latest: Any
+    latest: TimeValue
     """The largest time seen, as an offset from the origin; of partitions, one for each; or the time of the clock."""
     by_clock: bool
     partitions: int | None
@@ -95,7 +96,7 @@ class TimeWindows(SequenceCut):
         """Return the operator without open windows."""
 
     @abstractmethod
-    def admit(self, rows: PartitionedRows) -> tuple[Self, list[Values], list[Any]]:
+    def admit(self, rows: PartitionedRows) -> tuple[Self, list[Values], list[Element]]:
         """Return the operator after these rows, the windows that have closed, and the late elements."""
 
     @abstractmethod
@@ -111,7 +112,7 @@ class TimeWindows(SequenceCut):
         bounded = all(given.bounded for given in inputs)
         return StreamType(Nested(*streams), bounded), StreamType(inner, inputs[0].bounded)
 
-    def _inner(self, inputs: StreamTypes) -> Sequence[Any] | Bag[Any]:
+    def _inner(self, inputs: StreamTypes) -> Sequence[Element] | Bag[Element]:
         """Return the collection of a window and of the late elements."""
         given = inputs[0].collection
         if self.by_clock:
@@ -149,10 +150,10 @@ class TimeWindows(SequenceCut):
             return run_leaps(self, inputs, lambda operator, values: partition_steps(operator, values[0], every=True))
         return super().advance(inputs)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         return self.take_rows((0, unit) for unit in units)
 
-    def take_units(self, units: list[Any], source: Value) -> tuple[Operator, Deltas]:
+    def take_units(self, units: list[Unit], source: Value) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs after these units of a sequence or bag."""
         return self.take_rows(in_one_partition(units, source))
 
@@ -166,7 +167,7 @@ class TimeWindows(SequenceCut):
         late = (BagValue if self.unordered else SequenceValue).terminator()
         return self.cleared(), (NestedValue.pushing(*windows).fix(), late)
 
-    def take_clock(self, moment: Any) -> tuple[Operator, Deltas]:
+    def take_clock(self, moment: TimeValue) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs when its clock has come to this moment."""
         origin = origin_of(moment)
         mark = offset_of(moment, origin)
@@ -175,7 +176,7 @@ class TimeWindows(SequenceCut):
         operator, closed = self.close_until(mark)
         return replace(operator, latest=mark, origin=origin), self._deltas(closed, [])
 
-    def offset(self, unit: object, origin: object) -> tuple[Any, Any]:
+    def offset(self, unit: object, origin: object) -> tuple[TimeValue, TimeValue]:
         """Return (the origin, the element's time as an offset from it)."""
         moment = self.time(unit)
         expect_declared(self.time, [moment])
@@ -184,7 +185,7 @@ class TimeWindows(SequenceCut):
             expect_durations(moment, **self.durations(), lateness=self.lateness)
         return origin, offset_of(moment, origin)
 
-    def expect_bounds(self, origin: Any, offset: Any, start: Any, end: Any) -> None:
+    def expect_bounds(self, origin: TimeValue, offset: TimeValue, start: Any, end: Any) -> None:
         """Raise if a window of this time has bounds that are shown, and datetimes do not have them."""
         if self.bounds and isinstance(offset, timedelta):
             try:
@@ -192,14 +193,14 @@ class TimeWindows(SequenceCut):
             except OverflowError:
                 raise no_bound(origin + offset) from None
 
-    def watermark(self, latest: object) -> Any:
+    def watermark(self, latest: object) -> TimeValue:
         return latest - self.lateness if self.lateness else latest
 
     def clocks(self) -> LatestTimes:
         """Return the largest times, to be moved by rows."""
         return LatestTimes.of(self.latest, self.partitions, is_given=self.by_clock)
 
-    def window(self, content: WindowContent | list[Any], origin: Any, start: Any, end: Any) -> Values:
+    def window(self, content: WindowContent | list[Element], origin: TimeValue, start: Any, end: Any) -> Values:
         value: Value
         if isinstance(content, BagValue):
             value = content.ended(End.ARRIVED)
@@ -209,11 +210,11 @@ class TimeWindows(SequenceCut):
             return (value,)
         return value, SequenceValue.of([TimeWindow(origin + start, origin + end)], End.ARRIVED)
 
-    def _deltas(self, closed: list[Values], late: list[Any]) -> Deltas:
+    def _deltas(self, closed: list[Values], late: list[Element]) -> Deltas:
         late_delta = _bag_of(late) if self.unordered else SequenceValue.of(late)
         return (NestedValue.pushing(*closed) if closed else None), (late_delta if late else None)
 
-    def extended(self, content: WindowContent | None, units: Iterable[Any]) -> WindowContent:
+    def extended(self, content: WindowContent | None, units: Iterable[Unit]) -> WindowContent:
         """Return the content of a window with more elements."""
         if self.unordered:
             assert content is None or isinstance(content, BagValue)
@@ -226,7 +227,7 @@ def _bag_of(units: Iterable[object]) -> BagValue:
     return BagValue.of((unit, 1) for unit in units)
 
 
-NONE: Elements[Any] = Elements()
+NONE: Elements[Element] = Elements()
 
 
 class AlignedWindows(TimeWindows):
@@ -235,8 +236,8 @@ class AlignedWindows(TimeWindows):
     `opened` has the elements of the open windows, by window number.
     """
 
-    size: Any
-    slide: Any
+    size: TimeValue
+    slide: TimeValue
     opened: PersistentMap[int, WindowContent]
     order: SortedKeys[int]
 
@@ -276,12 +277,12 @@ class AlignedWindows(TimeWindows):
             order, gone[number] = order.removed(number), None
         return replace(self, opened=self.opened.updated(gone, drop=None), order=order), closed
 
-    def admit(self, rows: PartitionedRows) -> tuple[Self, list[Values], list[Any]]:
+    def admit(self, rows: PartitionedRows) -> tuple[Self, list[Values], list[Element]]:
         origin, opened, order, latest = self.origin, self.opened, self.order, self.clocks()
-        added: dict[int, list[Any]] = {}
+        added: dict[int, list[Element]] = {}
         gone: list[int] = []
         closed: list[Values] = []
-        late: list[Any] = []
+        late: list[Element] = []
         for partition, unit in rows:
             origin, offset = self.offset(unit, origin)
             if latest.move(partition, offset):
@@ -319,13 +320,13 @@ class AlignedWindows(TimeWindows):
 class Tumbling(AlignedWindows):
     """tumbling(size, time, lateness, …): adjacent windows, [n · size, (n + 1) · size)."""
 
-    size: Any
-    time: Callable[[Any], Any]
-    lateness: Any = None
+    size: TimeValue
+    time: ElementFunction
+    lateness: TimeValue = None
     flush: bool = False
     bounds: bool = False
-    origin: Any = None
-    latest: Any = None
+    origin: TimeValue = None
+    latest: TimeValue = None
     opened: PersistentMap[int, WindowContent] = PersistentMap()  # noqa: RUF009
     order: SortedKeys[int] = SortedKeys()  # noqa: RUF009
     by_clock: bool = False
@@ -339,7 +340,7 @@ class Tumbling(AlignedWindows):
         return {"size": self.size}
 
     @property
-    def slide(self) -> Any:
+    def slide(self) -> TimeValue:
         return self.size
 
 
@@ -348,14 +349,14 @@ class Tumbling(AlignedWindows):
 class Sliding(AlignedWindows):
     """sliding(size, slide, time, lateness, …): overlapping windows, [n · slide, n · slide + size)."""
 
-    size: Any
-    slide: Any
-    time: Callable[[Any], Any]
-    lateness: Any = None
+    size: TimeValue
+    slide: TimeValue
+    time: ElementFunction
+    lateness: TimeValue = None
     flush: bool = False
     bounds: bool = False
-    origin: Any = None
-    latest: Any = None
+    origin: TimeValue = None
+    latest: TimeValue = None
     opened: PersistentMap[int, WindowContent] = PersistentMap()  # noqa: RUF009
     order: SortedKeys[int] = SortedKeys()  # noqa: RUF009
     by_clock: bool = False
@@ -378,7 +379,7 @@ class Sliding(AlignedWindows):
         return outputs
 
 
-OpenSession: TypeAlias = tuple[Any, Any]
+OpenSession: TypeAlias = tuple[TimeValue, Any]
 """An open session: its last time, and its elements: a bag, or each with its position in the order of arrival."""
 
 
@@ -394,17 +395,17 @@ class Session(TimeWindows):
     session of other partitions that has closed.
     """
 
-    gap: Any
-    time: Callable[[Any], Any]
-    lateness: Any = None
+    gap: TimeValue
+    time: ElementFunction
+    lateness: TimeValue = None
     flush: bool = False
     bounds: bool = False
-    origin: Any = None
-    latest: Any = None
-    opened: PersistentMap[Any, OpenSession] = PersistentMap()  # noqa: RUF009
-    order: SortedKeys[Any] = SortedKeys()  # noqa: RUF009
+    origin: TimeValue = None
+    latest: TimeValue = None
+    opened: PersistentMap[Element, OpenSession] = PersistentMap()  # noqa: RUF009
+    order: SortedKeys[TimeValue] = SortedKeys()  # noqa: RUF009
     count: int = 0
-    horizon: Any = None
+    horizon: TimeValue = None
     by_clock: bool = False
     partitions: int | None = None
     unordered: bool = False
@@ -434,11 +435,11 @@ class Session(TimeWindows):
             order, gone[first], horizon = order.removed(first), None, end
         return replace(self, opened=self.opened.updated(gone, drop=None), order=order, horizon=horizon), closed
 
-    def admit(self, rows: PartitionedRows) -> tuple[Self, list[Values], list[Any]]:
+    def admit(self, rows: PartitionedRows) -> tuple[Self, list[Values], list[Element]]:
         origin, order, count, horizon, latest = self.origin, self.order, self.count, self.horizon, self.clocks()
-        changes: dict[Any, OpenSession | None] = {}
+        changes: dict[TimeValue, OpenSession | None] = {}
         closed: list[Values] = []
-        late: list[Any] = []
+        late: list[Element] = []
 
         def session(first: object) -> OpenSession:
             return changes.get(first) or self.opened[first]

@@ -9,7 +9,6 @@ row may have another match.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Optional, Self, TypeAlias, final
 
@@ -18,6 +17,7 @@ from flo.core.elements import returned_type
 from flo.core.operator import Bound, Step
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import Element, PairFunction, TypeForm, Unit
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import element_of, expect_equal_keys
 from flo.values.operators.joins import Into, KeyFunction, WeightedElements, combine_ahead, combine_pairs, key_type, pair
@@ -27,7 +27,7 @@ from flo.values.operators.zsets import make_delta
 from flo.values.row_order import order_key
 from flo.values.weighted import ZSetValue
 
-PlacedRow: TypeAlias = tuple[Any, Any, int]
+PlacedRow: TypeAlias = tuple[Element, Element, int]
 """The place of a row in the order, the row, and its weight."""
 PlacedRows: TypeAlias = tuple[PlacedRow, ...]
 """The rows of one key, sorted by place and then by row."""
@@ -52,8 +52,8 @@ class AsOfJoin(ZSetJoin):
     into: Into = None
     forward: bool = False
     inner: bool = False
-    left: PersistentMap[Any, PlacedRows] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
-    right: PersistentMap[Any, PlacedRows] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
+    left: PersistentMap[Element, PlacedRows] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
+    right: PersistentMap[Element, PlacedRows] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
 
     name = "asof_join"
     keeps = Bound.ROWS
@@ -68,7 +68,7 @@ class AsOfJoin(ZSetJoin):
         if self.on is not None and self.other_on is not None:
             expect_equal_keys(self, inputs, returned_type(self.on), returned_type(self.other_on))
 
-    def element(self, left: Any, right: Any) -> Any:
+    def element(self, left: Any, right: Any) -> TypeForm:
         if self.into is not None:
             return returned_type(self.into)
         return tuple[left, right] if self.inner else tuple[left, Optional[right]]  # noqa: UP045
@@ -76,8 +76,8 @@ class AsOfJoin(ZSetJoin):
     def joined(self, left: Side, right: Side) -> WeightedElements:
         raise NotImplementedError  # `_joined` needs the order, too
 
-    def combined(self, units: list[Any]) -> list[Any]:
-        into: Callable[[Any, Any], Any] = self.into or pair
+    def combined(self, units: list[Unit]) -> list[Element]:
+        into: PairFunction = self.into or pair
         combine_ahead(self.into, units)
         return combine_pairs(into, units)
 
@@ -90,8 +90,8 @@ class AsOfJoin(ZSetJoin):
         lefts, rights = self._by_key(left, self.at, self.on), self._by_key(right, self.other_at, self.other_on)
         rights.pop(None, None)
         pairs = [((row, None), weight) for _, row, weight in lefts.pop(None, ())]
-        new_left: dict[Any, PlacedRows] = {}
-        new_right: dict[Any, PlacedRows] = {}
+        new_left: dict[Element, PlacedRows] = {}
+        new_right: dict[Element, PlacedRows] = {}
         for key in lefts | rights:
             stored, before = self.left.get(key, ()), self.right.get(key, ())
             after = merge_entries(before, rights.get(key, ()))
@@ -107,9 +107,9 @@ class AsOfJoin(ZSetJoin):
         joined = replace(self, left=kept[0], right=kept[1])
         return Step(self.rule, (left.drained(), right.drained()), joined, make_delta(self.combined(units)))
 
-    def _by_key(self, value: ZSetValue, at: KeyFunction, on: KeyFunction) -> dict[Any, list[PlacedRow]]:
+    def _by_key(self, value: ZSetValue, at: KeyFunction, on: KeyFunction) -> dict[Element, list[PlacedRow]]:
         """Group a delta by key. Rows without a place or a key are under None."""
-        by_key: dict[Any, list[PlacedRow]] = {}
+        by_key: dict[Element, list[PlacedRow]] = {}
         for f in (at, on):
             evaluate_ahead(f, value.elements_list())
         for row, weight in value.all_units():
@@ -119,7 +119,7 @@ class AsOfJoin(ZSetJoin):
             by_key.setdefault(None if place is None or some_null else key, []).append((place, row, weight))
         return by_key
 
-    def _match(self, rights: PlacedRows, at: Any) -> Any:
+    def _match(self, rights: PlacedRows, at: Any) -> Element:
         """Return the right row that matches this place; None if there is none."""
         index = bisect_right(rights, order_key(at), key=place_of) - 1
         if self.forward:

@@ -15,7 +15,7 @@ matter. So the output is a function of the two z-sets, and for all weights,
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, ClassVar, NamedTuple, Optional, Self, TypeAlias, final
@@ -25,6 +25,7 @@ from flo.core.elements import returned_type
 from flo.core.operator import Bound, Operator, Step, Values, run
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import Element, PairFunction, TypeForm, Unit
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import SameKind, element_of, expect_equal_keys
 from flo.values.operators.joins import (
@@ -41,9 +42,9 @@ from flo.values.operators.shapes import SIDES, all_ending, annotate_error, evalu
 from flo.values.operators.zsets import make_delta, negate_weights
 from flo.values.weighted import ZSet, ZSetValue
 
-Group: TypeAlias = tuple[PersistentMap[Any, int], int]
+Group: TypeAlias = tuple[PersistentMap[Element, int], int]
 """The rows of one key with their weights, and the number of positive ones."""
-GroupsByKey: TypeAlias = PersistentMap[Any, Group]
+GroupsByKey: TypeAlias = PersistentMap[Element, Group]
 
 NO_ROWS: Group = (PersistentMap(), 0)
 NO_PARTNER = ((None, 1),)
@@ -52,8 +53,8 @@ NO_PARTNER = ((None, 1),)
 class Side(NamedTuple):
     """One key on one side, as a step sees it: the stored rows and the arriving delta."""
 
-    rows: PersistentMap[Any, int]
-    delta: dict[Any, int]
+    rows: PersistentMap[Element, int]
+    delta: dict[Element, int]
     before: int
     after: int
     """The numbers of rows with a positive weight, before and after the delta."""
@@ -86,7 +87,7 @@ class ZSetJoin(SameKind):
     def joined(self, left: Side, right: Side) -> WeightedElements:
         """Return how the output changes by the deltas of one key."""
 
-    def combined(self, units: list[Any]) -> list[Any]:
+    def combined(self, units: list[Unit]) -> list[Element]:
         """Return the results of the units from `joined`."""
         return units
 
@@ -152,9 +153,9 @@ class ZSetJoin(SameKind):
 
     def _joined(self, left: ZSetValue, right: ZSetValue) -> Step:
         lefts, rights = by_key(self.on, left), by_key(self.other_on, right)
-        new_left: dict[Any, Group] = {}
-        new_right: dict[Any, Group] = {}
-        units: list[tuple[Any, int]] = []
+        new_left: dict[Element, Group] = {}
+        new_right: dict[Element, Group] = {}
+        units: list[tuple[Unit, int]] = []
         for key in lefts | rights:
             one, other = side_of(self.left, key, lefts), side_of(self.right, key, rights)
             units += self.joined(one, other)
@@ -167,16 +168,16 @@ class ZSetJoin(SameKind):
         return Step(self.rule, (left.drained(), right.drained()), joined, make_delta(self.combined(units)))
 
 
-def by_key(on: KeyFunction, value: ZSetValue) -> dict[Any, dict[Any, int]]:
+def by_key(on: KeyFunction, value: ZSetValue) -> dict[Element, dict[Element, int]]:
     """Group a delta by key. Without a function, the element is the key."""
-    grouped: dict[Any, dict[Any, int]] = {}
+    grouped: dict[Element, dict[Element, int]] = {}
     evaluate_ahead(on, value.elements_list())
     for element, weight in value.all_units():
         grouped.setdefault(element if on is None else canonical_element(on(element)), {})[element] = weight
     return grouped
 
 
-def side_of(index: GroupsByKey, key: object, arrived: dict[Any, dict[Any, int]]) -> Side:
+def side_of(index: GroupsByKey, key: object, arrived: dict[Element, dict[Element, int]]) -> Side:
     rows, before = index.get(key, NO_ROWS)
     delta = arrived.get(key, {})
     after = before
@@ -188,7 +189,7 @@ def side_of(index: GroupsByKey, key: object, arrived: dict[Any, dict[Any, int]])
 
 def pairs(left: Side, right: Side) -> WeightedElements:
     """Return M₁ ⋈ M₂' + M₁' ⋈ M₂ + M₁' ⋈ M₂' for one key."""
-    paired: list[tuple[Any, int]] = []
+    paired: list[tuple[Element, int]] = []
     if right.delta:
         paired += pair_units(left.rows.to_dict().items(), right.delta.items())
     if left.delta:
@@ -209,7 +210,7 @@ def unmatched(some: Side, other: Side) -> WeightedElements:
     return rows_while(some, other.before == 0, other.after == 0)
 
 
-def take_left(x: object, y: object) -> Any:
+def take_left(x: object, y: object) -> Element:
     return x
 
 
@@ -222,7 +223,7 @@ class Filtering(ZSetJoin):
     left: GroupsByKey = PersistentMap()  # noqa: RUF009
     right: GroupsByKey = PersistentMap()  # noqa: RUF009
 
-    def element(self, left: Any, right: Any) -> Any:
+    def element(self, left: TypeForm, right: TypeForm) -> TypeForm:
         return left
 
     def side_ended(self, side: int) -> Self:
@@ -271,18 +272,18 @@ class PairingJoin(ZSetJoin):
     left: GroupsByKey = PersistentMap()  # noqa: RUF009
     right: GroupsByKey = PersistentMap()  # noqa: RUF009
 
-    def element(self, left: Any, right: Any) -> Any:
+    def element(self, left: TypeForm, right: TypeForm) -> TypeForm:
         return self.pair_type(left, right) if self.into is None else returned_type(self.into)
 
     @abstractmethod
-    def pair_type(self, left: object, right: object) -> Any:
+    def pair_type(self, left: object, right: object) -> TypeForm:
         """Return the type of results without `into`."""
 
-    def combine(self) -> Callable[[Any, Any], Any]:
+    def combine(self) -> PairFunction:
         """Return the function that combines a pair."""
         return self.into or pair
 
-    def combined(self, units: list[Any]) -> list[Any]:
+    def combined(self, units: list[Unit]) -> list[Element]:
         combine_ahead(self.into, units)
         return combine_pairs(self.combine(), units)
 
@@ -301,13 +302,13 @@ class Join(PairingJoin):
     def _natural(self) -> bool:
         return self.on is None and self.other_on is None
 
-    def pair_type(self, left: Any, right: Any) -> Any:
+    def pair_type(self, left: Any, right: Any) -> TypeForm:
         return left if self._natural() else tuple[left, right]
 
     def joined(self, left: Side, right: Side) -> WeightedElements:
         return pairs(left, right)
 
-    def combine(self) -> Callable[[Any, Any], Any]:
+    def combine(self) -> PairFunction:
         return take_left if self.into is None and self._natural() else super().combine()
 
 
@@ -320,11 +321,11 @@ class Outer(PairingJoin):
     alone: ClassVar[tuple[bool, bool]]
     """Whether rows of each side may be without a partner."""
 
-    def pair_type(self, left: object, right: object) -> Any:
+    def pair_type(self, left: object, right: object) -> TypeForm:
         return tuple[self.sides(left, right)]  # type: ignore[misc]
 
     @classmethod
-    def sides(cls, left: object, right: object) -> tuple[Any, Any]:
+    def sides(cls, left: object, right: object) -> tuple[Element, Element]:
         """Return the types of the rows that `into` is called with."""
         return (Optional[left] if cls.alone[1] else left), (Optional[right] if cls.alone[0] else right)  # noqa: UP045
 

@@ -6,7 +6,7 @@ A group keeps all its rows, and remembers its first k. It is searched again only
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from heapq import nsmallest
@@ -18,6 +18,7 @@ from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.untyped import Element, ElementFunction, TypeForm, Unit
 from flo.values.canonical import instant_element
 from flo.values.operators.shapes import ElementKind, Unary
 from flo.values.operators.zsets import expect_zset, group_units, make_delta
@@ -69,7 +70,7 @@ class Null:
 NULL = Null()
 
 
-def comparable(key: object) -> tuple[Any]:
+def comparable(key: object) -> tuple[Element]:
     """Wrap a key for a total order: None is the least value, NaN the greatest number, and zoned times are instants.
 
     Parts of tuples and named tuples are wrapped too; those of other rows Python compares itself. The result is a tuple,
@@ -78,12 +79,12 @@ def comparable(key: object) -> tuple[Any]:
     return (_ordered(key),)
 
 
-def _ordered(key: Any) -> Any:
+def _ordered(key: Element) -> Any:
     if key is None:
         return NULL
     if key != key:
         return NAN
-    kind: Any = type(key)
+    kind: TypeForm = type(key)
     return tuple(map(_ordered, key)) if is_plain_tuple(kind) else instant_element(key)
 
 
@@ -118,7 +119,7 @@ class Rank:
 
     __slots__ = ("descending", "key", "operator", "row")
 
-    def __init__(self, row: Any, key: Any, descending: Directions, operator: str) -> None:
+    def __init__(self, row: Element, key: Element, descending: Directions, operator: str) -> None:
         self.row, self.key, self.descending, self.operator = row, key, descending, operator
 
     def __lt__(self, other: Rank) -> bool:
@@ -133,7 +134,7 @@ class Rank:
 class RankOrder(NamedTuple):
     """An order by key(row), or by the row itself; the greatest first if descending."""
 
-    key: Callable[[Any], Any] | None
+    key: ElementFunction | None
     descending: Directions
     operator: str
     ties: int | None = None
@@ -148,7 +149,9 @@ class RankOrder(NamedTuple):
             raise TypeError(f"the key must have {count} columns, one per direction in `descending`; got {key!r}")
         return Rank(row, tuple(map(comparable, columns)), self.descending, self.operator)
 
-    def first(self, count: int, ranks: Iterable[Rank], rows: PersistentMap[Any, int]) -> Iterable[tuple[Any, int]]:
+    def first(
+        self, count: int, ranks: Iterable[Rank], rows: PersistentMap[Element, int]
+    ) -> Iterable[tuple[Element, int]]:
         """Yield the first rows with their multiplicities: `count` in total, and those tied with the last of them."""
         last: Any = None
         for rank in ranks:
@@ -165,10 +168,10 @@ class RankOrder(NamedTuple):
 class Ranking(Lowerable):
     """The rows of a group with their weights, and the first k present ones with their multiplicities."""
 
-    rows: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
-    top: tuple[tuple[Any, int], ...] = ()
+    rows: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
+    top: tuple[tuple[Element, int], ...] = ()
 
-    def changed(self, units: list[tuple[Any, int]], count: int, order: RankOrder) -> Ranking:
+    def changed(self, units: list[tuple[Unit, int]], count: int, order: RankOrder) -> Ranking:
         """Return the ranking with these rows and weights added.
 
         Rows that are neither at the top nor among the units come after the last row of a full top. They are only
@@ -205,11 +208,11 @@ class TopK(Unary):
     """
 
     count: int
-    key: Callable[[Any], Any] | None = None
-    by: Callable[[Any], Any] | None = None
+    key: ElementFunction | None = None
+    by: ElementFunction | None = None
     descending: Directions = False
     ties: int | None = None
-    groups: PersistentMap[Any, Ranking] = PersistentMap()  # noqa: RUF009
+    groups: PersistentMap[Element, Ranking] = PersistentMap()  # noqa: RUF009
 
     name = "top_k"
     keeps = Bound.ROWS
@@ -219,7 +222,7 @@ class TopK(Unary):
         expect_zset(self, inputs[0])
         return inputs
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         order, rankings, rows = RankOrder(self.key, self.descending, self.name, self.ties), {}, []
         for group, members in group_units(self.by, units).items():
             before = self.groups.get(group, NO_RANKING)

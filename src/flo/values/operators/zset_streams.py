@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 from flo.core.collection import End
 from flo.core.errors import CollectionError
@@ -17,6 +17,7 @@ from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Bound, Operator, Step, Values, expect_bounded, expect_collection, run
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import Element
 from flo.values.operators.zsets import expect_zset
 from flo.values.weighted import ZSetValue
 
@@ -31,11 +32,11 @@ class RunningZSets(Operator):
     rule: ClassVar[str]
 
     @abstractmethod
-    def begun(self) -> tuple[RunningZSets, PersistentMap[Any, int]]:
+    def begun(self) -> tuple[RunningZSets, PersistentMap[Element, int]]:
         """Return the operator when the next inner z-set begins, and the initial weights of its output."""
 
     @abstractmethod
-    def grown(self, weights: Mapping[Any, int]) -> RunningZSets:
+    def grown(self, weights: Mapping[Element, int]) -> RunningZSets:
         """Return the operator after these weights of the current inner z-set."""
 
     @abstractmethod
@@ -115,17 +116,17 @@ class RunningZSets(Operator):
 class Integrate(RunningZSets):
     """integrate(M): the sum of all inner z-sets up to this one."""
 
-    total: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+    total: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
 
     name = "integrate"
     keeps = Bound.ROWS
     retracts = False
     rule = "integrate"
 
-    def begun(self) -> tuple[RunningZSets, PersistentMap[Any, int]]:
+    def begun(self) -> tuple[RunningZSets, PersistentMap[Element, int]]:
         return self, self.total
 
-    def grown(self, weights: Mapping[Any, int]) -> RunningZSets:
+    def grown(self, weights: Mapping[Element, int]) -> RunningZSets:
         return Integrate(self.total.added(weights))
 
     def forgot(self) -> RunningZSets:
@@ -137,18 +138,18 @@ class Integrate(RunningZSets):
 class Differentiate(RunningZSets):
     """differentiate(M): each inner z-set minus the one before it. M is the part of the current one that has arrived."""
 
-    current: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+    current: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
 
     name = "differentiate"
     keeps = Bound.VALUE
     retracts = True
     rule = "differentiate"
 
-    def begun(self) -> tuple[RunningZSets, PersistentMap[Any, int]]:
+    def begun(self) -> tuple[RunningZSets, PersistentMap[Element, int]]:
         before = self.current.to_dict()
         return Differentiate(), PersistentMap((element, -weight) for element, weight in before.items())
 
-    def grown(self, weights: Mapping[Any, int]) -> RunningZSets:
+    def grown(self, weights: Mapping[Element, int]) -> RunningZSets:
         return Differentiate(self.current.added(weights))
 
     def forgot(self) -> RunningZSets:

@@ -16,6 +16,7 @@ from flo.core.errors import ElementError, LawError
 from flo.core.operator import Bound, Delta, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, ElementFunction, Unit
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import CONVERSIONS, Union
 from flo.values.operators.sets import Counted
@@ -36,15 +37,15 @@ def make_delta(units: Iterable[tuple[object, int]]) -> Deltas:
     return (delta if delta.weights else None,)
 
 
-def negate_weights(units: Iterable[tuple[object, int]]) -> list[tuple[Any, int]]:
+def negate_weights(units: Iterable[tuple[object, int]]) -> list[tuple[Element, int]]:
     return [(element, -weight) for element, weight in units]
 
 
 def group_units(
-    by: Callable[[Any], Any] | None, units: Iterable[tuple[object, int]]
-) -> dict[Any, list[tuple[Any, int]]]:
+    by: ElementFunction | None, units: Iterable[tuple[object, int]]
+) -> dict[Element, list[tuple[Element, int]]]:
     """Return the elements and weights of each group; without a function there is one group."""
-    groups: dict[Any, list[tuple[Any, int]]] = {}
+    groups: dict[Element, list[tuple[Element, int]]] = {}
     for unit in units:
         groups.setdefault(None if by is None else canonical_element(by(unit[0])), []).append(unit)
     return groups
@@ -65,7 +66,7 @@ class MapWeights(Unary):
     counterexample.
     """
 
-    f: Callable[[Any, int], int]
+    f: Callable[[Element, int], int]
 
     name = "map_weights"
     keeps = Bound.NOTHING
@@ -76,7 +77,7 @@ class MapWeights(Unary):
         expect_zset(self, inputs[0])
         return inputs
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         tried = [(element, weight) for element, _ in units for weight in (1, *TRIED)]
         evaluate_ahead(self.f, [element for element, _ in tried], [weight for _, weight in tried])
         return self, make_delta((element, weight * self._one(element)) for element, weight in units)
@@ -121,7 +122,7 @@ class Negate(Unary):
         expect_zset(self, inputs[0])
         return inputs
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         return self, make_delta(negate_weights(units))
 
 
@@ -129,7 +130,7 @@ class Negate(Unary):
 class OfWeights(Unary):
     """Gives every element a weight that depends on its total weight alone, and emits how that changes."""
 
-    weights: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+    weights: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
 
     @staticmethod
     @abstractmethod
@@ -140,7 +141,7 @@ class OfWeights(Unary):
         expect_zset(self, inputs[0])
         return inputs
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         changes = []
         for element, weight in units:
             before = self.weights.get(element, 0)
@@ -203,7 +204,7 @@ class Minus(Union):
     kind = ZSet
     side_rules = ("", "")
 
-    def consume(self, side: int, units: list[Any], source: type[WeightedValue]) -> tuple[Operator, Delta]:
+    def consume(self, side: int, units: list[Unit], source: type[WeightedValue]) -> tuple[Operator, Delta]:
         return super().consume(side, negate_weights(units) if side == 1 else units, source)
 
 
@@ -222,9 +223,9 @@ class ToZSet(Counted):
 class FromZSet(Unary):
     """Waits for the end, because weights may change until then, and rejects negative weights."""
 
-    weights: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+    weights: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
 
-    target: ClassVar[type[Bag[Any] | Set[Any]]]
+    target: ClassVar[type[Bag[Element] | Set[Element]]]
     waits = "waits for the end of its input, because weights may change until then"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -239,7 +240,7 @@ class FromZSet(Unary):
         )
         return (StreamType(self.target(element), bounded=True),)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         return replace(self, weights=self.weights.added(dict(units))), (None,)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:

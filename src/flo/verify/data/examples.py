@@ -20,6 +20,8 @@ from random import Random
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, is_typeddict
 from uuid import UUID
 
+from flo.core.untyped import TypeForm
+
 # the first three go into tuples and dataclasses, so they must reveal most: a sum of floats depends on their order
 PLAIN: dict[Any, list[Any]] = {
     int: [0, 1, -1, 2, 3],
@@ -91,7 +93,7 @@ def examples(kind: Any, known: KnownExamples = lambda kind: None, depth: int = D
     return _plain(kind) or []
 
 
-def _plain(kind: Any) -> list[Any] | None:
+def _plain(kind: TypeForm) -> list[Any] | None:
     try:
         return PLAIN.get(kind)
     except TypeError:  # an annotation that cannot be hashed
@@ -102,7 +104,7 @@ def _different(values: list[Any]) -> list[Any]:
     return [value for place, value in enumerate(values) if value not in values[:place]]
 
 
-def resolve_type(kind: Any) -> Any:
+def resolve_type(kind: TypeForm) -> TypeForm:
     """Return the type itself: of an `Annotated`, a `NewType`, a type variable or None."""
     while True:
         if kind is None:
@@ -117,7 +119,7 @@ def resolve_type(kind: Any) -> Any:
             return kind
 
 
-def split_type(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+def split_type(kind: TypeForm) -> tuple[TypeForm, tuple[TypeForm, ...]]:
     """Split a type into its origin and its parameters; missing parameters are Any."""
     origin, parts = get_origin(kind) or kind, get_args(kind)
     origin = _ABSTRACT.get(origin, origin) if isinstance(origin, type) else origin

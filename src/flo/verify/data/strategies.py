@@ -19,6 +19,7 @@ from flo.core.collection import Collection, Form
 from flo.core.elements import type_name
 from flo.core.errors import LawError
 from flo.core.nested import Nested
+from flo.core.untyped import TypeForm
 from flo.values.keyed import Keyed
 from flo.values.lattice import Custom, Lattice
 from flo.values.lattice_orders import NaturalSum
@@ -38,7 +39,7 @@ MOST_DAYS = 10_000
 """Sums of a few generated times and numbers are still within what their types can hold."""
 
 
-def strategy_for(kind: Any, given: Given) -> Any:
+def strategy_for(kind: TypeForm, given: Given) -> Any:
     """Make a strategy for a Python type: the user's own examples, or generated values and constants of the function."""
     own = given.own_examples(kind)
     if own is not None:
@@ -48,13 +49,13 @@ def strategy_for(kind: Any, given: Given) -> Any:
     return st.one_of(generated, st.sampled_from(mentioned)) if mentioned else generated
 
 
-def _sampled(values: list[Any], kind: Any) -> Any:
+def _sampled(values: list[Any], kind: TypeForm) -> Any:
     if not values:
         raise no_values_error(type_name(kind))
     return st.sampled_from(values)
 
 
-def _generated(kind: Any, given: Given) -> Any:
+def _generated(kind: TypeForm, given: Given) -> Any:
     if kind is Any or kind is object:
         return st.integers()
     if kind is float:  # nan is not equal to itself, and most functions do not mean infinities
@@ -127,7 +128,7 @@ def _instances(kind: type, fields: dict[str, Any], given: Given) -> Any:
     return given.class_strategies[kind]
 
 
-def _hashable(kind: Any, given: Given) -> Any:
+def _hashable(kind: TypeForm, given: Given) -> Any:
     return strategy_for(kind, given).filter(is_hashable)
 
 

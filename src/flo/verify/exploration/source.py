@@ -23,6 +23,7 @@ from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
 from flo.core.term import Lowering
+from flo.core.untyped import TypeForm
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lattice import Custom, Lattice
@@ -161,7 +162,7 @@ class SourceWriter:
             return label(function)
         return self.name(function)
 
-    def kind(self, kind: Any) -> str:
+    def kind(self, kind: TypeForm) -> str:
         """Write a type."""
         origin, parts = get_origin(kind), get_args(kind)
         if kind is None or kind is type(None):

@@ -13,6 +13,7 @@ from flo.core.operator import Operator, Values
 from flo.core.persistent import PersistentMap
 from flo.core.semantics import GraphStep, small_steps
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import TypeForm
 from flo.verify.effort import Meter
 from flo.verify.equality import are_equal, deep_type
 from flo.verify.exploration.arrivals import Channels, open_channels
@@ -68,7 +69,7 @@ class Slot:
     numbers: dict[Any, list[int]] = field(default_factory=dict)
     """Equal contents, which may differ in their types."""
     contents: list[Any] = field(default_factory=list)
-    types: dict[int, Any] = field(default_factory=dict)
+    types: dict[int, TypeForm] = field(default_factory=dict)
     """The deep types of contents that equal another."""
     steps: list[list[tuple[Move, int, tuple[Feed, ...]]] | None] = field(default_factory=list)
     absorbed: dict[tuple[int, int, int], int] = field(default_factory=dict)
@@ -89,7 +90,7 @@ class Slot:
         equal.append(self._append(thing))
         return equal[-1]
 
-    def _type_of(self, number: int) -> Any:
+    def _type_of(self, number: int) -> TypeForm:
         if number not in self.types:
             self.types[number] = deep_type(self.contents[number])
         return self.types[number]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from flo.core.elements import belongs, type_name
 from flo.core.errors import LawError, Origin
 from flo.core.labels import label
+from flo.core.untyped import TypeForm
 from flo.verify import laws as law
 from flo.verify.data.constants import LARGEST, LEAST, neighbours
 from flo.verify.data.given import Given, common_kind
@@ -46,7 +47,7 @@ def count_parameters(f: Function, types: tuple[object, ...], start: object) -> i
     return max(needed, min(asked or needed, len(positional)))
 
 
-def argument_types(f: Function, types: tuple[object, ...], start: object) -> tuple[Any, ...]:
+def argument_types(f: Function, types: tuple[object, ...], start: object) -> tuple[TypeForm, ...]:
     """The types of the arguments: the given ones, else the annotations, else Any.
 
     With a `start` the first may be left out.
@@ -73,7 +74,7 @@ def argument_types(f: Function, types: tuple[object, ...], start: object) -> tup
     return tuple(kinds)
 
 
-def guess_types(f: Function, kinds: tuple[object, ...], start: object, given: Given) -> tuple[Any, ...]:
+def guess_types(f: Function, kinds: tuple[object, ...], start: object, given: Given) -> tuple[TypeForm, ...]:
     """Replace Any by the first guess on which the function does not raise."""
     for tried in candidate_types(kinds):
         if accepts(f, tried, start, given):
@@ -86,7 +87,7 @@ def guess_types(f: Function, kinds: tuple[object, ...], start: object, given: Gi
     )
 
 
-def candidate_types(kinds: tuple[object, ...]) -> Iterator[tuple[Any, ...]]:
+def candidate_types(kinds: tuple[object, ...]) -> Iterator[tuple[TypeForm, ...]]:
     """Yield one guess for all unknown types; then different ones for the first and the rest."""
     for guess in GUESSES:
         yield tuple(guess if kind is Any else kind for kind in kinds)
@@ -123,7 +124,7 @@ def function_domains(f: Function, kinds: tuple[object, ...], start: object, give
     return rest if start is NO_START else [accumulator_domain(f, start, rest, given), *rest]
 
 
-def domain_of(kind: Any, given: Given) -> Domain:
+def domain_of(kind: TypeForm, given: Given) -> Domain:
     return Domain(given.expect_examples(kind), kind, lambda: strategy_for(kind, given))
 
 

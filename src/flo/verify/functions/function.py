@@ -11,6 +11,7 @@ from typing import Any
 from flo.core.elements import type_name
 from flo.core.errors import LawError, Origin, brief
 from flo.core.labels import label
+from flo.core.untyped import TypeForm
 from flo.values.lattice import Custom, Lattice
 from flo.verify import laws as law
 from flo.verify.captured import Captured
@@ -196,7 +197,7 @@ def join_name(lattice: Lattice[Any]) -> str:
 def lattice_domain(lattice: Lattice[Any], given: Given) -> Domain:
     """⊥ and a few values; the type of the others; and generated ones."""
     values = lattice_values(lattice, given)
-    kind: Any = lattice.ordinary
+    kind: TypeForm = lattice.ordinary
     if isinstance(lattice, Custom):
         kind = next((LATTICE_KINDS.get(type(value), type(value)) for value in values), None)
 

@@ -13,6 +13,7 @@ from typing import Any, get_args, get_type_hints
 from flo.core.labels import label
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import TypeForm
 from flo.values.element_value import ElementCollection
 from flo.values.lattice import Custom, Lattice
 from flo.values.lvar import LVar
@@ -38,7 +39,7 @@ class Obligation:
     subject: Any
     """The function, or the lattice."""
     laws: tuple[Law, ...]
-    kinds: tuple[Any, ...] = ()
+    kinds: tuple[TypeForm, ...] = ()
     start: Any = NO_START
     lattices: tuple[Lattice[Any], Lattice[Any]] | None = None
     claim: str | None = None

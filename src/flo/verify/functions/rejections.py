@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from flo.core.elements import type_name
 from flo.core.errors import FloError, LawError, brief
 from flo.core.labels import label
+from flo.core.untyped import Element
 from flo.values.lattice import Lattice
 from flo.verify import laws
 from flo.verify.data.constants import inner_values
@@ -220,7 +221,7 @@ def _not_commutative(obligation: Obligation, verdict: Violation, operator: str, 
     )
 
 
-def _is_addition(f: Function, acc: Any, element: Any) -> bool:
+def _is_addition(f: Function, acc: Any, element: Element) -> bool:
     """Whether the function adds numbers, as far as one call shows."""
     try:
         return issubclass(acc, Number) and issubclass(element, Number) and bool(f(acc(2), element(3)) == 5)

@@ -24,6 +24,7 @@ from flo.verify.time_limit import TimeLimit, TimeUp
 
 if TYPE_CHECKING:
     from flo.verify.solver.prove import Verdict
+from flo.core.untyped import TypeForm
 from flo.verify.time_limit import copy_if_mutable
 
 LEAVE_ARGUMENTS = "give a new value, and leave the arguments as they are"
@@ -163,7 +164,7 @@ class Domain:
     """The values that a variable ranges over: a few to try, their type, and a strategy."""
 
     few: list[Any]
-    kind: Any
+    kind: TypeForm
     """The Python type of all values, for the solver; None if there is none."""
     make_strategy: Callable[[], Any]
     """Makes the Hypothesis strategy."""

@@ -12,6 +12,7 @@ from flo.core.collection import Collection, Form
 from flo.core.errors import LawError, Origin
 from flo.core.nested import Nested
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import TypeForm
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 from flo.values.partitioned import Partitioned
@@ -72,7 +73,7 @@ def _one_apart(count: int) -> Iterator[tuple[bool, ...]]:
         yield tuple((place == each) is one for place in range(count))
 
 
-def pick_elements(kind: Any, given: Given) -> list[Any]:
+def pick_elements(kind: TypeForm, given: Given) -> list[Any]:
     """Pick a few different elements of a type, with a constant of the code if there is one."""
     examples = given.expect_examples(kind)
     plain = sorted(examples, key=lambda element: element in (0, "", False))[:KINDS]  # neutral elements last

@@ -16,6 +16,7 @@ from flo.core.collection import Collection, Form
 from flo.core.errors import ElementError, FunctionError
 from flo.core.nested import Nested
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import TypeForm
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 from flo.values.partitioned import Partitioned
@@ -179,7 +180,7 @@ def _base(collection: Collection) -> Collection:
     return collection.base if isinstance(collection, Form) else collection
 
 
-def distinct_elements(kind: Any, count: int, given: Given) -> list[Any]:
+def distinct_elements(kind: TypeForm, count: int, given: Given) -> list[Any]:
     return given.distinct_elements(kind, count) or list(islice(cycle(pick_elements(kind, given)), count))
 
 

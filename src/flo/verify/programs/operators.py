@@ -17,6 +17,7 @@ from flo.core.operator import Operator, expect_name
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Lowering
 from flo.core.typing import derive
+from flo.core.untyped import Element
 from flo.values.keyed import Keyed
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
@@ -189,7 +190,7 @@ def _accepted(operator: Operator, element: object, refused: dict[str, None]) -> 
                 refused.setdefault(str(refusal).splitlines()[0])
 
 
-def collections_of(element: Any) -> tuple[Collection, ...]:
+def collections_of(element: Element) -> tuple[Collection, ...]:
     """Collections of every kind with these elements."""
     sequence: Collection = Sequence(element)
     unordered: tuple[Collection, ...] = (Bag(element), Set(element), ZSet(element))

@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import Any, Literal, get_args, get_origin
 
 from flo.core.elements import type_name
+from flo.core.untyped import TypeForm
 from flo.verify.solver.paths import Path, Untraceable
 from flo.verify.solver.symbolic import Symbol
 from flo.verify.solver.symbolic_types import (
@@ -42,7 +43,7 @@ class RejectedValue(Exception):
     """The class rejects such fields."""
 
 
-def make_maker(kind: Any, depth: int = DEEPEST) -> MakeArgument:
+def make_maker(kind: TypeForm, depth: int = DEEPEST) -> MakeArgument:
     """Return a function that makes symbols for all values of the type; a choice among cases forks the path."""
     origin, parts = get_origin(kind), get_args(kind)
     if depth == 0:
@@ -65,7 +66,7 @@ def make_maker(kind: Any, depth: int = DEEPEST) -> MakeArgument:
     raise Untraceable(f"values of {type_name(kind)} cannot be traced")
 
 
-def _cases(kind: Any) -> list[Any]:
+def _cases(kind: TypeForm) -> list[Any]:
     """All values of a type that has few; empty for other types."""
     origin, parts = get_origin(kind), get_args(kind)
     if kind is bool:
@@ -106,7 +107,7 @@ def _object_maker(kind: Any, depth: int) -> MakeArgument:
     return make
 
 
-def fits(value: object, kind: Any) -> bool:
+def fits(value: object, kind: TypeForm) -> bool:
     """Whether the value is of the type for all values of its symbols; False if unknown."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is typing.Annotated:

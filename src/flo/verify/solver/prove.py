@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from flo.core.untyped import TypeForm
 from flo.verify.equality import NoJoin, are_equal
 from flo.verify.optional import NO_Z3, z3
 from flo.verify.solver.arguments import MakeArgument, RejectedValue, fits, make_maker, to_plain
@@ -65,7 +66,7 @@ def prove(sides: EquationSides, types: Sequence[object], *, work: int = SOLVER_W
             return Unknown(str(refused))
 
 
-def prove_type(f: Callable[..., Any], types: Sequence[object], kind: Any, *, work: int = SOLVER_WORK) -> Verdict:
+def prove_type(f: Callable[..., Any], types: Sequence[object], kind: TypeForm, *, work: int = SOLVER_WORK) -> Verdict:
     """Prove that f returns a value of this type for all arguments of the types."""
     results: list[Any] = []
 
