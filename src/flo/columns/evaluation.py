@@ -15,7 +15,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import pyarrow as pa
@@ -24,12 +24,9 @@ import pyarrow.compute as pc
 from flo.columns import arithmetic
 from flo.columns.indices import one_chunk
 from flo.columns.node_functions import NULLABLE, OWN, RENAMES, arrow_type, broadcast, same_type
-from flo.columns.nodes import Data, NodeValue, Options
+from flo.columns.nodes import ColumnNode, Data, NodeValue, Options
 from flo.columns.strict import SIGNS, expect_sound, unsupported_error
 from flo.core.errors import ElementError
-
-if TYPE_CHECKING:
-    from narwhals._expression_parsing import ExprNode
 
 COLUMNS = frozenset({"COL", "NTH", "ALL", "EXCLUDE", "SELECTOR"})
 """The kinds of nodes that name columns."""
@@ -107,18 +104,18 @@ class ColumnFunction(ABC):
         return True
 
 
-def nodes_of(expression: nw.Expr) -> tuple[ExprNode, ...]:
+def nodes_of(expression: nw.Expr) -> tuple[ColumnNode, ...]:
     """Return the nodes of an expression. This is a private attribute of Narwhals; a test detects if it changes."""
     return tuple(expression._nodes)
 
 
-def arguments_of(node: ExprNode) -> Iterator[Any]:
+def arguments_of(node: ColumnNode) -> Iterator[Any]:
     """Yield the arguments of a node: expressions, and literals as Python values."""
     for given in node.exprs:
         yield nw.col(given) if isinstance(given, str) and not node.str_as_lit else given
 
 
-def every_node(expression: nw.Expr) -> Iterator[ExprNode]:
+def every_node(expression: nw.Expr) -> Iterator[ColumnNode]:
     """Yield the nodes of an expression and of its arguments."""
     for node in nodes_of(expression):
         yield node
@@ -145,7 +142,7 @@ def columns_read(expression: nw.Expr | ColumnFunction, schema: pa.Schema) -> set
     return {name for node in every_node(expression) if node.kind.name in COLUMNS for name in _named(node, schema)}
 
 
-def _named(node: ExprNode, schema: pa.Schema) -> list[str]:
+def _named(node: ColumnNode, schema: pa.Schema) -> list[str]:
     """Return the columns that a node names."""
     match node.kind.name:
         case "COL":
@@ -222,7 +219,7 @@ def _constant(value: object, kind: pa.DataType) -> pa.Scalar:
         raise TypeError(f"the constant {value!r} does not fit into {kind}") from None
 
 
-def _applied(node: ExprNode, rows: InputRows, operands: list[NodeValue]) -> NodeValue:
+def _applied(node: ColumnNode, rows: InputRows, operands: list[NodeValue]) -> NodeValue:
     if node.name in RENAMES:
         return NodeValue(operands[0].data, operands[0].nullable, RENAMES[node.name](operands[0].name, node.kwargs))
     if rows.calls is not None:
@@ -242,7 +239,7 @@ def _applied(node: ExprNode, rows: InputRows, operands: list[NodeValue]) -> Node
     return NodeValue(data, may_be_null is None or may_be_null(node, operands), name)
 
 
-def _by_narwhals(node: ExprNode, rows: InputRows, operands: list[NodeValue]) -> Data:
+def _by_narwhals(node: ColumnNode, rows: InputRows, operands: list[NodeValue]) -> Data:
     """Return the result of one node on computed columns. Literal arguments of a method stay literals."""
     function = len(operands) == len(node.exprs)
     columns = {
@@ -258,12 +255,12 @@ def _by_narwhals(node: ExprNode, rows: InputRows, operands: list[NodeValue]) -> 
     return one_chunk(table.column(0))
 
 
-def _places(node: ExprNode, *, function: bool) -> Iterator[tuple[int, Any]]:
+def _places(node: ColumnNode, *, function: bool) -> Iterator[tuple[int, Any]]:
     """Yield the arguments of a node with their position among the operands. A method's first operand is its object."""
     return enumerate(arguments_of(node), start=0 if function else 1)
 
 
-def _chosen(node: ExprNode, rows: InputRows) -> NodeValue:
+def _chosen(node: ColumnNode, rows: InputRows) -> NodeValue:
     """Evaluate when(…).then(…).otherwise(…). If a branch fails, evaluate each branch only on the rows that need it."""
     asked, *branches = arguments_of(node)
     condition = evaluate(asked, rows)

@@ -14,7 +14,7 @@ from functools import cached_property
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from types import CodeType
-from typing import TYPE_CHECKING, Any, Optional, TypeAlias, TypeVar, cast, get_origin
+from typing import Any, Optional, TypeAlias, TypeVar, cast, get_origin
 
 import narwhals as nw
 import pyarrow as pa
@@ -32,7 +32,7 @@ from flo.columns.evaluation import (
 )
 from flo.columns.layout import VALUE, Layout
 from flo.columns.node_functions import RENAMES, broadcast
-from flo.columns.nodes import NodeValue
+from flo.columns.nodes import ColumnNode, NodeValue
 from flo.columns.readable import readable
 from flo.columns.row_types import python_type, row_type
 from flo.core.errors import ElementError, EngineError, FloError, LawError, TypeMismatch, is_users
@@ -40,9 +40,6 @@ from flo.core.untyped import Element, TypeForm
 from flo.values.canonical import instant_element
 from flo.values.exact import Int128
 from flo.values.operators import shapes
-
-if TYPE_CHECKING:
-    from narwhals._expression_parsing import ExprNode
 
 F = TypeVar("F", bound=Callable[..., Any])
 ON_VALUES = str(Path(shapes.__file__).parent.parent)
@@ -439,7 +436,7 @@ def plain_column(given: object) -> str | None:
     return given if isinstance(given, str) else None
 
 
-def _node_text(node: ExprNode) -> str:
+def _node_text(node: ColumnNode) -> str:
     if node.kind.name == "COL":
         return ", ".join(map(expression_text, node.kwargs["names"]))
     parts = [expression_text(each) if isinstance(each, nw.Expr) else repr(each) for each in arguments_of(node)]

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, reduce
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import narwhals as nw
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns import arithmetic, functions, texts, times, windowing
-from flo.columns.nodes import ComputeNode, Data, NodeValue, Options
-
-if TYPE_CHECKING:
-    from narwhals._expression_parsing import ExprNode
+from flo.columns.nodes import ColumnNode, ComputeNode, Data, NodeValue, Options
 
 
 def broadcast(data: Data, count: int) -> pa.Array:
@@ -42,7 +39,7 @@ def same_type(left: Data, right: Data) -> tuple[Data, Data]:
     return arithmetic.alike(left, right)
 
 
-Nullable: TypeAlias = "Callable[[ExprNode, list[NodeValue]], bool]"
+Nullable: TypeAlias = "Callable[[ColumnNode, list[NodeValue]], bool]"
 
 
 def _binary(function: arithmetic.Binary) -> ComputeNode:
@@ -78,11 +75,11 @@ def _floats(data: Data) -> Data:
     return arithmetic.to_float(data, pa.float64()) if exact else data
 
 
-def _cast(node: ExprNode, operands: list[NodeValue]) -> Data:
+def _cast(node: ColumnNode, operands: list[NodeValue]) -> Data:
     return times.cast(operands[0].data, arrow_type(node.kwargs["dtype"]))
 
 
-def _tried(node: ExprNode, operands: list[NodeValue]) -> Data:
+def _tried(node: ColumnNode, operands: list[NodeValue]) -> Data:
     return functions.try_cast(operands[0].data, arrow_type(node.kwargs["dtype"]))
 
 
@@ -90,7 +87,7 @@ def _of_lists(function: Callable[..., Data]) -> ComputeNode:
     return lambda node, operands: function(operands[0].data, **node.kwargs)
 
 
-def _between(node: ExprNode, operands: list[NodeValue]) -> Data:
+def _between(node: ColumnNode, operands: list[NodeValue]) -> Data:
     value, low, high = (each.data for each in operands)
     closed = node.kwargs["closed"]
     above = COMPARISONS["__ge__" if closed in ("left", "both") else "__gt__"]
@@ -98,22 +95,22 @@ def _between(node: ExprNode, operands: list[NodeValue]) -> Data:
     return pc.and_kleene(above(value, low), below(value, high))
 
 
-def _filled(node: ExprNode, operands: list[NodeValue]) -> Data:
+def _filled(node: ColumnNode, operands: list[NodeValue]) -> Data:
     value, instead = same_type(operands[0].data, operands[1].data)
     return pc.coalesce(value, instead)
 
 
-def _sum(node: ExprNode, operands: list[NodeValue]) -> Data:
+def _sum(node: ColumnNode, operands: list[NodeValue]) -> Data:
     return reduce(arithmetic.add, (pc.fill_null(each.data, pa.scalar(0, each.data.type)) for each in operands))
 
 
-def _mean(node: ExprNode, operands: list[NodeValue]) -> Data:
+def _mean(node: ColumnNode, operands: list[NodeValue]) -> Data:
     there = [pc.cast(pc.is_valid(each.data), pa.float64()) for each in operands]
     total = reduce(pc.add, (pc.fill_null(_floats(each.data), pa.scalar(0.0)) for each in operands))
     return pc.divide(total, reduce(pc.add, there))
 
 
-def _list_sum(node: ExprNode, operands: list[NodeValue]) -> Data:
+def _list_sum(node: ColumnNode, operands: list[NodeValue]) -> Data:
     """Sum exactly: a sum that does not fit into 64 bits is an error."""
     (lists,) = (each.data for each in operands)
     kind = lists.type.value_type
@@ -129,14 +126,14 @@ def _clip(least: Callable[..., Data], index: int, data: Data, operands: list[Nod
     return least(*same_type(data, operands[index].data), skip_nulls=False)
 
 
-def _clipped(node: ExprNode, operands: list[NodeValue]) -> Data:
+def _clipped(node: ColumnNode, operands: list[NodeValue]) -> Data:
     data = operands[0].data
     if node.name != "clip_lower":
         data = _clip(pc.min_element_wise, len(operands) - 1, data, operands)
     return data if node.name == "clip_upper" else _clip(pc.max_element_wise, 1, data, operands)
 
 
-def _struct(node: ExprNode, operands: list[NodeValue]) -> Data:
+def _struct(node: ColumnNode, operands: list[NodeValue]) -> Data:
     fields = [pa.field(each.name, each.data.type, each.nullable) for each in operands]
     counts = [len(each.data) for each in operands if isinstance(each.data, pa.Array)]
     if not counts:
@@ -144,7 +141,7 @@ def _struct(node: ExprNode, operands: list[NodeValue]) -> Data:
     return pa.StructArray.from_arrays([broadcast(each.data, counts[0]) for each in operands], fields=fields)
 
 
-def _field(node: ExprNode, operands: list[NodeValue]) -> Data:
+def _field(node: ColumnNode, operands: list[NodeValue]) -> Data:
     data, name = operands[0].data, node.kwargs["name"]
     if not pa.types.is_struct(data.type):
         raise TypeError(f"`struct.field` must get rows; got {data.type}")
@@ -154,11 +151,11 @@ def _field(node: ExprNode, operands: list[NodeValue]) -> Data:
     return pc.struct_field(data, [name])
 
 
-def _rounded(node: ExprNode, operands: list[NodeValue]) -> Data:
+def _rounded(node: ColumnNode, operands: list[NodeValue]) -> Data:
     return pc.round(operands[0].data, node.kwargs["decimals"], round_mode="half_towards_infinity")
 
 
-def _is_in(node: ExprNode, operands: list[NodeValue]) -> Data:
+def _is_in(node: ColumnNode, operands: list[NodeValue]) -> Data:
     """Return whether a value is one of these. Null is null."""
     data, values = operands[0].data, list(node.kwargs["other"])
     among = pa.array(values, data.type) if all(each is None for each in values) else pa.array(values)
@@ -168,7 +165,7 @@ def _is_in(node: ExprNode, operands: list[NodeValue]) -> Data:
 
 
 def _all_or_any(function: Callable[..., Data], *, instead: bool) -> ComputeNode:
-    def compute(node: ExprNode, operands: list[NodeValue]) -> Data:
+    def compute(node: ColumnNode, operands: list[NodeValue]) -> Data:
         conditions = [each.data for each in operands]
         for each in operands:
             if not (pa.types.is_boolean(each.data.type) or pa.types.is_null(each.data.type)):
@@ -257,21 +254,21 @@ KEPT_BY_NARWHALS = ("str.to_time", "str.zfill", "str.pad_start", "str.pad_end")
 """Functions of Narwhals whose result is null exactly where the operand is."""
 
 
-def _any_null(node: ExprNode, operands: list[NodeValue]) -> bool:
+def _any_null(node: ColumnNode, operands: list[NodeValue]) -> bool:
     return any(each.nullable for each in operands)
 
 
-def _all_null(node: ExprNode, operands: list[NodeValue]) -> bool:
+def _all_null(node: ColumnNode, operands: list[NodeValue]) -> bool:
     return all(each.nullable for each in operands)
 
 
-def _null_by_zero(node: ExprNode, operands: list[NodeValue]) -> bool:
+def _null_by_zero(node: ColumnNode, operands: list[NodeValue]) -> bool:
     """Division by zero is null, so division by any column may be null."""
     divisor = operands[0 if node.name.startswith("__r") else 1].data
     return _any_null(node, operands) or not isinstance(divisor, pa.Scalar) or not divisor.as_py()
 
 
-def _null_of_decimals(node: ExprNode, operands: list[NodeValue]) -> bool:
+def _null_of_decimals(node: ColumnNode, operands: list[NodeValue]) -> bool:
     decimals = arithmetic.gives_decimals(*(each.data for each in operands))
     return (_null_by_zero if decimals else _any_null)(node, operands)
 

@@ -29,5 +29,7 @@ class NodeValue:
         return f"literal {self.data.type}" if isinstance(self.data, pa.Scalar) else str(self.data.type)
 
 
+ColumnNode: TypeAlias = "ExprNode"
+"""A node: its kind, its name, its arguments and its options."""
 ComputeNode: TypeAlias = "Callable[[ExprNode, list[NodeValue]], Data]"
 """Computes a node from its operands."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import narwhals as nw
 
 from flo.columns.evaluation import ColumnFunction, arguments_of, nodes_of
+from flo.columns.nodes import ColumnNode
 from flo.columns.strict import INFIX
-
-if TYPE_CHECKING:
-    from narwhals._expression_parsing import ExprNode
 
 _CHAINED = ("+", "*", "and", "or")
 """Operations that need no brackets on their left: `a + b + c`."""
@@ -50,7 +47,7 @@ def _text(expression: nw.Expr) -> tuple[str, str]:
     return text, loose
 
 
-def _function(node: ExprNode) -> str:
+def _function(node: ColumnNode) -> str:
     parts = [_operand(each) for each in arguments_of(node)]
     if node.name == "when_then":
         condition, then, *other = parts
@@ -60,7 +57,7 @@ def _function(node: ExprNode) -> str:
     return f"{node.name}({', '.join([*parts, *_options(node)])})"
 
 
-def _method(node: ExprNode, text: str, loose: str) -> tuple[str, str]:
+def _method(node: ColumnNode, text: str, loose: str) -> tuple[str, str]:
     parts = [_operand(each) for each in arguments_of(node)]
     inner = f"({text})" if loose else text
     if node.name in INFIX:
@@ -82,5 +79,5 @@ def _operand(given: object) -> str:
     return f"({text})" if loose else text
 
 
-def _options(node: ExprNode) -> list[str]:
+def _options(node: ColumnNode) -> list[str]:
     return [f"{name}={value!r}" for name, value in node.kwargs.items() if value is not None and name != "ignore_nulls"]

@@ -7,7 +7,6 @@ times without one, negative powers of integers. The error names the function, it
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,10 +14,7 @@ import pyarrow.compute as pc
 from flo.columns.arithmetic import is_whole
 from flo.columns.functions import expect_pattern
 from flo.columns.node_functions import COMPARISONS
-from flo.columns.nodes import NodeValue
-
-if TYPE_CHECKING:
-    from narwhals._expression_parsing import ExprNode
+from flo.columns.nodes import ColumnNode, NodeValue
 
 INFIX = {
     "__add__": "+",
@@ -53,7 +49,7 @@ FORMATS = {
 }
 
 
-def unsupported_error(node: ExprNode, operands: list[NodeValue]) -> TypeError:
+def unsupported_error(node: ColumnNode, operands: list[NodeValue]) -> TypeError:
     """Return the error of a function that does not support the types of its operands."""
     name = SIGNS.get(node.name, node.name)
     given = " and ".join(map(_described, operands))
@@ -68,7 +64,7 @@ def _described(operand: NodeValue) -> str:
     return f"`{operand.name}` ({operand.data.type})"
 
 
-def expect_sound(node: ExprNode, operands: list[NodeValue]) -> None:
+def expect_sound(node: ColumnNode, operands: list[NodeValue]) -> None:
     """Raise if a call fails, or means nothing, on any rows."""
     if node.name in COMPARISONS or node.name in ("is_between", "__sub__", *CHOICES):
         _expect_zones(node, operands)
@@ -89,14 +85,14 @@ def expect_sound(node: ExprNode, operands: list[NodeValue]) -> None:
             raise ValueError(f"an integer cannot have the negative power {power.as_py()}; use cast(nw.Float64) first")
 
 
-def _expect_zones(node: ExprNode, operands: list[NodeValue]) -> None:
+def _expect_zones(node: ColumnNode, operands: list[NodeValue]) -> None:
     """Raise if only some of the times have a zone."""
     moments = [each for each in operands if pa.types.is_timestamp(each.data.type)]
     if len({each.data.type.tz is None for each in moments}) > 1:
         raise unsupported_error(node, operands)
 
 
-def _expect_one_nested_type(node: ExprNode, operands: list[NodeValue]) -> None:
+def _expect_one_nested_type(node: ColumnNode, operands: list[NodeValue]) -> None:
     """Raise if lists or structs differ in type: Arrow notices only when there are rows."""
     kinds = {each.data.type for each in operands if not pa.types.is_null(each.data.type)}
     if len(kinds) > 1 and any(map(pa.types.is_nested, kinds)):

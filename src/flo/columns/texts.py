@@ -9,17 +9,13 @@ import string
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import reduce
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns import times
-from flo.columns.nodes import ComputeNode, Data, NodeValue
+from flo.columns.nodes import ColumnNode, ComputeNode, Data, NodeValue
 from flo.core.errors import ElementError
-
-if TYPE_CHECKING:
-    from narwhals._expression_parsing import ExprNode
 
 BLANKS = string.whitespace
 """What `strip_chars` removes if it is not told."""
@@ -29,7 +25,7 @@ def _plain(function: Callable[..., Data]) -> ComputeNode:
     return lambda node, operands: function(operands[0].data)
 
 
-def _argument(node: ExprNode, operands: list[NodeValue], index: int = 1) -> str:
+def _argument(node: ColumnNode, operands: list[NodeValue], index: int = 1) -> str:
     """Return an argument that must be a constant."""
     given = operands[index].data
     if not isinstance(given, pa.Scalar) or not pa.types.is_string(given.type) or given.as_py() is None:
@@ -38,7 +34,7 @@ def _argument(node: ExprNode, operands: list[NodeValue], index: int = 1) -> str:
 
 
 def _matched(literal: Callable[..., Data], pattern: Callable[..., Data]) -> ComputeNode:
-    def compute(node: ExprNode, operands: list[NodeValue]) -> Data:
+    def compute(node: ColumnNode, operands: list[NodeValue]) -> Data:
         function = literal if node.kwargs["literal"] else pattern
         return function(operands[0].data, _argument(node, operands))
 
@@ -49,7 +45,7 @@ def _affix(function: Callable[..., Data]) -> ComputeNode:
     return lambda node, operands: function(operands[0].data, _argument(node, operands))
 
 
-def _replaced(node: ExprNode, operands: list[NodeValue]) -> Data:
+def _replaced(node: ColumnNode, operands: list[NodeValue]) -> Data:
     """Replace matches. The replacement of a regular expression refers to groups by `\\1`."""
     function = pc.replace_substring if node.kwargs["literal"] else pc.replace_substring_regex
     return function(
@@ -61,20 +57,20 @@ def _replaced(node: ExprNode, operands: list[NodeValue]) -> Data:
 
 
 def _trimmed(function: Callable[..., Data]) -> ComputeNode:
-    def compute(node: ExprNode, operands: list[NodeValue]) -> Data:
+    def compute(node: ColumnNode, operands: list[NodeValue]) -> Data:
         given = node.kwargs["characters"]
         return function(operands[0].data, BLANKS if given is None else given)
 
     return compute
 
 
-def _sliced(node: ExprNode, operands: list[NodeValue]) -> Data:
+def _sliced(node: ColumnNode, operands: list[NodeValue]) -> Data:
     start, length = node.kwargs["offset"], node.kwargs["length"]
     stop = None if length is None or start < 0 <= start + length else start + length
     return pc.utf8_slice_codeunits(operands[0].data, start=start, stop=stop)
 
 
-def joined(node: ExprNode, operands: list[NodeValue]) -> Data:
+def joined(node: ColumnNode, operands: list[NodeValue]) -> Data:
     """Join texts; numbers and others as `cast` writes them. With `ignore_nulls`, of nothing it is the empty text."""
     first, *rest = (times.cast(each.data, pa.string()) for each in operands)
     if node.kwargs["ignore_nulls"]:  # Arrow leaves rows out that have only nulls
@@ -104,11 +100,11 @@ def _moment(text: str, form: str) -> datetime:
     return moment if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-def _to_datetime(node: ExprNode, operands: list[NodeValue]) -> Data:
+def _to_datetime(node: ColumnNode, operands: list[NodeValue]) -> Data:
     return _parsed(operands[0].data, node.kwargs["format"])
 
 
-def _to_date(node: ExprNode, operands: list[NodeValue]) -> Data:
+def _to_date(node: ColumnNode, operands: list[NodeValue]) -> Data:
     return times.cast(_to_datetime(node, operands), pa.date32())
 
 

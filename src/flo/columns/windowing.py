@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.indices import expand_ranges
-from flo.columns.nodes import ComputeNode, Data, NodeValue
+from flo.columns.nodes import ColumnNode, ComputeNode, Data, NodeValue
 from flo.core.errors import ElementError
 from flo.values.event_time import EPOCH
-
-if TYPE_CHECKING:
-    from narwhals._expression_parsing import ExprNode
 
 MICROSECOND = timedelta(microseconds=1)
 YEARS = (datetime.min - EPOCH) // MICROSECOND, (datetime.max - EPOCH) // MICROSECOND
@@ -88,7 +85,7 @@ class TimeNumbers(NamedTuple):
 def _on_arrays(compute: Callable[..., pa.Array]) -> ComputeNode:
     """Make a function of arrays one of nodes, whose operands may be literals."""
 
-    def on_node(node: ExprNode, operands: list[NodeValue]) -> Data:
+    def on_node(node: ColumnNode, operands: list[NodeValue]) -> Data:
         given = [each.data for each in operands]
         counts = [len(data) for data in given if isinstance(data, pa.Array)]
         arrays = [pa.repeat(data, (counts or [1])[0]) if isinstance(data, pa.Scalar) else data for data in given]
