@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar, final
+from typing import Any, Self, TypeAlias, TypeVar, final
 
 from flo.core.collection import End, call
 from flo.core.errors import ElementError
@@ -17,6 +17,9 @@ from flo.values.canonical import canonical_element
 from flo.values.changes import shape_of
 from flo.values.element_value import ElementCollection, ElementValue
 
+Weights: TypeAlias = PersistentMap[Element, int]
+"""Elements, each with its weight: how often it is there."""
+
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -24,12 +27,12 @@ T_co = TypeVar("T_co", covariant=True)
 class WeightedValue(ElementValue):
     """({k₁: v₁, …}, fixed): a cardinality map M, and whether the collection has ended. A unit is (k, v)."""
 
-    weights: PersistentMap[Element, int]
+    weights: Weights
     end: End = End.OPEN
 
     @staticmethod
     @abstractmethod
-    def merge(weights: PersistentMap[Element, int], more: Mapping[Element, int]) -> PersistentMap[Element, int]:
+    def merge(weights: Weights, more: Mapping[Element, int]) -> Weights:
         """Merge the weights of a delta into the existing ones."""
 
     def concat(self, delta: Self) -> Self:
@@ -94,7 +97,7 @@ class BagValue(WeightedValue):
     suffix = "-bag"
 
     @staticmethod
-    def merge(weights: PersistentMap[Element, int], more: Mapping[Element, int]) -> PersistentMap[Element, int]:
+    def merge(weights: Weights, more: Mapping[Element, int]) -> Weights:
         return weights.added({element: count for element, count in more.items() if count > 0})
 
 
@@ -107,7 +110,7 @@ class SetValue(WeightedValue):
     suffix = "-set"
 
     @staticmethod
-    def merge(weights: PersistentMap[Element, int], more: Mapping[Element, int]) -> PersistentMap[Element, int]:
+    def merge(weights: Weights, more: Mapping[Element, int]) -> Weights:
         return weights.updated({element: 1 for element in more if element not in weights})
 
 
@@ -123,7 +126,7 @@ class ZSetValue(WeightedValue):
     suffix = "-zset"
 
     @staticmethod
-    def merge(weights: PersistentMap[Element, int], more: Mapping[Element, int]) -> PersistentMap[Element, int]:
+    def merge(weights: Weights, more: Mapping[Element, int]) -> Weights:
         return weights.added(more)
 
 

@@ -24,7 +24,7 @@ from flo.values.operators.sets import expect_hashable, remember
 from flo.values.operators.shapes import ElementKind, Unary, annotate_error, copy_if_mutable, expect_declared
 from flo.values.operators.zset_ranking import comparable, tie_text
 from flo.values.sequence import Sequence, SequenceValue
-from flo.values.weighted import Bag, Set, SetValue
+from flo.values.weighted import Bag, Set, SetValue, Weights
 
 UNBOUNDED_TOTAL = (
     ("{input}.fold_lattice(…)", "one growing value, read through a threshold"),
@@ -228,7 +228,7 @@ class Sort(Operator):
 class SequenceDistinct(Unary):
     """distinct_sequence(): (S<T>, X) ↪ (S<T>, X), the first occurrence of every element. `seen` holds them."""
 
-    seen: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
+    seen: Weights = PersistentMap()  # noqa: RUF009
 
     name = "distinct_sequence"
     keeps = Bound.ROWS

@@ -28,10 +28,10 @@ from flo.values.operators.lvars import as_lvar, expect_lvar
 from flo.values.operators.retain import to_number
 from flo.values.operators.shapes import SIDES, ByPortions, consume_each, evaluate_ahead, expect_declared
 from flo.values.ordered import SortedKeys
-from flo.values.weighted import Bag, BagValue
+from flo.values.weighted import Bag, BagValue, Weights
 
 MICROSECOND = timedelta(microseconds=1)
-NO_ROWS: PersistentMap[Element, int] = PersistentMap()
+NO_ROWS: Weights = PersistentMap()
 
 
 def span_of(duration: object) -> Any:
@@ -56,10 +56,10 @@ class IntervalJoin(ByPortions):
     on: KeyFunction = None
     other_on: KeyFunction = None
     into: Into = None
-    left: PersistentMap[Element, PersistentMap[Element, int]] = PersistentMap()  # noqa: RUF009
-    right: PersistentMap[Element, PersistentMap[Element, int]] = PersistentMap()  # noqa: RUF009
-    left_times: PersistentMap[Element, PersistentMap[Element, int]] = PersistentMap()  # noqa: RUF009
-    right_times: PersistentMap[Element, PersistentMap[Element, int]] = PersistentMap()  # noqa: RUF009
+    left: PersistentMap[Element, Weights] = PersistentMap()  # noqa: RUF009
+    right: PersistentMap[Element, Weights] = PersistentMap()  # noqa: RUF009
+    left_times: PersistentMap[Element, Weights] = PersistentMap()  # noqa: RUF009
+    right_times: PersistentMap[Element, Weights] = PersistentMap()  # noqa: RUF009
     left_order: SortedKeys[TimeValue] = SortedKeys()  # noqa: RUF009
     right_order: SortedKeys[TimeValue] = SortedKeys()  # noqa: RUF009
     marks: tuple[TimeValue, TimeValue] = (None, None)
@@ -184,7 +184,7 @@ class IntervalJoin(ByPortions):
         name = SIDES[1 - side][1:]
         rows, times, order = (getattr(self, field) for field in (name, f"{name}_times", f"{name}_order"))
         gone: dict[Element, Element] = {}
-        kept: dict[Element, PersistentMap[Element, int]] = {}
+        kept: dict[Element, Weights] = {}
         while (number := order.first()) is not None and self.has_met_all(1 - side, number, mark):
             for key, row in times[number]:
                 kept[key] = kept.get(key, rows.get(key, NO_ROWS)).without(row)

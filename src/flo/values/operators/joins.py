@@ -19,15 +19,15 @@ from flo.core.untyped import Element, ElementFunction, PairFunction, TypeForm, U
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import SameKind, element_of, expect_equal_keys
 from flo.values.operators.shapes import ElementKind, Sides, evaluate_ahead
-from flo.values.weighted import SetValue
+from flo.values.weighted import SetValue, Weights
 
 KeyFunction: TypeAlias = ElementFunction | None
 Into: TypeAlias = PairFunction | None
 WeightedElements: TypeAlias = Iterable[tuple[Element, int]]
-Index: TypeAlias = PersistentMap[Element, PersistentMap[Element, int]]
+Index: TypeAlias = PersistentMap[Element, Weights]
 """The elements under each key, with their weights."""
 
-NONE: PersistentMap[Element, int] = PersistentMap()
+NONE: Weights = PersistentMap()
 
 
 def key_type(on: KeyFunction, element: object) -> TypeForm:

@@ -16,7 +16,7 @@ from flo.values.operators.over_functions import Partition, WindowFunction
 from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
 from flo.values.operators.zset_ranking import RankOrder
 from flo.values.operators.zsets import expect_zset, group_units, make_delta
-from flo.values.weighted import ZSet
+from flo.values.weighted import Weights, ZSet
 
 
 @final
@@ -36,7 +36,7 @@ class Over(Unary):
     descending: tuple[bool, ...] = (False,)
     peers: int = 1
     into: Callable[[Element, tuple[Element, ...]], Any] | None = None
-    groups: PersistentMap[Element, PersistentMap[Element, int]] = PersistentMap()  # noqa: RUF009
+    groups: PersistentMap[Element, Weights] = PersistentMap()  # noqa: RUF009
 
     name = "over"
     keeps = Bound.ROWS
@@ -53,7 +53,7 @@ class Over(Unary):
     def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         groups, changes = {}, []
         for group, members in group_units(self.by, units).items():
-            before: PersistentMap[Element, int] = self.groups.get(group, PersistentMap())
+            before: Weights = self.groups.get(group, PersistentMap())
             old = before.to_dict()
             groups[group] = after = before.added(dict(members))
             changes.append((old, after.to_dict()))

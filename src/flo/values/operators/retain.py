@@ -25,11 +25,11 @@ from flo.values.operators.lvars import as_lvar, expect_lvar
 from flo.values.operators.shapes import ByPortions, all_ending, consume_each, evaluate_ahead, expect_declared
 from flo.values.operators.zsets import expect_zset, make_delta
 from flo.values.ordered import SortedKeys
-from flo.values.weighted import ZSetValue
+from flo.values.weighted import Weights, ZSetValue
 
 MICROSECOND = timedelta(microseconds=1)
-NO_ROWS: PersistentMap[Element, int] = PersistentMap()
-Waiting: TypeAlias = PersistentMap[Element, PersistentMap[Element, int]]
+NO_ROWS: Weights = PersistentMap()
+Waiting: TypeAlias = PersistentMap[Element, Weights]
 """Rows with their weights, by a number."""
 
 

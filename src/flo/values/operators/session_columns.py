@@ -18,7 +18,7 @@ from flo.values.canonical import canonical_element
 from flo.values.event_time import Duration
 from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
 from flo.values.operators.zsets import expect_zset, group_units, make_delta
-from flo.values.weighted import ZSet
+from flo.values.weighted import Weights, ZSet
 
 LARGEST = 2**63 - 1
 """The largest integer that is a time."""
@@ -44,7 +44,7 @@ class SessionColumns(Unary):
     time: ElementFunction | None = None
     by: ElementFunction | None = None
     into: Callable[[Element, tuple[Element, Element]], Any] | None = None
-    groups: PersistentMap[Element, PersistentMap[Element, int]] = PersistentMap()  # noqa: RUF009
+    groups: PersistentMap[Element, Weights] = PersistentMap()  # noqa: RUF009
 
     name = "session_columns"
     keeps = Bound.ROWS
@@ -66,7 +66,7 @@ class SessionColumns(Unary):
         known = [unit for unit, at in zip(units, times, strict=True) if at is not None]
         groups, changes = {}, []
         for group, members in group_units(self.by, known).items():
-            before: PersistentMap[Element, int] = self.groups.get(group, PersistentMap())
+            before: Weights = self.groups.get(group, PersistentMap())
             old = before.to_dict()
             groups[group] = after = before.added(dict(members))
             changes.append((old, after.to_dict()))

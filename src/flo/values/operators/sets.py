@@ -20,7 +20,7 @@ from flo.values.operators.alike import SameKind, Union, element_of
 from flo.values.operators.joins import WeightedJoin, key_type
 from flo.values.operators.shapes import ElementKind, Sides, Unary
 from flo.values.sequence import Sequence, SequenceValue
-from flo.values.weighted import Bag, Set, SetValue, ZSet
+from flo.values.weighted import Bag, Set, SetValue, Weights, ZSet
 
 UNBOUNDED_DIFFERENCE = (
     ("left.to_zset().minus({input}.to_zset())", "retracts what it emitted too early"),
@@ -41,9 +41,7 @@ def expect_hashable(units: list[Unit], name: str) -> list[Element]:
     return units
 
 
-def remember(
-    seen: PersistentMap[Element, int], elements: list[Element]
-) -> tuple[PersistentMap[Element, int], list[Element]]:
+def remember(seen: Weights, elements: list[Element]) -> tuple[Weights, list[Element]]:
     """Return (all that was seen, including these elements; the new ones without duplicates, in order)."""
     new: dict[Element, Element] = {}
     for element in elements:
@@ -57,7 +55,7 @@ def remember(
 class Counted(Unary):
     """Counts the elements. `seen` holds those of a set, because they may arrive again after they were consumed."""
 
-    seen: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
+    seen: Weights = PersistentMap()  # noqa: RUF009
 
     target: ClassVar[type[Bag[Element] | ZSet[Element]]]
 
@@ -166,8 +164,8 @@ class SetJoin(WeightedJoin):
 class Intersection(SameKind, Sides):
     """intersection(): (Set<T>, X), (Set<T>, X) ↪ (Set<T>, X). Monotone: an element of both sides stays."""
 
-    left: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
-    right: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
+    left: Weights = PersistentMap()  # noqa: RUF009
+    right: Weights = PersistentMap()  # noqa: RUF009
 
     name = "intersection"
     keeps = Bound.ROWS
@@ -199,7 +197,7 @@ class Difference(SameKind, Sides):
     An element is known to be missing from the right only when the right has ended. The left waits in the buffer.
     """
 
-    gone: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
+    gone: Weights = PersistentMap()  # noqa: RUF009
 
     name = "difference"
     keeps = Bound.SIDE

@@ -40,9 +40,9 @@ from flo.values.operators.joins import (
 )
 from flo.values.operators.shapes import SIDES, all_ending, annotate_error, evaluate_ahead, pass_end
 from flo.values.operators.zsets import make_delta, negate_weights
-from flo.values.weighted import ZSet, ZSetValue
+from flo.values.weighted import Weights, ZSet, ZSetValue
 
-Group: TypeAlias = tuple[PersistentMap[Element, int], int]
+Group: TypeAlias = tuple[Weights, int]
 """The rows of one key with their weights, and the number of positive ones."""
 GroupsByKey: TypeAlias = PersistentMap[Element, Group]
 
@@ -53,7 +53,7 @@ NO_PARTNER = ((None, 1),)
 class Side(NamedTuple):
     """One key on one side, as a step sees it: the stored rows and the arriving delta."""
 
-    rows: PersistentMap[Element, int]
+    rows: Weights
     delta: dict[Element, int]
     before: int
     after: int
@@ -325,7 +325,7 @@ class Outer(PairingJoin):
         return tuple[self.sides(left, right)]  # type: ignore[misc]
 
     @classmethod
-    def sides(cls, left: object, right: object) -> tuple[Element, Element]:
+    def sides(cls, left: object, right: object) -> tuple[TypeForm, TypeForm]:
         """Return the types of the rows that `into` is called with."""
         return (Optional[left] if cls.alone[1] else left), (Optional[right] if cls.alone[0] else right)  # noqa: UP045
 

@@ -22,6 +22,7 @@ from flo.core.untyped import Element, ElementFunction, TypeForm, Unit
 from flo.values.canonical import instant_element
 from flo.values.operators.shapes import ElementKind, Unary
 from flo.values.operators.zsets import expect_zset, group_units, make_delta
+from flo.values.weighted import Weights
 
 
 @final
@@ -149,9 +150,7 @@ class RankOrder(NamedTuple):
             raise TypeError(f"the key must have {count} columns, one per direction in `descending`; got {key!r}")
         return Rank(row, tuple(map(comparable, columns)), self.descending, self.operator)
 
-    def first(
-        self, count: int, ranks: Iterable[Rank], rows: PersistentMap[Element, int]
-    ) -> Iterable[tuple[Element, int]]:
+    def first(self, count: int, ranks: Iterable[Rank], rows: Weights) -> Iterable[tuple[Element, int]]:
         """Yield the first rows with their multiplicities: `count` in total, and those tied with the last of them."""
         last: Any = None
         for rank in ranks:
@@ -168,7 +167,7 @@ class RankOrder(NamedTuple):
 class Ranking(Lowerable):
     """The rows of a group with their weights, and the first k present ones with their multiplicities."""
 
-    rows: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
+    rows: Weights = PersistentMap()  # noqa: RUF009
     top: tuple[tuple[Element, int], ...] = ()
 
     def changed(self, units: list[tuple[Unit, int]], count: int, order: RankOrder) -> Ranking:

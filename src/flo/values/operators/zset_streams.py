@@ -19,7 +19,7 @@ from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.core.untyped import Element
 from flo.values.operators.zsets import expect_zset
-from flo.values.weighted import ZSetValue
+from flo.values.weighted import Weights, ZSetValue
 
 
 class RunningZSets(Operator):
@@ -32,7 +32,7 @@ class RunningZSets(Operator):
     rule: ClassVar[str]
 
     @abstractmethod
-    def begun(self) -> tuple[RunningZSets, PersistentMap[Element, int]]:
+    def begun(self) -> tuple[RunningZSets, Weights]:
         """Return the operator when the next inner z-set begins, and the initial weights of its output."""
 
     @abstractmethod
@@ -116,14 +116,14 @@ class RunningZSets(Operator):
 class Integrate(RunningZSets):
     """integrate(M): the sum of all inner z-sets up to this one."""
 
-    total: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
+    total: Weights = PersistentMap()  # noqa: RUF009
 
     name = "integrate"
     keeps = Bound.ROWS
     retracts = False
     rule = "integrate"
 
-    def begun(self) -> tuple[RunningZSets, PersistentMap[Element, int]]:
+    def begun(self) -> tuple[RunningZSets, Weights]:
         return self, self.total
 
     def grown(self, weights: Mapping[Element, int]) -> RunningZSets:
@@ -138,14 +138,14 @@ class Integrate(RunningZSets):
 class Differentiate(RunningZSets):
     """differentiate(M): each inner z-set minus the one before it. M is the part of the current one that has arrived."""
 
-    current: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
+    current: Weights = PersistentMap()  # noqa: RUF009
 
     name = "differentiate"
     keeps = Bound.VALUE
     retracts = True
     rule = "differentiate"
 
-    def begun(self) -> tuple[RunningZSets, PersistentMap[Element, int]]:
+    def begun(self) -> tuple[RunningZSets, Weights]:
         before = self.current.to_dict()
         return Differentiate(), PersistentMap((element, -weight) for element, weight in before.items())
 

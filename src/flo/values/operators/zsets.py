@@ -21,7 +21,7 @@ from flo.values.canonical import canonical_element
 from flo.values.operators.alike import CONVERSIONS, Union
 from flo.values.operators.sets import Counted
 from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
-from flo.values.weighted import Bag, Set, WeightedValue, ZSet, ZSetValue
+from flo.values.weighted import Bag, Set, WeightedValue, Weights, ZSet, ZSetValue
 
 
 def expect_zset(operator: Operator, given: StreamType, index: int = 0) -> Any:
@@ -130,7 +130,7 @@ class Negate(Unary):
 class OfWeights(Unary):
     """Gives every element a weight that depends on its total weight alone, and emits how that changes."""
 
-    weights: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
+    weights: Weights = PersistentMap()  # noqa: RUF009
 
     @staticmethod
     @abstractmethod
@@ -223,7 +223,7 @@ class ToZSet(Counted):
 class FromZSet(Unary):
     """Waits for the end, because weights may change until then, and rejects negative weights."""
 
-    weights: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
+    weights: Weights = PersistentMap()  # noqa: RUF009
 
     target: ClassVar[type[Bag[Element] | Set[Element]]]
     waits = "waits for the end of its input, because weights may change until then"
