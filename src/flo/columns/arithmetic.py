@@ -76,6 +76,14 @@ def alike(left: Data, right: Data) -> tuple[Data, Data]:
     return left, right
 
 
+def same_type(left: Data, right: Data) -> tuple[Data, Data]:
+    """Return both in one type; what is only nulls takes the type of the other."""
+    if pa.types.is_null(left.type) or pa.types.is_null(right.type):
+        kind = right.type if pa.types.is_null(left.type) else left.type
+        return left.cast(kind), right.cast(kind)
+    return alike(left, right)
+
+
 def _common(left: Data, right: Data) -> pa.DataType:
     """Return the common type of integers. A non-negative literal takes the sign of the other operand."""
     if is_wide(left.type) or is_wide(right.type):

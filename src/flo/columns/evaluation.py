@@ -22,8 +22,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns import arithmetic
+from flo.columns.arithmetic import same_type
 from flo.columns.indices import one_chunk
-from flo.columns.node_functions import NULLABLE, OWN, RENAMES, arrow_type, broadcast, same_type
+from flo.columns.node_functions import NULLABLE, OWN, RENAMES, arrow_type, broadcast
 from flo.columns.nodes import ColumnNode, Data, NodeValue, Options
 from flo.columns.strict import SIGNS, expect_sound, unsupported_error
 from flo.core.errors import ElementError

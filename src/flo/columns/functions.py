@@ -291,7 +291,7 @@ def _greatest(columns: list[Data]) -> Data:
 
 
 def _greater(left: Data, right: Data) -> Data:
-    left, right = _same(left, right)
+    left, right = arithmetic.same_type(left, right)
     larger = of_instants(pc.max_element_wise)(left, right)
     if not pa.types.is_floating(larger.type):
         return larger
@@ -301,7 +301,7 @@ def _greater(left: Data, right: Data) -> Data:
 
 def _least(columns: list[Data]) -> Data:
     """Return the least of the values that are not null."""
-    return reduce(lambda left, right: of_instants(pc.min_element_wise)(*_same(left, right)), columns)
+    return reduce(lambda left, right: of_instants(pc.min_element_wise)(*arithmetic.same_type(left, right)), columns)
 
 
 def of_instants(function: Callable[[Data, Data], Data]) -> Callable[[Data, Data], Data]:
@@ -316,13 +316,6 @@ def of_instants(function: Callable[[Data, Data], Data]) -> Callable[[Data, Data]
         return pc.cast(function(*instants), kind)
 
     return compute
-
-
-def _same(left: Data, right: Data) -> tuple[Data, Data]:
-    if pa.types.is_null(left.type) or pa.types.is_null(right.type):
-        kind = right.type if pa.types.is_null(left.type) else left.type
-        return left.cast(kind), right.cast(kind)
-    return arithmetic.alike(left, right)
 
 
 def _of_first(compute: Callable[..., Data]) -> ComputeNode:

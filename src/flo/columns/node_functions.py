@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns import arithmetic, functions, texts, times, windowing
+from flo.columns.arithmetic import same_type
 from flo.columns.nodes import ColumnNode, ComputeNode, Data, NodeValue, Options
 
 
@@ -30,13 +31,6 @@ def arrow_type(dtype: Any) -> pa.DataType:
     """Return the Arrow type of a Narwhals type."""
     empty = nw.from_native(pa.table({"0": pa.array([], pa.null())}), eager_only=True)
     return empty.select(nw.col("0").cast(dtype)).to_native().schema[0].type
-
-
-def same_type(left: Data, right: Data) -> tuple[Data, Data]:
-    if pa.types.is_null(left.type) or pa.types.is_null(right.type):
-        kind = right.type if pa.types.is_null(left.type) else left.type
-        return left.cast(kind), right.cast(kind)
-    return arithmetic.alike(left, right)
 
 
 Nullable: TypeAlias = "Callable[[ColumnNode, list[NodeValue]], bool]"

@@ -331,9 +331,6 @@ class MinClock(Operator):
         time = after.minimum()
         return None if time is None or time == self.minimum() else LVarValue(value.lattice, time)
 
-    def measure(self, inputs: Values) -> tuple[int, ...]:
-        return (sum(value.size() for value in inputs),)
-
 
 def _replaced(items: tuple[object, ...], index: int, item: object) -> Any:
     return (*items[:index], item, *items[index + 1 :])

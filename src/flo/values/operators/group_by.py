@@ -20,8 +20,8 @@ from flo.core.untyped import Element, Unit
 from flo.values.canonical import canonical_element
 from flo.values.exact import NAN, Digits, expect_width, width_of
 from flo.values.operators.group_aggregates import Aggregator, Linear
-from flo.values.operators.shapes import ElementKind, Unary
-from flo.values.operators.zsets import expect_zset, make_delta
+from flo.values.operators.shapes import ElementKind
+from flo.values.operators.zsets import PerGroup, expect_zset, make_delta
 from flo.values.weighted import ZSet
 
 
@@ -54,7 +54,7 @@ register("aggregated", Aggregated)
 
 @final
 @dataclass(frozen=True)
-class GroupBy(Unary):
+class GroupBy(PerGroup):
     """group_by(keys, aggregates, row, groups): (ZSet<R>, X) ↪ (ZSet<row>, X).
 
     The first `keys` columns of a row are its group. A result has them too, and a column for each aggregate. Without
@@ -118,9 +118,6 @@ class GroupBy(Unary):
             if place >= self.keys:
                 expect_width(results[place - self.keys], width, brief(key) if key else "all rows")
         return [self.row(*key, *map(unify_nan, results))]
-
-    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
-        return replace(self, groups=PersistentMap()), (source.terminator(),)
 
 
 @cache

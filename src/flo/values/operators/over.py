@@ -13,15 +13,15 @@ from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, Unit
 from flo.values.canonical import canonical_element
 from flo.values.operators.over_functions import Partition, WindowFunction
-from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
+from flo.values.operators.shapes import ElementKind, evaluate_ahead
 from flo.values.operators.zset_ranking import RankOrder
-from flo.values.operators.zsets import expect_zset, group_units, make_delta
+from flo.values.operators.zsets import PerGroup, expect_zset, group_units, make_delta
 from flo.values.weighted import Weights, ZSet
 
 
 @final
 @dataclass(frozen=True)
-class Over(Unary):
+class Over(PerGroup):
     """over(functions, by, key, descending, peers, into, groups): (ZSet<T>, X) ↪ (ZSet<R>, X).
 
     The rows of a group are ordered by `key`, a tuple with a direction for each part, and then by their text. Rows that
@@ -86,6 +86,3 @@ class Over(Unary):
 
     def _row(self, row: object, results: tuple[object, ...]) -> Element:
         return (row, *results) if self.into is None else self.into(row, results)
-
-    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
-        return replace(self, groups=PersistentMap()), (source.terminator(),)

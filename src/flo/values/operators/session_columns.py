@@ -16,8 +16,8 @@ from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
 from flo.values.canonical import canonical_element
 from flo.values.event_time import Duration
-from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
-from flo.values.operators.zsets import expect_zset, group_units, make_delta
+from flo.values.operators.shapes import ElementKind, evaluate_ahead
+from flo.values.operators.zsets import PerGroup, expect_zset, group_units, make_delta
 from flo.values.weighted import Weights, ZSet
 
 LARGEST = 2**63 - 1
@@ -28,7 +28,7 @@ TimedRow: TypeAlias = tuple[Element, Element, int]
 
 @final
 @dataclass(frozen=True)
-class SessionColumns(Unary):
+class SessionColumns(PerGroup):
     """session(gap, time, by, into, groups): (ZSet<T>, X) ↪ (ZSet<R>, X).
 
     Rows of a group that are less than `gap` apart are in one session: from the first of their times to the last one
@@ -120,6 +120,3 @@ class SessionColumns(Unary):
 
     def _row(self, row: object, start: object, end: object) -> Element:
         return (row, start, end) if self.into is None else self.into(row, (start, end))
-
-    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
-        return replace(self, groups=PersistentMap()), (source.terminator(),)

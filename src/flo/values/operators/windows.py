@@ -92,10 +92,6 @@ class TimeWindows(SequenceCut):
         """Return the open windows, in order."""
 
     @abstractmethod
-    def cleared(self) -> Operator:
-        """Return the operator without open windows."""
-
-    @abstractmethod
     def admit(self, rows: PartitionedRows) -> tuple[Self, list[Values], list[Element]]:
         """Return the operator after these rows, the windows that have closed, and the late elements."""
 
@@ -165,7 +161,8 @@ class TimeWindows(SequenceCut):
     def finish(self, source: Any) -> tuple[Operator, Deltas]:
         windows = self.remaining() if self.flush else []
         late = (BagValue if self.unordered else SequenceValue).terminator()
-        return self.cleared(), (NestedValue.pushing(*windows).fix(), late)
+        cleared = replace(self, opened=PersistentMap(), order=SortedKeys())
+        return cleared, (NestedValue.pushing(*windows).fix(), late)
 
     def take_clock(self, moment: TimeValue) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs when its clock has come to this moment."""
@@ -263,9 +260,6 @@ class AlignedWindows(TimeWindows):
 
     def remaining(self) -> list[Values]:
         return [self._closed(number, self.opened[number], self.origin) for number in self.order]
-
-    def cleared(self) -> Operator:
-        return replace(self, opened=PersistentMap(), order=SortedKeys())
 
     def _closed(self, number: int, content: WindowContent, origin: object) -> Values:
         return self.window(content, origin, self.start(number), self.end(number))
@@ -418,9 +412,6 @@ class Session(TimeWindows):
 
     def remaining(self) -> list[Values]:
         return [self._closed(first, self.opened[first], self.origin) for first in self.order]
-
-    def cleared(self) -> Operator:
-        return replace(self, opened=PersistentMap(), order=SortedKeys())
 
     def _closed(self, first: object, session: OpenSession, origin: object) -> Values:
         last, elements = session

@@ -16,12 +16,11 @@ from flo.core.data import canonical_text
 from flo.core.errors import CheckpointError, ElementError
 from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
-from flo.core.stream_type import StreamTypes
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.core.untyped import Element, ElementFunction, TypeForm, Unit
 from flo.values.canonical import instant_element
-from flo.values.operators.shapes import ElementKind, Unary
-from flo.values.operators.zsets import expect_zset, group_units, make_delta
+from flo.values.operators.shapes import ElementKind
+from flo.values.operators.zsets import PerGroup, group_units, make_delta
 from flo.values.weighted import Weights
 
 
@@ -197,7 +196,7 @@ NO_RANKING = Ranking()
 
 @final
 @dataclass(frozen=True)
-class TopK(Unary):
+class TopK(PerGroup):
     """top_k(k, key, by, descending, ties, groups): (ZSet<T>, X) ↪ (ZSet<T>, X), the first k rows of each group.
 
     A row with weight n counts n times; rows without a positive weight do not count. Rows with equal keys are ordered by
@@ -217,10 +216,6 @@ class TopK(Unary):
     keeps = Bound.ROWS
     retracts = True
 
-    def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_zset(self, inputs[0])
-        return inputs
-
     def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         order, rankings, rows = RankOrder(self.key, self.descending, self.name, self.ties), {}, []
         for group, members in group_units(self.by, units).items():
@@ -229,6 +224,3 @@ class TopK(Unary):
             rows += [(row, -times) for row, times in before.top] + list(after.top)
         groups = self.groups.updated(rankings, drop=NO_RANKING)
         return replace(self, groups=groups), make_delta(rows)
-
-    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
-        return replace(self, groups=PersistentMap()), (source.terminator(),)

@@ -55,9 +55,26 @@ TRIED = (2, -1, 0, 1000)
 """The weights that a function of weights is tested with, including a large one, because it may have a limit."""
 
 
+class OnZSet(Unary):
+    """(ZSet, X) ↪ (ZSet, X), by default of the same rows."""
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_zset(self, inputs[0])
+        return inputs
+
+
+class PerGroup(OnZSet):
+    """An operator that keeps something for each group until the end."""
+
+    groups: PersistentMap[Element, Any]
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        return replace(self, groups=PersistentMap()), (source.terminator(),)
+
+
 @final
 @dataclass(frozen=True)
-class MapWeights(Unary):
+class MapWeights(OnZSet):
     """map_weights(f), the paper's map(f) on z-sets: f(k, v) ⇓ v'; (ZSet, X) ↪ (ZSet, X).
 
     The weight of an element may arrive in parts, so f must be additive in it: f(k, v) = v · f(k, 1), which is what the
@@ -72,10 +89,6 @@ class MapWeights(Unary):
     keeps = Bound.NOTHING
     retracts = True
     rule = "map"
-
-    def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_zset(self, inputs[0])
-        return inputs
 
     def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         tried = [(element, weight) for element, _ in units for weight in (1, *TRIED)]
@@ -111,23 +124,19 @@ class MapWeights(Unary):
 
 @final
 @dataclass(frozen=True)
-class Negate(Unary):
+class Negate(OnZSet):
     """negate(): (ZSet, X) ↪ (ZSet, X), every weight times -1."""
 
     name = "negate"
     keeps = Bound.NOTHING
     retracts = True
 
-    def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_zset(self, inputs[0])
-        return inputs
-
     def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         return self, make_delta(negate_weights(units))
 
 
 @dataclass(frozen=True)
-class OfWeights(Unary):
+class OfWeights(OnZSet):
     """Gives every element a weight that depends on its total weight alone, and emits how that changes."""
 
     weights: Weights = PersistentMap()  # noqa: RUF009
@@ -136,10 +145,6 @@ class OfWeights(Unary):
     @abstractmethod
     def weight_of(total: object) -> Any:
         """Return the weight that an element gets; for an integer, or for an array of them."""
-
-    def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_zset(self, inputs[0])
-        return inputs
 
     def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         changes = []

@@ -319,11 +319,7 @@ class SetSymbol(Symbol):
     def difference(self, *others: object) -> Any:
         return self._all("-", others)
 
-    def issubset(self, other: object) -> Any:
-        return self.compare("<=", other, False)
-
-    def issuperset(self, other: object) -> Any:
-        return self.compare("<=", other, True)
+    issubset, issuperset = Symbol.__le__, Symbol.__ge__
 
     def _all(self, sign: str, others: Iterable[object]) -> Any:
         result: Any = self
