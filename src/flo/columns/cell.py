@@ -20,9 +20,9 @@ import pyarrow as pa
 from flo.core.untyped import Element, TypeForm
 from flo.values.exact import Digits, plain_type
 
-Write = Callable[[list[Any]], list[Any]]
+WriteCells = Callable[[list[Any]], list[Any]]
 """Converts Python values to what Arrow accepts."""
-Read = Callable[[list[Any]], list[Any]]
+ReadCells = Callable[[list[Any]], list[Any]]
 
 AT_ONCE = 1024
 """The number of rows transposed at once: Python is slow with very many arguments."""
@@ -48,8 +48,8 @@ class Cell:
     kind: TypeForm
     arrow: pa.DataType
     nullable: bool = False
-    write: Write | None = None
-    read: Read | None = None
+    write: WriteCells | None = None
+    read: ReadCells | None = None
     among: tuple[Any, ...] | None = None
     """The only values, as Arrow stores them, if the type enumerates them."""
     hashable: bool = True
@@ -248,7 +248,7 @@ def _decimals(digits: Digits) -> pa.DataType:
     return arrow_type(digits.precision, digits.scale)
 
 
-def _moments(zone: str | None) -> Write:
+def _moments(zone: str | None) -> WriteCells:
     """Reject times with a zone for columns without one, and the reverse. Arrow would drop the zone or assume UTC, and
     not return the same values."""
 

@@ -17,7 +17,6 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from flo.core.errors import PACKAGE, Origin, Pickled, brief, is_users
-from flo.core.untyped import TypeForm
 from flo.values.operators.shapes import is_immutable
 
 INTERVAL = 0.05
@@ -70,7 +69,9 @@ class TimeLimit:
         self._clock.start()
         return self
 
-    def __exit__(self, kind: TypeForm, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
             self._clock.armed = False
         finally:

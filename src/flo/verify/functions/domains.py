@@ -21,7 +21,7 @@ from flo.verify.data.constants import LARGEST, LEAST, neighbours
 from flo.verify.data.given import Given, common_kind
 from flo.verify.data.strategies import strategy_for
 from flo.verify.equality import are_equal
-from flo.verify.functions.equations import Function, function_equations
+from flo.verify.functions.equations import AnyFunction, function_equations
 from flo.verify.functions.trials import Domain, Problem, Raised, find_violation
 from flo.verify.optional import st
 from flo.verify.time_limit import TimeLimit, TimeUp, copy_if_mutable
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 GUESSES: tuple[Any, ...] = (int, str, float, tuple[int, int], tuple[str, int], frozenset[int])
 
 
-def count_parameters(f: Function, types: tuple[object, ...], start: object) -> int:
+def count_parameters(f: AnyFunction, types: tuple[object, ...], start: object) -> int:
     """Count the arguments of a function; for builtins without a signature, the given types, or two."""
     asked = max(len(types), 2) if start is not NO_START else len(types)
     try:
@@ -47,7 +47,7 @@ def count_parameters(f: Function, types: tuple[object, ...], start: object) -> i
     return max(needed, min(asked or needed, len(positional)))
 
 
-def argument_types(f: Function, types: tuple[object, ...], start: object) -> tuple[TypeForm, ...]:
+def argument_types(f: AnyFunction, types: tuple[object, ...], start: object) -> tuple[TypeForm, ...]:
     """The types of the arguments: the given ones, else the annotations, else Any.
 
     With a `start` the first may be left out.
@@ -74,7 +74,7 @@ def argument_types(f: Function, types: tuple[object, ...], start: object) -> tup
     return tuple(kinds)
 
 
-def guess_types(f: Function, kinds: tuple[object, ...], start: object, given: Given) -> tuple[TypeForm, ...]:
+def guess_types(f: AnyFunction, kinds: tuple[object, ...], start: object, given: Given) -> tuple[TypeForm, ...]:
     """Replace Any by the first guess on which the function does not raise."""
     for tried in candidate_types(kinds):
         if accepts(f, tried, start, given):
@@ -97,7 +97,7 @@ def candidate_types(kinds: tuple[object, ...]) -> Iterator[tuple[TypeForm, ...]]
                 yield (first, *(guess if kind is Any else kind for kind in kinds[1:]))
 
 
-def accepts(f: Function, kinds: tuple[object, ...], start: object, given: Given) -> bool:
+def accepts(f: AnyFunction, kinds: tuple[object, ...], start: object, given: Given) -> bool:
     (equation,) = function_equations(law.A_FUNCTION, f, len(kinds))
     domains = function_domains(f, kinds, start, given)
     problem = Problem(equation, tuple(domains))
@@ -118,7 +118,7 @@ NO_START = _Start.NONE
 """Stands for: no start was given, not even None."""
 
 
-def function_domains(f: Function, kinds: tuple[object, ...], start: object, given: Given) -> list[Domain]:
+def function_domains(f: AnyFunction, kinds: tuple[object, ...], start: object, given: Given) -> list[Domain]:
     """The domains of the arguments."""
     rest = [domain_of(kind, given) for kind in (kinds if start is NO_START else kinds[1:])]
     return rest if start is NO_START else [accumulator_domain(f, start, rest, given), *rest]
@@ -128,7 +128,7 @@ def domain_of(kind: TypeForm, given: Given) -> Domain:
     return Domain(given.expect_examples(kind), kind, lambda: strategy_for(kind, given))
 
 
-def accumulator_domain(f: Function, start: object, rest: list[Domain], given: Given) -> Domain:
+def accumulator_domain(f: AnyFunction, start: object, rest: list[Domain], given: Given) -> Domain:
     """The values that a fold can reach from the start. On others, f need not satisfy the laws."""
     few = reach_accumulators(f, start, rest, given)
     kind = common_kind(few)
@@ -147,7 +147,7 @@ def accumulator_domain(f: Function, start: object, rest: list[Domain], given: Gi
     return Domain(few, kind if closed else None, make_strategy, prove_closed)
 
 
-def _fold(f: Function, start: object, steps: list[tuple[Any, ...]], seconds: float) -> Any:
+def _fold(f: AnyFunction, start: object, steps: list[tuple[Any, ...]], seconds: float) -> Any:
     acc = start
     for arguments in steps:
         try:
@@ -157,7 +157,7 @@ def _fold(f: Function, start: object, steps: list[tuple[Any, ...]], seconds: flo
     return acc
 
 
-def call(f: Function, seconds: float, *arguments: object) -> Any:
+def call(f: AnyFunction, seconds: float, *arguments: object) -> Any:
     """Call f with a time limit, on copies of mutable arguments."""
     try:
         with TimeLimit(seconds):
@@ -167,7 +167,7 @@ def call(f: Function, seconds: float, *arguments: object) -> Any:
         raise
 
 
-def reach_accumulators(f: Function, start: object, rest: list[Domain], given: Given) -> list[Any]:
+def reach_accumulators(f: AnyFunction, start: object, rest: list[Domain], given: Given) -> list[Any]:
     """Return a few accumulators: after the first elements, after a constant of f, and after many elements."""
     steps = list(zip(*(domain.few for domain in rest), strict=False))
     reached = [start]
@@ -188,7 +188,7 @@ MANY = 6
 """How many accumulators of many elements are tried."""
 
 
-def _after_many(f: Function, start: object, rest: list[Domain], given: Given) -> Iterator[Any]:
+def _after_many(f: AnyFunction, start: object, rest: list[Domain], given: Given) -> Iterator[Any]:
     """The accumulators after as many different elements as the integers that f mentions."""
     near = {each for number in given.integers for each in neighbours(number)}
     wanted = sorted(each for each in near if LEAST <= each <= LARGEST)[:MANY]

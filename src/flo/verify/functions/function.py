@@ -21,8 +21,8 @@ from flo.verify.data.strategies import lattice_strategy
 from flo.verify.effort import Effort
 from flo.verify.functions.domains import NO_START, argument_types, count_parameters, function_domains, guess_types
 from flo.verify.functions.equations import (
+    AnyFunction,
     Equation,
-    Function,
     define,
     function_equations,
     lattice_equations,
@@ -41,11 +41,11 @@ OF_LATTICES = (law.A_FUNCTION, law.MONOTONE)
 
 
 def chosen_laws(
-    f: Function,
+    f: AnyFunction,
     types: tuple[object, ...],
     asked: Law | Iterable[Law] | None,
     start: object,
-    inverse: Function | None,
+    inverse: AnyFunction | None,
     lattices: object,
 ) -> tuple[Law, ...]:
     """Validate the laws that are asked for, or choose the default ones; with an `inverse`, add the law about it."""
@@ -66,7 +66,7 @@ def chosen_laws(
     return chosen if inverse is None or law.INVERSE in chosen else (*chosen, law.INVERSE)
 
 
-def default_laws(f: Function, types: tuple[object, ...], start: object, lattices: object) -> tuple[Law, ...]:
+def default_laws(f: AnyFunction, types: tuple[object, ...], start: object, lattices: object) -> tuple[Law, ...]:
     if lattices is not None:
         return OF_LATTICES
     count = count_parameters(f, types, start)
@@ -86,13 +86,13 @@ def _refused(summary: str, instead: tuple[str, str] = ("laws=[flo.verify.laws.CO
 
 
 def check_function(
-    f: Function,
+    f: AnyFunction,
     types: tuple[object, ...],
     effort: Effort,
     *,
     laws: Law | Sequence[Law] | None,
     start: object,
-    inverse: Function | None = None,
+    inverse: AnyFunction | None = None,
     lattices: tuple[Lattice[Any], Lattice[Any]] | None = None,
 ) -> Report:
     """Tries the laws on values of these types, or of the types that the function names, or of some that it takes.
@@ -128,7 +128,7 @@ def check_function(
     return replace(report, caveats=(*report.caveats, *(f"it {use}" for use in uses)))
 
 
-def _with_dependence(report: Report, f: Function, problems: list[Problem], captured: Captured) -> Report:
+def _with_dependence(report: Report, f: AnyFunction, problems: list[Problem], captured: Captured) -> Report:
     """Add a call whose result depends on earlier calls, if the function changes what it captures; or on the process."""
     changed, domains = captured.changed(), max((each.domains for each in problems), key=len)[: len(problems[0].domains)]
     in_processes = may_depend_on_process(f) or any("set[" in str(domain.kind) for domain in domains)
@@ -165,7 +165,7 @@ def _admissible(
 
 
 def function_problems(
-    f: Function, chosen: Sequence[Law], domains: list[Domain], inverse: Function | None = None
+    f: AnyFunction, chosen: Sequence[Law], domains: list[Domain], inverse: AnyFunction | None = None
 ) -> list[Problem]:
     """The equations of the laws, with what each of their variables ranges over: those about one result first."""
     problems = []
@@ -181,7 +181,7 @@ def function_problems(
 
 
 def monotone_problems(
-    f: Function, lattices: tuple[Lattice[Any], Lattice[Any]], given: Given, chosen: Sequence[Law]
+    f: AnyFunction, lattices: tuple[Lattice[Any], Lattice[Any]], given: Given, chosen: Sequence[Law]
 ) -> list[Problem]:
     source, target = lattices
     domain = lattice_domain(source, given)

@@ -23,7 +23,7 @@ from flo.verify.data.constants import inner_values
 from flo.verify.data.given import Given
 from flo.verify.equality import are_equal
 from flo.verify.functions.domains import NO_START, accepts, candidate_types, function_domains
-from flo.verify.functions.equations import Function, lattice_equations
+from flo.verify.functions.equations import AnyFunction, lattice_equations
 from flo.verify.functions.function import function_problems, join_name, lattice_domain, monotone_problems
 from flo.verify.functions.obligations import FinishFunction, Obligation
 from flo.verify.functions.trials import MOST_SIMPLER, Problem, Raised, Violation, find_violation
@@ -221,7 +221,7 @@ def _not_commutative(obligation: Obligation, verdict: Violation, operator: str, 
     )
 
 
-def _is_addition(f: Function, acc: Any, element: Element) -> bool:
+def _is_addition(f: AnyFunction, acc: Any, element: Element) -> bool:
     """Whether the function adds numbers, as far as one call shows."""
     try:
         return issubclass(acc, Number) and issubclass(element, Number) and bool(f(acc(2), element(3)) == 5)

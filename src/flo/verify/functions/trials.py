@@ -16,7 +16,7 @@ from flo.verify.data.given import common_kind, holds_floats
 from flo.verify.data.strategies import find_smallest
 from flo.verify.effort import Effort
 from flo.verify.equality import are_equal
-from flo.verify.functions.equations import Equation, Function, evaluate
+from flo.verify.functions.equations import AnyFunction, Equation, evaluate
 from flo.verify.laws import Law
 from flo.verify.optional import NO_HYPOTHESIS, st
 from flo.verify.report import Counterexample, Report, Strength
@@ -113,7 +113,7 @@ def _with(values: tuple[object, ...], place: int, value: object) -> tuple[Any, .
     return (*values[:place], value, *values[place + 1 :])
 
 
-def _record_calls(name: str, function: Function, calls: list[str]) -> Function:
+def _record_calls(name: str, function: AnyFunction, calls: list[str]) -> AnyFunction:
     def recording(*arguments: object) -> Any:
         text = ", ".join(map(brief, arguments))
         result = function(*arguments)

@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any, ClassVar
 
 from flo.verify.optional import z3
-from flo.verify.solver.paths import Path
+from flo.verify.solver.paths import Path, Z3Term
 
 
 class Symbol:
@@ -26,15 +26,19 @@ class Symbol:
     zero: ClassVar[Any]
     """The value that counts as false."""
     wider: ClassVar[type[Symbol] | None] = None
-    operations: ClassVar[dict[str, Callable[[Path, Any, Any], Any]]]
-    tests: ClassVar[dict[str, Callable[[Any, Any], Any]]] = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
+    operations: ClassVar[dict[str, Callable[[Path, Z3Term, Z3Term], Z3Term]]]
+    tests: ClassVar[dict[str, Callable[[Z3Term, Z3Term], Z3Term]]] = {
+        "==": operator.eq,
+        "<": operator.lt,
+        "<=": operator.le,
+    }
 
-    def __init__(self, path: Path, term: Any) -> None:
+    def __init__(self, path: Path, term: Z3Term) -> None:
         self.path = path
         self.term = term
 
     @classmethod
-    def sort(cls) -> Any:
+    def sort(cls) -> Z3Term:
         """The sort of the type in the solver."""
         raise NotImplementedError
 
@@ -44,12 +48,12 @@ class Symbol:
         return cls(path, z3.Const(path.name(), cls.sort()))
 
     @classmethod
-    def lift(cls, path: Path, value: object) -> Any:
+    def lift(cls, path: Path, value: object) -> Z3Term:
         """Turn a value, symbol or not, into a term of this sort; None if that is impossible."""
         raise NotImplementedError
 
     @classmethod
-    def read(cls, model: object, term: object, constants: list[Any]) -> Any:
+    def read(cls, model: Z3Term, term: Z3Term, constants: list[Any]) -> Any:
         """The Python value that the term has in a model; `constants` are the terms that may be elements of a set."""
         raise NotImplementedError
 
@@ -69,7 +73,7 @@ class Symbol:
         kind, left, right = lifted
         return self.path.fork(kind.tests[sign](left, right))
 
-    def _lift_both(self, other: object, swapped: bool) -> tuple[type[Symbol], Any, Any] | None:
+    def _lift_both(self, other: object, swapped: bool) -> tuple[type[Symbol], Z3Term, Z3Term] | None:
         """Find the narrowest sort that has both values, and their terms in it."""
         for kind in filter(None, (type(self), self.wider)):
             term = kind.lift(self.path, other)
