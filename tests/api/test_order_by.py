@@ -13,7 +13,7 @@ import pytest
 import flo
 from flo.api.ordering import bind_order, bind_total_order
 from flo.core.errors import TypeMismatch
-from flo.values.operators.zset_ranking import Order
+from flo.values.operators.zset_ranking import RankOrder
 
 
 class Row(NamedTuple):
@@ -53,7 +53,7 @@ def test_nulls_are_where_they_are_asked_for(down, last, of):
     key = (flo.desc if down else flo.asc)(of, nulls_last=last)
     order = bind_total_order("top", [key], stream())
     name = "c" if isinstance(of, str) and of == "c" else "b"
-    found = sorted(ROWS, key=Order(order.key, order.directions, "top").rank)
+    found = sorted(ROWS, key=RankOrder(order.key, order.directions, "top").rank)
     expected = sorted(ROWS, key=lambda row: [place(getattr(row, name), down, last), *map(as_tie, row)])
     assert list(map(repr, found)) == list(map(repr, expected))
 

@@ -20,7 +20,7 @@ from flo.core.typing import initial, program
 from flo.values.operators.elementwise import Map
 from flo.values.operators.nested_streams import NestedLast, NestedZip, NestOnce, RepeatNestedBy
 from flo.values.operators.sequences import Batch, Fold, Scan
-from flo.values.operators.sets import SetJoin, SetUnion
+from flo.values.operators.sets import SetJoin, UnionSets
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set
 from tests.core.graphs import INTS, RUNNING_TOTAL, add, bounded, increment, tee, unbounded
@@ -386,7 +386,7 @@ NODES = Set(int)
 def hop_from(known, count):
     """One hop: `known` gives the nodes from `count` inputs, of which the edges come first; they are deferred."""
     routes = (*range(1, count), 0)
-    step = sequence(of(Wire(2, (0, 0, 1))), parallel(of(identity()), of(SetJoin())), of(SetUnion()))
+    step = sequence(of(Wire(2, (0, 0, 1))), parallel(of(identity()), of(SetJoin())), of(UnionSets()))
     deferred = sequence(of(tee), parallel(of(identity()), of(WriteDefer("known"))))
     return sequence(of(Wire(count, routes)), parallel(known, of(identity())), step, deferred)
 
@@ -407,7 +407,7 @@ def test_reachability_within_a_fixed_radius():
 @pytest.mark.slow
 def test_reachability_with_a_dynamic_radius():
     """§5.2, figure "an example of graph reachability with a dynamic radius": nested cycles, each with its own key."""
-    hop = sequence(parallel(of(identity(2)), reads_nodes("known")), hop_from(of(SetUnion()), 3))
+    hop = sequence(parallel(of(identity(2)), reads_nodes("known")), hop_from(of(UnionSets()), 3))
     query = sequence(
         parallel(of(identity(2)), reads_nodes("reached", 0)),  # edges, amount, before
         of(Wire(3, (0, 1, 2, 2))),
@@ -415,7 +415,7 @@ def test_reachability_with_a_dynamic_radius():
         of(Wire(3, (0, 1, 0, 2))),
         parallel(of(identity()), of(NestOnce()), of(identity())),  # rounds, bootstrap, before
         parallel(sequence(of(NestedZip()), of(Nest(hop)), of(NestedLast())), of(identity())),
-        of(SetUnion()),
+        of(UnionSets()),
         of(tee),
         parallel(of(identity()), of(WriteDefer("reached"))),
     )

@@ -11,7 +11,7 @@ from flo.core.structural import Wire
 from flo.values.operators.elementwise import Map
 from flo.values.operators.sequences import Scan
 from flo.verify import laws
-from flo.verify.programs.operators import Program
+from flo.verify.programs.operators import CheckedProgram
 from tests.seeded.arrival import CountAndReset
 from tests.seeded.base import BOUNDED, UNBOUNDED, Seeded
 from tests.seeded.merging import MergeByArrival
@@ -25,9 +25,9 @@ class SeededFlow:
     graph: Graph
     types: StreamTypes
 
-    def _checkable(self) -> Program:
+    def _checkable(self) -> CheckedProgram:
         names = ("left", "right") if len(self.types) == 2 else ("numbers",)
-        return Program("seeded", self.graph, dict(zip(names, self.types, strict=True)), ())
+        return CheckedProgram("seeded", self.graph, dict(zip(names, self.types, strict=True)), ())
 
 
 def node(operator: Operator) -> Node:

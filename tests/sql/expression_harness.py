@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.evaluation import Rows
+from flo.columns.evaluation import InputRows
 from flo.shards.tasks.context import Code
 from flo.sql import plan
 from flo.sql.catalyst import UnsupportedQueryError, items_of, stand_in
@@ -86,7 +86,7 @@ def on_arrow(given: Planned, table: pa.Table) -> pa.Array:
     """Return the results on Arrow, null where the row fails; notes the rows that fail."""
     count = table.num_rows
     try:
-        found = evaluate(given.node, Rows.of(table))
+        found = evaluate(given.node, InputRows.of(table))
         return pa.repeat(found, count) if isinstance(found, pa.Scalar) else found
     except SqlError as error:
         if count == 1:

@@ -172,20 +172,20 @@ def test_what_is_not_listed_is_rejected():
 
 
 def test_a_row_with_a_null_does_not_reach_the_next_operand():
-    from flo.columns.evaluation import Rows
+    from flo.columns.evaluation import InputRows
 
     one, zero = column("a", pa.int64(), True), column("b", pa.int64(), True)
     rest = Node("Remainder", pa.int64(), True, (literal(1, pa.int64()), zero), (("mode", "ANSI"),))
     node = Node("Add", pa.int64(), True, (one, rest), (("mode", "ANSI"),))
-    rows = Rows.of(pa.table({"a": pa.array([None, 5], pa.int64()), "b": pa.array([0, 1], pa.int64())}))
+    rows = InputRows.of(pa.table({"a": pa.array([None, 5], pa.int64()), "b": pa.array([0, 1], pa.int64())}))
     assert evaluate(node, rows).to_pylist() == [None, 5]
 
 
 def test_floats_of_keys_have_one_zero_and_one_nan():
-    from flo.columns.evaluation import Rows
+    from flo.columns.evaluation import InputRows
 
     node = Node("NormalizeNaNAndZero", pa.float64(), True, (column("x", pa.float64(), True),))
-    rows = Rows.of(pa.table({"x": pa.array([-0.0, 0.0, -float("nan"), -1.5, None], pa.float64())}))
+    rows = InputRows.of(pa.table({"x": pa.array([-0.0, 0.0, -float("nan"), -1.5, None], pa.float64())}))
     found = evaluate(node, rows)
     assert [struct.pack("<d", each) for each in found.to_pylist()[:3]] == [
         struct.pack("<d", each) for each in (0.0, 0.0, float("nan"))

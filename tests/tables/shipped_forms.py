@@ -37,7 +37,7 @@ from flo.values.operators.zsets import MapWeights, ZSetToBag, ZSetToSet
 from flo.verify import check
 from flo.verify.data.given import Given
 from flo.verify.programs.inputs import Input, small_inputs
-from flo.verify.programs.operators import Program
+from flo.verify.programs.operators import CheckedProgram
 from flo.verify.report import Report
 from tests.verify.shipped import BAG, INTS, MAX, PAIRS, ZSET, Case, both, each, operators_in
 from tests.verify.shipped_operators import CASES, add, one, sign
@@ -109,9 +109,9 @@ class Tried:
             return check(self.form.operator, *self.tables, **how)
         return check(self, **how)
 
-    def _checkable(self) -> Program:
+    def _checkable(self) -> CheckedProgram:
         """Of an operator for which a graph stands."""
-        return Program(str(self.case), self.form, {f"i{n}": stream for n, stream in enumerate(self.tables)}, ())
+        return CheckedProgram(str(self.case), self.form, {f"i{n}": stream for n, stream in enumerate(self.tables)}, ())
 
     def agree(self, most: int) -> None:
         """Expects what the namesake gives, on every small input with every choice of ends."""

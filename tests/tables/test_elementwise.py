@@ -19,7 +19,7 @@ from flo.core.stream_type import StreamType
 from flo.core.typing import initial
 from flo.values.operators.bags import BagUnion
 from flo.values.operators.elementwise import Filter, FlatMap, Map
-from flo.values.operators.sets import SetUnion, ToBag, ToSet
+from flo.values.operators.sets import ToBag, ToSet, UnionSets
 from flo.values.operators.zsets import MapWeights, Minus, Negate, Plus, ToZSet
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
@@ -85,7 +85,7 @@ def test_each_row(kind, operator, data):
     agree(operator, types, data.draw(st.lists(st.tuples(DATA[kind]), max_size=3)))
 
 
-UNIONS = [(Plus, ZSet), (Minus, ZSet), (BagUnion, Bag), (SetUnion, Set)]
+UNIONS = [(Plus, ZSet), (Minus, ZSet), (BagUnion, Bag), (UnionSets, Set)]
 
 
 @pytest.mark.parametrize(("operator", "kind"), UNIONS)

@@ -134,7 +134,7 @@ def test_lists_as_arrow_may_store_them():
     items = nw.col("items").list
 
     def found(lists: pa.Array, given: nw.Expr) -> list[Any]:
-        return evaluation.evaluate(given, evaluation.Rows.of(pa.table({"items": lists}))).data.to_pylist()
+        return evaluation.evaluate(given, evaluation.InputRows.of(pa.table({"items": lists}))).data.to_pylist()
 
     assert found(hidden, items.sort(descending=True)) == [[2, 1], None, [7]]
     assert found(hidden, items.contains(3)) == [False, None, False]
@@ -155,7 +155,7 @@ def test_integers_of_38_digits():
         n: int
 
     table = pa.table({"total": pa.array([10**37, -(2**64)], pa.decimal128(38, 0)), "n": [9, 2]})
-    rows = evaluation.Rows.of(table)
+    rows = evaluation.InputRows.of(table)
 
     def found(given: nw.Expr) -> list[Any]:
         return [int(each) for each in evaluation.evaluate(given, rows).data.to_pylist()]
@@ -384,7 +384,7 @@ def test_a_delta_is_evaluated_at_once(monkeypatch):
     tables = []
     arrays = Expression._arrays
 
-    def counted(self: Expression, rows: evaluation.Rows) -> list[pa.Array]:
+    def counted(self: Expression, rows: evaluation.InputRows) -> list[pa.Array]:
         tables.append(rows.count)
         return arrays(self, rows)
 

@@ -25,7 +25,7 @@ from flo.tables.translate import CHOICES, FORMS
 from flo.tables.values import Columns, Rows
 from flo.tables.whole import WHOLE
 from flo.values.keyed import Keyed
-from flo.values.operators.bags import Distinct as SequenceDistinct
+from flo.values.operators.bags import SequenceDistinct
 from flo.values.operators.elementwise import Map
 from flo.values.operators.windows import Tumbling
 from flo.verify import check, laws

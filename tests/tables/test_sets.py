@@ -13,7 +13,7 @@ from flo.core.stream_type import StreamType
 from flo.tables.operators import weights as weights_module
 from flo.tables.state import trace as trace_module
 from flo.tables.state.keys import Keys, keys_of
-from flo.values.operators.bags import Distinct as SequenceDistinct
+from flo.values.operators.bags import SequenceDistinct
 from flo.values.operators.sets import Difference, Intersection
 from flo.values.operators.zsets import Distinct, ZSetToBag, ZSetToSet
 from flo.values.sequence import Sequence

@@ -19,7 +19,7 @@ from flo.core.graph import Node, node
 from flo.core.semantics import advance, small_steps
 from flo.core.typing import derive
 from flo.values.exact import Int128
-from flo.values.operators.bags import BagJoin, BagUnion, Count, Distinct, FoldUnordered, Sort, Sum
+from flo.values.operators.bags import BagJoin, BagUnion, Count, FoldUnordered, SequenceDistinct, Sort, Sum
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set
 from tests.harness import check_operator, fired, fires, refusal
@@ -263,18 +263,18 @@ def test_a_key_that_raises_names_the_element():
 @few
 @given(cuts(Sequence, SMALL))
 def test_distinct_laws(chunks):
-    (output,) = check_operator(Distinct(), (unbounded(Sequence(int)),), chunks)
+    (output,) = check_operator(SequenceDistinct(), (unbounded(Sequence(int)),), chunks)
     assert list(output.elements) == list(dict.fromkeys(content(chunks)))
     assert output.fixed() == has_end(chunks)
 
 
 def test_distinct_rules():
-    graph, outputs = fires("distinct", node(Distinct(), seq(1, 1)))
+    graph, outputs = fires("distinct", node(SequenceDistinct(), seq(1, 1)))
     assert outputs == (seq(1),)
     graph, outputs = fires("distinct", graph)
     assert outputs == (seq(),)
-    fires("distinct-terminator", node(Distinct(), seq(end=End.ARRIVED)))
-    assert isinstance(refusal(advance, node(Distinct(), seq([1]))), ElementError)
+    fires("distinct-terminator", node(SequenceDistinct(), seq(end=End.ARRIVED)))
+    assert isinstance(refusal(advance, node(SequenceDistinct(), seq([1]))), ElementError)
 
 
 # --- types
@@ -301,7 +301,7 @@ def test_fold_unordered_types():
 
 
 def test_distinct_is_of_a_sequence():
-    error = refusal(derive, Node(None, Distinct()), (bounded(INTS),))
+    error = refusal(derive, Node(None, SequenceDistinct()), (bounded(INTS),))
     assert isinstance(error, CollectionError)
     assert "to_set()" in str(error)
 

@@ -13,7 +13,7 @@ from flo.core.errors import BoundednessError, CollectionError, ElementError, Fun
 from flo.core.graph import Node, node
 from flo.core.semantics import advance, small_steps
 from flo.core.typing import derive
-from flo.values.operators.sets import Difference, Intersection, SetJoin, SetUnion, ToBag, ToSet
+from flo.values.operators.sets import Difference, Intersection, SetJoin, ToBag, ToSet, UnionSets
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from tests.harness import check_operator, fired, fires, refusal
@@ -50,19 +50,19 @@ def result(output):
 
 
 def test_union_rules():
-    graph, outputs = fires("union-set-left", node(SetUnion(), elements_of(1), elements_of(2)))
+    graph, outputs = fires("union-set-left", node(UnionSets(), elements_of(1), elements_of(2)))
     assert (graph.state, outputs) == ((elements_of(), elements_of(2)), (elements_of(1),))
     graph, outputs = fires("union-set-right", graph)
     assert (graph.state, outputs) == ((elements_of(), elements_of()), (elements_of(2),))
-    graph, outputs = fires("union-set-terminated", node(SetUnion(), ENDING, ENDING))
+    graph, outputs = fires("union-set-terminated", node(UnionSets(), ENDING, ENDING))
     assert (graph.state, outputs) == ((PASSED, PASSED), (END[Set],))
-    assert list(small_steps(node(SetUnion(), ENDING, elements_of()))) == []
+    assert list(small_steps(node(UnionSets(), ENDING, elements_of()))) == []
 
 
 @few
 @given(two_sets)
 def test_union_laws(chunks):
-    (output,) = check_operator(SetUnion(), (unbounded(INTS), unbounded(INTS)), chunks)
+    (output,) = check_operator(UnionSets(), (unbounded(INTS), unbounded(INTS)), chunks)
     assert result(output) == {*content(chunks, 0), *content(chunks, 1)}
     assert output.fixed() == (has_end(chunks, 0) and has_end(chunks, 1))
 
@@ -199,7 +199,7 @@ def test_difference_type():
     assert "difference" in str(error)
 
 
-@pytest.mark.parametrize("operator", [SetUnion(), SetJoin(), Intersection(), Difference()], ids=lambda o: o.name)
+@pytest.mark.parametrize("operator", [UnionSets(), SetJoin(), Intersection(), Difference()], ids=lambda o: o.name)
 def test_operators_on_sets_refuse_other_collections(operator):
     for index, types in enumerate([(bounded(Bag(int)), bounded(INTS)), (bounded(INTS), bounded(Sequence(int)))]):
         error = refusal(derive, Node(None, operator), types)
@@ -209,7 +209,7 @@ def test_operators_on_sets_refuse_other_collections(operator):
 
 
 def test_an_element_of_either_type_is_in_the_union():
-    (mixed,) = derive(Node(None, SetUnion()), (bounded(INTS), bounded(Set(int | str)))).outputs
+    (mixed,) = derive(Node(None, UnionSets()), (bounded(INTS), bounded(Set(int | str)))).outputs
     assert elements_of(1, "a") in mixed.collection
     assert elements_of(1.5) not in mixed.collection
 

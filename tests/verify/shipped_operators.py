@@ -21,7 +21,7 @@ from flo.values.lvar import LVar
 from flo.values.operators import group_aggregates, moments, zset_asof, zset_joins, zsets
 from flo.values.operators.active_clocks import ActiveClock
 from flo.values.operators.ahead import LimitAhead
-from flo.values.operators.bags import BagJoin, BagUnion, Count, Distinct, FoldUnordered, Sort, Sum
+from flo.values.operators.bags import BagJoin, BagUnion, Count, FoldUnordered, SequenceDistinct, Sort, Sum
 from flo.values.operators.clocks import ClockOf, MinClock
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.final import FinalGroups
@@ -38,8 +38,7 @@ from flo.values.operators.per_key import PerKey
 from flo.values.operators.retain import Retain
 from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take, Window
 from flo.values.operators.session_columns import SessionColumns
-from flo.values.operators.sets import Difference, Intersection, SetJoin, ToBag, ToSet
-from flo.values.operators.sets import SetUnion as UnionSets
+from flo.values.operators.sets import Difference, Intersection, SetJoin, ToBag, ToSet, UnionSets
 from flo.values.operators.upserts import Upsert
 from flo.values.operators.windows import Session, Sliding, Tumbling
 from flo.values.operators.zset_ranking import TopK
@@ -186,7 +185,7 @@ SEQUENCES = [
     *each(Take(0), INTS),
     *each(Take(1), INTS),
     *each(Last(), INTS),
-    *each(Distinct(), INTS),
+    *each(SequenceDistinct(), INTS),
     *each(Batch(1), INTS),
     *each(Batch(2), INTS),
     Case(Zip(), (INTS, Sequence(str))),

@@ -17,7 +17,7 @@ from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.lvars import Threshold
 from flo.values.operators.pairs import Zip
 from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take
-from flo.values.operators.sets import Intersection, SetUnion
+from flo.values.operators.sets import Intersection, UnionSets
 from flo.values.operators.shapes import Unary
 from flo.values.operators.zset_joins import Join
 from flo.values.operators.zsets import Distinct, Negate
@@ -108,7 +108,7 @@ def twice(x: int) -> list[int]:
 @pytest.mark.parametrize(
     "operator",
     [
-        Map(increment), Fold(0, add), Last(), Zip(), SetUnion(), Distinct(), Threshold((1,)), Sum(),
+        Map(increment), Fold(0, add), Last(), Zip(), UnionSets(), Distinct(), Threshold((1,)), Sum(),
         *(
             pytest.param(operator, marks=pytest.mark.thorough)
             for operator in (
@@ -295,7 +295,7 @@ def test_rules_that_never_fire_are_reported() -> None:
         (Zip(), (flo.Sequence(int), flo.Sequence(int)), {"zip", "zip-drain", "zip-terminator"}),
         (Join(), (flo.ZSet(int), flo.ZSet(int)), {"join-zset", "join-zset-terminated"}),
         (
-            SetUnion(),
+            UnionSets(),
             (flo.Set(int), flo.Set(int)),
             {"union-set-left", "union-set-right", "union-set-terminated"},
         ),

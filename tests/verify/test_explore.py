@@ -13,7 +13,7 @@ from flo.core.semantics import small_steps
 from flo.core.typing import program
 from flo.verify import laws
 from flo.verify.exploration.arrivals import pieces, split_into_channels
-from flo.verify.exploration.explore import Search
+from flo.verify.exploration.explore import StateSearch
 from flo.verify.exploration.space import Space
 from tests.seeded.lvars import CurrentValue
 from tests.seeded.operators import Endless, Hasty
@@ -233,12 +233,12 @@ def test_states_are_kept_as_numbers_and_each_once() -> None:
     graph = flow.graph()
     types = (flo.StreamType(flo.Sequence(int), bounded=False), flo.StreamType(flo.Bag(int), bounded=True))
     space = Space(graph, program(graph, types).outputs)
-    search = Search(space, space.start(split_into_channels({0: [1], 1: [4]}, types)))
+    search = StateSearch(space, space.start(split_into_channels({0: [1], 1: [4]}, types)))
     assert search.run(100_000)
     assert all(isinstance(part, int) for state in search.numbers for part in state)
     whole = {(str(space.graph_of(s)), str(space.outputs_of(s)), space.arrived_counts(s)) for s in search.numbers}
     assert len(whole) == len(search.numbers)
-    assert not Search(space, space.start(split_into_channels({0: [1], 1: [4]}, types))).run(10)
+    assert not StateSearch(space, space.start(split_into_channels({0: [1], 1: [4]}, types))).run(10)
 
 
 def test_elements_that_cannot_be_hashed_are_merged_as_well() -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from flo.verify.time_limit import INTERVAL, TimeLimit, TimeUp, Watch
+from flo.verify.time_limit import INTERVAL, ThreadWatch, TimeLimit, TimeUp
 
 pytestmark = pytest.mark.every(check=3)
 
@@ -194,7 +194,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def look_until_over(watch: Watch, clock: Clock, between: float) -> float:
+def look_until_over(watch: ThreadWatch, clock: Clock, between: float) -> float:
     """Look again and again while the thread uses this processor time between two looks; return how much in all."""
     while not watch.is_over():
         clock.now += between
@@ -202,14 +202,14 @@ def look_until_over(watch: Watch, clock: Clock, between: float) -> float:
 
 
 def test_who_waits_for_ever_is_said_to_wait(clock: Clock) -> None:
-    watch = Watch(SHORT, lambda: 0)
+    watch = ThreadWatch(SHORT, lambda: 0)
     look_until_over(watch, clock, between=0.0)
     assert watch.waited
     assert str(TimeUp(SHORT, waited=True)) == "while it waited and did nothing"
 
 
 def test_who_works_is_not_said_to_wait(clock: Clock) -> None:
-    watch = Watch(SHORT, lambda: 0)
+    watch = ThreadWatch(SHORT, lambda: 0)
     assert look_until_over(watch, clock, between=0.2 * INTERVAL) >= SHORT
     assert not watch.waited
 
@@ -221,6 +221,6 @@ def test_the_time_of_the_looks_does_not_count(clock: Clock) -> None:
         clock.now += 0.2 * INTERVAL
         return 0
 
-    watch = Watch(SHORT, look)
+    watch = ThreadWatch(SHORT, look)
     look_until_over(watch, clock, between=0.0)
     assert watch.waited

@@ -24,7 +24,7 @@ from flo.values.operators.lvars import LVarUnion
 from flo.values.operators.nested_streams import NestedLast, NestedZip
 from flo.values.operators.pairs import UnionSequences, Zip
 from flo.values.operators.sequences import Last
-from flo.values.operators.sets import Difference, Intersection, SetUnion
+from flo.values.operators.sets import Difference, Intersection, UnionSets
 from flo.values.operators.zset_joins import AntiJoin, SemiJoin
 from flo.values.operators.zsets import Distinct, Minus, Plus, Positive
 from flo.values.sequence import Sequence
@@ -74,7 +74,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
             case Bag():
                 return this._then(BagUnion(), other)
             case Set():
-                return this._then(SetUnion(), other)
+                return this._then(UnionSets(), other)
             case ZSet():
                 return this._then(Plus(), other)
             case LVar():

@@ -20,7 +20,7 @@ from flo.api.type_variables import B, B_co, C, C_co, D, T, U
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Bounded
 from flo.values.element_value import ElementKind
-from flo.values.operators.bags import Count, Distinct, FoldUnordered, Sort, Sum
+from flo.values.operators.bags import Count, FoldUnordered, SequenceDistinct, Sort, Sum
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.sequences import Fold
 from flo.values.operators.sets import ToBag, ToSet
@@ -145,7 +145,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         if on is not None:
             return first_of_each(self, on, order_by)
         expect_no_argument("distinct", "order_by", order_by, "it chooses one of the rows that are equal `on` columns")
-        return self._then(ZSetDistinct() if isinstance(self.collection, ZSet) else Distinct())
+        return self._then(ZSetDistinct() if isinstance(self.collection, ZSet) else SequenceDistinct())
 
     @overload
     def to_bag(self: ElementVerbs[Sequence[T] | Set[T], B]) -> Stream[Bag[T], B]: ...

@@ -40,7 +40,7 @@ from flo.verify.exploration.arrivals import split_into_channels
 from flo.verify.exploration.explore import MOST_STATES, Exploration, explore
 from flo.verify.exploration.replay import Replay, flow_replay_line, replay_graph
 from flo.verify.exploration.scenario import Scenario
-from flo.verify.programs.operators import Program
+from flo.verify.programs.operators import CheckedProgram
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -389,12 +389,12 @@ class Flow(Displayed):
             expect_known(name, types, "input")
         return replay_graph(self.graph(), types, inputs, trace, tuple(self._outputs))
 
-    def _checkable(self) -> Program:
+    def _checkable(self) -> CheckedProgram:
         """Return the program for `flo.verify.check`."""
         self.type()
         streams = {stream.name: stream.type for stream in self._scope.inputs}
         operators = tuple(_operators(self._scope))
-        return Program(self.name, self.graph(), streams, operators)
+        return CheckedProgram(self.name, self.graph(), streams, operators)
 
     def __repr__(self) -> str:
         """Show the inputs and outputs with their types, and the number of operators."""

@@ -42,7 +42,7 @@ from flo.verify.laws import A_FUNCTION
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
-    from flo.columns.aggregate_types import Found
+    from flo.columns.aggregate_types import TypedAggregate
 
 GroupingSets: TypeAlias = tuple[tuple[str, ...], ...]
 """The columns of each grouping."""
@@ -343,9 +343,9 @@ class _Plan:
     def kind(self, column: str) -> Any:
         return self._kinds[column]
 
-    def aggregate(self, name: str, spec: _Planned) -> Found:
+    def aggregate(self, name: str, spec: _Planned) -> TypedAggregate:
         """Return the aggregator and the type of its results."""
-        from flo.columns.aggregate_types import Found, Kind, aggregate_of, or_none
+        from flo.columns.aggregate_types import Kind, aggregate_of, or_none
 
         if spec.where is not None and Kind.of(self._kinds[spec.where]).plain is not bool:
             problem = TypeMismatch(
@@ -370,7 +370,7 @@ class _Plan:
             self._expect_functions(self._given[name].arguments)
         always = spec.kind in ("count", "count_distinct", "collect")
         restricted = spec.where is not None or self.whole
-        return aggregate if always or not restricted else Found(aggregate.aggregator, or_none(aggregate.kind))
+        return aggregate if always or not restricted else TypedAggregate(aggregate.aggregator, or_none(aggregate.kind))
 
     def _expect_functions(self, given: tuple[object, ...]) -> None:
         """Raise if a function of rows gives two results for one row: what it added could not be subtracted."""

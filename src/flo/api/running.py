@@ -23,7 +23,7 @@ from flo.core.errors import (
     UnknownNameError,
     brief,
 )
-from flo.core.event_loop import EventLoop, Loop, RandomSchedule, Schedule, Snapshot
+from flo.core.event_loop import EventLoop, ProgramLoop, RandomSchedule, Schedule, Snapshot
 from flo.core.graph import Graph
 from flo.core.program_outline import Outline
 from flo.core.semantics import GraphStep
@@ -85,7 +85,7 @@ def expect_known(name: str, names: Mapping[str, object], what: str) -> str:
     return name
 
 
-L = TypeVar("L", bound=Loop[Any])
+L = TypeVar("L", bound=ProgramLoop[Any])
 
 
 class NamedInputs(Generic[L]):

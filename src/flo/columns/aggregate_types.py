@@ -20,6 +20,7 @@ from flo.columns.row_types import row_type
 from flo.core.elements import returned_type
 from flo.core.errors import brief
 from flo.core.type_relations import accepts, positional_parameters
+from flo.core.untyped import TypeForm
 from flo.values.exact import digits_of, mean_places, mean_type, plain_type, sum_type
 from flo.values.operators import group_aggregates as on_values
 from flo.values.operators import moments
@@ -35,7 +36,7 @@ class Kind:
     nullable: bool
 
     @classmethod
-    def of(cls, kind: Any) -> Kind:
+    def of(cls, kind: TypeForm) -> Kind:
         if get_origin(kind) in (Union, UnionType):
             parts = [part for part in get_args(kind) if part is not NoneType]
             return cls(Union[tuple(parts)], len(parts) < len(get_args(kind)))  # noqa: UP007
@@ -43,23 +44,25 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Found:
+class TypedAggregate:
     """An aggregator, and the type of its results."""
 
     aggregator: on_values.Aggregator
-    kind: Any
+    kind: TypeForm
 
 
-Make = Callable[[tuple[Any, ...], tuple[Kind, ...], tuple[bool, ...]], Found]
+MakeAggregate = Callable[[tuple[Any, ...], tuple[Kind, ...], tuple[bool, ...]], TypedAggregate]
 """Makes an aggregate from its options, the types of its arguments and the directions of its order."""
 
 
-def aggregate_of(name: str, options: tuple[Any, ...], kinds: tuple[Any, ...], directions: tuple[bool, ...]) -> Found:
+def aggregate_of(
+    name: str, options: tuple[object, ...], kinds: tuple[object, ...], directions: tuple[bool, ...]
+) -> TypedAggregate:
     """Return the aggregate of this name. Raises TypeError if it does not take arguments of these types."""
     return AGGREGATES[name](options, tuple(map(Kind.of, kinds)), directions)
 
 
-def or_none(kind: Any, nullable: bool = True) -> Any:
+def or_none(kind: TypeForm, nullable: bool = True) -> Any:
     return Optional[kind] if nullable and kind is not Any else kind  # noqa: UP045
 
 
@@ -83,104 +86,106 @@ def _expect_order(kinds: tuple[Kind, ...]) -> None:
             raise TypeError(f"it must get values that have an order; {describe_type(kind.plain)} has none")
 
 
-def _count(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
-    return Found(on_values.CountRows(), int)
+def _count(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
+    return TypedAggregate(on_values.CountRows(), int)
 
 
-def _sum(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+def _sum(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
     _expect_numbers(kinds)
-    return Found(on_values.SumOf(), or_none(sum_type(kinds[0].plain), kinds[0].nullable))
+    return TypedAggregate(on_values.SumOf(), or_none(sum_type(kinds[0].plain), kinds[0].nullable))
 
 
-def _sum_distinct(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
-    return Found(on_values.SumDistinctOf(), _sum(options, kinds, directions).kind)
+def _sum_distinct(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
+    return TypedAggregate(on_values.SumDistinctOf(), _sum(options, kinds, directions).kind)
 
 
-def _avg(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+def _avg(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
     _expect_numbers(kinds)
     plain = kinds[0].plain
-    return Found(on_values.AverageOf(mean_places(plain)), or_none(mean_type(plain), kinds[0].nullable))
+    return TypedAggregate(on_values.AverageOf(mean_places(plain)), or_none(mean_type(plain), kinds[0].nullable))
 
 
-def _moments(aggregator: moments.Moments, *, sample: bool) -> Make:
-    def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+def _moments(aggregator: moments.Moments, *, sample: bool) -> MakeAggregate:
+    def make(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
         _expect_numbers(kinds)
-        return Found(aggregator, or_none(float, sample or _any_null(kinds)))
+        return TypedAggregate(aggregator, or_none(float, sample or _any_null(kinds)))
 
     return make
 
 
-def _bool(aggregator: on_values.Aggregator) -> Make:
-    def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+def _bool(aggregator: on_values.Aggregator) -> MakeAggregate:
+    def make(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
         _expect("bools", kinds, bool)
-        return Found(aggregator, or_none(bool, kinds[0].nullable))
+        return TypedAggregate(aggregator, or_none(bool, kinds[0].nullable))
 
     return make
 
 
-def _bitwise(how: str) -> Make:
-    def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+def _bitwise(how: str) -> MakeAggregate:
+    def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
         _expect("integers", kinds, int)
-        return Found(on_values.Bitwise(how, *options), or_none(kinds[0].plain, kinds[0].nullable))
+        return TypedAggregate(on_values.Bitwise(how, *options), or_none(kinds[0].plain, kinds[0].nullable))
 
     return make
 
 
-def _extreme(by: tuple[int, ...], descending: tuple[bool, ...]) -> Make:
+def _extreme(by: tuple[int, ...], descending: tuple[bool, ...]) -> MakeAggregate:
     aggregator = on_values.FirstOf(by, descending)
 
-    def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+    def make(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
         _expect_order((kinds[by[0]],))
-        return Found(aggregator, or_none(kinds[0].plain, _any_null(kinds)))
+        return TypedAggregate(aggregator, or_none(kinds[0].plain, _any_null(kinds)))
 
     return make
 
 
-def _first(*, last: bool) -> Make:
-    def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+def _first(*, last: bool) -> MakeAggregate:
+    def make(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
         by = (*range(1, len(kinds)), 0)
         down = tuple(each != last for each in (*directions, False))
-        return Found(on_values.FirstOf(by, down, True), or_none(kinds[0].plain, kinds[0].nullable))
+        return TypedAggregate(on_values.FirstOf(by, down, True), or_none(kinds[0].plain, kinds[0].nullable))
 
     return make
 
 
-def _count_distinct(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
-    return Found(on_values.CountDistinctOf(), int)
+def _count_distinct(
+    options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]
+) -> TypedAggregate:
+    return TypedAggregate(on_values.CountDistinctOf(), int)
 
 
-def _collect(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+def _collect(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
     _expect_order(kinds[:0] if directions else kinds)
-    return Found(on_values.CollectOf(directions, *options), tuple[kinds[0].plain, ...])  # type: ignore[misc]
+    return TypedAggregate(on_values.CollectOf(directions, *options), tuple[kinds[0].plain, ...])  # type: ignore[misc]
 
 
-def _string_agg(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+def _string_agg(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
     _expect("strings", kinds[:1], str)
-    return Found(on_values.StringAggOf(directions, *options), or_none(str, kinds[0].nullable))
+    return TypedAggregate(on_values.StringAggOf(directions, *options), or_none(str, kinds[0].nullable))
 
 
-def _quantile(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+def _quantile(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
     at, interpolation = options or (Fraction(1, 2), "linear")
     at = Fraction(str(at)) if isinstance(at, float) else Fraction(at)  # 0.1 means a tenth
     plain, nullable = kinds[0].plain, kinds[0].nullable
     if interpolation == "lower":
         _expect_order(kinds)
-        return Found(on_values.QuantileOf((), at, False), or_none(plain, nullable))
+        return TypedAggregate(on_values.QuantileOf((), at, False), or_none(plain, nullable))
     _expect_numbers(kinds)
     places = max(mean_places(plain), getattr(digits_of(plain), "scale", 0))
-    return Found(on_values.QuantileOf((), at, True, places), or_none(mean_type(plain), nullable))
+    return TypedAggregate(on_values.QuantileOf((), at, True, places), or_none(mean_type(plain), nullable))
 
 
-def _percentile(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+def _percentile(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
     _expect("floats", kinds[:1], float)
-    return Found(on_values.PercentileOf((), *options), or_none(float, kinds[0].nullable))
+    return TypedAggregate(on_values.PercentileOf((), *options), or_none(float, kinds[0].nullable))
 
 
-def _mode(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
-    return Found(on_values.ModeOf(*options), or_none(kinds[0].plain, kinds[0].nullable))
+def _mode(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
+    return TypedAggregate(on_values.ModeOf(*options), or_none(kinds[0].plain, kinds[0].nullable))
 
 
-def _linear(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+def _linear(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
     finish, names = options
     given = tuple(kind.plain for kind in kinds)
     make: Any = None
@@ -197,10 +202,10 @@ def _linear(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple
         raise TypeError("it must get at least one number")
     _expect("numbers", tuple(Kind(kind, False) for kind in given), *NUMBERS, Fraction)
     finish, kind = _finishing(finish, totals)
-    return Found(on_values.LinearOf(finish, make), or_none(kind, _any_null(kinds)))
+    return TypedAggregate(on_values.LinearOf(finish, make), or_none(kind, _any_null(kinds)))
 
 
-def _finishing(finish: Any, totals: Any) -> tuple[Any, Any]:
+def _finishing(finish: object, totals: object) -> tuple[Any, Any]:
     """Return the function of the totals, and its type, which is annotated or derived."""
     if isinstance(finish, (str, nw.Expr)):
         layout = Layout.of(totals)
@@ -223,7 +228,7 @@ def _finishing(finish: Any, totals: Any) -> tuple[Any, Any]:
     return (finish if returned_type(finish) is not Any else Declared(finish, kind)), kind
 
 
-AGGREGATES: dict[str, Make] = {
+AGGREGATES: dict[str, MakeAggregate] = {
     "linear": _linear,
     "count": _count,
     "sum": _sum,

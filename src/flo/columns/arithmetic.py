@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flo.columns.nodes import Data
 from flo.core.errors import ElementError
 
-Data: TypeAlias = pa.Array | pa.Scalar
 """A column, or one value for all rows."""
 Binary: TypeAlias = Callable[[Data, Data], Data]
 WIDE = pa.decimal128(38, 0)
@@ -41,7 +41,7 @@ def is_whole(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind)) or is_wide(kind)
 
 
-def literal(value: Any) -> pa.Scalar:
+def literal(value: object) -> pa.Scalar:
     """Convert a Python value to a scalar. An integer above the signed range is unsigned."""
     if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
         if not 0 <= value < 2**64:
@@ -74,6 +74,14 @@ def alike(left: Data, right: Data) -> tuple[Data, Data]:
     if pa.types.is_floating(one) and pa.types.is_decimal(other):
         return left, to_float(right, pa.float64())
     return left, right
+
+
+def same_type(left: Data, right: Data) -> tuple[Data, Data]:
+    """Return both in one type; what is only nulls takes the type of the other."""
+    if pa.types.is_null(left.type) or pa.types.is_null(right.type):
+        kind = right.type if pa.types.is_null(left.type) else left.type
+        return left.cast(kind), right.cast(kind)
+    return alike(left, right)
 
 
 def _common(left: Data, right: Data) -> pa.DataType:

@@ -51,7 +51,7 @@ SEVERAL = ("ALL", "COL", "EXCLUDE", "NTH", "SELECTOR")
 OF_SELECTORS = ("__and__", "__invert__", "__or__", "__sub__")
 
 
-def one_by_one(given: Any, schema: pa.Schema) -> list[Any]:
+def one_by_one(given: object, schema: pa.Schema) -> list[Any]:
     """Return an expression of several columns, such as `nw.all()` or a selector, as one expression for each."""
     if not isinstance(given, nw.Expr) or given._nodes[0].kind.name not in SEVERAL:
         return [given]
@@ -64,12 +64,12 @@ def one_by_one(given: Any, schema: pa.Schema) -> list[Any]:
     return [nw.Expr(*nw.col(name)._nodes, *more) for name in chosen]
 
 
-def name_of(given: Any) -> str | None:
+def name_of(given: object) -> str | None:
     """Return the name of an expression's result: its alias, or the first column that it reads."""
     return output_name(given) if isinstance(given, nw.Expr) else None
 
 
-def is_condition(given: Any) -> bool:
+def is_condition(given: object) -> bool:
     """Return whether it is an expression whose outermost operation is a comparison, or combines conditions."""
     last = nodes_of(given)[-1].name if isinstance(given, nw.Expr) else None
     return last in (*COMPARISONS, "__and__", "__or__", "is_between")

@@ -17,11 +17,12 @@ from uuid import UUID
 
 import pyarrow as pa
 
+from flo.core.untyped import Element, TypeForm
 from flo.values.exact import Digits, plain_type
 
-Write = Callable[[list[Any]], list[Any]]
+WriteCells = Callable[[list[Any]], list[Any]]
 """Converts Python values to what Arrow accepts."""
-Read = Callable[[list[Any]], list[Any]]
+ReadCells = Callable[[list[Any]], list[Any]]
 
 AT_ONCE = 1024
 """The number of rows transposed at once: Python is slow with very many arguments."""
@@ -44,17 +45,17 @@ _PLAIN: dict[Any, pa.DataType] = {
 class Cell:
     """The Arrow type of a Python type. Without `write` and `read`, Arrow's own conversion is used."""
 
-    kind: Any
+    kind: TypeForm
     arrow: pa.DataType
     nullable: bool = False
-    write: Write | None = None
-    read: Read | None = None
+    write: WriteCells | None = None
+    read: ReadCells | None = None
     among: tuple[Any, ...] | None = None
     """The only values, as Arrow stores them, if the type enumerates them."""
     hashable: bool = True
 
     @property
-    def annotation(self) -> Any:
+    def annotation(self) -> TypeForm:
         """The Python type, with None if the column may be null."""
         return self.kind if not self.nullable or self.kind is type(None) else Optional[self.kind]  # noqa: UP045
 
@@ -78,7 +79,7 @@ class Cell:
         return self.read(values) if self.read else values
 
 
-def cell_of(kind: Any) -> Cell | None:
+def cell_of(kind: TypeForm) -> Cell | None:
     """Return the column of a Python type; None if no column returns the values unchanged."""
     try:
         return _cell_of(kind)
@@ -87,7 +88,7 @@ def cell_of(kind: Any) -> Cell | None:
 
 
 @lru_cache(maxsize=1024)
-def _cell_of(kind: Any) -> Cell | None:
+def _cell_of(kind: TypeForm) -> Cell | None:
     kind = type(None) if kind is None else kind
     if kind in _PLAIN:
         write = _moments(None) if kind is datetime else None
@@ -131,7 +132,7 @@ def _class(kind: Any) -> Cell | None:
     return cell and dataclasses.replace(cell, hashable=cell.hashable and plain.__hash__ is not None)
 
 
-def fields_of(kind: Any) -> dict[str, Any] | None:
+def fields_of(kind: TypeForm) -> dict[str, Any] | None:
     """Return the columns and types of a row type's fields; None if it is not a row type."""
     parameters = getattr(get_origin(kind), "__parameters__", None)
     if isinstance(parameters, tuple):  # such as TimeWindow[int]
@@ -169,7 +170,7 @@ def columns_of(kind: Any, fields: tuple[str, ...]) -> Callable[[list[Any]], list
     return lambda rows: [[getattr(row, name) for row in rows] for name in fields]
 
 
-def each_column(rows: list[Any]) -> list[list[Any]]:
+def each_column(rows: list[Element]) -> list[list[Any]]:
     columns: list[list[Any]] = [[] for _ in rows[0]]
     for start in range(0, len(rows), AT_ONCE):
         for column, part in zip(columns, zip(*rows[start : start + AT_ONCE], strict=True), strict=True):
@@ -177,14 +178,14 @@ def each_column(rows: list[Any]) -> list[list[Any]]:
     return columns
 
 
-def _struct(kind: Any, names: list[str], kinds: list[Any], columns: Any, make: Any) -> Cell | None:
+def _struct(kind: TypeForm, names: list[str], kinds: list[TypeForm], columns: Any, make: Any) -> Cell | None:
     cells = [cell_of(each) for each in kinds]
     if not cells or any(cell is None for cell in cells):
         return None
     known = [cell for cell in cells if cell is not None]
     arrow = pa.struct([pa.field(n, c.arrow, c.nullable) for n, c in zip(names, known, strict=True)])
 
-    def write(rows: list[Any]) -> list[Any]:
+    def write(rows: list[Element]) -> list[Any]:
         there = [row for row in rows if row is not None]
         if not there:
             return rows
@@ -192,7 +193,7 @@ def _struct(kind: Any, names: list[str], kinds: list[Any], columns: Any, make: A
         written = (dict(zip(names, row, strict=True)) for row in zip(*parts, strict=True))
         return [None if row is None else next(written) for row in rows]
 
-    def read(rows: list[Any]) -> list[Any]:
+    def read(rows: list[Element]) -> list[Any]:
         there = [row for row in rows if row is not None]
         parts = [[row[name] for row in there] for name in names]
         parts = [c.read(v) if c.read else v for c, v in zip(known, parts, strict=True)]
@@ -202,7 +203,7 @@ def _struct(kind: Any, names: list[str], kinds: list[Any], columns: Any, make: A
     return Cell(kind, arrow, False, write, read, hashable=all(cell.hashable for cell in known))
 
 
-def _list(kind: Any, inner: Cell | None, constructor: Callable[[list[Any]], Any]) -> Cell | None:
+def _list(kind: TypeForm, inner: Cell | None, constructor: Callable[[list[Any]], Any]) -> Cell | None:
     if inner is None:
         return None
     field = pa.field("item", inner.arrow, inner.nullable)
@@ -217,13 +218,13 @@ def _some(convert: Callable[[Any], Any]) -> Callable[[list[Any]], list[Any]]:
     return lambda values: [None if value is None else convert(value) for value in values]
 
 
-def _optional(parts: tuple[Any, ...]) -> Cell | None:
+def _optional(parts: tuple[object, ...]) -> Cell | None:
     rest = [part for part in parts if part not in (None, type(None))]
     inner = cell_of(rest[0]) if len(rest) == 1 and len(rest) < len(parts) else None
     return None if inner is None else dataclasses.replace(inner, nullable=True)
 
 
-def _annotated(kind: Any, *notes: Any) -> Cell | None:
+def _annotated(kind: TypeForm, *notes: object) -> Cell | None:
     """Return the column of `Annotated[datetime, pa.timestamp("us", "UTC")]`, whose Arrow type is given."""
     note = next((note for note in notes if isinstance(note, (pa.DataType, Digits))), None)
     zone = next((note for note in notes if isinstance(note, tzinfo)), None)
@@ -247,7 +248,7 @@ def _decimals(digits: Digits) -> pa.DataType:
     return arrow_type(digits.precision, digits.scale)
 
 
-def _moments(zone: str | None) -> Write:
+def _moments(zone: str | None) -> WriteCells:
     """Reject times with a zone for columns without one, and the reverse. Arrow would drop the zone or assume UTC, and
     not return the same values."""
 

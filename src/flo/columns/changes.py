@@ -21,6 +21,7 @@ from flo.core.collection import Collection
 from flo.core.data import NAME, class_name, remember_class
 from flo.core.elements import type_name
 from flo.core.errors import TypeMismatch, brief
+from flo.core.untyped import TypeForm
 from flo.values.changes import DELETED, TableShape, shape_of
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag
@@ -29,7 +30,7 @@ REST = "§rest"
 """The column of a change with the rest of its row; null if the row is deleted."""
 
 
-def changes_of(name: str, row: Any, key: Any, order_by: Any) -> Collection:
+def changes_of(name: str, row: object, key: object, order_by: object) -> Collection:
     """Return the collection of the changes of a table. Raises if a column is wrong."""
     row = rows(row) if not isinstance(row, type) or is_typeddict(row) else row
     columns = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, (list, tuple)) else ()
@@ -93,19 +94,19 @@ def change_type(name: str, row: Any, key: tuple[str, ...], order: str | None) ->
     return changes
 
 
-def _digest(*parts: Any) -> str:
+def _digest(*parts: object) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
 def _text(change: Any) -> str:
-    return str(change._shape.shown(change))
+    return str(change._shape.text_of(change))
 
 
 def _present() -> bool:
     return True
 
 
-def never_null(kind: Any) -> Any:
+def never_null(kind: TypeForm) -> Any:
     """Return the type without None."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
@@ -116,7 +117,7 @@ def never_null(kind: Any) -> Any:
     return kind
 
 
-def given_schema(element: Any) -> pa.Schema:
+def given_schema(element: object) -> pa.Schema:
     """Return the columns that users give for elements of this type. Changes have those of their row, and `_deleted`."""
     shape = shape_of(element)
     if shape is None:

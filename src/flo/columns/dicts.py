@@ -6,8 +6,10 @@ from dataclasses import fields, is_dataclass
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, is_typeddict
 
+from flo.core.untyped import TypeForm
 
-def from_dicts(element: Any, data: Any) -> Any:
+
+def from_dicts(element: object, data: object) -> Any:
     """Convert dicts to rows if the elements are rows; return other data unchanged."""
     named = isinstance(element, type) and (hasattr(element, "_fields") or is_dataclass(element))
     if not named or not isinstance(data, (list, tuple)) or dict not in map(type, data):
@@ -28,7 +30,7 @@ def row_of(element: Any, item: dict[str, Any]) -> Any:
     return element(*(_within(kind, item[name]) for name, kind in kinds.items()))
 
 
-def _within(kind: Any, value: Any) -> Any:
+def _within(kind: TypeForm, value: Any) -> Any:
     from flo.columns.cell import fields_of
 
     if type(value) not in (dict, list):

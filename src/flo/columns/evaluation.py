@@ -22,9 +22,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns import arithmetic
-from flo.columns.arithmetic import Data
+from flo.columns.arithmetic import same_type
 from flo.columns.indices import one_chunk
-from flo.columns.node_functions import NULLABLE, OWN, RENAMES, Value, arrow_type, broadcast, same_type
+from flo.columns.node_functions import NULLABLE, OWN, RENAMES, arrow_type, broadcast
+from flo.columns.nodes import ColumnNode, Data, NodeValue, Options
 from flo.columns.strict import SIGNS, expect_sound, unsupported_error
 from flo.core.errors import ElementError
 
@@ -36,51 +37,51 @@ GUESSES = ("str.to_datetime", "str.to_date", "str.to_time")
 """Functions that, without a format, infer one from other rows."""
 
 
-class Call(NamedTuple):
+class FunctionCall(NamedTuple):
     """A function that an expression calls, with its operands and options."""
 
     function: str
     operands: tuple[str, ...]
     """The type of each operand; literals are prefixed with `literal`."""
-    options: dict[str, Any]
+    options: Options
 
 
 @dataclass(frozen=True)
-class Rows:
+class InputRows:
     """The rows that an expression is evaluated on: at least the columns that it reads, and the schema of all."""
 
     columns: Mapping[str, pa.Array | pa.ChunkedArray]
     count: int
     schema: pa.Schema
-    calls: list[Call] | None = None
+    calls: list[FunctionCall] | None = None
     """Where to record the functions that are called; None to not record them."""
 
     @classmethod
-    def of(cls, table: pa.Table, calls: list[Call] | None = None) -> Rows:
+    def of(cls, table: pa.Table, calls: list[FunctionCall] | None = None) -> InputRows:
         return cls(dict(zip(table.column_names, table.columns, strict=True)), table.num_rows, table.schema, calls)
 
-    def note(self, function: str, operands: list[Value], options: dict[str, Any]) -> None:
+    def note(self, function: str, operands: list[NodeValue], options: Options) -> None:
         if self.calls is not None:
-            self.calls.append(Call(function, tuple(each.kind for each in operands), options))
+            self.calls.append(FunctionCall(function, tuple(each.kind for each in operands), options))
 
-    def column(self, name: str) -> Value:
+    def column(self, name: str) -> NodeValue:
         index = self.schema.get_field_index(name)
         if index < 0:
             raise TypeError(f"there is no column `{name}`")
         data = self.columns[name]
         data = one_chunk(data) if isinstance(data, pa.ChunkedArray) else data
-        return Value(data, self.schema.field(index).nullable, name)
+        return NodeValue(data, self.schema.field(index).nullable, name)
 
-    def only(self, mask: pa.Array) -> Rows:
+    def only(self, mask: pa.Array) -> InputRows:
         some = {name: column.filter(mask) for name, column in self.columns.items()}
-        return Rows(some, pc.sum(mask, min_count=0).as_py(), self.schema, self.calls)
+        return InputRows(some, pc.sum(mask, min_count=0).as_py(), self.schema, self.calls)
 
 
 class ColumnFunction(ABC):
     """An expression in another language than Narwhals, such as Spark SQL, as a part of column expressions."""
 
     @abstractmethod
-    def evaluate(self, rows: Rows) -> Value:
+    def evaluate(self, rows: InputRows) -> NodeValue:
         """Return the result for every row."""
 
     @property
@@ -104,18 +105,18 @@ class ColumnFunction(ABC):
         return True
 
 
-def nodes_of(expression: nw.Expr) -> tuple[Any, ...]:
+def nodes_of(expression: nw.Expr) -> tuple[ColumnNode, ...]:
     """Return the nodes of an expression. This is a private attribute of Narwhals; a test detects if it changes."""
     return tuple(expression._nodes)
 
 
-def arguments_of(node: Any) -> Iterator[Any]:
+def arguments_of(node: ColumnNode) -> Iterator[Any]:
     """Yield the arguments of a node: expressions, and literals as Python values."""
     for given in node.exprs:
         yield nw.col(given) if isinstance(given, str) and not node.str_as_lit else given
 
 
-def every_node(expression: nw.Expr) -> Iterator[Any]:
+def every_node(expression: nw.Expr) -> Iterator[ColumnNode]:
     """Yield the nodes of an expression and of its arguments."""
     for node in nodes_of(expression):
         yield node
@@ -142,7 +143,7 @@ def columns_read(expression: nw.Expr | ColumnFunction, schema: pa.Schema) -> set
     return {name for node in every_node(expression) if node.kind.name in COLUMNS for name in _named(node, schema)}
 
 
-def _named(node: Any, schema: pa.Schema) -> list[str]:
+def _named(node: ColumnNode, schema: pa.Schema) -> list[str]:
     """Return the columns that a node names."""
     match node.kind.name:
         case "COL":
@@ -170,7 +171,7 @@ def output_name(expression: nw.Expr) -> str | None:
     return name
 
 
-def evaluate(expression: nw.Expr | ColumnFunction, rows: Rows) -> Value:
+def evaluate(expression: nw.Expr | ColumnFunction, rows: InputRows) -> NodeValue:
     """Return the result of an expression with one column."""
     if isinstance(expression, ColumnFunction):
         return expression.evaluate(rows)
@@ -180,7 +181,7 @@ def evaluate(expression: nw.Expr | ColumnFunction, rows: Rows) -> Value:
     return results[0]
 
 
-def _results(given: Any, rows: Rows) -> list[Value]:
+def _results(given: object, rows: InputRows) -> list[NodeValue]:
     """Return the results of an expression or a literal: several if it names several columns."""
     if not isinstance(given, nw.Expr):
         return [_literal(given, None, rows)]
@@ -201,27 +202,27 @@ def _results(given: Any, rows: Rows) -> list[Value]:
     return results
 
 
-def _one(given: Any, rows: Rows) -> Value:
+def _one(given: object, rows: InputRows) -> NodeValue:
     return evaluate(given, rows) if isinstance(given, nw.Expr) else _literal(given, None, rows)
 
 
-def _literal(value: Any, dtype: Any, rows: Rows) -> Value:
+def _literal(value: object, dtype: object, rows: InputRows) -> NodeValue:
     data = arithmetic.literal(value) if dtype is None else _constant(value, arrow_type(dtype))
-    literal = Value(data, value is None, "literal")
+    literal = NodeValue(data, value is None, "literal")
     rows.note("lit", [literal], {"value": value, "dtype": dtype})
     return literal
 
 
-def _constant(value: Any, kind: pa.DataType) -> pa.Scalar:
+def _constant(value: object, kind: pa.DataType) -> pa.Scalar:
     try:
         return pa.scalar(value, kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         raise TypeError(f"the constant {value!r} does not fit into {kind}") from None
 
 
-def _applied(node: Any, rows: Rows, operands: list[Value]) -> Value:
+def _applied(node: ColumnNode, rows: InputRows, operands: list[NodeValue]) -> NodeValue:
     if node.name in RENAMES:
-        return Value(operands[0].data, operands[0].nullable, RENAMES[node.name](operands[0].name, node.kwargs))
+        return NodeValue(operands[0].data, operands[0].nullable, RENAMES[node.name](operands[0].name, node.kwargs))
     if rows.calls is not None:
         rows.note(node.name, operands, node.kwargs)
         expect_sound(node, operands)
@@ -236,10 +237,10 @@ def _applied(node: Any, rows: Rows, operands: list[Value]) -> Value:
         raise unsupported_error(node, operands) from error
     may_be_null = NULLABLE.get(node.name)
     name = node.kwargs["name"] if node.name == "struct.field" else operands[0].name
-    return Value(data, may_be_null is None or may_be_null(node, operands), name)
+    return NodeValue(data, may_be_null is None or may_be_null(node, operands), name)
 
 
-def _by_narwhals(node: Any, rows: Rows, operands: list[Value]) -> Data:
+def _by_narwhals(node: ColumnNode, rows: InputRows, operands: list[NodeValue]) -> Data:
     """Return the result of one node on computed columns. Literal arguments of a method stay literals."""
     function = len(operands) == len(node.exprs)
     columns = {
@@ -255,12 +256,12 @@ def _by_narwhals(node: Any, rows: Rows, operands: list[Value]) -> Data:
     return one_chunk(table.column(0))
 
 
-def _places(node: Any, *, function: bool) -> Iterator[tuple[int, Any]]:
+def _places(node: ColumnNode, *, function: bool) -> Iterator[tuple[int, Any]]:
     """Yield the arguments of a node with their position among the operands. A method's first operand is its object."""
     return enumerate(arguments_of(node), start=0 if function else 1)
 
 
-def _chosen(node: Any, rows: Rows) -> Value:
+def _chosen(node: ColumnNode, rows: InputRows) -> NodeValue:
     """Evaluate when(…).then(…).otherwise(…). If a branch fails, evaluate each branch only on the rows that need it."""
     asked, *branches = arguments_of(node)
     condition = evaluate(asked, rows)
@@ -270,24 +271,24 @@ def _chosen(node: Any, rows: Rows) -> Value:
     except ElementError:
         return _by_branch(broadcast(mask, rows.count), branches, rows)
     then, *other = values
-    otherwise = other[0] if other else Value(pa.scalar(None, then.data.type), True, "literal")
+    otherwise = other[0] if other else NodeValue(pa.scalar(None, then.data.type), True, "literal")
     rows.note("when_then", [condition, *values], {})
     try:
         data = pc.if_else(mask, *same_type(then.data, otherwise.data))
     except pa.ArrowNotImplementedError as error:
         raise unsupported_error(node, [then, otherwise]) from error
-    return Value(data, then.nullable or otherwise.nullable, then.name)
+    return NodeValue(data, then.nullable or otherwise.nullable, then.name)
 
 
-def _by_branch(mask: pa.Array, branches: list[Any], rows: Rows) -> Value:
+def _by_branch(mask: pa.Array, branches: list[Any], rows: InputRows) -> NodeValue:
     parts = []
     for branch, where in zip([*branches, None][:2], (mask, pc.invert(mask)), strict=True):
         some = rows.only(where)
         value = _one(branch, some)
-        parts.append(Value(broadcast(value.data, some.count), value.nullable, value.name))
+        parts.append(NodeValue(broadcast(value.data, some.count), value.nullable, value.name))
     then, otherwise = (each for each in parts)
     both = same_type(then.data, otherwise.data)
     numbers = pc.cast(mask, pa.int64()), pc.cast(pc.invert(mask), pa.int64())
     first, second = (pc.subtract(pc.cumulative_sum(each), 1) for each in numbers)
     places = pc.if_else(mask, first, pc.add(second, len(both[0])))
-    return Value(pa.concat_arrays(both).take(places), then.nullable or otherwise.nullable, then.name)
+    return NodeValue(pa.concat_arrays(both).take(places), then.nullable or otherwise.nullable, then.name)

@@ -14,6 +14,7 @@ from flo.columns.cell import Cell
 from flo.columns.indices import Indices, one_chunk
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type
+from flo.core.untyped import TypeForm
 from flo.values.canonical import instant_element
 from flo.values.row_functions import RowFunction
 
@@ -22,10 +23,10 @@ class Flattening(RowFunction, ABC):
     """A function from a row to rows. `returns` is its type, which `returned_type` reads."""
 
     takes = 1
-    returns: Any
+    returns: TypeForm
 
     @abstractmethod
-    def __call__(self, element: Any) -> list[Any]:
+    def __call__(self, element: object) -> list[Any]:
         """Return the rows for one row."""
 
     @abstractmethod
@@ -42,7 +43,7 @@ class Flattening(RowFunction, ABC):
 class Exploding(Flattening):
     """The rows of the items of a list column, as `flat_map` takes it. Identified by its text."""
 
-    def __init__(self, column: str, keep_empty: bool, layout: Layout, items: Any) -> None:
+    def __init__(self, column: str, keep_empty: bool, layout: Layout, items: object) -> None:
         self.column = column
         self.keep_empty = keep_empty
         self.input = layout
@@ -71,7 +72,7 @@ class Exploding(Flattening):
         assert layout is not None
         return layout
 
-    def __call__(self, element: Any) -> list[Any]:
+    def __call__(self, element: object) -> list[Any]:
         values = dict(zip(self.input.names, (column[0] for column in self.input.split([element])), strict=True))
         items = list(values[self.column] or ()) or ([None] if self.keep_empty else [])
         rows = (self.row(*(values | {self.column: item}).values()) for item in items)
@@ -106,12 +107,12 @@ class Exploding(Flattening):
         return self.__name__
 
 
-def _kind(cell: Cell) -> Any:
+def _kind(cell: Cell) -> TypeForm:
     """Return the type of a column, with None if it may be null."""
     return Optional[cell.kind] if cell.nullable and cell.kind is not type(None) else cell.kind  # noqa: UP045
 
 
-def item_type(kind: Any) -> Any:
+def item_type(kind: TypeForm) -> TypeForm:
     """Return the type of the items of `list[int]`, `tuple[int, ...]` and the like; None if there are none."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:

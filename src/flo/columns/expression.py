@@ -21,9 +21,9 @@ import pyarrow as pa
 
 from flo.columns.arithmetic import is_wide
 from flo.columns.evaluation import (
-    Call,
     ColumnFunction,
-    Rows,
+    FunctionCall,
+    InputRows,
     arguments_of,
     columns_read,
     evaluate,
@@ -31,10 +31,12 @@ from flo.columns.evaluation import (
     nodes_of,
 )
 from flo.columns.layout import VALUE, Layout
-from flo.columns.node_functions import RENAMES, Value, broadcast
+from flo.columns.node_functions import RENAMES, broadcast
+from flo.columns.nodes import ColumnNode, NodeValue
 from flo.columns.readable import readable
 from flo.columns.row_types import python_type, row_type
 from flo.core.errors import ElementError, EngineError, FloError, LawError, TypeMismatch, is_users
+from flo.core.untyped import Element, TypeForm
 from flo.values.canonical import instant_element
 from flo.values.exact import Int128
 from flo.values.operators import shapes
@@ -83,7 +85,7 @@ def nullable_layout(layout: Layout) -> Layout:
     cells = tuple(replace(cell, nullable=True) for cell in layout.cells)
     missing = (None,) * len(cells)
 
-    def split(rows: list[Any]) -> list[list[Any]]:
+    def split(rows: list[Element]) -> list[list[Any]]:
         there = layout.split([row for row in rows if row is not None]) if any(row is not None for row in rows) else ()
         present = iter(list(zip(*there, strict=True)))
         whole = [missing if row is None else next(present) for row in rows]
@@ -92,7 +94,7 @@ def nullable_layout(layout: Layout) -> Layout:
     return replace(layout, element=_or_none(layout.element), cells=cells, split=split)
 
 
-def _or_none(kind: Any) -> Any:
+def _or_none(kind: TypeForm) -> Any:
     return Optional[kind]  # noqa: UP045
 
 
@@ -103,7 +105,7 @@ class Expression(RowFunction):
         self,
         given: Any,
         inputs: tuple[Layout, ...],
-        kind: Any = None,
+        kind: TypeForm = None,
         called: tuple[dict[str, str], ...] | None = None,
     ) -> None:
         """`kind` is a wider type than that of the results, such as the same columns with nulls. `called` has the names
@@ -195,17 +197,17 @@ class Expression(RowFunction):
             for called, table in zip(self.arguments, tables, strict=True)
             for name in table.column_names
         }
-        return self._table(Rows(columns, tables[0].num_rows, self._schema))
+        return self._table(InputRows(columns, tables[0].num_rows, self._schema))
 
     @calling
     def over(self, table: pa.Table) -> pa.Table:
         """Return the results for every row of a table that has the columns by their names in the expression."""
-        return self._table(Rows(Rows.of(table).columns, table.num_rows, self._schema))
+        return self._table(InputRows(InputRows.of(table).columns, table.num_rows, self._schema))
 
-    def _table(self, rows: Rows) -> pa.Table:
+    def _table(self, rows: InputRows) -> pa.Table:
         return pa.Table.from_arrays(self._arrays(rows), schema=self.layout.schema)
 
-    def _arrays(self, rows: Rows) -> list[pa.Array]:
+    def _arrays(self, rows: InputRows) -> list[pa.Array]:
         """Return the columns of the results, with exactly the declared types."""
         arrays = []
         for column, value in zip(self.schema, self._evaluated(rows), strict=True):
@@ -218,7 +220,7 @@ class Expression(RowFunction):
         wanted = zip(arrays, self.layout.cells, strict=True)
         return [array if array.type == cell.arrow else array.cast(cell.arrow) for array, cell in wanted]
 
-    def _evaluated(self, rows: Rows) -> list[Value]:
+    def _evaluated(self, rows: InputRows) -> list[NodeValue]:
         try:
             return [evaluate(each, rows) for _, each in self.columns]
         except ElementError as error:
@@ -226,10 +228,10 @@ class Expression(RowFunction):
             raise
 
     @cached_property
-    def _built(self) -> tuple[pa.Schema, tuple[Call, ...]]:
+    def _built(self) -> tuple[pa.Schema, tuple[FunctionCall, ...]]:
         """The columns of the results and the functions called, from the structure of the expression alone."""
-        calls: list[Call] = []
-        rows = Rows.of(self._schema.empty_table(), calls)
+        calls: list[FunctionCall] = []
+        rows = InputRows.of(self._schema.empty_table(), calls)
         try:
             values = self._evaluated(rows)
             for value in values:
@@ -253,7 +255,7 @@ class Expression(RowFunction):
         return self._built[0]
 
     @property
-    def calls(self) -> tuple[Call, ...]:
+    def calls(self) -> tuple[FunctionCall, ...]:
         """The functions that are called, with the types of their operands."""
         return self._built[1]
 
@@ -269,7 +271,7 @@ class Expression(RowFunction):
                 )
 
     @cached_property
-    def kind(self) -> Any:
+    def kind(self) -> TypeForm:
         """The Python type of the results."""
         own = {
             called[name]: cell.annotation
@@ -286,7 +288,7 @@ class Expression(RowFunction):
             return tuple[tuple(fields.values())]  # type: ignore[misc]
         return fields[VALUE]
 
-    def _computed_type(self, field: pa.Field, given: Any) -> Any:
+    def _computed_type(self, field: pa.Field, given: object) -> TypeForm:
         """Return the type of a computed column. Sums of integers and decimals share an Arrow type: it is an integer
         unless a decimal was read."""
         read = [cell for layout in self.inputs for cell in layout.cells if cell.arrow == field.type]
@@ -301,7 +303,7 @@ class Expression(RowFunction):
         assert layout is not None
         return layout
 
-    def __call__(self, *elements: Any) -> Any:
+    def __call__(self, *elements: object) -> Any:
         if self._getter is not None:
             return instant_element(self._getter(*elements))
         key = tuple(map(id, elements))
@@ -326,14 +328,14 @@ class Expression(RowFunction):
         for _ in shapes.find_faults(evaluate, len(arguments[0]), Exception):
             pass
 
-    def _evaluate(self, *elements: list[Any]) -> None:
+    def _evaluate(self, *elements: list[Element]) -> None:
         """Evaluate the expression for some rows, and keep the results."""
         columns = {}
         for called, layout, some, reads in zip(self.arguments, self.inputs, elements, self.reads, strict=True):
             needed = tuple(name for name in reads if called[name] in self._needs)
             for name, array in layout.to_arrays(some, needed).items():
                 columns[called[name]] = array
-        arrays = self._arrays(Rows(columns, len(elements[0]), self._schema))
+        arrays = self._arrays(InputRows(columns, len(elements[0]), self._schema))
         values = [cell.to_values(array) for array, cell in zip(arrays, self.layout.cells, strict=True)]
         results = map(instant_element, map(self.layout.make, *values))
         for row, result in zip(zip(*elements, strict=True), results, strict=True):
@@ -410,13 +412,13 @@ def _getter_of(layout: Layout, name: str) -> Callable[[Any], Any]:
     return attrgetter(name)
 
 
-def _widened(arrow: pa.DataType, given: Any) -> pa.DataType:
+def _widened(arrow: pa.DataType, given: object) -> pa.DataType:
     """Make computed integers `int`: their width is an implementation detail."""
     narrow = pa.types.is_integer(arrow) and not pa.types.is_uint64(arrow)
     return pa.int64() if narrow and not isinstance(given, (str, ColumnFunction)) else arrow
 
 
-def expression_text(given: Any) -> str:
+def expression_text(given: object) -> str:
     """Return the text that identifies columns: different expressions have different texts, `1` and `"1"` included."""
     match given:
         case str():
@@ -433,7 +435,7 @@ def expression_text(given: Any) -> str:
             return repr(given)
 
 
-def plain_column(given: Any) -> str | None:
+def plain_column(given: object) -> str | None:
     """Return the column that is given, as a name or as an expression that only renames it; None if more is computed."""
     if isinstance(given, nw.Expr):
         first, *more = nodes_of(given)
@@ -443,7 +445,7 @@ def plain_column(given: Any) -> str | None:
     return given if isinstance(given, str) else None
 
 
-def _node_text(node: Any) -> str:
+def _node_text(node: ColumnNode) -> str:
     if node.kind.name == "COL":
         return ", ".join(map(expression_text, node.kwargs["names"]))
     parts = [expression_text(each) if isinstance(each, nw.Expr) else repr(each) for each in arguments_of(node)]

@@ -6,7 +6,7 @@ What is listed here has a result for every row. A function that is missing from 
 
 from __future__ import annotations
 
-from flo.columns.evaluation import Call, ColumnFunction
+from flo.columns.evaluation import ColumnFunction, FunctionCall
 from flo.columns.expression import Expression
 from flo.columns.node_functions import COMPARISONS
 
@@ -37,7 +37,7 @@ def can_fail(f: Expression, name: str) -> bool:
     return not all(map(_is_total, Expression({name: given}, f.inputs, None, f.arguments).calls))
 
 
-def _is_total(call: Call) -> bool:
+def _is_total(call: FunctionCall) -> bool:
     if call.function in TOTAL:
         return True
     kinds = [kind.removeprefix("literal ") for kind in call.operands]

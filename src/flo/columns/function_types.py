@@ -42,6 +42,7 @@ from flo.columns.known_types import (
 )
 from flo.core.elements import returned_type
 from flo.core.labels import label, source_of
+from flo.core.untyped import TypeForm
 from flo.values.exact import plain_type
 
 DEEP = 8
@@ -73,7 +74,7 @@ _COMPARED = {
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Known:
+class KnownObject:
     """An object that the function refers to: a constant, a class, a module, another function."""
 
     thing: Any
@@ -89,7 +90,7 @@ class Declared:
         self.__name__ = getattr(function, "__name__", None) or label(function)
         self.returns = returns  # read by `returned_type`
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: object) -> Any:
         return self.__wrapped__(*arguments)
 
     @property
@@ -113,7 +114,7 @@ class Declared:
         return hash(self.__wrapped__)
 
 
-def result_type(function: Any, arguments: tuple[Any, ...], deep: int = 0) -> Any:
+def result_type(function: Any, arguments: tuple[object, ...], deep: int = 0) -> TypeForm:
     """Return the type of the result for arguments of these types; raises Unclear."""
     if not isinstance(function, Hashable) or deep > DEEP:
         raise Unclear("its calls are nested too deeply" if deep > DEEP else "it is not hashable")
@@ -137,7 +138,7 @@ def result_type(function: Any, arguments: tuple[Any, ...], deep: int = 0) -> Any
     raise Unclear(f"`{label(function)}` has no return annotation")
 
 
-def constant_type(thing: Any) -> Any:
+def constant_type(thing: Any) -> TypeForm:
     """Return the type of a constant."""
     kind = type(thing)
     if kind in _CONSTANTS or isinstance(thing, Enum):
@@ -149,14 +150,14 @@ def constant_type(thing: Any) -> Any:
     raise Unclear(f"the element type of a {kind.__name__} is unknown")
 
 
-def _asked(rule: Any, function: Any, kinds: tuple[Any, ...], named: dict[str, Any]) -> Any:
+def _asked(rule: Any, function: Any, kinds: tuple[TypeForm, ...], named: dict[str, Any]) -> Any:
     try:
         return rule(*kinds, **named)
     except TypeError:  # arguments that the rule does not support
         raise Unclear(f"the type of `{label(function)}` with these arguments is unknown") from None
 
 
-def _method(kind: Any, name: str) -> Any:
+def _method(kind: TypeForm, name: str) -> Any:
     if (kind, name) not in METHODS:
         raise Unclear(f"the return type of `{name}` of {describe_type(kind)} is unknown")
     return METHODS[kind, name]
@@ -199,10 +200,10 @@ class _Body:
         for name, parameter in bound.signature.parameters.items():
             if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
                 raise Unclear(f"its parameter `{name}` is variadic or keyword-only")
-            self.names[name] = bound.arguments.get(name, Known(parameter.default))
+            self.names[name] = bound.arguments.get(name, KnownObject(parameter.default))
         return self.kind(returned_expression(self.source))
 
-    def assign(self, target: ast.expr, kind: Any) -> None:
+    def assign(self, target: ast.expr, kind: TypeForm) -> None:
         match target:
             case ast.Name(name):
                 self.names[name] = kind
@@ -239,8 +240,8 @@ class _Body:
         finally:
             self.narrowed = before
 
-    def as_kind(self, value: Any) -> Any:
-        return constant_type(value.thing) if isinstance(value, Known) else value
+    def as_kind(self, value: object) -> TypeForm:
+        return constant_type(value.thing) if isinstance(value, KnownObject) else value
 
     def kind(self, node: ast.expr) -> Any:
         """Return the type of an expression."""
@@ -252,7 +253,7 @@ class _Body:
             return self.narrowed[text]
         match node:
             case ast.Constant(value):
-                return Known(value)
+                return KnownObject(value)
             case ast.Name(name):
                 return self.name(name)
             case ast.Attribute(base, name):
@@ -262,7 +263,7 @@ class _Body:
             case ast.UnaryOp(ast.Not(), _):
                 return bool
             case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as value)) if not isinstance(value, bool):
-                return Known(-value)
+                return KnownObject(-value)
             case ast.UnaryOp(sign, operand):
                 return unary_type(_UNARY[type(sign)], self.kind(operand))
             case ast.BinOp(left, sign, right):
@@ -304,7 +305,7 @@ class _Body:
         code, function = self.function.__code__, self.function
         if name in code.co_freevars:
             try:
-                return Known((function.__closure__ or ())[code.co_freevars.index(name)].cell_contents)
+                return KnownObject((function.__closure__ or ())[code.co_freevars.index(name)].cell_contents)
             except ValueError:
                 raise Unclear(f"`{name}` has no value yet") from None
         if name in code.co_varnames:
@@ -317,29 +318,29 @@ class _Body:
         if scope is function.__globals__ and name in getattr(module, "__annotations__", {}):
             with contextlib.suppress(Exception):  # unresolvable annotations
                 return typing.get_type_hints(module)[name]
-        return Known(scope[name])
+        return KnownObject(scope[name])
 
-    def attribute(self, base: Any, name: str) -> Any:
-        if isinstance(base, Known) and isinstance(base.thing, (ModuleType, type)):
+    def attribute(self, base: object, name: str) -> Any:
+        if isinstance(base, KnownObject) and isinstance(base.thing, (ModuleType, type)):
             if not hasattr(base.thing, name):
                 raise Unclear(f"`{label(base.thing)}` has no `{name}`")
-            return Known(getattr(base.thing, name))
+            return KnownObject(getattr(base.thing, name))
         return union_of(*(_field(each, name) for each in members(self.as_kind(base)) if each is not NoneType))
 
-    def subscript(self, kind: Any, index: ast.expr) -> Any:
+    def subscript(self, kind: TypeForm, index: ast.expr) -> Any:
         if isinstance(index, ast.Slice):
             bounds = [None if each is None else self.value(each) for each in (index.lower, index.upper, index.step)]
-            if all(each is None or isinstance(each, Known) for each in bounds):
+            if all(each is None or isinstance(each, KnownObject) for each in bounds):
                 return item_type_at(kind, slice(*(each and each.thing for each in bounds)))
             return union_of(*(indexed_type(each, is_slice=True) for each in members(kind) if each is not NoneType))
         place = self.value(index)
-        if isinstance(place, Known):
+        if isinstance(place, KnownObject):
             return item_type_at(kind, place.thing)
         return union_of(*(indexed_type(each, is_slice=False) for each in members(kind) if each is not NoneType))
 
-    def operated(self, sign: ast.operator, left: Any, right: ast.expr) -> Any:
+    def operated(self, sign: ast.operator, left: object, right: ast.expr) -> Any:
         other = self.value(right)
-        exponent = other.thing if isinstance(other, Known) else None
+        exponent = other.thing if isinstance(other, KnownObject) else None
         if type(sign) not in _BINARY:
             raise Unclear(f"`{type(sign).__name__}` is not supported")
         return binary_type(_BINARY[type(sign)], left, self.as_kind(other), exponent)
@@ -376,11 +377,11 @@ class _Body:
             raise Unclear(f"`{ast.unparse(function)}` is called with `*` or `**`")
         if isinstance(function, ast.Attribute):
             base = self.value(function.value)
-            if not (isinstance(base, Known) and isinstance(base.thing, (ModuleType, type))):
+            if not (isinstance(base, KnownObject) and isinstance(base.thing, (ModuleType, type))):
                 of = [each for each in members(self.as_kind(base)) if each is not NoneType]
                 return union_of(*(self.method(each, function.attr, given, named) for each in of))
         target = self.value(function)
-        if not isinstance(target, Known):
+        if not isinstance(target, KnownObject):
             raise Unclear(f"the return type of `{ast.unparse(function)}` is unknown")
         thing = target.thing
         if not isinstance(thing, Hashable):
@@ -404,7 +405,7 @@ class _Body:
             raise Unclear(f"`{ast.unparse(function)}` has keyword arguments and no return annotation")
         return result_type(thing, kinds, self.deep + 1)
 
-    def method(self, kind: Any, name: str, given: list[ast.expr], named: list[ast.keyword]) -> Any:
+    def method(self, kind: TypeForm, name: str, given: list[ast.expr], named: list[ast.keyword]) -> Any:
         if (plain_type(kind), name) in METHODS:
             return METHODS[plain_type(kind), name]
         if name == "_replace" and hasattr(kind, "_fields"):
@@ -419,7 +420,7 @@ class _Body:
         return _method(kind, name)
 
 
-def _field(kind: Any, name: str) -> Any:
+def _field(kind: TypeForm, name: str) -> Any:
     """Return the type of an attribute."""
     fields = fields_of(kind) or {}
     if name in fields:
@@ -448,7 +449,7 @@ def _may_be_false(kind: Any) -> bool:
     return not (is_row and "__bool__" not in vars(plain) and (issubclass(plain, tuple) or "__len__" not in vars(plain)))
 
 
-def _expect_truth(kind: Any, method: str) -> None:
+def _expect_truth(kind: TypeForm, method: str) -> None:
     """Raise if a class defines a comparison that may not return a bool."""
     for each in members(kind):
         function = inspect.getattr_static(get_origin(each) or each, method, None)

@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns import arithmetic, times
-from flo.columns.arithmetic import Data
 from flo.columns.indices import Indices
+from flo.columns.nodes import ComputeNode, Data
 from flo.core.errors import ElementError
 
 
@@ -36,7 +36,7 @@ def call(name: str, columns: tuple[Any, ...], **options: Any) -> nw.Expr:
 def _on_arrays(compute: Callable[..., pa.Array]) -> Callable[..., Data]:
     """Make a function of arrays also one of literals."""
 
-    def on_either(data: Data, **options: Any) -> Data:
+    def on_either(data: Data, **options: object) -> Data:
         if isinstance(data, pa.Scalar):
             return compute(pa.array([data.as_py()], data.type), **options)[0]
         return compute(data, **options)
@@ -57,7 +57,7 @@ def _expect_text(name: str, data: Data) -> Data:
 # Regular expressions
 
 
-def expect_pattern(pattern: Any) -> None:
+def expect_pattern(pattern: object) -> None:
     """Raise unless the text is a regular expression."""
     if isinstance(pattern, str):
         try:
@@ -168,7 +168,7 @@ def sorted_lists(data: pa.Array, *, descending: bool, nulls_last: bool) -> pa.Ar
 
 
 @_on_arrays
-def list_contains(data: pa.Array, item: Any) -> pa.Array:
+def list_contains(data: pa.Array, item: object) -> pa.Array:
     """Return whether each list has an item. Null is never found."""
     if not _is_list(data.type):
         raise TypeError(f"`list.contains` must get a list; got {data.type}")
@@ -229,7 +229,7 @@ def _plain(data: Data) -> Data:
     return data
 
 
-def encoded(value: Any) -> bytes:
+def encoded(value: object) -> bytes:
     """Return the bytes of a value that are hashed: a letter for its kind, the number of bytes, and the bytes."""
     match value:
         case None:
@@ -257,7 +257,7 @@ def encoded(value: Any) -> bytes:
 # Casts that give null
 
 
-def is_type(given: Any) -> bool:
+def is_type(given: object) -> bool:
     """Return whether it is a type of Narwhals, such as `nw.Int64` or `nw.Datetime("us")`."""
     return isinstance(given, nw.dtypes.DType) or (isinstance(given, type) and issubclass(given, nw.dtypes.DType))
 
@@ -291,7 +291,7 @@ def _greatest(columns: list[Data]) -> Data:
 
 
 def _greater(left: Data, right: Data) -> Data:
-    left, right = _same(left, right)
+    left, right = arithmetic.same_type(left, right)
     larger = of_instants(pc.max_element_wise)(left, right)
     if not pa.types.is_floating(larger.type):
         return larger
@@ -301,7 +301,7 @@ def _greater(left: Data, right: Data) -> Data:
 
 def _least(columns: list[Data]) -> Data:
     """Return the least of the values that are not null."""
-    return reduce(lambda left, right: of_instants(pc.min_element_wise)(*_same(left, right)), columns)
+    return reduce(lambda left, right: of_instants(pc.min_element_wise)(*arithmetic.same_type(left, right)), columns)
 
 
 def of_instants(function: Callable[[Data, Data], Data]) -> Callable[[Data, Data], Data]:
@@ -318,22 +318,15 @@ def of_instants(function: Callable[[Data, Data], Data]) -> Callable[[Data, Data]
     return compute
 
 
-def _same(left: Data, right: Data) -> tuple[Data, Data]:
-    if pa.types.is_null(left.type) or pa.types.is_null(right.type):
-        kind = right.type if pa.types.is_null(left.type) else left.type
-        return left.cast(kind), right.cast(kind)
-    return arithmetic.alike(left, right)
-
-
-def _of_first(compute: Callable[..., Data]) -> Callable[[Any, list[Any]], Data]:
+def _of_first(compute: Callable[..., Data]) -> ComputeNode:
     return lambda node, operands: compute(operands[0].data, **node.kwargs)
 
 
-def _of_all(compute: Callable[[list[Data]], Data]) -> Callable[[Any, list[Any]], Data]:
+def _of_all(compute: Callable[[list[Data]], Data]) -> ComputeNode:
     return lambda node, operands: compute([each.data for each in operands])
 
 
-FUNCTIONS: dict[str, Callable[[Any, list[Any]], Data]] = {
+FUNCTIONS: dict[str, ComputeNode] = {
     "greatest": _of_all(_greatest),
     "hash": _of_all(_hashed),
     "least": _of_all(_least),

@@ -17,6 +17,7 @@ from uuid import UUID
 
 from flo.columns.cell import fields_of
 from flo.core.elements import type_name
+from flo.core.untyped import TypeForm
 from flo.values.exact import Int128, plain_type
 from flo.values.operators.zset_ranking import is_plain_tuple
 
@@ -25,7 +26,7 @@ class Unclear(Exception):
     """The type of a result cannot be derived; the message says why."""
 
 
-def members(kind: Any) -> list[Any]:
+def members(kind: TypeForm) -> list[Any]:
     """Return the members of a union without annotations, except the zone of a datetime and the width of a sum."""
     if kind is None:
         return [NoneType]
@@ -43,7 +44,7 @@ def members(kind: Any) -> list[Any]:
     return [kind]
 
 
-def union_of(*kinds: Any) -> Any:
+def union_of(*kinds: object) -> TypeForm:
     """Return the union of these types. Tuples of one length are merged component by component; of numbers with two
     widths, the wider one is used."""
     merged: list[Any] = []
@@ -60,7 +61,7 @@ def union_of(*kinds: Any) -> Any:
     return Union[tuple(merged)]  # noqa: UP007
 
 
-def _merged(kind: Any, other: Any) -> Any:
+def _merged(kind: TypeForm, other: object) -> TypeForm:
     """Return one type with the values of both; None if there is none."""
     if kind == other:
         return kind
@@ -71,16 +72,16 @@ def _merged(kind: Any, other: Any) -> Any:
     return None
 
 
-def is_fixed_tuple(kind: Any) -> bool:
+def is_fixed_tuple(kind: TypeForm) -> bool:
     parts = get_args(kind)
     return get_origin(kind) is tuple and bool(parts) and parts[-1] is not ...
 
 
-def describe_type(kind: Any) -> str:
+def describe_type(kind: TypeForm) -> str:
     return " | ".join("None" if each is NoneType else type_name(each) for each in _split(kind))
 
 
-def _split(kind: Any) -> tuple[Any, ...]:
+def _split(kind: TypeForm) -> tuple[TypeForm, ...]:
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 
@@ -112,7 +113,7 @@ def is_orderable(kind: Any) -> bool:
     return kind in _ORDERED
 
 
-def has_own_order(kind: Any) -> bool:
+def has_own_order(kind: TypeForm) -> bool:
     """Return whether a class says itself how its values compare. Then only Python compares them."""
     if not isinstance(kind, type) or hasattr(kind, "__dataclass_params__"):
         return False
@@ -124,7 +125,7 @@ _NUMBERS = {bool, int, float}
 _MOMENTS = {date, datetime}
 
 
-def binary_type(sign: str, left: Any, right: Any, exponent: Any = None) -> Any:
+def binary_type(sign: str, left: object, right: object, exponent: object = None) -> TypeForm:
     """Return the type of `left sign right`. For a power, `exponent` is its value if known."""
     results = []
     for one, other in product(members(left), members(right)):
@@ -135,7 +136,7 @@ def binary_type(sign: str, left: Any, right: Any, exponent: Any = None) -> Any:
     return union_of(*results)
 
 
-def _operated(sign: str, one: Any, other: Any, exponent: Any) -> Any:
+def _operated(sign: str, one: object, other: object, exponent: object) -> TypeForm:
     kinds = {each for each in (one, other) if isinstance(each, type)}
     numbers = kinds <= _NUMBERS and kinds
     if numbers and sign in ("+", "-", "*", "//", "%"):
@@ -168,7 +169,7 @@ def _operated(sign: str, one: Any, other: Any, exponent: Any) -> Any:
     raise Unclear(f"the type of `{sign}` on {describe_type(one)} and {describe_type(other)} is unknown")
 
 
-def _power(one: Any, other: Any, exponent: Any) -> Any:
+def _power(one: object, other: object, exponent: object) -> TypeForm:
     if type(exponent) is int and one in _INTS:
         return int if exponent >= 0 else float
     if one is float and other in _INTS:
@@ -178,7 +179,7 @@ def _power(one: Any, other: Any, exponent: Any) -> Any:
     )
 
 
-def _of_moments(sign: str, one: Any, other: Any) -> Any:
+def _of_moments(sign: str, one: object, other: object) -> TypeForm:
     if sign in ("+", "-") and plain_type(one) in _MOMENTS and other is timedelta:
         return one
     if sign == "+" and one is timedelta and plain_type(other) in _MOMENTS:
@@ -192,7 +193,7 @@ def _of_moments(sign: str, one: Any, other: Any) -> Any:
     return timedelta if sign == "*" and other is timedelta and one in _NUMBERS else None
 
 
-def unary_type(sign: str, kind: Any) -> Any:
+def unary_type(sign: str, kind: Any) -> TypeForm:
     """Return the type of `-x`, `+x` and `~x`."""
     results = []
     for each in members(kind):
@@ -205,7 +206,7 @@ def unary_type(sign: str, kind: Any) -> Any:
     return union_of(*results)
 
 
-def items_of(kind: Any) -> Any:
+def items_of(kind: TypeForm) -> TypeForm:
     """Return the element type of an iterable."""
     items = []
     for each in members(kind):
@@ -224,7 +225,7 @@ def items_of(kind: Any) -> Any:
 _ITERABLES = (list, tuple, set, frozenset, Iterable, dict)
 
 
-def item_type_at(kind: Any, index: Any) -> Any:
+def item_type_at(kind: Any, index: object) -> TypeForm:
     """Return the type of `x[place]` for a known place."""
     items = []
     for each in members(kind):
@@ -244,7 +245,7 @@ def item_type_at(kind: Any, index: Any) -> Any:
     return union_of(*items)
 
 
-def indexed_type(kind: Any, *, is_slice: bool) -> Any:
+def indexed_type(kind: TypeForm, *, is_slice: bool) -> TypeForm:
     """Return the type of `x[i]` or `x[i:j]` for unknown i and j."""
     if kind is str or (kind is bytes and is_slice):
         return kind
@@ -260,7 +261,7 @@ def indexed_type(kind: Any, *, is_slice: bool) -> Any:
     raise Unclear(f"the item type of {describe_type(kind)} is unknown")
 
 
-def _rounded(kind: Any, digits: Any = None) -> Any:
+def _rounded(kind: Any, digits: object = None) -> TypeForm:
     results = []
     for each in members(kind):
         if each in _INTS:
@@ -276,14 +277,14 @@ def _rounded(kind: Any, digits: Any = None) -> Any:
     return union_of(*results)
 
 
-def _extreme(*kinds: Any, **named: Any) -> Any:
+def _extreme(*kinds: object, **named: object) -> TypeForm:
     if set(named) - {"key", "default"}:
         raise Unclear("`min` or `max` has an unknown argument")
     item = union_of(*kinds) if len(kinds) > 1 else items_of(kinds[0])
     return union_of(item, named["default"]) if "default" in named else item
 
 
-def _total(kind: Any, start: Any = int) -> Any:
+def _total(kind: TypeForm, start: object = int) -> TypeForm:
     total = start
     parts = get_args(kind) if is_fixed_tuple(kind) else (items_of(kind),)
     for part in parts:
@@ -293,7 +294,7 @@ def _total(kind: Any, start: Any = int) -> Any:
     return union_of(start, total)  # an empty sum is the start
 
 
-def _moment(*kinds: Any, **named: Any) -> Any:
+def _moment(*kinds: object, **named: object) -> TypeForm:
     if len(kinds) > 7 or "tzinfo" in named:
         raise Unclear("a datetime with a zone has no type of its own")
     return datetime

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from flo.columns.cell import Cell, cell_of, columns_of, each_column, fields_of
 from flo.columns.indices import one_chunk
+from flo.core.untyped import Element, TypeForm
 from flo.values.canonical import instant_element
 
 VALUE = "value"
@@ -33,11 +34,11 @@ class Layout:
     def schema(self) -> pa.Schema:
         return pa.schema([pa.field(n, c.arrow, c.nullable) for n, c in zip(self.names, self.cells, strict=True)])
 
-    def to_table(self, elements: list[Any]) -> pa.Table:
+    def to_table(self, elements: list[Element]) -> pa.Table:
         """Convert elements to a table. Raises Arrow's error if an element does not fit."""
         return pa.Table.from_arrays(list(self.to_arrays(elements, self.names).values()), schema=self.schema)
 
-    def to_arrays(self, elements: list[Any], names: tuple[str, ...]) -> dict[str, pa.Array]:
+    def to_arrays(self, elements: list[Element], names: tuple[str, ...]) -> dict[str, pa.Array]:
         """Convert elements to some of their columns, by name."""
         columns = self.split(elements) if elements else [[] for _ in self.names]
         arrays = {}
@@ -47,7 +48,7 @@ class Layout:
                 expect_no_nulls(field, arrays[field.name])
         return arrays
 
-    def to_elements(self, table: pa.Table) -> list[Any]:
+    def to_elements(self, table: pa.Table) -> list[Element]:
         columns = [cell.to_values(table[name]) for name, cell in zip(self.names, self.cells, strict=True)]
         elements = map(self.make, *columns)
         return list(map(instant_element, elements) if any(_is_zoned(cell.arrow) for cell in self.cells) else elements)
@@ -90,7 +91,7 @@ class Layout:
         return hash(str(self.element))
 
     @staticmethod
-    def of(element: Any) -> Layout | None:
+    def of(element: object) -> Layout | None:
         """Return the layout of an element type; None if a table cannot represent its elements, so they stay values."""
         try:
             return _layout_of(element)
@@ -118,7 +119,7 @@ def expect_no_nulls(field: pa.Field, array: pa.Array) -> None:
 
 
 @lru_cache(maxsize=1024)
-def _layout_of(element: Any) -> Layout | None:
+def _layout_of(element: object) -> Layout | None:
     fields = fields_of(element)
     if fields:
         if is_typeddict(element):
@@ -132,6 +133,6 @@ def _layout_of(element: Any) -> Layout | None:
     return _whole(element, (VALUE,), [cell_of(element)], lambda elements: [elements], lambda value: value)
 
 
-def _whole(element: Any, names: tuple[str, ...], cells: list[Cell | None], split: Any, make: Any) -> Layout | None:
+def _whole(element: TypeForm, names: tuple[str, ...], cells: list[Cell | None], split: Any, make: Any) -> Layout | None:
     known = tuple(cell for cell in cells if cell is not None)
     return Layout(element, names, known, split, make) if len(known) == len(cells) else None

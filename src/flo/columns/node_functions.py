@@ -7,7 +7,6 @@ Narwhals; those that are not listed in `NULLABLE` can return null.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import Any, TypeAlias
 
@@ -16,20 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns import arithmetic, functions, texts, times, windowing
-from flo.columns.arithmetic import Data
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A column or a literal, and what is known about it."""
-
-    data: Data
-    nullable: bool
-    name: str
-
-    @property
-    def kind(self) -> str:
-        return f"literal {self.data.type}" if isinstance(self.data, pa.Scalar) else str(self.data.type)
+from flo.columns.arithmetic import same_type
+from flo.columns.nodes import ColumnNode, ComputeNode, Data, NodeValue, Options
 
 
 def broadcast(data: Data, count: int) -> pa.Array:
@@ -46,40 +33,32 @@ def arrow_type(dtype: Any) -> pa.DataType:
     return empty.select(nw.col("0").cast(dtype)).to_native().schema[0].type
 
 
-def same_type(left: Data, right: Data) -> tuple[Data, Data]:
-    if pa.types.is_null(left.type) or pa.types.is_null(right.type):
-        kind = right.type if pa.types.is_null(left.type) else left.type
-        return left.cast(kind), right.cast(kind)
-    return arithmetic.alike(left, right)
+Nullable: TypeAlias = "Callable[[ColumnNode, list[NodeValue]], bool]"
 
 
-Compute: TypeAlias = Callable[[Any, list[Value]], Data]
-Nullable: TypeAlias = Callable[[Any, list[Value]], bool]
-
-
-def _binary(function: arithmetic.Binary) -> Compute:
+def _binary(function: arithmetic.Binary) -> ComputeNode:
     return lambda node, operands: function(operands[0].data, operands[1].data)
 
 
-def _reflected(function: arithmetic.Binary) -> Compute:
+def _reflected(function: arithmetic.Binary) -> ComputeNode:
     return lambda node, operands: function(operands[1].data, operands[0].data)
 
 
-def _unary(function: Callable[[Data], Data]) -> Compute:
+def _unary(function: Callable[[Data], Data]) -> ComputeNode:
     return lambda node, operands: function(operands[0].data)
 
 
-def _in_order(function: Callable[..., Data]) -> Compute:
+def _in_order(function: Callable[..., Data]) -> ComputeNode:
     """Fold a function of two operands over any number of them."""
     return lambda node, operands: reduce(lambda x, y: function(*same_type(x, y)), (each.data for each in operands))
 
 
-def _extreme(function: Callable[..., Data]) -> Compute:
+def _extreme(function: Callable[..., Data]) -> ComputeNode:
     """Fold `max_element_wise` or `min_element_wise` over any number of operands."""
     return _in_order(functions.of_instants(function))
 
 
-def _as_floats(name: str) -> Compute:
+def _as_floats(name: str) -> ComputeNode:
     """A function of floats that also accepts integers and decimals."""
     function = getattr(pc, name)
     return lambda node, operands: function(_floats(operands[0].data))
@@ -90,19 +69,19 @@ def _floats(data: Data) -> Data:
     return arithmetic.to_float(data, pa.float64()) if exact else data
 
 
-def _cast(node: Any, operands: list[Value]) -> Data:
+def _cast(node: ColumnNode, operands: list[NodeValue]) -> Data:
     return times.cast(operands[0].data, arrow_type(node.kwargs["dtype"]))
 
 
-def _tried(node: Any, operands: list[Value]) -> Data:
+def _tried(node: ColumnNode, operands: list[NodeValue]) -> Data:
     return functions.try_cast(operands[0].data, arrow_type(node.kwargs["dtype"]))
 
 
-def _of_lists(function: Callable[..., Data]) -> Compute:
+def _of_lists(function: Callable[..., Data]) -> ComputeNode:
     return lambda node, operands: function(operands[0].data, **node.kwargs)
 
 
-def _between(node: Any, operands: list[Value]) -> Data:
+def _between(node: ColumnNode, operands: list[NodeValue]) -> Data:
     value, low, high = (each.data for each in operands)
     closed = node.kwargs["closed"]
     above = COMPARISONS["__ge__" if closed in ("left", "both") else "__gt__"]
@@ -110,22 +89,22 @@ def _between(node: Any, operands: list[Value]) -> Data:
     return pc.and_kleene(above(value, low), below(value, high))
 
 
-def _filled(node: Any, operands: list[Value]) -> Data:
+def _filled(node: ColumnNode, operands: list[NodeValue]) -> Data:
     value, instead = same_type(operands[0].data, operands[1].data)
     return pc.coalesce(value, instead)
 
 
-def _sum(node: Any, operands: list[Value]) -> Data:
+def _sum(node: ColumnNode, operands: list[NodeValue]) -> Data:
     return reduce(arithmetic.add, (pc.fill_null(each.data, pa.scalar(0, each.data.type)) for each in operands))
 
 
-def _mean(node: Any, operands: list[Value]) -> Data:
+def _mean(node: ColumnNode, operands: list[NodeValue]) -> Data:
     there = [pc.cast(pc.is_valid(each.data), pa.float64()) for each in operands]
     total = reduce(pc.add, (pc.fill_null(_floats(each.data), pa.scalar(0.0)) for each in operands))
     return pc.divide(total, reduce(pc.add, there))
 
 
-def _list_sum(node: Any, operands: list[Value]) -> Data:
+def _list_sum(node: ColumnNode, operands: list[NodeValue]) -> Data:
     """Sum exactly: a sum that does not fit into 64 bits is an error."""
     (lists,) = (each.data for each in operands)
     kind = lists.type.value_type
@@ -137,18 +116,18 @@ def _list_sum(node: Any, operands: list[Value]) -> Data:
     return pa.array(sums, pa.int64() if narrow else kind)
 
 
-def _clip(least: Callable[..., Data], index: int, data: Data, operands: list[Value]) -> Data:
+def _clip(least: Callable[..., Data], index: int, data: Data, operands: list[NodeValue]) -> Data:
     return least(*same_type(data, operands[index].data), skip_nulls=False)
 
 
-def _clipped(node: Any, operands: list[Value]) -> Data:
+def _clipped(node: ColumnNode, operands: list[NodeValue]) -> Data:
     data = operands[0].data
     if node.name != "clip_lower":
         data = _clip(pc.min_element_wise, len(operands) - 1, data, operands)
     return data if node.name == "clip_upper" else _clip(pc.max_element_wise, 1, data, operands)
 
 
-def _struct(node: Any, operands: list[Value]) -> Data:
+def _struct(node: ColumnNode, operands: list[NodeValue]) -> Data:
     fields = [pa.field(each.name, each.data.type, each.nullable) for each in operands]
     counts = [len(each.data) for each in operands if isinstance(each.data, pa.Array)]
     if not counts:
@@ -156,7 +135,7 @@ def _struct(node: Any, operands: list[Value]) -> Data:
     return pa.StructArray.from_arrays([broadcast(each.data, counts[0]) for each in operands], fields=fields)
 
 
-def _field(node: Any, operands: list[Value]) -> Data:
+def _field(node: ColumnNode, operands: list[NodeValue]) -> Data:
     data, name = operands[0].data, node.kwargs["name"]
     if not pa.types.is_struct(data.type):
         raise TypeError(f"`struct.field` must get rows; got {data.type}")
@@ -166,11 +145,11 @@ def _field(node: Any, operands: list[Value]) -> Data:
     return pc.struct_field(data, [name])
 
 
-def _rounded(node: Any, operands: list[Value]) -> Data:
+def _rounded(node: ColumnNode, operands: list[NodeValue]) -> Data:
     return pc.round(operands[0].data, node.kwargs["decimals"], round_mode="half_towards_infinity")
 
 
-def _is_in(node: Any, operands: list[Value]) -> Data:
+def _is_in(node: ColumnNode, operands: list[NodeValue]) -> Data:
     """Return whether a value is one of these. Null is null."""
     data, values = operands[0].data, list(node.kwargs["other"])
     among = pa.array(values, data.type) if all(each is None for each in values) else pa.array(values)
@@ -179,8 +158,8 @@ def _is_in(node: Any, operands: list[Value]) -> Data:
     return pc.if_else(pc.is_null(data), pa.scalar(None, pa.bool_()), is_among)
 
 
-def _all_or_any(function: Callable[..., Data], *, instead: bool) -> Compute:
-    def compute(node: Any, operands: list[Value]) -> Data:
+def _all_or_any(function: Callable[..., Data], *, instead: bool) -> ComputeNode:
+    def compute(node: ColumnNode, operands: list[NodeValue]) -> Data:
         conditions = [each.data for each in operands]
         for each in operands:
             if not (pa.types.is_boolean(each.data.type) or pa.types.is_null(each.data.type)):
@@ -219,7 +198,7 @@ DIVISIONS = {
     "__mod__": _binary(arithmetic.remainder),
     "__rmod__": _reflected(arithmetic.remainder),
 }
-KEEPING: dict[str, Compute] = {
+KEEPING: dict[str, ComputeNode] = {
     **{name: _binary(function) for name, function in COMPARISONS.items()},
     **ARITHMETIC,
     **{name: _as_floats(name) for name in ("exp", "sqrt", "sin", "cos", "is_nan", "is_finite")},
@@ -243,7 +222,7 @@ KEEPING: dict[str, Compute] = {
     "is_between": _between,
 }
 """Computed here; the result is null exactly where an operand is."""
-OWN: dict[str, Compute] = {
+OWN: dict[str, ComputeNode] = {
     **KEEPING,
     **DIVISIONS,
     **functions.FUNCTIONS,
@@ -269,21 +248,21 @@ KEPT_BY_NARWHALS = ("str.to_time", "str.zfill", "str.pad_start", "str.pad_end")
 """Functions of Narwhals whose result is null exactly where the operand is."""
 
 
-def _any_null(node: Any, operands: list[Value]) -> bool:
+def _any_null(node: ColumnNode, operands: list[NodeValue]) -> bool:
     return any(each.nullable for each in operands)
 
 
-def _all_null(node: Any, operands: list[Value]) -> bool:
+def _all_null(node: ColumnNode, operands: list[NodeValue]) -> bool:
     return all(each.nullable for each in operands)
 
 
-def _null_by_zero(node: Any, operands: list[Value]) -> bool:
+def _null_by_zero(node: ColumnNode, operands: list[NodeValue]) -> bool:
     """Division by zero is null, so division by any column may be null."""
     divisor = operands[0 if node.name.startswith("__r") else 1].data
     return _any_null(node, operands) or not isinstance(divisor, pa.Scalar) or not divisor.as_py()
 
 
-def _null_of_decimals(node: Any, operands: list[Value]) -> bool:
+def _null_of_decimals(node: ColumnNode, operands: list[NodeValue]) -> bool:
     decimals = arithmetic.gives_decimals(*(each.data for each in operands))
     return (_null_by_zero if decimals else _any_null)(node, operands)
 
@@ -308,7 +287,7 @@ NULLABLE: dict[str, Nullable] = {
     ),
 }
 """Whether the result can be null, by function; functions that are not listed can return null."""
-RENAMES: dict[str, Callable[[str, dict[str, Any]], str]] = {
+RENAMES: dict[str, Callable[[str, Options], str]] = {
     "alias": lambda name, options: options["name"],
     "name.keep": lambda name, options: name,
     "name.map": lambda name, options: options["function"](name),

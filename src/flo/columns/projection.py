@@ -16,6 +16,7 @@ from flo.columns.readable import readable
 from flo.columns.row_types import row_type
 from flo.core.elements import returned_type
 from flo.core.labels import identity, label
+from flo.core.untyped import Element
 from flo.values.canonical import instant_element
 from flo.values.operators.shapes import expect_declared
 from flo.values.row_functions import RowFunction
@@ -26,7 +27,7 @@ class Projection(RowFunction):
 
     takes = 1
 
-    def __init__(self, given: Mapping[str, Any], element: Any) -> None:
+    def __init__(self, given: Mapping[str, object], element: Any) -> None:
         """The functions in `given` are callables; all else is columns. Only these need rows with a layout."""
         self.given, self.element = dict(given), element
         self.functions: dict[str, Callable[[Any], Any]] = {name: each for name, each in given.items() if callable(each)}
@@ -53,12 +54,12 @@ class Projection(RowFunction):
         """Return the same projection with other functions."""
         return Projection({**self.given, **functions}, self.element)
 
-    def prepare(self, rows: list[Any]) -> None:
+    def prepare(self, rows: list[Element]) -> None:
         """Evaluate the expressions for many rows at once."""
         if self.columns is not None:
             self.columns.prepare(rows)
 
-    def __call__(self, row: Any) -> Any:
+    def __call__(self, row: object) -> Any:
         values = {} if self.columns is None else dict(zip(self.columns.layout.names, self.columns(row), strict=True))
         for name, function in self.functions.items():
             values[name] = value = function(row)
@@ -99,7 +100,7 @@ class Widened(RowFunction):
     def copies(self, column: str) -> tuple[str, ...]:
         return (column,) if column in self.inputs.names and column not in self.more else ()
 
-    def __call__(self, row: Any, results: tuple[Any, ...]) -> Any:
+    def __call__(self, row: object, results: tuple[object, ...]) -> Any:
         values = [*(column[0] for column in self.inputs.split([row])), *results]
         return self.returns(*(values[place] for place in self._places))
 
@@ -117,10 +118,10 @@ class Widened(RowFunction):
         return self.__name__
 
 
-def _described(name: str, given: Any) -> str:
+def _described(name: str, given: object) -> str:
     return f"{name}={label(given)}" if callable(given) else readable({name: given})
 
 
-def _text(given: Mapping[str, Any], named: Callable[[Any], str]) -> str:
+def _text(given: Mapping[str, object], named: Callable[[Any], str]) -> str:
     parts = (f"{name}: {named(each) if callable(each) else expression_text(each)}" for name, each in given.items())
     return f"{{{', '.join(parts)}}}"

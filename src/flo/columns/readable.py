@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import narwhals as nw
 
 from flo.columns.evaluation import ColumnFunction, arguments_of, nodes_of
+from flo.columns.nodes import ColumnNode
 from flo.columns.strict import INFIX
 
 _CHAINED = ("+", "*", "and", "or")
@@ -15,7 +15,7 @@ _CHAINED = ("+", "*", "and", "or")
 _REFLECTED = {f"__r{name[2:]}": sign for name, sign in INFIX.items()}
 
 
-def readable(given: Any) -> str:
+def readable(given: object) -> str:
     """Return columns as text: a name, an expression, a tuple or a dict of these."""
     if isinstance(given, str):
         return given
@@ -28,7 +28,7 @@ def readable(given: Any) -> str:
     return _text(given)[0] if isinstance(given, nw.Expr) else repr(given)
 
 
-def _named(name: str, given: Any) -> str:
+def _named(name: str, given: object) -> str:
     return name if isinstance(given, str) and given == name else f"{name}={readable(given)}"
 
 
@@ -47,7 +47,7 @@ def _text(expression: nw.Expr) -> tuple[str, str]:
     return text, loose
 
 
-def _function(node: Any) -> str:
+def _function(node: ColumnNode) -> str:
     parts = [_operand(each) for each in arguments_of(node)]
     if node.name == "when_then":
         condition, then, *other = parts
@@ -57,7 +57,7 @@ def _function(node: Any) -> str:
     return f"{node.name}({', '.join([*parts, *_options(node)])})"
 
 
-def _method(node: Any, text: str, loose: str) -> tuple[str, str]:
+def _method(node: ColumnNode, text: str, loose: str) -> tuple[str, str]:
     parts = [_operand(each) for each in arguments_of(node)]
     inner = f"({text})" if loose else text
     if node.name in INFIX:
@@ -72,12 +72,12 @@ def _method(node: Any, text: str, loose: str) -> tuple[str, str]:
     return f"{inner}.{node.name}({', '.join([*parts, *_options(node)])})", ""
 
 
-def _operand(given: Any) -> str:
+def _operand(given: object) -> str:
     if not isinstance(given, nw.Expr):
         return repr(given)
     text, loose = _text(given)
     return f"({text})" if loose else text
 
 
-def _options(node: Any) -> list[str]:
+def _options(node: ColumnNode) -> list[str]:
     return [f"{name}={value!r}" for name, value in node.kwargs.items() if value is not None and name != "ignore_nulls"]

@@ -35,7 +35,7 @@ _PARTS = ("year", "month", "day", "hour", "minute", "second")
 _BOUND = {ast.And: ast.BitAnd, ast.Or: ast.BitOr}
 
 
-def why_row_by_row(function: Any, element: Any) -> str:
+def why_row_by_row(function: Any, element: object) -> str:
     """Return why a function of such elements does not run on columns."""
     plain = plain_function(function)
     if Layout.of(element) is None:
@@ -51,7 +51,7 @@ def why_row_by_row(function: Any, element: Any) -> str:
     return "here functions are always called for each row"
 
 
-def suggest_columns(function: Any, element: Any) -> str | None:
+def suggest_columns(function: Any, element: object) -> str | None:
     """Return columns that compute the same as the function, as the user would write them; None if there are none."""
     layout, plain = Layout.of(element), plain_function(function)
     source = source_of(plain.__code__) if isinstance(plain, FunctionType) else None

@@ -16,6 +16,7 @@ import pyarrow as pa
 from flo.columns.cell import fields_of
 from flo.core.data import NAME, class_name, remember_class
 from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.untyped import TypeForm
 
 _EXACT: dict[pa.DataType, Any] = {
     pa.int64(): int,
@@ -31,13 +32,13 @@ _EXACT: dict[pa.DataType, Any] = {
 }
 
 
-def row_type(fields: dict[str, Any] | None = None, /, **more: Any) -> Any:
+def row_type(fields: dict[str, Any] | None = None, /, **more: object) -> Any:
     """Return the NamedTuple with these fields: the same class for the same names and types."""
     return _row_type(tuple({**(fields or {}), **more}.items()))
 
 
 @lru_cache(maxsize=1024)
-def _row_type(fields: tuple[tuple[str, Any], ...]) -> Any:
+def _row_type(fields: tuple[tuple[str, object], ...]) -> Any:
     columns = tuple(name for name, _ in fields)
     base: Any = namedtuple("Row", columns, rename=True)  # type: ignore[misc]
     row: Any = type("Row", (_ByName, base), {"__slots__": (), "_columns": columns, "__module__": __name__})
@@ -51,11 +52,11 @@ def _row_type(fields: tuple[tuple[str, Any], ...]) -> Any:
     return row
 
 
-def _digest(fields: Any) -> str:
+def _digest(fields: object) -> str:
     return hashlib.sha256(repr(fields).encode()).hexdigest()[:12]
 
 
-def _without_module(kind: Any) -> Any:
+def _without_module(kind: TypeForm) -> Any:
     """Return a text of a type that does not depend on the modules of its classes: a script is `__main__` or not."""
     if isinstance(kind, type) and not get_args(kind):
         return kind.__qualname__ if kind.__module__ != "builtins" else repr(kind)
@@ -69,7 +70,7 @@ class _ByName:
     __slots__ = ()
     _columns: tuple[str, ...]
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         index = self._columns.index(key) if isinstance(key, str) else key
         return tuple.__getitem__(self, index)  # type: ignore[call-overload]
 
@@ -77,7 +78,7 @@ class _ByName:
         return iter(self._columns)
 
 
-def rows(kind: Any) -> Any:
+def rows(kind: TypeForm) -> Any:
     """Return the row type of a schema of Arrow, Polars or PySpark, of a TypedDict or of another row type:
     `flo.ZSet[flo.rows(schema)]`."""
     try:
@@ -157,7 +158,7 @@ def row_type_of(schema: pa.Schema) -> Any:
     return row_type({field.name: python_type(field) for field in schema})
 
 
-def python_type(field: pa.Field) -> Any:
+def python_type(field: pa.Field) -> TypeForm:
     """Return the Python type of a column, annotated with the Arrow type if that is not the default."""
     kind = _python_type(field.type)
     if field.nullable and kind is not type(None):
@@ -165,7 +166,7 @@ def python_type(field: pa.Field) -> Any:
     return kind
 
 
-def _python_type(arrow: pa.DataType) -> Any:
+def _python_type(arrow: pa.DataType) -> TypeForm:
     if arrow in _EXACT:
         return _EXACT[arrow]
     for test, kind in (

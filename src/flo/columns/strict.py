@@ -7,14 +7,14 @@ times without one, negative powers of integers. The error names the function, it
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.arithmetic import is_whole
 from flo.columns.functions import expect_pattern
-from flo.columns.node_functions import COMPARISONS, Value
+from flo.columns.node_functions import COMPARISONS
+from flo.columns.nodes import ColumnNode, NodeValue
 
 INFIX = {
     "__add__": "+",
@@ -49,7 +49,7 @@ FORMATS = {
 }
 
 
-def unsupported_error(node: Any, operands: list[Value]) -> TypeError:
+def unsupported_error(node: ColumnNode, operands: list[NodeValue]) -> TypeError:
     """Return the error of a function that does not support the types of its operands."""
     name = SIGNS.get(node.name, node.name)
     given = " and ".join(map(_described, operands))
@@ -58,13 +58,13 @@ def unsupported_error(node: Any, operands: list[Value]) -> TypeError:
     return TypeError(f"`{name}` does not support {given}{more}")
 
 
-def _described(operand: Value) -> str:
+def _described(operand: NodeValue) -> str:
     if isinstance(operand.data, pa.Scalar):
         return f"{operand.data.as_py()!r} ({operand.data.type})"
     return f"`{operand.name}` ({operand.data.type})"
 
 
-def expect_sound(node: Any, operands: list[Value]) -> None:
+def expect_sound(node: ColumnNode, operands: list[NodeValue]) -> None:
     """Raise if a call fails, or means nothing, on any rows."""
     if node.name in COMPARISONS or node.name in ("is_between", "__sub__", *CHOICES):
         _expect_zones(node, operands)
@@ -85,14 +85,14 @@ def expect_sound(node: Any, operands: list[Value]) -> None:
             raise ValueError(f"an integer cannot have the negative power {power.as_py()}; use cast(nw.Float64) first")
 
 
-def _expect_zones(node: Any, operands: list[Value]) -> None:
+def _expect_zones(node: ColumnNode, operands: list[NodeValue]) -> None:
     """Raise if only some of the times have a zone."""
     moments = [each for each in operands if pa.types.is_timestamp(each.data.type)]
     if len({each.data.type.tz is None for each in moments}) > 1:
         raise unsupported_error(node, operands)
 
 
-def _expect_one_nested_type(node: Any, operands: list[Value]) -> None:
+def _expect_one_nested_type(node: ColumnNode, operands: list[NodeValue]) -> None:
     """Raise if lists or structs differ in type: Arrow notices only when there are rows."""
     kinds = {each.data.type for each in operands if not pa.types.is_null(each.data.type)}
     if len(kinds) > 1 and any(map(pa.types.is_nested, kinds)):
@@ -109,7 +109,7 @@ def are_other_times(one: pa.DataType, other: pa.DataType) -> bool:
     return None not in kinds and kinds[0] != kinds[1]
 
 
-def _expect_format(name: str, form: Any) -> None:
+def _expect_format(name: str, form: object) -> None:
     if not isinstance(form, str):
         return
     directives = re.findall(r"%(.?)", form, re.DOTALL)
@@ -120,7 +120,7 @@ def _expect_format(name: str, form: Any) -> None:
         raise ValueError(f"the format {form!r} of `{name}` has no directives, such as `%Y`")
 
 
-def _expect_replacement(pattern: str, replacement: Any) -> None:
+def _expect_replacement(pattern: str, replacement: object) -> None:
     """Raise if a replacement refers to a group that the pattern does not have."""
     if isinstance(replacement, pa.Scalar) and isinstance(replacement.as_py(), str):
         try:

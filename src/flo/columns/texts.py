@@ -9,24 +9,23 @@ import string
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import reduce
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns import times
-from flo.columns.arithmetic import Data
+from flo.columns.nodes import ColumnNode, ComputeNode, Data, NodeValue
 from flo.core.errors import ElementError
 
 BLANKS = string.whitespace
 """What `strip_chars` removes if it is not told."""
 
 
-def _plain(function: Callable[..., Data]) -> Callable[[Any, list[Any]], Data]:
+def _plain(function: Callable[..., Data]) -> ComputeNode:
     return lambda node, operands: function(operands[0].data)
 
 
-def _argument(node: Any, operands: list[Any], index: int = 1) -> str:
+def _argument(node: ColumnNode, operands: list[NodeValue], index: int = 1) -> str:
     """Return an argument that must be a constant."""
     given = operands[index].data
     if not isinstance(given, pa.Scalar) or not pa.types.is_string(given.type) or given.as_py() is None:
@@ -34,19 +33,19 @@ def _argument(node: Any, operands: list[Any], index: int = 1) -> str:
     return str(given.as_py())
 
 
-def _matched(literal: Callable[..., Data], pattern: Callable[..., Data]) -> Callable[[Any, list[Any]], Data]:
-    def compute(node: Any, operands: list[Any]) -> Data:
+def _matched(literal: Callable[..., Data], pattern: Callable[..., Data]) -> ComputeNode:
+    def compute(node: ColumnNode, operands: list[NodeValue]) -> Data:
         function = literal if node.kwargs["literal"] else pattern
         return function(operands[0].data, _argument(node, operands))
 
     return compute
 
 
-def _affix(function: Callable[..., Data]) -> Callable[[Any, list[Any]], Data]:
+def _affix(function: Callable[..., Data]) -> ComputeNode:
     return lambda node, operands: function(operands[0].data, _argument(node, operands))
 
 
-def _replaced(node: Any, operands: list[Any]) -> Data:
+def _replaced(node: ColumnNode, operands: list[NodeValue]) -> Data:
     """Replace matches. The replacement of a regular expression refers to groups by `\\1`."""
     function = pc.replace_substring if node.kwargs["literal"] else pc.replace_substring_regex
     return function(
@@ -57,21 +56,21 @@ def _replaced(node: Any, operands: list[Any]) -> Data:
     )
 
 
-def _trimmed(function: Callable[..., Data]) -> Callable[[Any, list[Any]], Data]:
-    def compute(node: Any, operands: list[Any]) -> Data:
+def _trimmed(function: Callable[..., Data]) -> ComputeNode:
+    def compute(node: ColumnNode, operands: list[NodeValue]) -> Data:
         given = node.kwargs["characters"]
         return function(operands[0].data, BLANKS if given is None else given)
 
     return compute
 
 
-def _sliced(node: Any, operands: list[Any]) -> Data:
+def _sliced(node: ColumnNode, operands: list[NodeValue]) -> Data:
     start, length = node.kwargs["offset"], node.kwargs["length"]
     stop = None if length is None or start < 0 <= start + length else start + length
     return pc.utf8_slice_codeunits(operands[0].data, start=start, stop=stop)
 
 
-def joined(node: Any, operands: list[Any]) -> Data:
+def joined(node: ColumnNode, operands: list[NodeValue]) -> Data:
     """Join texts; numbers and others as `cast` writes them. With `ignore_nulls`, of nothing it is the empty text."""
     first, *rest = (times.cast(each.data, pa.string()) for each in operands)
     if node.kwargs["ignore_nulls"]:  # Arrow leaves rows out that have only nulls
@@ -101,15 +100,15 @@ def _moment(text: str, form: str) -> datetime:
     return moment if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-def _to_datetime(node: Any, operands: list[Any]) -> Data:
+def _to_datetime(node: ColumnNode, operands: list[NodeValue]) -> Data:
     return _parsed(operands[0].data, node.kwargs["format"])
 
 
-def _to_date(node: Any, operands: list[Any]) -> Data:
+def _to_date(node: ColumnNode, operands: list[NodeValue]) -> Data:
     return times.cast(_to_datetime(node, operands), pa.date32())
 
 
-FUNCTIONS: dict[str, Callable[[Any, list[Any]], Data]] = {
+FUNCTIONS: dict[str, ComputeNode] = {
     "str.contains": _matched(pc.match_substring, pc.match_substring_regex),
     "str.ends_with": _affix(pc.ends_with),
     "str.len_chars": _plain(pc.utf8_length),

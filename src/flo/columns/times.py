@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns import arithmetic
-from flo.columns.arithmetic import Data
 from flo.columns.indices import one_chunk
+from flo.columns.nodes import ComputeNode, Data, Options
 from flo.core.errors import ElementError
 
 BLOCK = 6 * 3600
@@ -166,7 +166,7 @@ def _local(data: Data) -> Data:
     return local_time(data) if has_zone(data) else data
 
 
-def _by_narwhals(name: str, data: Data, **options: Any) -> Data:
+def _by_narwhals(name: str, data: Data, **options: object) -> Data:
     """Apply a function of `dt` to dates or times without a zone."""
     column = pa.array([data.as_py()], data.type) if isinstance(data, pa.Scalar) else data
     frame = nw.from_native(pa.table({"0": column}), eager_only=True)
@@ -174,7 +174,7 @@ def _by_narwhals(name: str, data: Data, **options: Any) -> Data:
     return results[0] if isinstance(data, pa.Scalar) else results
 
 
-def _truncated(data: Data, options: dict[str, Any]) -> Data:
+def _truncated(data: Data, options: Options) -> Data:
     """Return the start of the interval, in local time. Below a day, ambiguous times keep the offset of the input."""
     every = options["every"]
     if not has_zone(data):
@@ -198,7 +198,7 @@ def _start_of(data: Data, every: str) -> Data:
     return pa.array(numbers - past).cast(data.type)
 
 
-def _shift(data: Data, options: dict[str, Any]) -> Data:
+def _shift(data: Data, options: Options) -> Data:
     """Add days and more in local time, or hours and smaller units on the timeline."""
     count, unit = _interval(options["by"])
     if unit in MONTHS:
@@ -241,7 +241,7 @@ def _interval(text: str) -> tuple[int, str]:
     return int(parts[1]), parts[2]
 
 
-def _replaced_zone(data: Data, options: dict[str, Any]) -> Data:
+def _replaced_zone(data: Data, options: Options) -> Data:
     """Return the same local time in another zone, or without a zone."""
     zone = options["time_zone"]
     local = _local(data)
@@ -252,13 +252,13 @@ def _replaced_zone(data: Data, options: dict[str, Any]) -> Data:
     return data if same else instants(local, zone)
 
 
-def _converted_zone(data: Data, options: dict[str, Any]) -> Data:
+def _converted_zone(data: Data, options: Options) -> Data:
     """Return the same instants in another zone; times without a zone are taken as UTC."""
     expect_zone(options["time_zone"])
     return pc.cast(data, pa.timestamp(data.type.unit, options["time_zone"]))
 
 
-def _text(data: Data, options: dict[str, Any]) -> Data:
+def _text(data: Data, options: Options) -> Data:
     """Format local time like `strftime`."""
     if not has_zone(data):
         return _formatted(data, options["format"])
@@ -303,7 +303,7 @@ def _offset_text(data: Data) -> Data:
     return pc.replace_substring_regex(pc.binary_join_element_wise(sign, digits, ""), "00$", "")
 
 
-def _timestamp(data: Data, options: dict[str, Any]) -> Data:
+def _timestamp(data: Data, options: Options) -> Data:
     """Return the units since 1970, rounded down."""
     wanted = PER_SECOND[options["time_unit"]]
     if pa.types.is_date32(data.type):
@@ -317,11 +317,11 @@ def _timestamp(data: Data, options: dict[str, Any]) -> Data:
     return arithmetic.floor_divide(numbers, pa.scalar(given // wanted))
 
 
-def _total(name: str) -> Callable[[Data, dict[str, Any]], Data]:
+def _total(name: str) -> Callable[[Data, Options], Data]:
     """Return the length of durations in a unit, rounded towards zero."""
     wanted, seconds = TOTALS[name]
 
-    def compute(data: Data, options: dict[str, Any]) -> Data:
+    def compute(data: Data, options: Options) -> Data:
         if not pa.types.is_duration(data.type):
             raise TypeError(f"`{name}` must get durations; got {data.type}")
         given = PER_SECOND[data.type.unit] * seconds
@@ -331,7 +331,7 @@ def _total(name: str) -> Callable[[Data, dict[str, Any]], Data]:
     return compute
 
 
-def _field(name: str) -> Callable[[Data, dict[str, Any]], Data]:
+def _field(name: str) -> Callable[[Data, Options], Data]:
     return lambda data, options: _by_narwhals(name, _local(data))
 
 
@@ -345,7 +345,7 @@ def cast(data: Data, kind: pa.DataType) -> Data:
     return arithmetic.cast(data, kind)
 
 
-_OF_TIMES: dict[str, Callable[[Data, dict[str, Any]], Data]] = {
+_OF_TIMES: dict[str, Callable[[Data, Options], Data]] = {
     **{name: _field(name) for name in OF_LOCAL_TIME},
     **{name: _total(name) for name in TOTALS},
     "convert_time_zone": _converted_zone,
@@ -357,7 +357,7 @@ _OF_TIMES: dict[str, Callable[[Data, dict[str, Any]], Data]] = {
 }
 
 
-def _function(compute: Callable[[Data, dict[str, Any]], Data]) -> Callable[[Any, list[Any]], Data]:
+def _function(compute: Callable[[Data, Options], Data]) -> ComputeNode:
     return lambda node, operands: compute(operands[0].data, node.kwargs)
 
 

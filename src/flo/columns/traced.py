@@ -20,11 +20,12 @@ import narwhals as nw
 
 from flo.columns.cell import fields_of
 from flo.columns.expression import Expression
-from flo.columns.function_types import Declared, Known, _Body, returned_expression
+from flo.columns.function_types import Declared, KnownObject, _Body, returned_expression
 from flo.columns.known_types import Unclear
 from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import FloError
+from flo.core.untyped import TypeForm
 
 _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {ast.Add: add, ast.Sub: sub, ast.Mult: mul}
 _DIVISIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -49,7 +50,7 @@ class TracedExpression(Expression):
 
     traced_from: Any
 
-    def __init__(self, given: Any, inputs: tuple[Layout, ...], kind: Any, function: Any) -> None:
+    def __init__(self, given: object, inputs: tuple[Layout, ...], kind: TypeForm, function: Any) -> None:
         super().__init__(given, inputs, kind)
         self.traced_from = function
         self.__name__ = function.__name__  # a program names the function, as if it were called
@@ -65,7 +66,7 @@ class TracedExpression(Expression):
         return self.traced_from.__code__
 
 
-def trace_function(function: Any, element: Any) -> TracedExpression | None:
+def trace_function(function: Any, element: object) -> TracedExpression | None:
     """Return the function of such elements as columns; None if it cannot be one."""
     plain = function.__wrapped__ if isinstance(function, Declared) else function
     if Layout.of(element) is None or not isinstance(plain, FunctionType) or isinstance(function, Expression):
@@ -76,12 +77,12 @@ def trace_function(function: Any, element: Any) -> TracedExpression | None:
         return None
 
 
-def expect_traced(function: Any, element: Any) -> TracedExpression:
+def expect_traced(function: Any, element: object) -> TracedExpression:
     """Return the function of such elements as columns. Raises, with the reason, if it cannot be one."""
     layout, kind = Layout.of(element), returned_type(function)
     assert layout is not None, "elements have columns"
     plain: Any = function.__wrapped__ if isinstance(function, Declared) else function
-    given = _Translation(plain, element, layout).columns()
+    given = _ColumnTranslation(plain, element, layout).columns()
     traced = TracedExpression(given, (layout,), None if kind is Any else kind, plain)
     own, declared = Expression(given, (layout,)), Layout.of(traced.kind)
     if declared is None or own.layout.schema.types != declared.schema.types:
@@ -91,10 +92,10 @@ def expect_traced(function: Any, element: Any) -> TracedExpression:
     return traced
 
 
-class _Translation(_Body):
+class _ColumnTranslation(_Body):
     """Translates the body of a function with one parameter."""
 
-    def __init__(self, function: FunctionType, element: Any, layout: Layout) -> None:
+    def __init__(self, function: FunctionType, element: object, layout: Layout) -> None:
         super().__init__(function, 0)
         self.layout = layout
         self.element = element
@@ -123,7 +124,7 @@ class _Translation(_Body):
             value = self.value(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
         except Unclear:
             return None
-        return value.thing if isinstance(value, Known) else None
+        return value.thing if isinstance(value, KnownObject) else None
 
     def _is_row(self, node: ast.expr) -> bool:
         row = self._thing(node)
@@ -183,7 +184,7 @@ class _Translation(_Body):
             value = self.value(node)
         except Unclear:
             value = None
-        if isinstance(value, Known) and type(value.thing) in _LITERALS:
+        if isinstance(value, KnownObject) and type(value.thing) in _LITERALS:
             zoned = isinstance(value.thing, datetime) and value.thing.tzinfo is not None
             if not zoned and (type(value.thing) is not int or -(2**63) <= value.thing < 2**63):
                 return nw.lit(value.thing)
@@ -205,7 +206,7 @@ class _Translation(_Body):
 
     def _divided(self, node: ast.expr, left: ast.expr, sign: ast.operator, right: ast.expr) -> Any:
         divisor = self.value(right)
-        if not isinstance(divisor, Known) or not divisor.thing:
+        if not isinstance(divisor, KnownObject) or not divisor.thing:
             raise Unclear("it may divide by zero")
         real = isinstance(sign, ast.Div)
         self._expect(node, left, right, among=(int, float) if real else (int,))

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.arithmetic import Data
 from flo.columns.indices import expand_ranges
+from flo.columns.nodes import ColumnNode, ComputeNode, Data, NodeValue
 from flo.core.errors import ElementError
 from flo.values.event_time import EPOCH
 
@@ -24,6 +24,7 @@ MICROSECOND = timedelta(microseconds=1)
 YEARS = (datetime.min - EPOCH) // MICROSECOND, (datetime.max - EPOCH) // MICROSECOND
 WHOLE = -(1 << 63), (1 << 63) - 1
 Flags = npt.NDArray[np.bool_]
+TimeArray = npt.NDArray[Any]
 
 
 def time_kind(arrow: pa.DataType) -> type | None:
@@ -35,20 +36,20 @@ def time_kind(arrow: pa.DataType) -> type | None:
     return timedelta if pa.types.is_date32(arrow) or pa.types.is_timestamp(arrow) else None
 
 
-def counted(duration: Any) -> Any:
+def counted(duration: object) -> Any:
     """Return a duration in the unit that times are counted in."""
     return duration // MICROSECOND if isinstance(duration, timedelta) else duration
 
 
-class Times(NamedTuple):
+class TimeNumbers(NamedTuple):
     """Times as numbers, and the type of window bounds."""
 
-    numbers: npt.NDArray[Any]
+    numbers: TimeArray
     null: Flags
     bound: pa.DataType
 
     @classmethod
-    def of(cls, name: str, data: pa.Array) -> Times:
+    def of(cls, name: str, data: pa.Array) -> TimeNumbers:
         kind = time_kind(data.type)
         if kind is None:
             raise TypeError(f"`{name}` must get integers, floats, dates or times; got {data.type}")
@@ -72,7 +73,7 @@ class Times(NamedTuple):
         """The first and the last bound."""
         return YEARS if pa.types.is_timestamp(self.bound) else WHOLE
 
-    def to_array(self, numbers: npt.NDArray[Any], wrong: Flags) -> pa.Array:
+    def to_array(self, numbers: TimeArray, wrong: Flags) -> pa.Array:
         """The numbers as bounds of windows. Raises if one is wrong."""
         wrong = wrong & ~self.null
         if wrong.any():
@@ -81,10 +82,10 @@ class Times(NamedTuple):
         return pa.array(np.where(self.null, 0, numbers), mask=self.null).cast(self.bound)
 
 
-def _on_arrays(compute: Callable[..., pa.Array]) -> Callable[[Any, list[Any]], Data]:
+def _on_arrays(compute: Callable[..., pa.Array]) -> ComputeNode:
     """Make a function of arrays one of nodes, whose operands may be literals."""
 
-    def on_node(node: Any, operands: list[Any]) -> Data:
+    def on_node(node: ColumnNode, operands: list[NodeValue]) -> Data:
         given = [each.data for each in operands]
         counts = [len(data) for data in given if isinstance(data, pa.Array)]
         arrays = [pa.repeat(data, (counts or [1])[0]) if isinstance(data, pa.Scalar) else data for data in given]
@@ -94,9 +95,9 @@ def _on_arrays(compute: Callable[..., pa.Array]) -> Callable[[Any, list[Any]], D
     return on_node
 
 
-def _numbered(numbers: npt.NDArray[Any], every: Any) -> npt.NDArray[Any]:
+def _numbered(numbers: TimeArray, every: Any) -> TimeArray:
     """The number of the window that starts last, of floats, as `find_window` computes it."""
-    windows: npt.NDArray[Any] = np.floor_divide(numbers, every)
+    windows: TimeArray = np.floor_divide(numbers, every)
     windows = np.where(windows * every > numbers, windows - 1, windows)
     windows = np.where((windows + 1) * every <= numbers, windows + 1, windows)
     wrong = ~((windows * every <= numbers) & (numbers < (windows + 1) * every))
@@ -107,7 +108,7 @@ def _numbered(numbers: npt.NDArray[Any], every: Any) -> npt.NDArray[Any]:
 
 def _start(data: pa.Array, every: Any = None) -> pa.Array:
     """Return the start of the last window that has each time; without windows, the time itself."""
-    times, every = Times.of("window_start", data), counted(every)
+    times, every = TimeNumbers.of("window_start", data), counted(every)
     if every is None:
         return times.to_array(times.numbers, np.zeros(len(data), bool))
     if times.numbers.dtype == np.float64:
@@ -118,7 +119,7 @@ def _start(data: pa.Array, every: Any = None) -> pa.Array:
 
 def _starts(data: pa.Array, size: Any, every: Any) -> pa.Array:
     """Return the starts of all windows that have each time, the earliest first."""
-    times, size, every = Times.of("window_starts", data), counted(size), counted(every)
+    times, size, every = TimeNumbers.of("window_starts", data), counted(size), counted(every)
     if times.numbers.dtype == np.float64:
         last = _numbered(times.numbers, float(every))
         counts = np.zeros(len(data), np.int64)
@@ -139,22 +140,22 @@ def _starts(data: pa.Array, size: Any, every: Any) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, pa.array(starts).cast(times.bound), type=kind, mask=pa.array(times.null))
 
 
-def _float_end(number: npt.NDArray[Any], size: Any, every: Any) -> npt.NDArray[Any]:
+def _float_end(number: TimeArray, size: object, every: object) -> TimeArray:
     """The end of windows of floats by their numbers: rounding must not leave gaps."""
-    following: npt.NDArray[Any] = (number + 1) * every
+    following: TimeArray = (number + 1) * every
     return following if size == every else np.maximum(number * every + size, following)
 
 
-def _end(data: pa.Array, size: Any, every: Any = None) -> pa.Array:
+def _end(data: pa.Array, size: object, every: object = None) -> pa.Array:
     """Return the end of the windows that start at these times; without `every`, the times and the size."""
-    times, size, every = Times.of("window_end", data), counted(size), counted(every)
+    times, size, every = TimeNumbers.of("window_end", data), counted(size), counted(every)
     if times.numbers.dtype == np.float64 and every is not None:
         ends = _float_end(np.rint(times.numbers / every), size, every)
         return times.to_array(ends, ~np.isfinite(ends))
     return _later(times, size)
 
 
-def _later(times: Times, duration: Any) -> pa.Array:
+def _later(times: TimeNumbers, duration: Any) -> pa.Array:
     """Return the times plus a duration."""
     with np.errstate(over="ignore"):
         ends = times.numbers + duration
@@ -163,7 +164,7 @@ def _later(times: Times, duration: Any) -> pa.Array:
     return times.to_array(ends, times.numbers > times.limits[1] - duration)
 
 
-def are_apart(later: npt.NDArray[Any], earlier: npt.NDArray[Any], gap: Any) -> Flags:
+def are_apart(later: TimeArray, earlier: TimeArray, gap: Any) -> Flags:
     """Return which times, as numbers, are after others and at least so much behind them. The gap is `counted`."""
     if later.dtype == np.float64:
         return np.asarray((later > earlier) & (later >= earlier + gap))
@@ -171,15 +172,15 @@ def are_apart(later: npt.NDArray[Any], earlier: npt.NDArray[Any], gap: Any) -> F
     return np.asarray((later > earlier) & (between >= np.uint64(gap)))
 
 
-def session_bounds(
-    first: npt.NDArray[Any], last: npt.NDArray[Any], gap: Any, bound: pa.DataType
-) -> tuple[pa.Array, pa.Array]:
+def session_bounds(first: TimeArray, last: TimeArray, gap: object, bound: pa.DataType) -> tuple[pa.Array, pa.Array]:
     """Return the bounds of sessions with these first and last times, as numbers."""
     every = np.zeros(len(first), bool)
-    return Times(first, every, bound).to_array(first, every), _later(Times(last, every, bound), counted(gap))
+    return TimeNumbers(first, every, bound).to_array(first, every), _later(
+        TimeNumbers(last, every, bound), counted(gap)
+    )
 
 
-FUNCTIONS: dict[str, Callable[[Any, list[Any]], Data]] = {
+FUNCTIONS: dict[str, ComputeNode] = {
     "window_start": _on_arrays(_start),
     "window_starts": _on_arrays(_starts),
     "window_end": _on_arrays(_end),

@@ -78,7 +78,7 @@ def decode(data: bytes) -> Term:
         raise CheckpointError(f"the state is malformed: {error}") from error
 
 
-def _to_json(term: Any) -> Any:
+def _to_json(term: object) -> Any:
     match term:
         case tuple():
             if ATOMS.issuperset(map(type, term)) and not _has_large(term):
@@ -94,7 +94,7 @@ def _to_json(term: Any) -> Any:
             return term
 
 
-def _has_large(terms: tuple[Any, ...]) -> bool:
+def _has_large(terms: tuple[object, ...]) -> bool:
     return any(type(term) is int and abs(term) >= _LARGE for term in terms)
 
 
@@ -194,8 +194,8 @@ def load(
 def check_state(whole: Graph, inputs: StreamTypes, graph: Graph, outputs: Values) -> None:
     """Raise unless the state has the program's type. Also called before saving, so that a function that does not
     return its declared type is found while its results still exist."""
-    found, expected = program(graph, inputs).outputs, program(whole, inputs).outputs
-    if found != expected or len(outputs) != len(expected):
+    derived, expected = program(graph, inputs).outputs, program(whole, inputs).outputs
+    if derived != expected or len(outputs) != len(expected):
         raise CheckpointError("the state does not fit the program's types")
     for stream_type, output in zip(expected, outputs, strict=True):
         reason = stream_type.collection.mismatch(output)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 
 from flo.core.errors import CollectionError
 from flo.core.term import PASSED, Call, Lowerable, Lowering, Term, register
+from flo.core.untyped import TypeForm
 
 
 class End(Lowerable, Enum):
@@ -94,7 +95,7 @@ class Collection(Lowerable, ABC):
     name: ClassVar[str]
 
     @staticmethod
-    def of(annotation: Any) -> Collection:
+    def of(annotation: TypeForm) -> Collection:
         """Return the collection that an annotation denotes: `Sequence[int]`, `Sequence` or `Sequence(int)`."""
         if isinstance(annotation, Collection):
             return annotation

@@ -28,6 +28,7 @@ from zoneinfo import ZoneInfo
 from flo.core.errors import CheckpointError
 from flo.core.function_identity import used_objects
 from flo.core.term import Call, Lowering, Term, register, register_data
+from flo.core.untyped import TypeForm
 
 _known: dict[str, type] = {}
 """Classes that this program has named in a type or has lowered. They need not be importable."""
@@ -39,12 +40,12 @@ NAME = "_name_in_states"
 """The attribute with the name of a class that Flo makes. A task of Spark gets the class without its qualified name."""
 
 
-def canonical_text(item: Any) -> str:
+def canonical_text(item: object) -> str:
     """Return a text that is equal for equal data, regardless of the insertion order of sets and maps."""
     return repr(Lowering()(item))
 
 
-def _sorted(terms: tuple[Any, ...]) -> tuple[Any, ...]:
+def _sorted(terms: tuple[object, ...]) -> tuple[Any, ...]:
     return tuple(sorted(terms, key=repr))
 
 
@@ -109,7 +110,7 @@ def remember_classes(items: Iterable[Any]) -> dict[str, type | None]:
     return own
 
 
-def _field_types(kind: type) -> list[Any]:
+def _field_types(kind: type) -> list[TypeForm]:
     try:
         return list(get_type_hints(kind).values())
     except Exception:  # a name that cannot be resolved: its class is not known by its type
@@ -122,16 +123,16 @@ def find_class(name: str) -> Any:
     if own is not None:
         return own
     module, _, path = name.partition(":")
-    found: Any = sys.modules.get(module)
+    item: Any = sys.modules.get(module)
     for part in path.split("."):
-        found = vars(found).get(part) if isinstance(found, (ModuleType, type)) else None
-    found = found if isinstance(found, type) else _known.get(name) or _without_module.get(_own_name(name))
-    if found is None:
+        item = vars(item).get(part) if isinstance(item, (ModuleType, type)) else None
+    item = item if isinstance(item, type) else _known.get(name) or _without_module.get(_own_name(name))
+    if item is None:
         raise CheckpointError(
             f"the state has values of the class `{name}`, which this program has not loaded",
             instead=(("import the module that defines it", "before lifting the state"),),
         )
-    return found
+    return item
 
 
 def _lower_object(item: Any, lower: Lowering) -> Term:
@@ -157,15 +158,15 @@ def _lift_enum(name: str, member: str) -> Any:
     return members[member]
 
 
-def _lift_namedtuple(name: str, parts: tuple[Any, ...]) -> Any:
+def _lift_namedtuple(name: str, parts: tuple[object, ...]) -> Any:
     kind = find_class(name)
     if not issubclass(kind, tuple) or len(getattr(kind, "_fields", ())) != len(parts):
         raise CheckpointError(f"`{name}` is not a named tuple with {len(parts)} fields")
     return tuple.__new__(kind, parts)
 
 
-def _lift_dataclass(name: str, parts: tuple[Any, ...]) -> Any:
-    kind: Any = find_class(name)
+def _lift_dataclass(name: str, parts: tuple[object, ...]) -> Any:
+    kind: TypeForm = find_class(name)
     fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
     if not dataclasses.is_dataclass(kind) or len(fields) != len(parts):
         raise CheckpointError(f"`{name}` is not a dataclass with {len(parts)} fields")

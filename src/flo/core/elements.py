@@ -12,23 +12,24 @@ from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, is_typeddict
 
 from flo.core.type_relations import WIDENED, alternatives, resolve_type
+from flo.core.untyped import TypeForm
 
 Test = Callable[[Any], bool]
 
 
-def type_name(kind: Any) -> str:
+def type_name(kind: TypeForm) -> str:
     """Return the type as a user would write it."""
     if isinstance(kind, type) and not get_args(kind):
         return kind.__name__
     return str(kind).replace("typing.", "").replace("~", "")
 
 
-def belongs(value: Any, kind: Any) -> bool:
+def belongs(value: object, kind: TypeForm) -> bool:
     """Return whether the value belongs to the type."""
     return _test(kind)(value)
 
 
-def find_mismatch(values: Iterable[Any], kind: Any) -> int | None:
+def find_mismatch(values: Iterable[object], kind: TypeForm) -> int | None:
     """Return the position of the first value that does not belong to the type; None if all belong."""
     if kind is Any or kind is object:
         return None
@@ -45,26 +46,26 @@ class Misfit(NamedTuple):
     position: int
     field: str
     """For a row within the row: `who.age`."""
-    kind: Any
+    kind: TypeForm
     value: Any
 
 
-def find_misfit(rows: Iterable[Any], kind: Any) -> Misfit | None:
+def find_misfit(rows: Iterable[object], kind: TypeForm) -> Misfit | None:
     """Return the first row that has a value of another type in one of its fields; None if all fit, or are no rows."""
     fields = _fields(kind) if isinstance(kind, type) else ()
     if not fields:
         return None
     rows = rows if isinstance(rows, (list, tuple)) else list(rows)
-    found: Misfit | None = None
+    misfit: Misfit | None = None
     for name, part in fields:
         column = list(map(attrgetter(name), rows))
         if set(map(type, column)) <= _exact_types(part):
             continue  # fast path without a Python loop
         test = _test(part)
         position = next((place for place, value in enumerate(column) if not test(value)), None)
-        if position is not None and (found is None or position < found.position):
-            found = _innermost(Misfit(position, name, part, column[position]))
-    return found
+        if position is not None and (misfit is None or position < misfit.position):
+            misfit = _innermost(Misfit(position, name, part, column[position]))
+    return misfit
 
 
 def _innermost(misfit: Misfit) -> Misfit:
@@ -73,7 +74,7 @@ def _innermost(misfit: Misfit) -> Misfit:
     return misfit if inner is None else Misfit(misfit.position, f"{misfit.field}.{inner.field}", *inner[2:])
 
 
-def _has_class(value: Any, kind: Any) -> bool:
+def _has_class(value: object, kind: TypeForm) -> bool:
     """Return whether the value is of the class of a type, or of one in a union, whatever its parts are."""
     return any(isinstance(part, type) and isinstance(value, part) for part in alternatives(kind))
 
@@ -90,7 +91,7 @@ def _fields(kind: type) -> tuple[tuple[str, Any], ...]:
     return tuple((name, hints[name]) for name in names if name in hints)
 
 
-def unhashable_field(kind: Any) -> tuple[str, Any] | None:
+def unhashable_field(kind: TypeForm) -> tuple[str, Any] | None:
     """Return the first field of a row type whose values cannot be hashed, with its type: a list, a dict or a set."""
     for name, part in _fields(kind) if isinstance(kind, type) else ():
         for each in alternatives(part):
@@ -109,7 +110,7 @@ def _exact_types(kind: Any) -> frozenset[type]:
     return frozenset({kind}) if plain else frozenset()
 
 
-def returned_type(function: Any) -> Any:
+def returned_type(function: Any) -> TypeForm:
     """Return the declared return type of a function; Any if it has none."""
     try:
         return _returned_type(function)
@@ -118,7 +119,7 @@ def returned_type(function: Any) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def _returned_type(function: Any) -> Any:
+def _returned_type(function: Any) -> TypeForm:
     if isinstance(function, type):
         return function
     if hasattr(function, "returns"):  # a function made of columns knows its type exactly
@@ -129,7 +130,7 @@ def _returned_type(function: Any) -> Any:
         return Any
 
 
-def _test(kind: Any) -> Test:
+def _test(kind: TypeForm) -> Test:
     kind = resolve_type(kind)
     try:
         return _cached_test(kind)
@@ -178,7 +179,7 @@ def _make_test(kind: Any) -> Test:
 _cached_test = cache(_make_test)
 
 
-def _tuple_test(parts: tuple[Any, ...]) -> Test:
+def _tuple_test(parts: tuple[object, ...]) -> Test:
     if len(parts) == 2 and parts[1] is ...:
         every = _test(parts[0])
         return lambda value: isinstance(value, tuple) and all(map(every, value))

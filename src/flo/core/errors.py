@@ -61,13 +61,13 @@ class Origin:
     @classmethod
     def innermost(cls, trace: TracebackType | None) -> Origin | None:
         """Return the last line of a traceback that is in the user's program, not in a library it calls."""
-        found: Origin | None = None
+        origin: Origin | None = None
         while trace is not None:
             file = trace.tb_frame.f_code.co_filename
             if is_users(file):
-                found = cls(file, trace.tb_lineno)
+                origin = cls(file, trace.tb_lineno)
             trace = trace.tb_next
-        return found
+        return origin
 
     @property
     def text(self) -> str:
@@ -92,13 +92,13 @@ class Origin:
         return f"{Path(self.file).name}:{self.line}"
 
 
-def brief(item: Any, most: int = 80) -> str:
+def brief(item: object, most: int = 80) -> str:
     """Return `repr(item)`, truncated to `most` characters. Never raises."""
     try:
-        shown = repr(item)
+        text = repr(item)
     except Exception:  # a huge int, or a class whose repr raises
-        shown = f"<{type(item).__name__}>"
-    return shown if len(shown) <= most else shown[: most - 1] + "…"
+        text = f"<{type(item).__name__}>"
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 class Pickled:
@@ -110,7 +110,7 @@ class Pickled:
         return _error_of, (type(self), self.args, vars(self))
 
 
-def _error_of(kind: Any, args: tuple[Any, ...], fields: dict[str, Any]) -> Any:
+def _error_of(kind: Any, args: tuple[object, ...], fields: dict[str, Any]) -> Any:
     error = kind.__new__(kind, *args)
     vars(error).update(fields)
     return error

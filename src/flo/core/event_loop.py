@@ -79,7 +79,7 @@ class Snapshot:
 Snap = TypeVar("Snap")
 
 
-class Loop(ABC, Generic[Snap]):
+class ProgramLoop(ABC, Generic[Snap]):
     """A running program: the unsent outputs O, and whatever holds the buffers and states of its operators."""
 
     def __init__(
@@ -143,7 +143,7 @@ class Loop(ABC, Generic[Snap]):
         return sent
 
 
-class EventLoop(Loop[Snapshot]):
+class EventLoop(ProgramLoop[Snapshot]):
     """A running program as the paper has it: the graph G with its buffers and states, which takes small steps."""
 
     def __init__(

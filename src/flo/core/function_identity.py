@@ -65,7 +65,7 @@ _PLAIN = frozenset({bool, int, float, str, bytes, type(None)})
 """The types that most values within values have: these are looked at first."""
 _IGNORED_FIELDS = frozenset({"ctx", "type_comment", "kind", "annotation", "returns", "decorator_list", "type_params"})
 
-Values: TypeAlias = tuple[tuple[str, str], ...]
+ValueTexts: TypeAlias = tuple[tuple[str, str], ...]
 """Values by name, as text: a short value itself, or its class and a digest."""
 
 
@@ -81,9 +81,9 @@ class Identity:
     """Where it is defined, such as `shops.py:12`."""
     code: str
     """A digest of its code, or nothing."""
-    captured: Values
+    captured: ValueTexts
     """The values that belong to it: those that a lambda or a local function captures."""
-    reads: Values
+    reads: ValueTexts
     """The other values and functions that its code uses."""
 
 
@@ -98,7 +98,7 @@ def has_other_code(one: str, other: str) -> bool:
     return one != other and kinds[0] == kinds[1]
 
 
-def changed_values(before: Values, after: Values) -> Iterator[tuple[str, str, str]]:
+def changed_values(before: ValueTexts, after: ValueTexts) -> Iterator[tuple[str, str, str]]:
     """Yield each value that is different, or is only in one of them: its name, what it was, and what it is."""
     old, new = dict(before), dict(after)
     for name in dict.fromkeys((*old, *new)):
@@ -162,7 +162,7 @@ def _bytecode_text(code: CodeType) -> str:
     return f"{code.co_varnames} {steps}"
 
 
-def _const_text(const: Any) -> str:
+def _const_text(const: object) -> str:
     if isinstance(const, CodeType):
         return _bytecode_text(const)
     if isinstance(const, tuple):
@@ -175,7 +175,7 @@ def _const_text(const: Any) -> str:
 class _Code:
     """A function and the functions of the same program that it uses: their code, and the values that they use."""
 
-    def __init__(self, function: FunctionType, instance: Any) -> None:
+    def __init__(self, function: FunctionType, instance: object) -> None:
         self.function, self.instance = function, instance
         self.uses = Uses()
         self.functions: dict[int, FunctionType] = {}
@@ -201,7 +201,7 @@ class _Code:
                 waiting += _functions_in(value)
         return len(self.functions) > before
 
-    def _add_classes_of(self, value: Any) -> None:
+    def _add_classes_of(self, value: object) -> None:
         """Adds the class of an object, and those of the objects that it holds."""
         waiting, seen = [value], set[int]()
         while waiting and len(seen) < MANY:
@@ -250,7 +250,7 @@ class _Code:
         for each in list(self.functions.values())[1:]:
             yield each, self._kept(_captured_by(each)), self._kept(_globals_of(each))
 
-    def _kept(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def _kept(self, values: Mapping[str, object]) -> dict[str, Any]:
         return {name: value for name, value in values.items() if name.rpartition(".")[2] not in self.uses.assigned}
 
 
@@ -260,7 +260,7 @@ def is_users_class(kind: type) -> bool:
     return module is None or kind.__module__ == "__main__" or is_users(getattr(module, "__file__", None))
 
 
-def _is_part_of_class(value: Any) -> bool:
+def _is_part_of_class(value: object) -> bool:
     """Return whether an attribute of a class is a method, or what gives access to an attribute of an instance."""
     return callable(value) or hasattr(type(value), "__get__")
 
@@ -300,7 +300,7 @@ def _read(function: Any) -> Identity:
     return Identity(name, label(plain), line, digest_code(plain.__code__), texts, tuple(sorted(reads.items())))
 
 
-def _numbered(arguments: tuple[Any, ...]) -> dict[str, Any]:
+def _numbered(arguments: tuple[object, ...]) -> dict[str, Any]:
     return {f"argument {number}": each for number, each in enumerate(arguments, 1)}
 
 
@@ -376,7 +376,7 @@ def used_objects(function: FunctionType) -> list[Any]:
     return [*_captured_by(function).values(), *_globals_of(function).values()]
 
 
-def _attributes_of(item: Any) -> dict[str, Any]:
+def _attributes_of(item: object) -> dict[str, Any]:
     """Return what an instance holds, by name."""
     slots = (name for kind in type(item).__mro__ for name in _slots_of(kind))
     held = {name: getattr(item, name) for name in slots if hasattr(item, name)}
@@ -388,7 +388,7 @@ def _slots_of(kind: type) -> tuple[str, ...]:
     return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
-def _functions_in(value: Any, deep: int = DEEP) -> Iterator[FunctionType]:
+def _functions_in(value: object, deep: int = DEEP) -> Iterator[FunctionType]:
     """Yield the functions in Python that a value is, or has in it."""
     value = _unwrap(value)
     if isinstance(value, (staticmethod, classmethod)):
@@ -409,7 +409,7 @@ def _functions_in(value: Any, deep: int = DEEP) -> Iterator[FunctionType]:
                 yield from _functions_in(each, deep - 1)
 
 
-def _texts(values: Mapping[str, Any], uses: Uses) -> Values:
+def _texts(values: Mapping[str, object], uses: Uses) -> ValueTexts:
     """Return values as texts, in the order of their names: a short one itself, of others the class and a digest."""
     texts = []
     for name, value in sorted(values.items()):
@@ -424,7 +424,7 @@ def _texts(values: Mapping[str, Any], uses: Uses) -> Values:
     return tuple(texts)
 
 
-def _value_text(value: Any, uses: Uses, deep: int) -> str:
+def _value_text(value: object, uses: Uses, deep: int) -> str:
     """Return a text that is equal for equal data, in any process. What is not data, or may change, is its class."""
     name = type(value).__qualname__
     if deep and type(value) in _PLAIN:
@@ -459,7 +459,7 @@ def _value_text(value: Any, uses: Uses, deep: int) -> str:
     return f"<{name}>" if uses.changes else _changeable_text(value, texts_of) or f"<{name}>"
 
 
-def _held_by(value: Any, uses: Uses) -> dict[str, Any] | None:
+def _held_by(value: object, uses: Uses) -> dict[str, Any] | None:
     """Return the attributes of an object that belong to its value, and that the code does not assign."""
     if dataclasses.is_dataclass(value):
         names = {field.name for field in dataclasses.fields(value) if field.compare}

@@ -208,8 +208,8 @@ def text(term: Term, *, states: bool = True) -> str:
             held = "_"
             if states and isinstance(state, tuple):
                 held = _items(tuple(PASSED if part == _ENDED else part for part in state), states)
-            shown = text(operator, states=states)
-            return f"{{{held}}}[{shown.removesuffix('()')}]"
+            inner = text(operator, states=states)
+            return f"{{{held}}}[{inner.removesuffix('()')}]"
         case Call("nest", (body, *_)) if not states:
             return f"nest({_argument(body, states)})"
         case Call("sequence", (elements, bool(end))):
@@ -232,23 +232,23 @@ def text(term: Term, *, states: bool = True) -> str:
             return repr(term)
 
 
-def _items(terms: tuple[Any, ...], states: bool) -> str:
+def _items(terms: tuple[object, ...], states: bool) -> str:
     return ", ".join(_argument(term, states) for term in terms)
 
 
 def _argument(term: Any, states: bool) -> str:
-    shown = text(term, states=states)
-    return f"⟨{shown}⟩" if isinstance(term, Call) and term.name in _GRAPHS else shown
+    inner = text(term, states=states)
+    return f"⟨{inner}⟩" if isinstance(term, Call) and term.name in _GRAPHS else inner
 
 
 def _side(term: Any, mixed: str, states: bool) -> str:
-    shown = text(term, states=states)
-    return f"({shown})" if isinstance(term, Call) and term.name in mixed else shown
+    inner = text(term, states=states)
+    return f"({inner})" if isinstance(term, Call) and term.name in mixed else inner
 
 
-def parse(source: str, supplied: Mapping[str, Any] | None = None) -> Graph:
+def parse(source: str, supplied: Mapping[str, object] | None = None) -> Graph:
     """Return the graph that the text describes. `supplied` has the functions and types named in the text."""
-    reader = _Reader(source)
+    reader = _TermReader(source)
     term = reader.graph()
     reader.expect("")
     try:
@@ -269,7 +269,7 @@ _TOKEN = re.compile(
 )
 
 
-class _Reader:
+class _TermReader:
     """A recursive-descent parser with one token of look-ahead."""
 
     def __init__(self, source: str) -> None:
@@ -281,23 +281,23 @@ class _Reader:
     def next(self) -> str:
         """Advance to the next token and return the current one."""
         last = self.token
-        found = _TOKEN.match(self.source, self.place)
-        if found is None:
+        match = _TOKEN.match(self.source, self.place)
+        if match is None:
             self.start = self.place
             self.fail("a token")
-        assert found is not None
-        assert found.lastgroup is not None
-        self.kind, self.token = found.lastgroup, found[found.lastgroup]
-        self.start, self.place = found.start(found.lastgroup), found.end()
+        assert match is not None
+        assert match.lastgroup is not None
+        self.kind, self.token = match.lastgroup, match[match.lastgroup]
+        self.start, self.place = match.start(match.lastgroup), match.end()
         return last
 
     def fail(self, expected: str) -> None:
         before = self.source[: self.start]
         line = before.rsplit("\n", 1)[-1]
-        shown = self.source.split("\n")[before.count("\n")]
+        text = self.source.split("\n")[before.count("\n")]
         raise NotationError(
             f"expected {expected}, found {self.token or 'the end'!r}",
-            facts=(("text", shown), ("", " " * len(line) + "^"), ("grammar", "e ::= e ; e | e | e | {S}[op] | (e)")),
+            facts=(("text", text), ("", " " * len(line) + "^"), ("grammar", "e ::= e ; e | e | e | {S}[op] | (e)")),
         )
 
     def expect(self, token: str) -> None:
@@ -354,12 +354,12 @@ class _Reader:
         return Call(name, args)
 
     def terms(self, closing: str) -> tuple[Term, ...]:
-        found = []
+        terms = []
         while self.token != closing:
-            found.append(self.term())
+            terms.append(self.term())
             if not self.accept(","):
                 break
-        return tuple(found)
+        return tuple(terms)
 
     def table(self) -> Term:
         keys, values = [], []

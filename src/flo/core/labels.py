@@ -37,9 +37,9 @@ def _code_text(code: Any) -> str:
     return f"{code.co_varnames} {code.co_names} {consts} {code.co_code.hex()}"
 
 
-def _lambda_text(code: Any) -> str | None:
-    found = source_of(code)
-    return None if found is None else ast.unparse(found)
+def _lambda_text(code: object) -> str | None:
+    source = source_of(code)
+    return None if source is None else ast.unparse(source)
 
 
 @cache
@@ -48,8 +48,8 @@ def source_of(code: Any) -> ast.Lambda | ast.FunctionDef | None:
     if code.co_name != "<lambda>":
         named = [node for node in _functions(code.co_filename) if isinstance(node, ast.FunctionDef)]
         firsts = [(min([node.lineno, *(each.lineno for each in node.decorator_list)]), node) for node in named]
-        found = [node for line, node in firsts if (line, node.name) == (code.co_firstlineno, code.co_name)]
-        return found[0] if len(found) == 1 else None
+        sources = [node for line, node in firsts if (line, node.name) == (code.co_firstlineno, code.co_name)]
+        return sources[0] if len(sources) == 1 else None
     places = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
     around = [
         node

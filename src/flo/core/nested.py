@@ -146,7 +146,7 @@ class Nested(Collection, Generic[*Cs]):
         self.inner = tuple(s if isinstance(s, StreamType) else StreamType(s, bounded=True) for s in inner)
 
     @classmethod
-    def parameterised(cls, *parameters: Any) -> Nested[*tuple[Any, ...]]:
+    def parameterised(cls, *parameters: object) -> Nested[*tuple[Any, ...]]:
         return cls(*map(Collection.of, parameters))
 
     def bottom(self) -> NestedValue:
@@ -190,7 +190,7 @@ class Nested(Collection, Generic[*Cs]):
                 raise error.inside(f"inner stream {position}") from None
         return NestedValue.pushing(*tuples)
 
-    def _tuple(self, item: Any) -> Values:
+    def _tuple(self, item: object) -> Values:
         parts = (item,) if len(self.inner) == 1 else item
         if not isinstance(parts, tuple) or len(parts) != len(self.inner):
             raise ElementError(
@@ -200,7 +200,7 @@ class Nested(Collection, Generic[*Cs]):
         values = (stream.collection.value(part) for stream, part in zip(self.inner, parts, strict=True))
         return tuple(v.fix() if s.bounded else v for s, v in zip(self.inner, values, strict=True))
 
-    def pieces(self, data: Any) -> list[list[Value]]:
+    def pieces(self, data: object) -> list[list[Value]]:
         return [[NestedValue.pushing(values) for values in self.value(data)]]
 
     def plain(self, value: NestedValue) -> list[Any]:

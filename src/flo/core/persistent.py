@@ -171,7 +171,7 @@ class PersistentMap(Lowerable, Mapping[K, W], Generic[K, W]):
     def __getitem__(self, key: K) -> W:
         return self._root()[key]
 
-    def get(self, key: K, default: Any = None) -> Any:
+    def get(self, key: K, default: object = None) -> Any:
         return self._root().get(key, default)
 
     def __contains__(self, key: object) -> bool:

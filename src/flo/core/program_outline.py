@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from typing import Any, TypeAlias
 
 from flo.core.errors import CheckpointError
-from flo.core.function_identity import Identity, Values, changed_values, has_other_code
+from flo.core.function_identity import Identity, ValueTexts, changed_values, has_other_code
 
 WIDEST = 100
 """How many characters of an operator or of a function an error shows."""
@@ -93,7 +93,7 @@ def _function(plain: Any) -> AppliedFunction:
     return AppliedFunction(Identity(*texts, _values(captured), _values(reads)), str(retracted))
 
 
-def _values(plain: Any) -> Values:
+def _values(plain: Any) -> ValueTexts:
     return tuple((str(name), str(value)) for name, value in plain)
 
 
@@ -125,12 +125,12 @@ def _changed_operator(before: Outline, ours: Outline, state: str) -> CheckpointE
     for kind, start, stop, first, last in matcher.get_opcodes():
         old, new = before[start:stop], ours[first:last]
         if kind == "insert":
-            facts = (*_place(new[0]), ("now", _shown(new[0], new[0].words)), ("before", "it was not there"))
+            facts = (*_place(new[0]), ("now", _with_line(new[0], new[0].words)), ("before", "it was not there"))
             return CheckpointError(
                 f"{state} {ANOTHER}: {_called(new[0])} was added", facts=facts, instead=(RESUMES, ANEW)
             )
         if kind == "delete":
-            facts = (*_place(old[0]), ("before", _shown(old[0], old[0].words)), ("now", "it is not there"))
+            facts = (*_place(old[0]), ("before", _with_line(old[0], old[0].words)), ("now", "it is not there"))
             return CheckpointError(
                 f"{state} {ANOTHER}: {_called(old[0])} was removed", facts=facts, instead=(RESUMES, ANEW)
             )
@@ -141,7 +141,7 @@ def _changed_operator(before: Outline, ours: Outline, state: str) -> CheckpointE
 
 def _replaced_operator(old: AppliedOperator, new: AppliedOperator, state: str) -> CheckpointError:
     was, now = tell_apart(*_different_texts(old, new))
-    facts = (*_place(new), ("before", _shown(old, was)), ("now", _shown(new, now)))
+    facts = (*_place(new), ("before", _with_line(old, was)), ("now", _with_line(new, now)))
     same = old.verb == new.verb
     what = f"{_called(new)} has changed" if same else f"{_called(old)} became {_called(new)}"
     named = ("def name(…)", "a named function keeps its name when its code changes")
@@ -171,7 +171,7 @@ def _expect_same_function(
         was, now = tell_apart(old.label, new.label)
         raise CheckpointError(
             f"{state} {ANOTHER}: a lambda of {_called(operator)} has changed",
-            facts=(*_place(operator), ("before", _shown(was_in, was)), ("now", _shown(operator, now))),
+            facts=(*_place(operator), ("before", _with_line(was_in, was)), ("now", _with_line(operator, now))),
             instead=(RESUMES, ANEW, ("def name(…)", "a named function may change, if no row can be retracted")),
         )
     named = f"`{new.label}`" if new.name else "a lambda"
@@ -187,7 +187,7 @@ def _expect_same_function(
     values = next(changed_values(old.reads, new.reads), None)
     if not applied.retracted or not (changed or values):
         return
-    facts = (*_place(operator), ("used in", _shown(operator, operator.words)), function)
+    facts = (*_place(operator), ("used in", _with_line(operator, operator.words)), function)
     if not changed and values is not None:
         facts = (*facts, *_change(*values))
     raise CheckpointError(
@@ -214,7 +214,7 @@ def _called(operator: AppliedOperator) -> str:
     return f"`{operator.verb}`"
 
 
-def _shown(operator: AppliedOperator, text: str) -> str:
+def _with_line(operator: AppliedOperator, text: str) -> str:
     return f"{_shorten(text)}   ({operator.line})" if operator.line else _shorten(text)
 
 
@@ -247,7 +247,7 @@ def tell_apart(one: str, other: str, most: int = WIDEST) -> tuple[str, str]:
     return part(one), part(other)
 
 
-def expect_same_lines(theirs: Iterable[Any], ours: Iterable[str], state: str = "the state") -> None:
+def expect_same_lines(theirs: Iterable[object], ours: Iterable[str], state: str = "the state") -> None:
     """Raise at the first difference of lines that describe inputs and outputs: `input orders: ZSet[int]`."""
     before, now = _by_name(map(str, theirs)), _by_name(ours)
     for name in dict.fromkeys((*before, *now)):

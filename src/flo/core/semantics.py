@@ -169,7 +169,7 @@ def attempt_node(node: Node) -> tuple[Node, list[Deltas], FloError | None]:
     return (Node(values, operator, node.origin) if outputs else node), outputs, fault
 
 
-def _expect_step(node: Node, step: Any) -> None:
+def _expect_step(node: Node, step: object) -> None:
     try:
         expect_step(node.operator, len(inputs(node)), step)
     except FloError as error:

@@ -112,7 +112,7 @@ class Lowering:
             return tuple(items)
         return tuple(map(self, items))
 
-    def supplied(self, item: Any) -> Name:
+    def supplied(self, item: object) -> Name:
         """Return a name for an object of the program; the same object always gets the same name."""
         name = self._name_of.get(id(item))
         if name is None:
@@ -121,7 +121,7 @@ class Lowering:
             self.names[name] = item
         return Name(name)
 
-    def _fresh(self, item: Any) -> str:
+    def _fresh(self, item: object) -> str:
         plain = getattr(item, "__name__", None) or type(item).__name__
         if getattr(item, "__args__", None):  # a parameterised type such as tuple[int, str]
             plain = str(item)
@@ -139,7 +139,7 @@ class Lowering:
 class Lifting:
     """⟦·⟧: lifts terms to objects. `names` has the functions and types that the program supplies."""
 
-    def __init__(self, names: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, names: Mapping[str, object] | None = None) -> None:
         self.names: Mapping[str, Any] = {} if names is None else names
 
     def __call__(self, term: Term) -> Any:

@@ -32,6 +32,8 @@ from typing import (
 )
 from typing import is_typeddict as is_typed_dict
 
+from flo.core.untyped import TypeForm
+
 WIDENED: dict[Any, tuple[type, ...]] = {float: (int,), complex: (int, float), bytes: (bytearray, memoryview)}
 """Classes that, in annotations, accept more than their instances, as in type checkers."""
 _QUALIFIERS = {"Required", "NotRequired", "ReadOnly", "Final", "ClassVar"}
@@ -55,7 +57,7 @@ _FAMILIES: tuple[tuple[type, ...], ...] = (
 """Values of different families are never equal."""
 
 
-def resolve_type(kind: Any) -> Any:
+def resolve_type(kind: Any) -> TypeForm:
     """Strip annotations, qualifiers and aliases from a type; None becomes its class."""
     if kind is None:
         return type(None)
@@ -67,11 +69,11 @@ def resolve_type(kind: Any) -> Any:
     return kind
 
 
-def is_union(kind: Any) -> bool:
+def is_union(kind: TypeForm) -> bool:
     return get_origin(kind) in (Union, types.UnionType)
 
 
-def alternatives(kind: Any) -> Iterator[Any]:
+def alternatives(kind: TypeForm) -> Iterator[TypeForm]:
     """Yield the members of a union, or the type itself."""
     kind = resolve_type(kind)
     if is_union(kind):
@@ -81,18 +83,18 @@ def alternatives(kind: Any) -> Iterator[Any]:
         yield kind
 
 
-def accepts(kind: Any, other: Any) -> bool:
+def accepts(kind: TypeForm, other: object) -> bool:
     """Return whether every value of type `other` belongs to `kind`, as far as is known; Any fits both ways."""
     kinds = list(alternatives(kind))
     return all(any(_accepts(part, each) for part in kinds) for each in _cases(other, kinds))
 
 
-def overlaps(kind: Any, other: Any) -> bool:
+def overlaps(kind: TypeForm, other: object) -> bool:
     """Return whether some values of type `other` may belong to `kind`."""
     return accepts(kind, other) or any(accepts(kind, each) or accepts(each, kind) for each in alternatives(other))
 
 
-def _cases(kind: Any, beside: list[Any]) -> Iterator[Any]:
+def _cases(kind: TypeForm, beside: list[TypeForm]) -> Iterator[Any]:
     """Yield the alternatives of a type. If `beside` has literals, bools and enums are expanded to literals too."""
     literals = any(get_origin(each) is Literal for each in beside)
     for each in alternatives(kind):
@@ -107,7 +109,7 @@ def _cases(kind: Any, beside: list[Any]) -> Iterator[Any]:
             yield each
 
 
-def _accepts(kind: Any, other: Any) -> bool:
+def _accepts(kind: TypeForm, other: object) -> bool:
     """`accepts` for types that are not unions."""
     if kind is Any or other is Any or kind is object or kind == other or isinstance(other, TypeVar):
         return True
@@ -129,7 +131,7 @@ def _accepts(kind: Any, other: Any) -> bool:
     return _accepts_class(kind, other)
 
 
-def _is_above(kind: Any, other: Any) -> bool:
+def _is_above(kind: TypeForm, other: object) -> bool:
     """Return whether `kind` is `other` or one of the NewTypes that it was made from."""
     while isinstance(other, NewType):
         if other is kind:
@@ -151,7 +153,7 @@ def _accepts_dict(kind: Any, other: Any) -> bool:
     return all(accepts(fields[name], given[name]) for name in fields.keys() & given.keys())
 
 
-def _accepts_class(kind: Any, other: Any) -> bool:
+def _accepts_class(kind: TypeForm, other: object) -> bool:
     plain, other_plain = get_origin(kind) or kind, get_origin(other) or other
     if not (isinstance(plain, type) and isinstance(other_plain, type)):
         return True
@@ -174,7 +176,7 @@ def _accepts_class(kind: Any, other: Any) -> bool:
     return plain is not other_plain or all(map(_fit_somehow, parts, others))
 
 
-def _fit_somehow(part: Any, other: Any) -> bool:
+def _fit_somehow(part: object, other: object) -> bool:
     """Return whether parameters of a generic class fit, covariantly or contravariantly."""
     return accepts(part, other) or accepts(other, part)
 
@@ -184,7 +186,7 @@ def _is_made(kind: type) -> bool:
     return issubclass(kind, tuple) and hasattr(kind, "_columns")
 
 
-def _as_tuple(kind: Any) -> Any:
+def _as_tuple(kind: Any) -> TypeForm:
     """Return a named tuple type as a plain tuple type, if its fields can be resolved."""
     plain = get_origin(kind) or kind
     if plain is tuple:
@@ -196,18 +198,18 @@ def _as_tuple(kind: Any) -> Any:
         return tuple
 
 
-def tuple_parts(kind: Any) -> tuple[Any, ...] | None:
+def tuple_parts(kind: TypeForm) -> tuple[TypeForm, ...] | None:
     """Return the types of the parts of a tuple type, none for another type; None if it is not known."""
     plain = get_origin(kind) or kind
     if not isinstance(plain, type) or plain is object or plain is Any:
         return None
     if not issubclass(plain, tuple):
         return ()
-    found = _as_tuple(kind)
-    return None if get_origin(found) is None or any(map(_is_packed, get_args(found))) else get_args(found)
+    as_tuple = _as_tuple(kind)
+    return None if get_origin(as_tuple) is None or any(map(_is_packed, get_args(as_tuple))) else get_args(as_tuple)
 
 
-def _tuples_match(kind: Any, other: Any, match: Callable[[Any, Any], bool]) -> bool:
+def _tuples_match(kind: TypeForm, other: object, match: Callable[[Any, Any], bool]) -> bool:
     """Return whether tuple types have equally many parts that match one by one; a bare `tuple` matches any."""
     if get_origin(kind) is None or get_origin(other) is None:
         return True
@@ -221,18 +223,18 @@ def _tuples_match(kind: Any, other: Any, match: Callable[[Any, Any], bool]) -> b
     return len(parts) == len(others) and all(map(match, parts, others))
 
 
-def _is_packed(part: Any) -> bool:
+def _is_packed(part: object) -> bool:
     """Return whether it stands for any number of parts: `*Parts`."""
     unpacked = getattr(part, "__unpacked__", False) or get_origin(part) is Unpack
     return bool(unpacked) or isinstance(part, TypeVarTuple)
 
 
-def may_be_equal(one: Any, other: Any) -> bool:
+def may_be_equal(one: object, other: object) -> bool:
     """Return whether a value of one type may be equal to a value of the other."""
     return any(_may_be_equal(a, b) for a in alternatives(one) for b in alternatives(other))
 
 
-def _may_be_equal(one: Any, other: Any) -> bool:
+def _may_be_equal(one: object, other: object) -> bool:
     if get_origin(one) is Literal and get_origin(other) is Literal:
         return bool(set(get_args(one)) & set(get_args(other)))
     for literal, kind in ((one, other), (other, one)):
@@ -260,7 +262,7 @@ def _has_own_equality(kind: type) -> bool:
     return kind.__eq__ is not base.__eq__
 
 
-def are_related(one: Any, other: Any) -> bool:
+def are_related(one: object, other: object) -> bool:
     """Return whether elements of both types may be in one collection, because the types have something in common."""
     return any(_are_related(a, b) for a in alternatives(one) for b in alternatives(other))
 
@@ -284,11 +286,11 @@ def _are_related(one: Any, other: Any) -> bool:
     return any(base.__module__ not in _STANDARD for base in {*plain.__mro__} & {*other_plain.__mro__})
 
 
-class Parameter(NamedTuple):
+class TypedParameter(NamedTuple):
     """A parameter of a function with an annotated type."""
 
     name: str
-    kind: Any
+    kind: TypeForm
 
 
 def signature_of(function: Any) -> inspect.Signature | None:
@@ -299,33 +301,33 @@ def signature_of(function: Any) -> inspect.Signature | None:
     return None
 
 
-def positional_parameters(function: Any, count: int) -> list[Parameter | None]:
+def positional_parameters(function: Any, count: int) -> list[TypedParameter | None]:
     """Return the parameters that `count` positional arguments bind to; None where there is no annotation."""
     if hasattr(function, "returns"):
         return [None] * count  # made of columns, and bound to its rows
     owner = getattr(function, "__objclass__", None)
     if isinstance(function, types.MethodDescriptorType) and isinstance(owner, type):
-        return [Parameter("self", owner), *[None] * (count - 1)]  # `str.upper`
+        return [TypedParameter("self", owner), *[None] * (count - 1)]  # `str.upper`
     signature, hints = signature_of(function), _hints(function)
     if signature is None or not hints:
         return [None] * count
-    found: list[Parameter | None] = []
+    parameters: list[TypedParameter | None] = []
     for parameter in signature.parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
-            found += [_typed(parameter, hints)] * (count - len(found))
+            parameters += [_typed(parameter, hints)] * (count - len(parameters))
         elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            found.append(_typed(parameter, hints))
-    return (found + [None] * count)[:count]
+            parameters.append(_typed(parameter, hints))
+    return (parameters + [None] * count)[:count]
 
 
-def _typed(parameter: inspect.Parameter, hints: dict[str, Any]) -> Parameter | None:
+def _typed(parameter: inspect.Parameter, hints: dict[str, TypeForm]) -> TypedParameter | None:
     if parameter.name not in hints:
         return None
     kind = hints[parameter.name]
-    return Parameter(parameter.name, Optional[kind] if parameter.default is None else kind)  # noqa: UP045
+    return TypedParameter(parameter.name, Optional[kind] if parameter.default is None else kind)  # noqa: UP045
 
 
-def _hints(function: Any) -> dict[str, Any]:
+def _hints(function: Any) -> dict[str, TypeForm]:
     """Return the annotated types of the parameters by name. Empty if the annotations may belong to another function."""
     if isinstance(function, functools.partial):
         return _hints(function.func)
@@ -349,5 +351,5 @@ def _constructor(kind: type) -> Any:
     """Return the function that gets the arguments when the class is called; None if there is not exactly one."""
     if type(kind).__call__ is not type.__call__:
         return None
-    made = [f for f in (kind.__new__, kind.__init__) if isinstance(f, types.FunctionType)]  # type: ignore[misc]
-    return made[0] if len(made) == 1 else None
+    constructors = [f for f in (kind.__new__, kind.__init__) if isinstance(f, types.FunctionType)]  # type: ignore[misc]
+    return constructors[0] if len(constructors) == 1 else None

@@ -17,13 +17,13 @@ from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.operator import Operator
 from flo.core.stream_type import Context, Derivation, StreamTypes, subtype_rule
 
-Known: TypeAlias = dict[int, tuple[Any, StreamTypes, Derivation]]
+Derivations: TypeAlias = dict[int, tuple[Any, StreamTypes, Derivation]]
 """Derivations of graphs and operators, by identity, each with its subject and the input types."""
-_known: ContextVar[Known | None] = ContextVar("_known", default=None)
+_known: ContextVar[Derivations | None] = ContextVar("_known", default=None)
 
 
 @contextmanager
-def derive_once(known: Known) -> Iterator[None]:
+def derive_once(known: Derivations) -> Iterator[None]:
     """Within this context, use and extend the known derivations: graphs are immutable, so they stay right.
 
     After a step, only the operators on the way to it are derived anew: the others are the same objects as before.
@@ -42,7 +42,7 @@ def derive(graph: Graph, inputs: StreamTypes) -> Derivation:
 
 
 def _recall(
-    known: Known, subject: Any, inputs: StreamTypes, find: Callable[[Any, StreamTypes], Derivation]
+    known: Derivations, subject: object, inputs: StreamTypes, find: Callable[[Any, StreamTypes], Derivation]
 ) -> Derivation:
     """Return the known derivation of a subject, or find it."""
     entry = known.get(id(subject))

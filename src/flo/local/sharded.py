@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from flo.core.collection import Value
 from flo.core.errors import FloError
-from flo.core.event_loop import Loop
+from flo.core.event_loop import ProgramLoop
 from flo.core.operator import Deltas, Values
 from flo.local.executors import Executor, SentAway, Tasks, Workers
 from flo.program.dag import Dag
@@ -48,7 +48,7 @@ class ShardedMoment:
     ended: frozenset[int]
 
 
-class ShardedLoop(Loop[ShardedMoment]):
+class ShardedLoop(ProgramLoop[ShardedMoment]):
     """The event loop of a program whose shards are in worker processes."""
 
     def __init__(self, dag: Dag, batches: MicroBatches) -> None:

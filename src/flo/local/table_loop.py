@@ -14,7 +14,7 @@ from flo.api.scope import NOW
 from flo.core.checkpoint import Program, decode, encode, expect_same_program
 from flo.core.collection import Value
 from flo.core.errors import FloError, Origin
-from flo.core.event_loop import Loop
+from flo.core.event_loop import ProgramLoop
 from flo.core.operator import Values
 from flo.core.program_outline import from_plain, to_plain
 from flo.core.stream_type import StreamType
@@ -51,14 +51,14 @@ class TableResult(Result):
         """The number of rows that each input has taken."""
 
 
-class TableLoop(NamedLoop[Loop[Any]]):
+class TableLoop(NamedLoop[ProgramLoop[Any]]):
     """The event loop of a flow on tables. A push runs the program at once, slice by slice.
 
     A push of several inputs is one change: no operator sees a state between them, unless rows are diverted.
     A `push` or an `end` that raises changes nothing: the state, the outputs and the diverted rows are as before it.
     """
 
-    def __init__(self, program: OnHere, loop: Loop[Any], on_error: OnError, negative: Negative) -> None:
+    def __init__(self, program: OnHere, loop: ProgramLoop[Any], on_error: OnError, negative: Negative) -> None:
         names = list(program._inputs)
         outputs = list(program._flow._outputs)
         late = list(program._flow._late())

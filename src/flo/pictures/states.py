@@ -18,11 +18,11 @@ from flo.core.structural import Wire
 from flo.core.term import Lowering
 from flo.pictures.page_data import PageData
 from flo.pictures.rules import rule_html
-from flo.verify.exploration.moves import BrokenStep, Move, Run, find_consumed
+from flo.verify.exploration.moves import BrokenStep, GraphRun, Move, find_consumed
 from flo.verify.exploration.replay import take_move
 from flo.verify.exploration.scenario import Scenario
 from flo.verify.exploration.source import format_expression, format_value
-from flo.verify.exploration.space import Space, State
+from flo.verify.exploration.space import Space, SpaceState
 
 MOST_STATES = 10_000
 MOST_OF_A_TEXT = 400
@@ -38,8 +38,8 @@ class StateGraph:
 
     scenario: Scenario
     space: Space = field(init=False)
-    states: list[State] = field(default_factory=list)
-    numbers: dict[State, int] = field(default_factory=dict)
+    states: list[SpaceState] = field(default_factory=list)
+    numbers: dict[SpaceState, int] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     moves: list[PageData] = field(default_factory=list)
     open: set[int] = field(default_factory=set)
@@ -67,7 +67,7 @@ class StateGraph:
             frontier.extend(range(len(self.states), len(self.states) + len(new)))
             self.edges += [(number, self._number(after), self._move(state, move)) for move, after in moves]
 
-    def _moves_of(self, number: int, state: State) -> list[tuple[Move, State]]:
+    def _moves_of(self, number: int, state: SpaceState) -> list[tuple[Move, SpaceState]]:
         try:
             return self.space.next_moves(state)
         except BrokenStep as broken:
@@ -79,7 +79,7 @@ class StateGraph:
     def follow(self, trace: str) -> list[int]:
         """Return the edges along a trace, by their numbers. What the search has not found is added."""
         given = self.scenario
-        run = Run(given.graph, given.output_types, given.channels, given.names)
+        run = GraphRun(given.graph, given.output_types, given.channels, given.names)
         states, followed = [self.space.start(given.channels)], list[int]()
         for place, name in enumerate(trace.split(), start=1):
             try:
@@ -100,7 +100,7 @@ class StateGraph:
             followed.append((alike or known[ends])[0])
         return followed
 
-    def _number(self, state: State) -> int:
+    def _number(self, state: SpaceState) -> int:
         known = self.numbers.setdefault(state, len(self.numbers))
         if known == len(self.states):
             self.states.append(state)
@@ -112,7 +112,7 @@ class StateGraph:
             self.moves.append(described)
         return known
 
-    def _move(self, state: State, move: Move) -> int:
+    def _move(self, state: SpaceState, move: Move) -> int:
         """Return the number of a move. Steps of unordered collections are named with the elements that they take."""
         if move.step is None:
             return self._add_move(("arrival", move.text), {"text": move.text, "path": [], "slot": -1})

@@ -31,7 +31,7 @@ from flo.values.operators.joins import KeptJoin
 from flo.values.operators.keyed_streams import KeyBy, KeyPartitions, MapValues, inner_types
 from flo.values.operators.per_key import PerKey
 from flo.values.operators.sequences import Fold, Scan
-from flo.values.operators.zset_joins import Outer, Pairing, ZSetJoin
+from flo.values.operators.zset_joins import Outer, PairingJoin, ZSetJoin
 from flo.values.operators.zset_ranking import TopK
 
 
@@ -83,7 +83,7 @@ def _declaring(operator: Any, inputs: StreamTypes, origin: Origin | None) -> tup
             return _with(operator, origin, f=lambda: result_type(operator.f, (of,)))
         case Scan() | Fold() | FoldUnordered():
             return _with(operator, origin, f=lambda: _folded(operator.acc, operator.f, element))
-        case Pairing() | KeptJoin() if operator.into is not None:
+        case PairingJoin() | KeptJoin() if operator.into is not None:
             return _with(operator, origin, into=lambda: result_type(operator.into, _sides(operator, inputs)))
         case Nest(original=None):
             inner = inputs[0].collection.inner  # type: ignore[attr-defined]

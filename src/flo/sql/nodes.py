@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.evaluation import ColumnFunction, Rows
-from flo.columns.node_functions import Value, broadcast
+from flo.columns.evaluation import ColumnFunction, InputRows
+from flo.columns.node_functions import broadcast
+from flo.columns.nodes import NodeValue
 from flo.core.errors import ElementError
 from flo.sql.registry import Data, Function, functions
 from flo.sql.sql_text import sql_text
@@ -108,8 +109,8 @@ class Node(ColumnFunction):
     def __repr__(self) -> str:
         return self.text
 
-    def evaluate(self, rows: Rows) -> Value:
-        return Value(evaluate(self, rows), self.nullable, self.text)
+    def evaluate(self, rows: InputRows) -> NodeValue:
+        return NodeValue(evaluate(self, rows), self.nullable, self.text)
 
 
 def column(name: str, kind: pa.DataType, nullable: bool) -> Node:
@@ -159,7 +160,7 @@ def is_opaque(kind: pa.DataType) -> bool:
     return isinstance(kind, pa.OpaqueType)
 
 
-def evaluate(node: Node, rows: Rows) -> Data:
+def evaluate(node: Node, rows: InputRows) -> Data:
     """Return the results for every row; one value if it is the same for all. Without rows, nothing can fail."""
     if not rows.count:
         return pa.nulls(0, node.type)
@@ -196,7 +197,7 @@ def _compute(node: Node, function: Function, operands: list[Data]) -> Data:
     return function.compute(node, operands)
 
 
-def _up_to_null(node: Node, function: Function, rows: Rows) -> Data:
+def _up_to_null(node: Node, function: Function, rows: InputRows) -> Data:
     """Return the results of a function one operand of which failed: a row with a null does not reach the next."""
     order = function.first or range(len(node.children))
     for place in order:
@@ -216,7 +217,7 @@ def as_array(data: Data, count: int) -> pa.Array:
     return broadcast(data, count)
 
 
-def _choose(node: Node, parts: list[Node], rows: Rows) -> Data:
+def _choose(node: Node, parts: list[Node], rows: InputRows) -> Data:
     """CASE: each branch is evaluated only on the rows that reach it, as an error in another row does not count."""
     if len(parts) == 1:
         return evaluate(parts[0], rows)
@@ -229,9 +230,9 @@ def _choose(node: Node, parts: list[Node], rows: Rows) -> Data:
 
 def _by_mask(
     mask: pa.Array,
-    rows: Rows,
-    where: Callable[[Rows], Data],
-    elsewhere: Callable[[Rows], Data],
+    rows: InputRows,
+    where: Callable[[InputRows], Data],
+    elsewhere: Callable[[InputRows], Data],
     kind: pa.DataType,
 ) -> pa.Array:
     """Return `where` of the rows in the mask and `elsewhere` of the others."""
@@ -250,7 +251,7 @@ def _by_mask(
     return pa.concat_arrays([part if part.type == kind else part.cast(kind) for part in parts]).take(places)
 
 
-def _combine(node: Node, rows: Rows) -> Data:
+def _combine(node: Node, rows: InputRows) -> Data:
     """AND, OR: the right side is not evaluated where the left decides."""
     kleene = pc.and_kleene if node.name == "And" else pc.or_kleene
     left = evaluate(node.children[0], rows)
@@ -269,7 +270,7 @@ def _combine(node: Node, rows: Rows) -> Data:
         return kleene(as_array(left, rows.count), right)
 
 
-def _first_present(node: Node, rows: Rows) -> Data:
+def _first_present(node: Node, rows: InputRows) -> Data:
     if not pa.types.is_nested(node.type):
         try:
             return pc.coalesce(*(evaluate(child, rows) for child in node.children))

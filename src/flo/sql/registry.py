@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
+from flo.columns.nodes import Data as Data
+
 if TYPE_CHECKING:
     from flo.sql.nodes import Node
 
-Data: TypeAlias = pa.Array | pa.Scalar
 Compute: TypeAlias = "Callable[[Node, list[Data]], Data]"
 
 ANSI, LEGACY, TRY = MODES = ("ANSI", "LEGACY", "TRY")

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from flo.core.collection import Value
 from flo.core.errors import FloError
-from flo.core.event_loop import Loop
+from flo.core.event_loop import ProgramLoop
 from flo.core.graph import Node
 from flo.core.operator import Deltas, Values
 from flo.core.program_outline import Outline
@@ -72,7 +72,7 @@ class Wiring:
         )
 
 
-class Dataflow(Loop[Moment]):
+class Dataflow(ProgramLoop[Moment]):
     """The event loop of a program on tables."""
 
     def __init__(self, dag: Dag, ends: tuple[str, ...] | None = None, outline: Callable[[], Outline] = tuple) -> None:

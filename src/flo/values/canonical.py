@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 from datetime import datetime, timezone
 from operator import is_
 from typing import Any, TypeAlias
 
-Form: TypeAlias = Callable[[Any], Any]
+from flo.core.untyped import Element, ElementFunction
+
+ToCanonical: TypeAlias = ElementFunction
 
 
 def _canonical_float(number: float) -> float:
@@ -35,23 +36,23 @@ def _with_offset(moment: datetime) -> datetime:
     return moment.replace(tzinfo=timezone(offset), fold=0)
 
 
-class Forms(dict[type, Form | None]):
+class Forms(dict[type, ToCanonical | None]):
     """Maps a class to a function that brings its values into canonical form; None if they always are.
 
     Recurses into tuples, frozensets and frozen dataclasses.
     """
 
-    def __init__(self, leaves: dict[type, Form]) -> None:
+    def __init__(self, leaves: dict[type, ToCanonical]) -> None:
         super().__init__(leaves)
         self._unchanged: set[type] = set()
         """The classes whose values are always canonical."""
 
-    def __call__(self, element: Any) -> Any:
+    def __call__(self, element: object) -> Any:
         form = self[type(element)]
         return element if form is None else form(element)
 
-    def __missing__(self, kind: type) -> Form | None:
-        form: Form | None = None
+    def __missing__(self, kind: type) -> ToCanonical | None:
+        form: ToCanonical | None = None
         if issubclass(kind, tuple):
             form = self._tuple
         elif kind is frozenset:
@@ -64,7 +65,7 @@ class Forms(dict[type, Form | None]):
             self._unchanged.add(kind)
         return form
 
-    def _tuple(self, element: Any) -> Any:
+    def _tuple(self, element: Element) -> Any:
         if self._unchanged.issuperset(map(type, element)):
             return element
         parts = tuple([self(part) for part in element])
@@ -72,15 +73,15 @@ class Forms(dict[type, Form | None]):
             return element
         return element._make(parts) if hasattr(element, "_make") else parts
 
-    def _frozenset(self, element: frozenset[Any]) -> frozenset[Any]:
+    def _frozenset(self, element: frozenset[Element]) -> frozenset[Element]:
         if self._unchanged.issuperset(map(type, element)):
             return element
         return frozenset(map(self, element))
 
-    def _dataclass(self, names: list[str]) -> Form:
-        def form(element: Any) -> Any:
+    def _dataclass(self, names: list[str]) -> ToCanonical:
+        def form(element: Element) -> Any:
             parts = {name: getattr(element, name) for name in names}
-            changed = {name: made for name, part in parts.items() if (made := self(part)) is not part}
+            changed = {name: canonical for name, part in parts.items() if (canonical := self(part)) is not part}
             return dataclasses.replace(element, **changed) if changed else element
 
         return form

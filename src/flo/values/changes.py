@@ -14,6 +14,7 @@ from typing import Any
 
 from flo.core.elements import Misfit, belongs, find_misfit, find_mismatch, type_name
 from flo.core.errors import ElementError, brief
+from flo.core.untyped import Element, TypeForm
 from flo.values.canonical import canonical_element
 from flo.values.row_order import order_key
 
@@ -25,8 +26,8 @@ DELETED = "_deleted"
 class Delete:
     """The deletion of a key, made by `flo.delete`."""
 
-    key: tuple[Any, ...]
-    others: tuple[tuple[str, Any], ...] = ()
+    key: tuple[Element, ...]
+    others: tuple[tuple[str, Element], ...] = ()
     """More columns by name: the one that orders changes."""
 
     def __repr__(self) -> str:
@@ -35,7 +36,7 @@ class Delete:
         return f"flo.delete({', '.join(parts)})"
 
 
-def delete(*key: Any, **order: Any) -> Delete:
+def delete(*key: object, **order: object) -> Delete:
     """Delete a row of a `flow.table` by its key: `flo.delete(1)`, or `flo.delete(1, "x")` for a key of two columns.
 
     A row of the table, or one tuple of all key columns, is accepted too. A table with `order_by` also needs the column
@@ -49,14 +50,14 @@ class TableShape:
     """A table with a primary key: what its changes are made of."""
 
     name: str
-    row: Any
+    row: Element
     """The row type."""
     columns: tuple[str, ...]
     key: tuple[str, ...]
     order: str | None
-    kinds: tuple[Any, ...]
+    kinds: tuple[TypeForm, ...]
     """The types of the key columns, and of the order column if there is one. They cannot be null."""
-    split: Callable[[list[Any]], list[list[Any]]]
+    split: Callable[[list[Element]], list[list[Element]]]
     """Converts rows to a list per column."""
     make: Callable[..., Any]
     """Converts one value per column to a row."""
@@ -77,7 +78,7 @@ class TableShape:
         spread = (*self.leading, *others)
         return [spread.index(name) for name in self.columns]
 
-    def read(self, change: Any) -> tuple[Any, Any, Any]:
+    def read(self, change: Any) -> tuple[Element, Element, Element]:
         """Return the key of a change, its place in the order (None if there is no order), and its row (or None)."""
         *leading, rest = tuple.__iter__(change)
         key = canonical_element(tuple(leading[: len(self.key)]))
@@ -88,35 +89,35 @@ class TableShape:
             leading += rest
         return key, order, self.make(*[leading[place] for place in self._places])
 
-    def shown(self, change: Any) -> str:
+    def text_of(self, change: object) -> str:
         """Return what a user writes for the change."""
         key, order, row = self.read(change)
         if row is not None:
             return repr(row)
         return repr(Delete(key, () if self.order is None else ((self.order, order),)))
 
-    def rank(self, order: Any, row: Any) -> Any:
+    def rank(self, order: object, row: object) -> Any:
         """Return what the latest change of a key has most of: its order, then a row instead of none, then the row."""
         return order_key(order), row is not None, order_key(row)
 
-    def changes(self, made: Any, items: list[Any]) -> list[Any]:
+    def changes(self, change_class: object, items: list[Element]) -> list[Element]:
         """Convert what users give to changes of the class `made`. Raises at the first that is none."""
-        rows = self._of_rows(made, [item for item in items if type(item) is self.row])
-        found: list[Any] = []
+        rows = self._of_rows(change_class, [item for item in items if type(item) is self.row])
+        changes: list[Element] = []
         for position, item in enumerate(items):
             if rows is not None and type(item) is self.row:
-                found.append(next(rows))
+                changes.append(next(rows))
                 continue
             try:
-                found.append(item if type(item) is made else self._change(made, item))
+                changes.append(item if type(item) is change_class else self._change(change_class, item))
             except ElementError as error:
                 error.position = position
                 error.summary = f"element {position} of {{input}} {error.summary}"
                 error.facts = (("given", brief(item, 120)), *error.facts)
                 raise
-        return found
+        return changes
 
-    def _of_rows(self, made: Any, rows: list[Any]) -> Iterator[Any] | None:
+    def _of_rows(self, change_class: Any, rows: list[Element]) -> Iterator[Element] | None:
         """Convert many rows at once; None if one of them does not fit."""
         if not rows or find_mismatch(rows, self.row) is not None or find_misfit(rows, self.row) is not None:
             return None
@@ -125,15 +126,15 @@ class TableShape:
         if any(find_mismatch(column, kind) is not None for column, kind in zip(leading, self.kinds, strict=True)):
             return None
         rest = map(self.rest, *columns.values()) if columns else (self.rest() for _ in rows)
-        return map(made, *leading, rest)
+        return map(change_class, *leading, rest)
 
-    def _change(self, made: Any, item: Any) -> Any:
+    def _change(self, change_class: Any, item: Any) -> Any:
         if isinstance(item, Delete):
-            return made(*self._deleted(item), None)
+            return change_class(*self._deleted(item), None)
         if type(item) is dict:
             item, gone = {name: item[name] for name in item if name != DELETED}, bool(item.get(DELETED))
             if gone and set(self.leading) <= item.keys():
-                return made(*self._expect_leading([item[name] for name in self.leading]), None)
+                return change_class(*self._expect_leading([item[name] for name in self.leading]), None)
             missing = next((name for name in self.columns if name not in item), None)
             if missing is not None:
                 raise ElementError(f"has no `{missing}`", facts=(("columns", ", ".join(self.columns)),))
@@ -142,9 +143,9 @@ class TableShape:
         leading = self._expect_leading([values[name] for name in self.leading])
         if (misfit := find_misfit((item,), self.row)) is not None:
             raise self._misfit(misfit)
-        return made(*leading, self.rest(*(value for name, value in values.items() if name not in self.leading)))
+        return change_class(*leading, self.rest(*(value for name, value in values.items() if name not in self.leading)))
 
-    def _values(self, item: Any) -> list[Any]:
+    def _values(self, item: object) -> list[Element]:
         """Return the values of a row, by column. They may be of other types."""
         if not isinstance(item, self.row):
             raise self._stranger(item)
@@ -159,14 +160,14 @@ class TableShape:
         nullable = (f"{misfit.field}: {wanted} | None", f"in {type_name(self.row)}, if it may be null")
         return ElementError(f"has null in `{misfit.field}`: expected {wanted}", instead=(nullable,))
 
-    def _stranger(self, item: Any) -> ElementError:
+    def _stranger(self, item: object) -> ElementError:
         return ElementError(
             f"is neither a {type_name(self.row)} nor a deletion",
             facts=(("type", type_name(type(item))),),
             instead=((f"flo.delete({', '.join(self.key)})", "deletes the row of a key"),),
         )
 
-    def _deleted(self, item: Delete) -> list[Any]:
+    def _deleted(self, item: Delete) -> list[Element]:
         key, others = list(item.key), dict(item.others)
         if len(key) == 1 and isinstance(key[0], self.row):
             values = dict(zip(self.columns, self._values(key[0]), strict=True))
@@ -185,7 +186,7 @@ class TableShape:
             )
         return self._expect_leading([*key, *([others[self.order]] if self.order is not None else [])])
 
-    def _expect_leading(self, values: list[Any]) -> list[Any]:
+    def _expect_leading(self, values: list[Element]) -> list[Element]:
         """Return the values of the key and order columns, if they are of their types and not null."""
         for name, value, kind in zip(self.leading, values, self.kinds, strict=True):
             what = "the key" if name in self.key else "the order"
@@ -202,7 +203,7 @@ class TableShape:
         return values
 
 
-def shape_of(element: Any) -> TableShape | None:
+def shape_of(element: object) -> TableShape | None:
     """Return the table that elements of this type change; None if they are no changes."""
-    found = getattr(element, "_shape", None)
-    return found if isinstance(found, TableShape) else None
+    shape = getattr(element, "_shape", None)
+    return shape if isinstance(shape, TableShape) else None

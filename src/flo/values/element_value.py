@@ -11,6 +11,7 @@ from flo.core.elements import Misfit, find_misfit, find_mismatch, type_name
 from flo.core.errors import ElementError, brief
 from flo.core.term import Lowering, Term
 from flo.core.type_relations import accepts
+from flo.core.untyped import Element, ElementFunction, Unit
 from flo.values.canonical import instant_element
 from flo.values.changes import shape_of
 
@@ -30,33 +31,33 @@ class ElementValue(Value):
     end: End
 
     @abstractmethod
-    def units(self) -> Iterator[tuple[Any, Self]]:
+    def units(self) -> Iterator[tuple[Unit, Self]]:
         """Yield every unit that a step may consume next, with the rest that remains."""
 
     @abstractmethod
-    def all_units(self) -> list[Any]:
+    def all_units(self) -> list[Unit]:
         """Return all units, in an order in which they may be consumed."""
 
     @abstractmethod
-    def elements_list(self) -> list[Any]:
+    def elements_list(self) -> list[Element]:
         """Return the distinct elements."""
 
     @classmethod
     @abstractmethod
-    def of(cls, units: Iterable[Any], end: End = End.OPEN) -> Self:
+    def of(cls, units: Iterable[Unit], end: End = End.OPEN) -> Self:
         """Return the value of these units."""
 
     @classmethod
     @abstractmethod
-    def mapped(cls, f: Callable[[Any], Any], units: list[Any]) -> Self: ...
+    def mapped(cls, f: ElementFunction, units: list[Unit]) -> Self: ...
 
     @classmethod
     @abstractmethod
-    def filtered(cls, keep: Callable[[Any], Any], units: list[Any]) -> Self: ...
+    def filtered(cls, keep: ElementFunction, units: list[Unit]) -> Self: ...
 
     @classmethod
     @abstractmethod
-    def flat_mapped(cls, f: Callable[[Any], Iterable[Any]], units: list[Any]) -> Self: ...
+    def flat_mapped(cls, f: Callable[[Element], Iterable[Element]], units: list[Unit]) -> Self: ...
 
     @abstractmethod
     def ended(self, end: End) -> Self:
@@ -101,13 +102,13 @@ class ElementValue(Value):
 class ElementCollection(Collection, Generic[T_co]):
     """A collection of elements of one Python type."""
 
-    value_class: ClassVar[type[Any]]
+    value_class: ClassVar[type[Element]]
     unordered: ClassVar[bool] = True
 
-    def __init__(self, element: Any = Any) -> None:
+    def __init__(self, element: Element = Any) -> None:
         self.element = element
 
-    def bottom(self) -> Any:
+    def bottom(self) -> Element:
         return self.value_class.of(())
 
     def mismatch(self, value: Value) -> str | None:
@@ -120,7 +121,7 @@ class ElementCollection(Collection, Generic[T_co]):
     def accepts(self, other: Collection) -> bool:
         return type(other) is type(self) and accepts(self.element, other.element)
 
-    def checked(self, elements: list[Any]) -> list[Any]:
+    def checked(self, elements: list[Element]) -> list[Element]:
         """Return the elements in canonical form. Raises at the first one that does not belong to the type."""
         shape = shape_of(self.element)
         elements = elements if shape is None else shape.changes(self.element, elements)
@@ -146,7 +147,7 @@ class ElementCollection(Collection, Generic[T_co]):
             return list(map(instant_element, elements))
         return elements
 
-    def _misfit_error(self, elements: list[Any], misfit: Misfit) -> ElementError:
+    def _misfit_error(self, elements: list[Element], misfit: Misfit) -> ElementError:
         position, name, kind, value = misfit
         wanted = type_name(kind)
         instead = (
@@ -169,7 +170,7 @@ class ElementCollection(Collection, Generic[T_co]):
     def value(self, data: Any) -> Any:
         return self._value(data if isinstance(data, Mapping) else self.gathered(data))
 
-    def gathered(self, data: Any) -> list[Any]:
+    def gathered(self, data: Any) -> list[Element]:
         """Return the elements of an iterable. An exception of the iterable becomes an error about the input."""
         if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__dataframe__"):
             raise ElementError(
@@ -183,7 +184,7 @@ class ElementCollection(Collection, Generic[T_co]):
                 facts=(("given", brief(data)), ("{input}", str(self))),
                 instead=((f"[{brief(data, 30)}]", "a list with one element"),),
             )
-        items: list[Any] = []
+        items: list[Element] = []
         try:
             items.extend(data)
         except Exception as fault:

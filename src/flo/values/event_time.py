@@ -28,6 +28,7 @@ from flo.core.elements import returned_type, type_name
 from flo.core.errors import ElementError, TypeMismatch, brief
 from flo.core.stream_type import StreamType
 from flo.core.type_relations import alternatives, resolve_type
+from flo.core.untyped import TimeValue, TypeForm
 
 if TYPE_CHECKING:
     import typing_extensions  # known to type checkers, installed or not
@@ -49,7 +50,7 @@ class TimeWindow(NamedTuple, Generic[M]):
     end: M
 
 
-def window_type(time: Any, durations: list[Any]) -> Any:
+def window_type(time: object, durations: list[TimeValue]) -> TypeForm:
     """Return the `TimeWindow` of these times, with the type of its bounds if that is known."""
     kind = returned_type(time)
     if get_origin(kind) in (Union, types.UnionType):  # bounds of windows are never None
@@ -68,14 +69,14 @@ def window_type(time: Any, durations: list[Any]) -> Any:
     return TimeWindow[datetime] if plain in (date, datetime) else TimeWindow
 
 
-def origin_of(moment: Any) -> Any:
+def origin_of(moment: object) -> TimeValue:
     """Return the origin that windows are aligned to: 0, or the epoch."""
     if isinstance(moment, datetime):
         return EPOCH if moment.tzinfo is None else UTC_EPOCH
     return EPOCH if isinstance(moment, date) else 0
 
 
-def has_zone(kind: Any) -> bool | None:
+def has_zone(kind: TypeForm) -> bool | None:
     """Return whether times of this type have a time zone; None if they are no dates, or it is not known."""
     if get_origin(kind) is Annotated:
         zone = get_args(kind)[1]
@@ -83,7 +84,7 @@ def has_zone(kind: Any) -> bool | None:
     return False if kind in (date, datetime) else None
 
 
-def offset_of(moment: Any, origin: Any) -> Any:
+def offset_of(moment: TimeValue, origin: TimeValue) -> TimeValue:
     """Return the distance from the origin. It only depends on the instant, not on the time zone."""
     if moment is None or (isinstance(moment, (float, Decimal)) and not math.isfinite(moment)):
         raise ValueError(f"{moment} is not a time")
@@ -94,7 +95,7 @@ def offset_of(moment: Any, origin: Any) -> Any:
     return (moment if isinstance(moment, datetime) else datetime.combine(moment, time.min)) - origin
 
 
-def expect_durations(moment: Any, **durations: Any) -> None:
+def expect_durations(moment: object, **durations: object) -> None:
     """Raise unless durations are timedeltas for datetimes, and numbers otherwise."""
     dates = isinstance(moment, date)
     for name, duration in durations.items():
@@ -103,7 +104,7 @@ def expect_durations(moment: Any, **durations: Any) -> None:
             raise TypeError(f"`{name}` must be {needed} because the time is {moment!r}; got {duration!r}")
 
 
-def is_positive_duration(duration: Any) -> bool:
+def is_positive_duration(duration: TimeValue) -> bool:
     try:
         return bool(duration > duration - duration)
     except TypeError:
@@ -125,21 +126,21 @@ NO_TIMES = (bool, timedelta, set, frozenset, complex)
 """Types that can be subtracted, and are no times."""
 
 
-def time_types(kind: Any) -> list[Any]:
+def time_types(kind: TypeForm) -> list[Any]:
     """Return what times of a type are, for each of its alternatives but None: a key of `FITTING`; Any if it is not
     known, as for a class with its own arithmetic; None if it is not a time."""
-    found: list[Any] = []
+    types: list[TypeForm] = []
     for each in alternatives(kind):
         if isinstance(each, NewType):
-            found += time_types(each.__supertype__)
+            types += time_types(each.__supertype__)
         elif get_origin(each) is Literal:
-            found += [part for value in get_args(each) for part in time_types(type(value))]
+            types += [part for value in get_args(each) for part in time_types(type(value))]
         elif each is not type(None):
-            found.append(_time_type(get_origin(each) or each))
-    return list(dict.fromkeys(found)) or [None]
+            types.append(_time_type(get_origin(each) or each))
+    return list(dict.fromkeys(types)) or [None]
 
 
-def _time_type(kind: Any) -> Any:
+def _time_type(kind: TypeForm) -> TypeForm:
     if not isinstance(kind, type) or kind in (object, Any):
         return Any
     if issubclass(kind, NO_TIMES):
@@ -148,7 +149,7 @@ def _time_type(kind: Any) -> Any:
     return known or (Any if hasattr(kind, "__sub__") else None)
 
 
-def is_duration_of(given: Any, times: Iterable[Any], *, exact: bool = False) -> bool:
+def is_duration_of(given: Any, times: Iterable[object], *, exact: bool = False) -> bool:
     """Return whether a duration, of any sign, can be added to times of each of these types."""
     if isinstance(given, bool):
         return False
@@ -162,21 +163,21 @@ def is_duration_of(given: Any, times: Iterable[Any], *, exact: bool = False) -> 
 
 def expect_times(
     verb: str,
-    kind: Any,
+    kind: TypeForm,
     stream: StreamType,
     *,
     positive: dict[str, Any] | None = None,
-    lateness: Any = None,
+    lateness: object = None,
     narrowed: bool = True,
 ) -> None:
     """Raise unless the times of a stream are of a type of times, and durations fit it: some are > 0, the lateness is
     ≥ 0 or None. If elements are `narrowed`, some alternatives of the type may not occur: the others must fit."""
-    types, shown = time_types(kind), type_name(resolve_type(kind))
+    types, type_text = time_types(kind), type_name(resolve_type(kind))
     times = [each for each in types if each is not None]
     if not times or (not narrowed and (None in types or len({each is date for each in times}) > 1)):
         texts = any(isinstance(each, type) and issubclass(each, str) for each in alternatives(kind))
         raise TypeMismatch(
-            f"the time of `{verb}` must be a number, a date or a datetime; got {shown}",
+            f"the time of `{verb}` must be a number, a date or a datetime; got {type_text}",
             facts=(("{input}", stream.described()),),
             instead=(
                 *([("lambda row: datetime.fromisoformat(…)", "a time that is written as text")] if texts else []),
@@ -185,15 +186,15 @@ def expect_times(
         )
     durations = {**(positive or {}), **({} if lateness is None else {"lateness": lateness})}
     for name, given in durations.items():
-        expect_duration(verb, name, given, times, shown, zero=name == "lateness", narrowed=narrowed)
+        expect_duration(verb, name, given, times, type_text, zero=name == "lateness", narrowed=narrowed)
 
 
 def expect_duration(
     verb: str,
     name: str,
-    given: Any,
+    given: object,
     times: list[Any],
-    shown: str,
+    type_text: str,
     *,
     zero: bool = False,
     exact: bool = False,
@@ -210,14 +211,14 @@ def expect_duration(
         wanted, why = "a duration", ""
     else:
         number = times[0] if exact or times[0] in (date, Decimal) else float
-        wanted, why = WANTED[number], f", as its times are {shown}"
+        wanted, why = WANTED[number], f", as its times are {type_text}"
     raise TypeMismatch(
         f"`{name}` of `{verb}` must be {wanted} {'≥' if zero else '>'} 0{why}; got {brief(given)}",
         instead=((f"{name}=timedelta(seconds=…)", "a span of time"),) if date in times else (),
     )
 
 
-def find_window(offset: Any, width: Any) -> int:
+def find_window(offset: TimeValue, width: Any) -> int:
     """Return n with n · width ≤ offset < (n + 1) · width as computed: float products are rounded."""
     ratio = offset // width
     if ratio in (math.inf, -math.inf):
@@ -233,11 +234,11 @@ def find_window(offset: Any, width: Any) -> int:
     return number
 
 
-def no_bound(moment: Any) -> ElementError:
+def no_bound(moment: object) -> ElementError:
     """Return the error for a time whose window has a bound that datetimes do not have."""
     return ElementError(f"the window of {moment} has a bound that its type does not have")
 
 
-def too_large(offset: Any, width: Any) -> ElementError:
+def too_large(offset: object, width: object) -> ElementError:
     """Return the error for a time of which floats cannot tell the window: its bounds would be rounded to one number."""
     return ElementError(f"the time {offset!r} is too large for windows of {width!r}")

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Union, final, get_args, get_origin
 
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.untyped import TypeForm
 
 KINDS = ("int", "Decimal", "Fraction", "float")
 """The kinds of numbers; a sum has the last of the kinds of its terms."""
@@ -48,12 +49,12 @@ Int128 = Annotated[int, Digits(WIDEST, 0)]
 """An `int` with a 128-bit column: the type of integer sums on tables and on Spark."""
 
 
-def plain_type(kind: Any) -> Any:
+def plain_type(kind: TypeForm) -> TypeForm:
     """Return the Python type without annotations."""
     return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
 
-def sum_type(kind: Any) -> Any:
+def sum_type(kind: TypeForm) -> TypeForm:
     """Return the type of a sum: 128 bits for integers; 38 digits for decimals, with unchanged scale."""
     plain, digits = plain_type(kind), digits_of(kind)
     if plain in (int, bool):
@@ -63,7 +64,7 @@ def sum_type(kind: Any) -> Any:
     return plain if plain in (float, Decimal, Fraction) else Any
 
 
-def mean_type(kind: Any) -> Any:
+def mean_type(kind: TypeForm) -> TypeForm:
     """Return the type of an average: float for integers and floats; for decimals, 38 digits with as many before the
     point as the column has, and up to 18 after it."""
     plain, digits = plain_type(kind), digits_of(kind)
@@ -74,7 +75,7 @@ def mean_type(kind: Any) -> Any:
     return plain if plain in (float, Decimal, Fraction) else Any
 
 
-def mean_places(kind: Any) -> int:
+def mean_places(kind: TypeForm) -> int:
     """Return the number of decimal places of an average."""
     digits = digits_of(kind)
     if digits is None:
@@ -83,14 +84,14 @@ def mean_places(kind: Any) -> int:
     return max(digits.scale, min(PLACES, room))
 
 
-def digits_of(kind: Any) -> Digits | None:
+def digits_of(kind: TypeForm) -> Digits | None:
     """Return the digits annotated on `Decimal`, by Arrow's type or ours; None if there are none."""
     notes = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
     sized = [note for note in notes if hasattr(note, "precision") and hasattr(note, "scale")]
     return Digits(sized[0].precision, sized[0].scale) if sized else None
 
 
-def width_of(kind: Any) -> Digits | None:
+def width_of(kind: TypeForm) -> Digits | None:
     """Return the digits of a column of this type, with or without None; None if it does not have decimals.
 
     A plain `Decimal` has the width that it has on tables.
@@ -102,7 +103,7 @@ def width_of(kind: Any) -> Digits | None:
     return Digits(WIDEST, PLACES) if kind is Decimal else digits_of(kind)
 
 
-def expect_width(number: Any, width: Digits, group: Any) -> None:
+def expect_width(number: object, width: Digits, group: object) -> None:
     """Raise if a sum or an average has more digits than its column. `group` is named in the error."""
     size = number.copy_abs() if isinstance(number, Decimal) else abs(number) if isinstance(number, int) else 0
     if number == number and size != math.inf and size >= 10 ** (width.precision - width.scale):
@@ -186,7 +187,7 @@ class Exact(Lowerable):
 register("exact", Exact)
 
 
-def terms(number: Any) -> tuple[str, int | Fraction, str]:
+def terms(number: object) -> tuple[str, int | Fraction, str]:
     """Return (kind, exact value, name under which a non-finite number is counted)."""
     if isinstance(number, int):
         return "int", int(number), ""

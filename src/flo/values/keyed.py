@@ -16,6 +16,7 @@ from flo.core.errors import CollectionError, ElementError, brief
 from flo.core.persistent import PersistentMap
 from flo.core.term import Lowering, Term
 from flo.core.type_relations import accepts
+from flo.core.untyped import Element
 from flo.values.weighted import ZSet, ZSetValue
 
 K = TypeVar("K")
@@ -31,14 +32,14 @@ class KeyedValue(Value):
     its inner streams is open.
     """
 
-    entries: PersistentMap[Any, Value]
+    entries: PersistentMap[Element, Value]
     end: End = End.OPEN
-    behind: PersistentMap[Any, Value] = PersistentMap()  # noqa: RUF009
+    behind: PersistentMap[Element, Value] = PersistentMap()  # noqa: RUF009
 
     kind = "keyed"
 
     @classmethod
-    def of(cls, entries: Mapping[Any, Value], end: End = End.OPEN) -> KeyedValue:
+    def of(cls, entries: Mapping[Element, Value], end: End = End.OPEN) -> KeyedValue:
         kept = ((key, value if end is End.OPEN else value.fix()) for key, value in entries.items())
         return cls(PersistentMap((key, value) for key, value in kept if not is_absent(value, end)), end)
 
@@ -50,8 +51,8 @@ class KeyedValue(Value):
     def concat(self, delta: KeyedValue) -> KeyedValue:
         if self.end is not End.OPEN:
             return self
-        changes: dict[Any, Value | None] = {}
-        moved: dict[Any, Value | None] = {}
+        changes: dict[Element, Value | None] = {}
+        moved: dict[Element, Value | None] = {}
         for key, more in delta.entries.to_dict().items():
             value = self.entries.get(key)
             if value is not None:
@@ -87,10 +88,10 @@ class KeyedValue(Value):
         """Return whether only the end is left to pass on."""
         return self.end is End.ARRIVED and not self.entries
 
-    def take_keys(self, keys: Iterable[Any]) -> tuple[KeyedValue, dict[Any, Value]]:
+    def take_keys(self, keys: Iterable[object]) -> tuple[KeyedValue, dict[Element, Value]]:
         """Consume everything that has arrived for these keys; return (the rest, what was consumed)."""
-        sent: dict[Any, Value] = {}
-        rests: dict[Any, Value] = {}
+        sent: dict[Element, Value] = {}
+        rests: dict[Element, Value] = {}
         for key in keys:
             rest, sent[key] = self.entries[key].take()
             if self.end is End.OPEN and rest != rest.empty():
@@ -142,7 +143,7 @@ class Keyed(Collection, Generic[K, C_co]):
 
     name = "Keyed"
 
-    def __init__(self, key: Any, inner: Collection) -> None:
+    def __init__(self, key: object, inner: Collection) -> None:
         if isinstance(inner, Keyed) and inner.cancels:
             raise CollectionError(
                 f"{inner} cannot be nested under another key: its keys can disappear",
@@ -152,7 +153,7 @@ class Keyed(Collection, Generic[K, C_co]):
         self.inner = inner
 
     @classmethod
-    def parameterised(cls, *parameters: Any) -> Keyed[Any, Any]:
+    def parameterised(cls, *parameters: object) -> Keyed[Element, Element]:
         if len(parameters) != 2:
             raise CollectionError(
                 f"Keyed must have two parameters, a key type and a collection; got {len(parameters)}",
@@ -209,7 +210,7 @@ class Keyed(Collection, Generic[K, C_co]):
                 raise error.inside(f"the key {brief(key)}") from error.__cause__
         return KeyedValue.of(entries)
 
-    def plain(self, value: KeyedValue) -> dict[Any, Any]:
+    def plain(self, value: KeyedValue) -> dict[Element, Element]:
         return {key: self.inner.plain(inner) for key, inner in value.entries.to_dict().items()}
 
     def lower(self, lower: Lowering) -> Term:

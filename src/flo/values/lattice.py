@@ -13,6 +13,7 @@ from flo.core.elements import type_name
 from flo.core.errors import CollectionError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.core.type_relations import accepts
+from flo.core.untyped import Element, PairFunction, TypeForm
 
 ANYTHING: Any = Any
 """The default parameter of a lattice."""
@@ -65,17 +66,17 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
         """⊥, the identity of the join."""
 
     @abstractmethod
-    def join(self, a: Any, b: Any) -> V_co:
+    def join(self, a: Element, b: Element) -> V_co:
         """a ⊔ b; raises ValueError if it does not exist."""
 
-    def join_all(self, values: list[Any]) -> Any:
+    def join_all(self, values: list[Element]) -> Element:
         """v₁ ⊔ … ⊔ vₙ, joined in a balanced tree, so that no value is copied more than log n times."""
         while len(values) > 1:
             odd = values[-1:] if len(values) % 2 else []
             values = [self.join(a, b) for a, b in zip(values[::2], values[1::2], strict=False)] + odd
         return values[0] if values else self.bottom()
 
-    def leq(self, a: Any, b: Any) -> bool:
+    def leq(self, a: Element, b: Element) -> bool:
         """a ⊑ b, which is a ⊔ b = b."""
         try:
             return bool(self.join(a, b) == b)
@@ -94,7 +95,7 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
         top = self.top()
         return top is not None and bool(value == top)
 
-    def incompatible(self, a: Any, b: Any) -> bool:
+    def incompatible(self, a: Element, b: Element) -> bool:
         """Return whether every value above both is a conflict."""
         try:
             joined: Any = self.join(a, b)
@@ -115,12 +116,12 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
         return f"{value!r} is not above ⊥"
 
     @property
-    def element(self) -> Any:
+    def element(self) -> TypeForm:
         """The Python type of the values that `plain` returns, without BOTTOM."""
         return Any
 
     @property
-    def ordinary(self) -> Any:
+    def ordinary(self) -> Element:
         """Like `element`, without TOP."""
         return self.element
 
@@ -137,14 +138,14 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
         """Return the lattice value as plain Python data."""
         return value
 
-    def accepts(self, other: Lattice[Any]) -> bool:
+    def accepts(self, other: Lattice[Element]) -> bool:
         """Return whether every value of `other` is in this lattice, with the same join."""
         return type(other) is type(self) and all(
             accepts_parameter(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
         )
 
     @staticmethod
-    def from_annotation(annotation: Any) -> Lattice[Any]:
+    def from_annotation(annotation: TypeForm) -> Lattice[Element]:
         """Return the lattice that an annotation denotes: `Max[int]`, `Max` or `Max(int)`."""
         if isinstance(annotation, Lattice):
             return annotation
@@ -160,7 +161,7 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
         )
 
     @classmethod
-    def parameterised(cls, *parameters: Any) -> Lattice[Any]:
+    def parameterised(cls, *parameters: Any) -> Lattice[Element]:
         return cls(*parameters)
 
     @overload
@@ -170,7 +171,7 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
     @staticmethod
     def of(bottom: V, join: Callable[[V, V], V], top: V | None = None) -> Lattice[V]: ...
     @staticmethod
-    def of(bottom: Any, join: Callable[[Any, Any], Any], top: Any = None) -> Lattice[Any]:
+    def of(bottom: Any, join: PairFunction, top: Any = None) -> Lattice[Element]:
         """Make a lattice from ⊥ (or a function that returns it), a join, and ⊤ if there is a conflict value."""
         return Custom(bottom, join, top)
 
@@ -185,8 +186,8 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
         return [part for part, _ in parts]
 
     def __str__(self) -> str:
-        shown = ", ".join(str(p) if isinstance(p, Lattice) else type_name(p) for p in self._parameters())
-        return f"{self.name}[{shown}]" if shown else self.name
+        parameters = ", ".join(str(p) if isinstance(p, Lattice) else type_name(p) for p in self._parameters())
+        return f"{self.name}[{parameters}]" if parameters else self.name
 
     def __repr__(self) -> str:
         return str(self)
@@ -212,7 +213,7 @@ def accepts_parameter(part: Any, other: Any) -> bool:
     return bool(part == other)
 
 
-def with_mark(kind: Any, mark: type[Enum]) -> Any:
+def with_mark(kind: TypeForm, mark: type[Enum]) -> Any:
     """Return the type `kind | mark`, if `kind` is a type."""
     return kind if kind is Any or isinstance(kind, str) else kind | mark
 
@@ -223,21 +224,21 @@ class Custom(Lattice[V_co]):
     """A lattice made of a user's functions. `least` is ⊥ or a function that returns it."""
 
     least: Any
-    joining: Callable[[Any, Any], Any]
+    joining: PairFunction
     greatest: Any = None
 
     name = "lattice"
 
-    def bottom(self) -> Any:
+    def bottom(self) -> Element:
         return self.least() if callable(self.least) else self.least
 
-    def join(self, a: Any, b: Any) -> Any:
+    def join(self, a: Element, b: Element) -> Element:
         return self.joining(a, b)
 
-    def top(self) -> Any:
+    def top(self) -> Element:
         return self.greatest
 
-    def accepts(self, other: Lattice[Any]) -> bool:
+    def accepts(self, other: Lattice[Element]) -> bool:
         return self == other
 
     def __str__(self) -> str:

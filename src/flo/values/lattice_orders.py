@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Generic, TypeVar, final
 
 from flo.core.elements import belongs, type_name
+from flo.core.untyped import Element, ElementFunction, TypeForm
 from flo.values.exact import terms, to_decimal, to_float
 from flo.values.lattice import ANYTHING, BOTTOM, TOP, Lattice, Top, with_mark
 
@@ -25,23 +25,23 @@ class _Chain(Lattice[T_co]):
     name = "_Chain"
 
     @abstractmethod
-    def _leq(self, a: Any, b: Any) -> bool:
+    def _leq(self, a: object, b: object) -> bool:
         """⊑ on values other than BOTTOM."""
 
-    def bottom(self) -> Any:
+    def bottom(self) -> Element:
         return BOTTOM
 
-    def leq(self, a: Any, b: Any) -> bool:
+    def leq(self, a: object, b: object) -> bool:
         return a is BOTTOM or (b is not BOTTOM and bool(self._leq(a, b)))
 
-    def join(self, a: Any, b: Any) -> T_co:
+    def join(self, a: Element, b: Element) -> T_co:
         if self.leq(b, a):
             return a  # type: ignore[no-any-return]
         if self.leq(a, b):
             return b  # type: ignore[no-any-return]
         raise ValueError(f"{self.name} needs a total order: neither of {a!r} and {b!r} is larger or equal")
 
-    def is_bottom(self, value: Any) -> bool:
+    def is_bottom(self, value: object) -> bool:
         return value is BOTTOM
 
     def mismatch(self, value: Any) -> str | None:
@@ -55,7 +55,7 @@ class _Chain(Lattice[T_co]):
             return f"{value!r} has no order"
 
     @property
-    def element(self) -> Any:
+    def element(self) -> TypeForm:
         return self.ordered
 
 
@@ -66,7 +66,7 @@ class Max(_Chain[T_co]):
 
     name = "Max"
 
-    def _leq(self, a: Any, b: Any) -> bool:
+    def _leq(self, a: Element, b: Element) -> bool:
         return a <= b  # type: ignore[no-any-return]
 
 
@@ -77,7 +77,7 @@ class Min(_Chain[T_co]):
 
     name = "Min"
 
-    def _leq(self, a: Any, b: Any) -> bool:
+    def _leq(self, a: Element, b: Element) -> bool:
         return b <= a  # type: ignore[no-any-return]
 
 
@@ -85,14 +85,14 @@ class Min(_Chain[T_co]):
 class _Truth(Lattice[bool]):
     name = "_Truth"
 
-    def conflict(self, value: Any) -> bool:
+    def conflict(self, value: object) -> bool:
         return False  # ⊤ is an ordinary value
 
-    def mismatch(self, value: Any) -> str | None:
+    def mismatch(self, value: object) -> str | None:
         return None if isinstance(value, bool) else f"{value!r} is not of type bool"
 
     @property
-    def element(self) -> Any:
+    def element(self) -> TypeForm:
         return bool
 
 
@@ -109,7 +109,7 @@ class Or(_Truth):
     def top(self) -> bool:
         return True
 
-    def join(self, a: Any, b: Any) -> bool:
+    def join(self, a: object, b: object) -> bool:
         return bool(a or b)
 
 
@@ -126,11 +126,11 @@ class And(_Truth):
     def top(self) -> bool:
         return False
 
-    def join(self, a: Any, b: Any) -> bool:
+    def join(self, a: object, b: object) -> bool:
         return bool(a and b)
 
 
-_PLAIN: dict[Any, Callable[[Any], Any]] = {
+_PLAIN: dict[TypeForm, ElementFunction] = {
     int: int,
     float: to_float,
     Decimal: to_decimal,
@@ -154,20 +154,20 @@ class NaturalSum(Lattice[float]):
     def bottom(self) -> float:
         return 0
 
-    def join(self, a: Any, b: Any) -> Any:
+    def join(self, a: Element, b: Element) -> Element:
         return a if a >= b else b
 
-    def leq(self, a: Any, b: Any) -> bool:
+    def leq(self, a: Element, b: Element) -> bool:
         return bool(a <= b)
 
-    def mismatch(self, value: Any) -> str | None:
+    def mismatch(self, value: object) -> str | None:
         kinds = (int,) if self.number is int else (int, Fraction)
         if not isinstance(value, kinds) or isinstance(value, bool):
             return f"{value!r} is not a finite number of type {type_name(self.number)}"
         return f"{self.plain(value)!r} is below 0" if value < 0 else None
 
     @property
-    def element(self) -> Any:
+    def element(self) -> TypeForm:
         return int | float if self.number is Any else self.number
 
     def value(self, data: Any) -> Any:
@@ -196,21 +196,21 @@ class Flat(Lattice[T_co | Top], Generic[T_co]):
 
     name = "Flat"
 
-    def bottom(self) -> Any:
+    def bottom(self) -> Element:
         return BOTTOM
 
     def top(self) -> T_co | Top:
         return TOP
 
-    def join(self, a: Any, b: Any) -> T_co | Top:
+    def join(self, a: Element, b: Element) -> T_co | Top:
         if b is BOTTOM or a == b:
             return a  # type: ignore[no-any-return]
         return b if a is BOTTOM else TOP
 
-    def is_bottom(self, value: Any) -> bool:
+    def is_bottom(self, value: object) -> bool:
         return value is BOTTOM
 
-    def mismatch(self, value: Any) -> str | None:
+    def mismatch(self, value: object) -> str | None:
         if value is BOTTOM or value is TOP:
             return None
         if not belongs(value, self.agreed):
@@ -218,9 +218,9 @@ class Flat(Lattice[T_co | Top], Generic[T_co]):
         return None if value == value else f"{value!r} is not equal to itself"
 
     @property
-    def element(self) -> Any:
+    def element(self) -> TypeForm:
         return with_mark(self.agreed, Top)
 
     @property
-    def ordinary(self) -> Any:
+    def ordinary(self) -> Element:
         return self.agreed

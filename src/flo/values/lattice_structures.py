@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar, TypeVarTuple, final
 from flo.core.elements import belongs, find_mismatch, type_name
 from flo.core.persistent import PersistentMap
 from flo.core.term import Call, Lowering, Term
+from flo.core.untyped import Element, TypeForm
 from flo.values.lattice import ANYTHING, BOTTOM, Lattice, V_co
 from flo.values.lattice_orders import Max, NaturalSum
 
@@ -32,16 +33,16 @@ class SetUnion(Lattice[Set[T_co]], Generic[T_co]):
     def bottom(self) -> frozenset[T_co]:
         return frozenset()
 
-    def join(self, a: Any, b: Any) -> frozenset[T_co]:
+    def join(self, a: Element, b: Element) -> frozenset[T_co]:
         return a | b if b else a  # type: ignore[no-any-return]
 
-    def join_all(self, values: list[Any]) -> frozenset[T_co]:
+    def join_all(self, values: list[Element]) -> frozenset[T_co]:
         return values[0] if len(values) == 1 else frozenset().union(*values)
 
-    def leq(self, a: Any, b: Any) -> bool:
+    def leq(self, a: Element, b: Element) -> bool:
         return bool(a <= b)
 
-    def mismatch(self, value: Any) -> str | None:
+    def mismatch(self, value: object) -> str | None:
         if not isinstance(value, frozenset):
             return f"{value!r} is not a set"
         members = list(value)
@@ -49,7 +50,7 @@ class SetUnion(Lattice[Set[T_co]], Generic[T_co]):
         return None if wrong is None else f"{members[wrong]!r} is not of type {type_name(self.member)}"
 
     @property
-    def element(self) -> Any:
+    def element(self) -> TypeForm:
         return frozenset[self.member]  # type: ignore[name-defined]
 
     def value(self, data: Any) -> Any:
@@ -62,19 +63,19 @@ class MapUnion(Lattice[Mapping[K, Any]], Generic[K, L_co]):
     """Maps whose entries grow, each in the same lattice. An absent entry is ⊥; entries that are ⊥ are removed."""
 
     key: type[K]
-    lattice: Lattice[Any]
+    lattice: Lattice[Element]
 
     name = "MapUnion"
 
     @classmethod
-    def parameterised(cls, *parameters: Any) -> Lattice[Any]:
+    def parameterised(cls, *parameters: Any) -> Lattice[Element]:
         key, lattice = parameters
         return cls(key, Lattice.from_annotation(lattice))
 
-    def bottom(self) -> PersistentMap[K, Any]:
+    def bottom(self) -> PersistentMap[K, Element]:
         return PersistentMap()
 
-    def join(self, a: Any, b: Any) -> PersistentMap[K, Any]:
+    def join(self, a: Element, b: Element) -> PersistentMap[K, Element]:
         large, small = (a, b) if len(a) >= len(b) else (b, a)
         changes = {
             key: self.lattice.join(large[key], value) if key in large else value
@@ -82,16 +83,16 @@ class MapUnion(Lattice[Mapping[K, Any]], Generic[K, L_co]):
         }
         return large.updated(changes)  # type: ignore[no-any-return]
 
-    def leq(self, a: Any, b: Any) -> bool:
+    def leq(self, a: Element, b: Element) -> bool:
         return all(key in b and self.lattice.leq(value, b[key]) for key, value in a.items())
 
     def conflict(self, value: Any) -> bool:
         return any(map(self.lattice.conflict, value.values()))
 
-    def is_bottom(self, value: Any) -> bool:
+    def is_bottom(self, value: object) -> bool:
         return not value
 
-    def mismatch(self, value: Any) -> str | None:
+    def mismatch(self, value: object) -> str | None:
         if not isinstance(value, PersistentMap):
             return f"{value!r} is not a map"
         for key, item in value.items():
@@ -103,7 +104,7 @@ class MapUnion(Lattice[Mapping[K, Any]], Generic[K, L_co]):
         return None
 
     @property
-    def element(self) -> Any:
+    def element(self) -> TypeForm:
         return dict[self.key, self.lattice.element]  # type: ignore[name-defined]
 
     def value(self, data: Any) -> Any:
@@ -112,7 +113,7 @@ class MapUnion(Lattice[Mapping[K, Any]], Generic[K, L_co]):
         items = {key: self.lattice.value(item) for key, item in data.items()}
         return PersistentMap({key: item for key, item in items.items() if not self.lattice.is_bottom(item)})
 
-    def plain(self, value: Any) -> dict[K, Any]:
+    def plain(self, value: Any) -> dict[K, Element]:
         return {key: self.lattice.plain(item) for key, item in value.items()}
 
 
@@ -121,37 +122,37 @@ class MapUnion(Lattice[Mapping[K, Any]], Generic[K, L_co]):
 class Product(Lattice[tuple[Any, ...]], Generic[*Ls]):
     """Tuples, joined component by component."""
 
-    lattices: tuple[Lattice[Any], ...]
+    lattices: tuple[Lattice[Element], ...]
 
     name = "Product"
 
-    def __init__(self, *lattices: Any) -> None:
+    def __init__(self, *lattices: object) -> None:
         object.__setattr__(self, "lattices", tuple(map(Lattice.from_annotation, lattices)))
 
-    def bottom(self) -> tuple[Any, ...]:
+    def bottom(self) -> tuple[Element, ...]:
         return tuple(lattice.bottom() for lattice in self.lattices)
 
-    def top(self) -> tuple[Any, ...] | None:
+    def top(self) -> tuple[Element, ...] | None:
         tops = tuple(lattice.top() for lattice in self.lattices)
         return None if None in tops else tops
 
-    def join(self, a: Any, b: Any) -> tuple[Any, ...]:
+    def join(self, a: Element, b: Element) -> tuple[Element, ...]:
         return tuple(lattice.join(x, y) for lattice, x, y in zip(self.lattices, a, b, strict=True))
 
-    def leq(self, a: Any, b: Any) -> bool:
+    def leq(self, a: Element, b: Element) -> bool:
         return all(lattice.leq(x, y) for lattice, x, y in zip(self.lattices, a, b, strict=True))
 
     def conflict(self, value: Any) -> bool:
         return any(lattice.conflict(item) for lattice, item in zip(self.lattices, value, strict=True))
 
-    def mismatch(self, value: Any) -> str | None:
+    def mismatch(self, value: object) -> str | None:
         if not isinstance(value, tuple) or len(value) != len(self.lattices):
             return f"{value!r} is not a tuple of length {len(self.lattices)}"
         reasons = (lattice.mismatch(item) for lattice, item in zip(self.lattices, value, strict=True))
         return next((f"component {place}: {reason}" for place, reason in enumerate(reasons) if reason), None)
 
     @property
-    def element(self) -> Any:
+    def element(self) -> TypeForm:
         return tuple[*(lattice.whole for lattice in self.lattices)]  # type: ignore[misc]
 
     def value(self, data: Any) -> Any:
@@ -175,19 +176,19 @@ class Versioned(Lattice[tuple[T_co, Any]], Generic[T_co, L_co]):
     """Pairs of a version and a value: the higher version wins; values of the same version are joined."""
 
     version: type[T_co]
-    lattice: Lattice[Any]
+    lattice: Lattice[Element]
 
     name = "Versioned"
 
     @classmethod
-    def parameterised(cls, *parameters: Any) -> Lattice[Any]:
+    def parameterised(cls, *parameters: Any) -> Lattice[Element]:
         version, lattice = parameters
         return cls(version, Lattice.from_annotation(lattice))
 
-    def bottom(self) -> Any:
+    def bottom(self) -> Element:
         return BOTTOM
 
-    def join(self, a: Any, b: Any) -> Any:
+    def join(self, a: Element, b: Element) -> Element:
         if a is BOTTOM or b is BOTTOM:
             return b if a is BOTTOM else a
         if a[0] == b[0]:
@@ -198,25 +199,25 @@ class Versioned(Lattice[tuple[T_co, Any]], Generic[T_co, L_co]):
             return b
         raise ValueError(f"versions must be totally ordered: neither of {a[0]!r} and {b[0]!r} is higher")
 
-    def leq(self, a: Any, b: Any) -> bool:
+    def leq(self, a: Element, b: Element) -> bool:
         if a is BOTTOM or b is BOTTOM:
             return a is BOTTOM
         return bool(a[0] < b[0] or (a[0] == b[0] and self.lattice.leq(a[1], b[1])))
 
-    def is_bottom(self, value: Any) -> bool:
+    def is_bottom(self, value: object) -> bool:
         return value is BOTTOM
 
-    def mismatch(self, value: Any) -> str | None:
+    def mismatch(self, value: object) -> str | None:
         if value is BOTTOM:
             return None
         if not isinstance(value, tuple) or len(value) != 2:
             return f"{value!r} is not a pair of a version and a value"
-        versions: Max[Any] = Max(self.version)
+        versions: Max[Element] = Max(self.version)
         reason = versions.mismatch(value[0]) if value[0] is not BOTTOM else "⊥ is not a version"
         return f"the version: {reason}" if reason else self.lattice.mismatch(value[1])
 
     @property
-    def element(self) -> Any:
+    def element(self) -> TypeForm:
         return tuple[self.version, self.lattice.whole]  # type: ignore[name-defined]
 
     def value(self, data: Any) -> Any:
@@ -238,26 +239,26 @@ class _Alias(Lattice[V_co]):
 
     @cached_property
     @abstractmethod
-    def same(self) -> Lattice[Any]:
+    def same(self) -> Lattice[Element]:
         """The lattice that this is another name for."""
 
     def bottom(self) -> V_co:
         return self.same.bottom()  # type: ignore[no-any-return]
 
-    def join(self, a: Any, b: Any) -> V_co:
+    def join(self, a: object, b: object) -> V_co:
         return self.same.join(a, b)  # type: ignore[no-any-return]
 
-    def leq(self, a: Any, b: Any) -> bool:
+    def leq(self, a: object, b: object) -> bool:
         return self.same.leq(a, b)
 
-    def is_bottom(self, value: Any) -> bool:
+    def is_bottom(self, value: object) -> bool:
         return self.same.is_bottom(value)
 
-    def mismatch(self, value: Any) -> str | None:
+    def mismatch(self, value: object) -> str | None:
         return self.same.mismatch(value)
 
     @property
-    def element(self) -> Any:
+    def element(self) -> TypeForm:
         return self.same.element
 
     def value(self, data: Any) -> Any:
@@ -277,7 +278,7 @@ class GCounter(_Alias[Mapping[R, int]], Generic[R]):
     name = "GCounter"
 
     @cached_property
-    def same(self) -> Lattice[Any]:
+    def same(self) -> Lattice[Element]:
         return MapUnion(self.replica, NaturalSum(int))
 
     def total(self, value: Mapping[R, int]) -> int:
@@ -295,7 +296,7 @@ class PNCounter(_Alias[tuple[Mapping[R, int], Mapping[R, int]]], Generic[R]):
     name = "PNCounter"
 
     @cached_property
-    def same(self) -> Lattice[Any]:
+    def same(self) -> Lattice[Element]:
         return Product(GCounter(self.replica), GCounter(self.replica))
 
     def total(self, value: tuple[Mapping[R, int], Mapping[R, int]]) -> int:

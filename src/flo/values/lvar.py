@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar, final
 from flo.core.collection import Collection, End, Value, call
 from flo.core.errors import CollectionError, ElementError, FloError, FunctionError
 from flo.core.term import Call, Lowering, Term
+from flo.core.untyped import Element
 from flo.values.lattice import Lattice
 
 L_co = TypeVar("L_co", bound=Lattice[Any], covariant=True)
@@ -18,7 +19,7 @@ L_co = TypeVar("L_co", bound=Lattice[Any], covariant=True)
 class LVarValue(Value):
     """(v, fixed): a lattice value, and whether it can still grow. `++` is the join."""
 
-    lattice: Lattice[Any]
+    lattice: Lattice[Element]
     value: Any
     end: End = End.OPEN
 
@@ -29,7 +30,7 @@ class LVarValue(Value):
             return self
         return LVarValue(self.lattice, self._joined(delta.value), delta.end)
 
-    def _joined(self, more: Any) -> Any:
+    def _joined(self, more: object) -> Element:
         try:
             return self.lattice.join(self.value, more)
         except FloError:
@@ -89,11 +90,11 @@ class LVar(Collection, Generic[L_co]):
 
     name = "LVar"
 
-    def __init__(self, lattice: Any) -> None:
+    def __init__(self, lattice: object) -> None:
         self.lattice = Lattice.from_annotation(lattice)
 
     @classmethod
-    def parameterised(cls, *parameters: Any) -> LVar[Any]:
+    def parameterised(cls, *parameters: object) -> LVar[Element]:
         if len(parameters) != 1:
             raise CollectionError(
                 f"LVar must have one parameter, a lattice; got {len(parameters)}",

@@ -7,16 +7,17 @@ on the order of insertion.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.untyped import Element
 
 K = TypeVar("K")
-Tree: TypeAlias = tuple[int, Any, "Tree", "Tree"] | None
+Tree: TypeAlias = tuple[int, Element, "Tree", "Tree"] | None
 """(rank, key, smaller keys, larger keys)."""
 
 
-class Ordered(Lowerable, Generic[K]):
+class SortedKeys(Lowerable, Generic[K]):
     """{k₁ < k₂ < …}: comparable, hashable keys."""
 
     __slots__ = ("_tree",)
@@ -27,43 +28,43 @@ class Ordered(Lowerable, Generic[K]):
             self._tree = add(self._tree, rank(key), key)
 
     @classmethod
-    def _of(cls, tree: Tree) -> Ordered[K]:
-        ordered: Ordered[K] = cls.__new__(cls)
+    def _of(cls, tree: Tree) -> SortedKeys[K]:
+        ordered: SortedKeys[K] = cls.__new__(cls)
         ordered._tree = tree
         return ordered
 
-    def added(self, key: K) -> Ordered[K]:
+    def added(self, key: K) -> SortedKeys[K]:
         return self._of(add(self._tree, rank(key), key))
 
-    def removed(self, key: K) -> Ordered[K]:
+    def removed(self, key: K) -> SortedKeys[K]:
         return self._of(remove(self._tree, key))
 
-    def first(self) -> Any:
+    def first(self) -> Element:
         """Return the smallest key; None if the set is empty."""
         tree = self._tree
         while tree is not None and tree[2] is not None:
             tree = tree[2]
         return None if tree is None else tree[1]
 
-    def at_most(self, key: K) -> Any:
+    def at_most(self, key: K) -> Element:
         """Return the largest key ≤ this one; None if there is none."""
-        tree, found = self._tree, None
+        tree, best = self._tree, None
         while tree is not None:
             if key < tree[1]:
                 tree = tree[2]
             else:
-                found, tree = tree[1], tree[3]
-        return found
+                best, tree = tree[1], tree[3]
+        return best
 
-    def above(self, key: K) -> Any:
+    def above(self, key: K) -> Element:
         """Return the smallest key > this one; None if there is none."""
-        tree, found = self._tree, None
+        tree, best = self._tree, None
         while tree is not None:
             if key < tree[1]:
-                found, tree = tree[1], tree[2]
+                best, tree = tree[1], tree[2]
             else:
                 tree = tree[3]
-        return found
+        return best
 
     def __iter__(self) -> Iterator[K]:
         path: list[Tree] = []
@@ -78,7 +79,7 @@ class Ordered(Lowerable, Generic[K]):
             tree = node[3]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ordered) and list(self) == list(other)
+        return isinstance(other, SortedKeys) and list(self) == list(other)
 
     def __hash__(self) -> int:
         return hash(tuple(self))
@@ -87,17 +88,17 @@ class Ordered(Lowerable, Generic[K]):
         return Call("ordered", (lower.many(list(self)),))
 
     def __repr__(self) -> str:
-        return f"Ordered({list(self)!r})"
+        return f"SortedKeys({list(self)!r})"
 
 
-register("ordered", Ordered)
+register("ordered", SortedKeys)
 
 
-def rank(key: Any) -> int:
+def rank(key: object) -> int:
     return hash((key, 0x9E3779B9))  # the hash of a number is the number itself; a tuple's hash mixes it
 
 
-def add(tree: Tree, height: int, key: Any) -> Tree:
+def add(tree: Tree, height: int, key: object) -> Tree:
     if tree is None:
         return (height, key, None, None)
     if key == tree[1]:
@@ -109,7 +110,7 @@ def add(tree: Tree, height: int, key: Any) -> Tree:
     return (tree[0], tree[1], tree[2], add(tree[3], height, key))
 
 
-def remove(tree: Tree, key: Any) -> Tree:
+def remove(tree: Tree, key: object) -> Tree:
     if tree is None:
         return None
     if key == tree[1]:
@@ -119,7 +120,7 @@ def remove(tree: Tree, key: Any) -> Tree:
     return (tree[0], tree[1], tree[2], remove(tree[3], key))
 
 
-def split(tree: Tree, key: Any) -> tuple[Tree, Tree]:
+def split(tree: Tree, key: object) -> tuple[Tree, Tree]:
     """Split into the keys below this one and those above it."""
     if tree is None:
         return None, None

@@ -8,6 +8,7 @@ from flo.core.collection import Collection, Value, call
 from flo.core.elements import type_name
 from flo.core.errors import CollectionError, ElementError
 from flo.core.term import Lowering, Term
+from flo.core.untyped import Element
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.sequence import Sequence
 
@@ -22,13 +23,13 @@ class Partitioned(Keyed[int, Sequence[T_co]], Generic[T_co]):
 
     name = "Partitioned"
 
-    def __init__(self, element: Any = Any, count: int = 0) -> None:
+    def __init__(self, element: object = Any, count: int = 0) -> None:
         super().__init__(int, Sequence(element))
         self.row = element
         self.count = count
 
     @classmethod
-    def parameterised(cls, *parameters: Any) -> Partitioned[Any]:
+    def parameterised(cls, *parameters: Any) -> Partitioned[Element]:
         if len(parameters) > 1:
             raise CollectionError(
                 f"Partitioned must have one parameter, the type of its rows; got {len(parameters)}",
@@ -51,8 +52,8 @@ class Partitioned(Keyed[int, Sequence[T_co]], Generic[T_co]):
         return isinstance(other, Partitioned) and other.count == self.count and super().accepts(other)
 
     def value(self, data: Any) -> KeyedValue:
-        found = super().value(data)
-        unknown = self._unknown(list(found.entries))
+        value = super().value(data)
+        unknown = self._unknown(list(value.entries))
         if unknown is not None:
             raise ElementError(
                 f"{{input}} has no partition {unknown}; its partitions are 0 to {self.count - 1}",
@@ -64,7 +65,7 @@ class Partitioned(Keyed[int, Sequence[T_co]], Generic[T_co]):
                 if unknown >= 0
                 else (),
             )
-        return found
+        return value
 
     def grown(self, more: int) -> Partitioned[T_co]:
         """Return the collection with so many more partitions."""
@@ -86,7 +87,7 @@ class Partitioned(Keyed[int, Sequence[T_co]], Generic[T_co]):
     __repr__ = __str__
 
 
-def partitioned_as(of: Keyed[Any, Any], inner: Collection) -> Keyed[Any, Any]:
+def partitioned_as(of: Keyed[Element, Element], inner: Collection) -> Keyed[Element, Element]:
     """Return the type of a keyed stream after its inner collection became this one: partitions of sequences stay
     partitions."""
     if isinstance(of, Partitioned) and isinstance(inner, Sequence):

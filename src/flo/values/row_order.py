@@ -9,13 +9,14 @@ from __future__ import annotations
 import dataclasses
 from datetime import UTC, datetime
 from enum import Enum
-from typing import Any
 from uuid import UUID
+
+from flo.core.untyped import Element
 
 NONE = (0,)
 
 
-def order_key(value: Any) -> tuple[Any, ...]:
+def order_key(value: object) -> tuple[Element, ...]:
     """Return a key that orders values of one type totally. Equal values have equal keys."""
     if value is None:
         return NONE

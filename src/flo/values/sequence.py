@@ -13,6 +13,7 @@ from flo.core.collection import End, Value
 from flo.core.errors import OrderError, brief
 from flo.core.persistent import Elements
 from flo.core.term import Call, Lowering, Term
+from flo.core.untyped import Element, ElementFunction, Unit
 from flo.values.element_value import ElementKind, ElementValue
 
 T_co = TypeVar("T_co", covariant=True)
@@ -23,7 +24,7 @@ T_co = TypeVar("T_co", covariant=True)
 class SequenceValue(ElementValue):
     """[v₁, …, vₙ] or [⊗, v₁, …, vₙ]."""
 
-    elements: Elements[Any]
+    elements: Elements[Element]
     end: End = End.OPEN
 
     kind = "sequence"
@@ -36,28 +37,28 @@ class SequenceValue(ElementValue):
         return SequenceValue(self.elements.extended(delta.elements), delta.end)
 
     @classmethod
-    def of(cls, units: Iterable[Any], end: End = End.OPEN) -> SequenceValue:
+    def of(cls, units: Iterable[object], end: End = End.OPEN) -> SequenceValue:
         return cls(Elements.owning(units) if type(units) is list else Elements(units), end)
 
-    def units(self) -> Iterator[tuple[Any, SequenceValue]]:
+    def units(self) -> Iterator[tuple[Unit, SequenceValue]]:
         if self.elements:
             yield self.elements[0], SequenceValue(self.elements.dropped(1), self.end)
 
-    def all_units(self) -> list[Any]:
+    def all_units(self) -> list[Unit]:
         return self.elements.to_list()
 
     elements_list = all_units
 
     @classmethod
-    def mapped(cls, f: Callable[[Any], Any], units: list[Any]) -> SequenceValue:
+    def mapped(cls, f: ElementFunction, units: list[Unit]) -> SequenceValue:
         return cls.of([f(element) for element in units])
 
     @classmethod
-    def filtered(cls, keep: Callable[[Any], Any], units: list[Any]) -> SequenceValue:
+    def filtered(cls, keep: ElementFunction, units: list[Unit]) -> SequenceValue:
         return cls.of([element for element in units if keep(element)])
 
     @classmethod
-    def flat_mapped(cls, f: Callable[[Any], Iterable[Any]], units: list[Any]) -> SequenceValue:
+    def flat_mapped(cls, f: Callable[[Element], Iterable[Element]], units: list[Unit]) -> SequenceValue:
         return cls.of([result for element in units for result in f(element)])
 
     def ended(self, end: End) -> SequenceValue:
@@ -91,11 +92,11 @@ class Sequence(ElementKind[T_co, "Sequence[T_co]", "Sequence[Any]"]):
         value: SequenceValue = super().value(data)
         return value
 
-    def _value(self, data: list[Any]) -> SequenceValue:
+    def _value(self, data: list[Element]) -> SequenceValue:
         return SequenceValue.of(self.checked(list(data)))
 
-    def pieces(self, data: Any) -> list[list[Value]]:
+    def pieces(self, data: object) -> list[list[Value]]:
         return [[SequenceValue.of([element]) for element in self.value(data).elements]]
 
-    def plain(self, value: SequenceValue) -> list[Any]:
+    def plain(self, value: SequenceValue) -> list[Element]:
         return value.elements.to_list()

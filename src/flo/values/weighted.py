@@ -6,15 +6,19 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar, final
+from typing import Any, Self, TypeAlias, TypeVar, final
 
 from flo.core.collection import End, call
 from flo.core.errors import ElementError
 from flo.core.persistent import PersistentMap
 from flo.core.term import Lowering, Term
+from flo.core.untyped import Element, ElementFunction, Unit
 from flo.values.canonical import canonical_element
 from flo.values.changes import shape_of
 from flo.values.element_value import ElementKind, ElementValue
+
+Weights: TypeAlias = PersistentMap[Element, int]
+"""Elements, each with its weight: how often it is there."""
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -23,12 +27,12 @@ T_co = TypeVar("T_co", covariant=True)
 class WeightedValue(ElementValue):
     """({k₁: v₁, …}, fixed): a cardinality map M, and whether the collection has ended. A unit is (k, v)."""
 
-    weights: PersistentMap[Any, int]
+    weights: Weights
     end: End = End.OPEN
 
     @staticmethod
     @abstractmethod
-    def merge(weights: PersistentMap[Any, int], more: Mapping[Any, int]) -> PersistentMap[Any, int]:
+    def merge(weights: Weights, more: Mapping[Element, int]) -> Weights:
         """Merge the weights of a delta into the existing ones."""
 
     def concat(self, delta: Self) -> Self:
@@ -39,34 +43,34 @@ class WeightedValue(ElementValue):
         return type(self)(self.merge(self.weights, delta.weights), delta.end)
 
     @classmethod
-    def of(cls, units: Iterable[Any], end: End = End.OPEN) -> Self:
-        total: dict[Any, int] = {}
+    def of(cls, units: Iterable[Unit], end: End = End.OPEN) -> Self:
+        total: dict[Element, int] = {}
         for element, weight in units:
             if (form := canonical_element[type(element)]) is not None:
                 element = form(element)
             total[element] = total.get(element, 0) + weight
         return cls(cls.merge(PersistentMap(), total), end)
 
-    def units(self) -> Iterator[tuple[Any, Self]]:
+    def units(self) -> Iterator[tuple[Unit, Self]]:
         for element in self.weights:
             yield (element, self.weights[element]), type(self)(self.weights.without(element), self.end)
 
-    def all_units(self) -> list[Any]:
+    def all_units(self) -> list[Unit]:
         return list(self.weights.to_dict().items())
 
-    def elements_list(self) -> list[Any]:
+    def elements_list(self) -> list[Element]:
         return list(self.weights)
 
     @classmethod
-    def mapped(cls, f: Callable[[Any], Any], units: list[Any]) -> Self:
+    def mapped(cls, f: ElementFunction, units: list[Unit]) -> Self:
         return cls.of((f(element), weight) for element, weight in units)
 
     @classmethod
-    def filtered(cls, keep: Callable[[Any], Any], units: list[Any]) -> Self:
+    def filtered(cls, keep: ElementFunction, units: list[Unit]) -> Self:
         return cls.of((element, weight) for element, weight in units if keep(element))
 
     @classmethod
-    def flat_mapped(cls, f: Callable[[Any], Iterable[Any]], units: list[Any]) -> Self:
+    def flat_mapped(cls, f: Callable[[Element], Iterable[Element]], units: list[Unit]) -> Self:
         return cls.of((result, weight) for element, weight in units for result in f(element))
 
     def ended(self, end: End) -> Self:
@@ -93,7 +97,7 @@ class BagValue(WeightedValue):
     suffix = "-bag"
 
     @staticmethod
-    def merge(weights: PersistentMap[Any, int], more: Mapping[Any, int]) -> PersistentMap[Any, int]:
+    def merge(weights: Weights, more: Mapping[Element, int]) -> Weights:
         return weights.added({element: count for element, count in more.items() if count > 0})
 
 
@@ -106,7 +110,7 @@ class SetValue(WeightedValue):
     suffix = "-set"
 
     @staticmethod
-    def merge(weights: PersistentMap[Any, int], more: Mapping[Any, int]) -> PersistentMap[Any, int]:
+    def merge(weights: Weights, more: Mapping[Element, int]) -> Weights:
         return weights.updated({element: 1 for element in more if element not in weights})
 
 
@@ -122,7 +126,7 @@ class ZSetValue(WeightedValue):
     suffix = "-zset"
 
     @staticmethod
-    def merge(weights: PersistentMap[Any, int], more: Mapping[Any, int]) -> PersistentMap[Any, int]:
+    def merge(weights: Weights, more: Mapping[Element, int]) -> Weights:
         return weights.added(more)
 
 
@@ -132,7 +136,7 @@ class Bag(ElementKind[T_co, "Bag[T_co]", "Bag[Any]"]):
     name = "Bag"
     value_class = BagValue
 
-    def _value(self, data: Iterable[Any]) -> BagValue:
+    def _value(self, data: Iterable[Element]) -> BagValue:
         if not isinstance(data, Mapping) or shape_of(self.element) is not None:
             data = Counter(self.checked(list(data)))
         self.checked(list(data))
@@ -144,7 +148,7 @@ class Bag(ElementKind[T_co, "Bag[T_co]", "Bag[Any]"]):
             )
         return BagValue.of(data.items())
 
-    def plain(self, value: BagValue) -> Counter[Any]:
+    def plain(self, value: BagValue) -> Counter[Element]:
         return Counter(value.weights.to_dict())
 
 
@@ -154,10 +158,10 @@ class Set(ElementKind[T_co, "Set[T_co]", "Set[Any]"]):
     name = "Set"
     value_class = SetValue
 
-    def _value(self, data: Iterable[Any]) -> SetValue:
+    def _value(self, data: Iterable[Element]) -> SetValue:
         return SetValue.of((element, 1) for element in self.checked(list(data)))
 
-    def plain(self, value: SetValue) -> set[Any]:
+    def plain(self, value: SetValue) -> set[Element]:
         return set(value.weights)
 
 
@@ -167,7 +171,7 @@ class ZSet(ElementKind[T_co, "ZSet[T_co]", "ZSet[Any]"]):
     name = "ZSet"
     value_class = ZSetValue
 
-    def _value(self, data: Iterable[Any]) -> ZSetValue:
+    def _value(self, data: Iterable[Element]) -> ZSetValue:
         if not isinstance(data, Mapping):
             data = Counter(self.checked(list(data)))
         self.checked(list(data))
@@ -176,9 +180,9 @@ class ZSet(ElementKind[T_co, "ZSet[T_co]", "ZSet[Any]"]):
             raise ElementError(f"the weight of {wrong!r} in {{input}} must be an integer; got {data[wrong]!r}")
         return ZSetValue.of(data.items())
 
-    def plain(self, value: ZSetValue) -> dict[Any, int]:
+    def plain(self, value: ZSetValue) -> dict[Element, int]:
         return value.weights.to_dict()
 
 
-def is_positive_count(count: Any) -> bool:
+def is_positive_count(count: object) -> bool:
     return type(count) is int and count > 0

@@ -76,7 +76,7 @@ class _Place:
 class Captured:
     """A snapshot of everything that some functions capture, to see what changes, and to start again from it."""
 
-    def __init__(self, functions: Iterable[Any]) -> None:
+    def __init__(self, functions: Iterable[object]) -> None:
         self.places: list[_Place] = []
         seen: set[int] = set()
         for function in functions:
@@ -100,7 +100,7 @@ class Captured:
                 now.places.append(_Place(each.name, each.read, each.write, copy.deepcopy(each.read())))
         return now
 
-    def _add(self, item: Any, depth: int, seen: set[int]) -> None:
+    def _add(self, item: object, depth: int, seen: set[int]) -> None:
         if id(item) in seen:
             return
         seen.add(id(item))
@@ -131,7 +131,7 @@ class Captured:
         for each in called_functions(function) if depth else ():
             self._add(each, depth - 1, seen)
 
-    def _add_object(self, name: str, held: Any, seen: set[int]) -> None:
+    def _add_object(self, name: str, held: object, seen: set[int]) -> None:
         """An object that is held where nothing else can be put."""
         if isinstance(held, (list, dict, set, bytearray, deque)) or getattr(held, "__dict__", None) is not None:
             self._add_place(name, lambda: held, lambda fresh: None, seen)
@@ -168,7 +168,7 @@ def is_of_user(kind: type) -> bool:
     return kind.__module__ == "__main__" or (file is not None and is_users(file))
 
 
-def _is_mutable(held: Any) -> bool:
+def _is_mutable(held: object) -> bool:
     return isinstance(held, (list, dict, set, bytearray, deque))
 
 
@@ -180,14 +180,14 @@ def _length(held: Any) -> int:
 
 
 def _of_cell(cell: types.CellType) -> tuple[Callable[[], Any], Callable[[Any], None]]:
-    def write(fresh: Any) -> None:
+    def write(fresh: object) -> None:
         cell.cell_contents = fresh
 
     return lambda: cell.cell_contents, write
 
 
 def _of_global(space: dict[str, Any], name: str) -> tuple[Callable[[], Any], Callable[[Any], None]]:
-    def write(fresh: Any) -> None:
+    def write(fresh: object) -> None:
         space[name] = fresh
 
     return lambda: space.get(name), write

@@ -15,6 +15,7 @@ from flo.core.errors import FunctionError, LawError, Origin, brief
 from flo.core.nested import Nested
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
+from flo.core.untyped import TypeForm
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
 from flo.values.lattice import Lattice
@@ -43,7 +44,7 @@ def expect_numbers(*, most: Any, tries: Any, seed: Any, work: Any, seconds: Any)
         raise _refused("seconds", seconds, "a number > 0")
 
 
-def _refused(name: str, given: Any, expected: str) -> LawError:
+def _refused(name: str, given: object, expected: str) -> LawError:
     return LawError(f"`{name}` must be {expected}; got {brief(given)}", where=Origin.here())
 
 
@@ -75,11 +76,11 @@ def expect_hashable(collection: Collection, given: Given) -> None:
 
 
 def check(
-    subject: Any,
-    *types: Any,
+    subject: object,
+    *types: object,
     laws: Law | Sequence[Law] | None = None,
-    examples: Mapping[Any, Any] | None = None,
-    start: Any = NO_START,
+    examples: Mapping[Any, object] | None = None,
+    start: object = NO_START,
     inverse: Callable[..., Any] | None = None,
     most: int = 3,
     tries: int = 200,
@@ -107,7 +108,7 @@ def check(
         raise explained(FunctionError(f"a function raised SystemExit: {error}"), error) from error
 
 
-def _checked(subject: Any, types: tuple[Any, ...], effort: Effort, of_function: dict[str, Any]) -> Report:
+def _checked(subject: Any, types: tuple[TypeForm, ...], effort: Effort, of_function: dict[str, Any]) -> Report:
     of_functions = callable(subject) and not isinstance(subject, (type, Operator, Lattice, Collection))
     if not of_functions:
         expect_none(of_function)
@@ -139,7 +140,7 @@ def _checked(subject: Any, types: tuple[Any, ...], effort: Effort, of_function: 
     )
 
 
-def _input_kinds(subject: Any, types: tuple[Any, ...]) -> list[Any]:
+def _input_kinds(subject: object, types: tuple[object, ...]) -> list[TypeForm]:
     """The types of the elements, keys and lattice values of a program's inputs."""
     if isinstance(subject, Checkable):
         collections = [stream.collection for stream in subject._checkable().inputs.values()]
@@ -151,7 +152,7 @@ def _input_kinds(subject: Any, types: tuple[Any, ...]) -> list[Any]:
     return [kind for collection in collections for kind in _kinds_in(collection)]
 
 
-def _kinds_in(collection: Collection) -> list[Any]:
+def _kinds_in(collection: Collection) -> list[TypeForm]:
     match collection:
         case Form(base=base):
             return _kinds_in(base)
@@ -166,7 +167,7 @@ def _kinds_in(collection: Collection) -> list[Any]:
     return []
 
 
-def explained(fault: FunctionError, cause: BaseException | None = None, inputs: Sequence[Any] = ()) -> FunctionError:
+def explained(fault: FunctionError, cause: BaseException | None = None, inputs: Sequence[object] = ()) -> FunctionError:
     """The error of a function, with the user's line that raised it, and how to try other values."""
     cause = cause or fault.__cause__
     if cause is not None:
@@ -177,7 +178,7 @@ def explained(fault: FunctionError, cause: BaseException | None = None, inputs: 
     return fault.located(Origin.here())
 
 
-def _is_a(subject: Any, kind: type) -> bool:
+def _is_a(subject: object, kind: type) -> bool:
     """Whether it is a class of that kind, parameterised or not."""
     origin = getattr(subject, "__origin__", subject)
     return isinstance(origin, type) and issubclass(origin, kind)

@@ -74,9 +74,9 @@ class Effort:
 
     def with_constants_in(self, operators: Iterable[Operator]) -> Effort:
         """Add the values that these operators mention in their fields, functions and methods."""
-        found = list(operators)
-        mentioned = dict.fromkeys(value for operator in found for value in constants_in(operator))
-        numbers = dict.fromkeys(value for operator in found for item in code_of(operator) for value in integers(item))
+        every = list(operators)
+        mentioned = dict.fromkeys(value for operator in every for value in constants_in(operator))
+        numbers = dict.fromkeys(value for operator in every for item in code_of(operator) for value in integers(item))
         given = self.given.with_constants((*self.given.constants, *mentioned), (*self.given.integers, *numbers))
         return replace(self, given=given)
 
@@ -120,11 +120,11 @@ def find_caveats(operators: Iterable[Operator]) -> tuple[str, ...]:
 
     Sizes count only in classes of the user: those that Flo ships are tested with it.
     """
-    found = list(operators)
-    numbers = {number for operator in found for number in integers_in(type(operator))}
+    every = list(operators)
+    numbers = {number for operator in every for number in integers_in(type(operator))}
     large = sorted(number for number in numbers if number > LARGEST)
     sizes = [f"no input of {' or '.join(f'{size:,}' for size in large)} elements was tried"] if large else []
-    return (*find_impure_uses(found), *sizes)
+    return (*find_impure_uses(every), *sizes)
 
 
 def find_impure_uses(operators: Iterable[Operator]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from flo.core.collection import FormedValue
 from flo.core.persistent import Elements, PersistentMap
+from flo.core.untyped import TypeForm
 
 
 class NoJoin(Exception):
@@ -82,8 +83,8 @@ def _are_equal_functions(one: FunctionType, other: FunctionType) -> bool:
 def _bound_values(function: FunctionType) -> list[Any]:
     """The values that two functions of equal code may differ in."""
     cells = function.__closure__ or ()
-    found = [cell.cell_contents for cell in cells if cell != CellType()]  # an empty cell is a name without a value yet
-    return [function.__defaults__, function.__kwdefaults__, function.__dict__, *found]
+    held = [cell.cell_contents for cell in cells if cell != CellType()]  # an empty cell: a name without a value yet
+    return [function.__defaults__, function.__kwdefaults__, function.__dict__, *held]
 
 
 def _are_equal_mappings(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
@@ -94,7 +95,7 @@ _detailed: dict[type, Callable[[Any], Any] | None] = {}
 """For each type, the function that adds detail to it; None if the type says all."""
 
 
-def deep_type(value: Any) -> Any:
+def deep_type(value: object) -> TypeForm:
     """The types of a value and of the values inside. Equal values of one deep type are the same to every function."""
     kind = type(value)
     try:
@@ -125,10 +126,10 @@ _SIMPLE = frozenset({int, str, bool, bytes, type(None)})
 """Common types that need no detail."""
 
 
-def _item_types(items: Any) -> tuple[Any, ...]:
+def _item_types(items: Any) -> tuple[TypeForm, ...]:
     kinds = tuple(map(type, items))
     return kinds if _SIMPLE.issuperset(kinds) else tuple(map(deep_type, items))
 
 
-def _entry_types(table: Mapping[Any, Any]) -> frozenset[Any]:
+def _entry_types(table: Mapping[Any, object]) -> frozenset[TypeForm]:
     return frozenset((key, deep_type(key), deep_type(each)) for key, each in table.items())

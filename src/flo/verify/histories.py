@@ -10,7 +10,7 @@ from flo.verify import laws
 from flo.verify.captured import Captured
 from flo.verify.equality import are_equal
 from flo.verify.laws import Law
-from flo.verify.processes import SEEDS, Raised, run_in_processes
+from flo.verify.processes import SEEDS, RaisedName, run_in_processes
 from flo.verify.report import Counterexample
 
 MOST_TRIALS = 12
@@ -64,13 +64,13 @@ class Trials:
         try:
             return self.call(*map(self.prepare, trial.arguments))
         except Exception as error:
-            return Raised(type(error).__name__)
+            return RaisedName(type(error).__name__)
 
-    def _show(self, result: Any) -> str:
-        return f"raises {result}" if isinstance(result, Raised) else self.show(result)
+    def _show(self, result: object) -> str:
+        return f"raises {result}" if isinstance(result, RaisedName) else self.show(result)
 
     def _report_history(
-        self, trial: Trial, others: list[Trial], changed: list[str], results: tuple[Any, Any]
+        self, trial: Trial, others: list[Trial], changed: list[str], results: tuple[object, object]
     ) -> Counterexample:
         names = ", ".join(f"`{name}`" for name in changed)
         between = [other.text for other in others]
@@ -93,8 +93,8 @@ class Trials:
             for seed, result in zip(SEEDS[1:], results[1:], strict=True):
                 if not are_equal(results[0], result):
                     columns = tuple((f"PYTHONHASHSEED={each}", trial.text) for each in (SEEDS[0], seed))
-                    shown = (self._show(results[0]), self._show(result))
+                    texts = (self._show(results[0]), self._show(result))
                     about = f"{self.about}: in two processes"
                     again = f"PYTHONHASHSEED={SEEDS[0]} and {seed}: {trial.paste}"
-                    return Counterexample(self.law, about, columns, shown, again, NO_PROCESS)
+                    return Counterexample(self.law, about, columns, texts, again, NO_PROCESS)
         return None

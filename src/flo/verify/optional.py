@@ -20,9 +20,9 @@ class OptionalModule:
         return True
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(importlib.import_module(self._name), name)
-        setattr(self, name, found)
-        return found
+        attribute = getattr(importlib.import_module(self._name), name)
+        setattr(self, name, attribute)
+        return attribute
 
 
 z3 = OptionalModule("z3")

@@ -26,7 +26,7 @@ from flo.core.graph import Graph
 from flo.core.operator import Values
 from flo.core.stream_type import StreamTypes
 from flo.verify.exploration.arrivals import Channels
-from flo.verify.exploration.moves import Run
+from flo.verify.exploration.moves import GraphRun
 
 SEEDS = (1, 2, 3, 4)
 SECONDS = 60
@@ -43,13 +43,13 @@ class NotSent(Exception):
     """A function or its arguments cannot be sent to another process, or have not come back."""
 
 
-class Raised(str):
+class RaisedName(str):
     """The name of an error, which is a result like any other. Its message may have the address of an object."""
 
     __slots__ = ()
 
 
-def run_in_processes(call: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
+def run_in_processes(call: Callable[..., Any], arguments: Sequence[tuple[object, ...]]) -> list[list[Any]]:
     """The results of the calls, for each hash seed."""
     if IN_ANOTHER in os.environ:  # a module that was imported for a function checks something itself
         raise NotSent(NOT_RUN)
@@ -80,16 +80,16 @@ def serve() -> None:
     output.buffer.write(pickle.dumps([_result(call, each) for each in arguments]))
 
 
-def _result(call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+def _result(call: Callable[..., Any], arguments: tuple[object, ...]) -> Any:
     try:
         return call(*arguments)
     except Exception as error:
-        return Raised(type(error).__name__)
+        return RaisedName(type(error).__name__)
 
 
 def run_program(graph: Graph, output_types: StreamTypes, names: tuple[str, ...], channels: Channels) -> Values:
     """The outputs of a program that gets all data at once."""
-    run = Run(graph, output_types, channels, names)
+    run = GraphRun(graph, output_types, channels, names)
     while places := run.waiting():
         run.arrive(None, places[0])
     run.advance()
@@ -102,7 +102,7 @@ class _Sender(pickle.Pickler):
     Each is made first and gets the globals that it uses afterwards: these may refer to it.
     """
 
-    def reducer_override(self, item: Any) -> Any:
+    def reducer_override(self, item: object) -> Any:
         if isinstance(item, types.ModuleType):
             return importlib.import_module, (item.__name__,)
         is_of_main = getattr(item, "__module__", None) == "__main__"
@@ -118,8 +118,8 @@ class _Sender(pickle.Pickler):
             code = compile(source, "<class>", "exec", flags, dont_inherit=True)
             body = {name for each in (code, *_inner(code)) for name in each.co_names}  # as decorators and defaults
             later = _names(compile(source, "<class>", "exec", 0, dont_inherit=True)) - body
-            made = (marshal.dumps(code), item.__name__, _used(body - {item.__name__}, space))
-            return _make_class, made, _used(later, space), None, None, _fill_class
+            arguments = (marshal.dumps(code), item.__name__, _used(body - {item.__name__}, space))
+            return _make_class, arguments, _used(later, space), None, None, _fill_class
         return NotImplemented
 
 
@@ -153,9 +153,9 @@ def _make_class(code: bytes, name: str, known: dict[str, Any]) -> type:
     space = vars(sys.modules["__main__"])
     space.update(known)
     exec(marshal.loads(code), space)
-    made: type = space[name]
-    return made
+    defined: type = space[name]
+    return defined
 
 
-def _fill_class(made: type, known: dict[str, Any]) -> None:
+def _fill_class(defined: type, known: dict[str, Any]) -> None:
     vars(sys.modules["__main__"]).update(known)

@@ -132,8 +132,8 @@ class Report(Displayed):
     def __post_init__(self) -> None:
         """Take the counterexample of the first part that has one, if there is no own."""
         if self.counterexample is None:
-            found = (part.counterexample for part in self.parts if part.counterexample is not None)
-            object.__setattr__(self, "counterexample", next(found, None))
+            counterexamples = (part.counterexample for part in self.parts if part.counterexample is not None)
+            object.__setattr__(self, "counterexample", next(counterexamples, None))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a page with the verdict; if a law is broken, with the runs step by step: HTML, in one file."""

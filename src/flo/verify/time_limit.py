@@ -65,11 +65,13 @@ class TimeLimit:
 
     def __enter__(self) -> Self:
         in_main = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
-        self._clock = (_SignalTimer if in_main else _ThreadTimer)(Watch(self.seconds, self.progress))
+        self._clock = (_SignalTimer if in_main else _ThreadTimer)(ThreadWatch(self.seconds, self.progress))
         self._clock.start()
         return self
 
-    def __exit__(self, kind: Any, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
             self._clock.armed = False
         finally:
@@ -81,7 +83,7 @@ class TimeLimit:
             raise up from None
 
 
-class Watch:
+class ThreadWatch:
     """Watches one thread: has it worked or idled for too long since the last progress?"""
 
     def __init__(self, seconds: float, progress: Callable[[], int]) -> None:
@@ -115,24 +117,24 @@ def _processor_time() -> Callable[[], float]:
 
 def _describe_call(trace: TracebackType | None) -> str:
     """The user's function that Flo called last, with its present arguments, as text."""
-    found, by_flo = None, False
+    frame, by_flo = None, False
     while trace is not None:
         code = trace.tb_frame.f_code
         if by_flo and is_users(code.co_filename):
-            found = trace.tb_frame
+            frame = trace.tb_frame
         by_flo = code.co_filename.startswith(PACKAGE)
         trace = trace.tb_next
-    if found is None:
+    if frame is None:
         return ""
-    names = found.f_code.co_varnames[: found.f_code.co_argcount]
-    given = (f"{name}={brief(found.f_locals[name], 60)}" for name in names if name in found.f_locals)
-    return f"{found.f_code.co_name}({', '.join(given)})"
+    names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+    given = (f"{name}={brief(frame.f_locals[name], 60)}" for name in names if name in frame.f_locals)
+    return f"{frame.f_code.co_name}({', '.join(given)})"
 
 
 class _SignalTimer:
     """Raises by SIGALRM in the main thread. An outer handler of the signal still gets it when it is due."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: ThreadWatch) -> None:
         self.armed = True
         self.watch = watch
         self.exception = TimeUp(watch.seconds)
@@ -176,7 +178,7 @@ class _SignalTimer:
 class _ThreadTimer:
     """Raises from a second thread, in the thread that it watches."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: ThreadWatch) -> None:
         self.armed = True
         self.fired = False
         self.watch = watch
@@ -211,5 +213,5 @@ SECONDS = 5.0
 """The processor time after which one call of a function is aborted, unless the user gives another."""
 
 
-def copy_if_mutable(value: Any) -> Any:
+def copy_if_mutable(value: object) -> Any:
     return value if is_immutable(value) else copy.deepcopy(value)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 
-from flo.columns.evaluation import Call
+from flo.columns.evaluation import FunctionCall
 from flo.columns.expression import Expression
 from flo.shards.tasks.input_task import OFFSET, PARTITION
 from flo.tables.io.files import WEIGHTS
@@ -107,6 +107,6 @@ def are_distinct_names(names: Iterable[str]) -> bool:
     return all(map(PLAIN_NAME.fullmatch, known)) and len({name.lower() for name in known}) == len(known)
 
 
-def _is_allowed(call: Call) -> bool:
+def _is_allowed(call: FunctionCall) -> bool:
     allowed = ALLOWED.get((call.function, call.operands))
     return allowed is not None and allowed(call.options)

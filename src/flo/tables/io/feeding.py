@@ -25,7 +25,7 @@ from flo.columns.changes import given_schema
 from flo.columns.dicts import row_of
 from flo.core.collection import Value
 from flo.core.errors import ElementError, FloError, brief
-from flo.core.event_loop import Loop
+from flo.core.event_loop import ProgramLoop
 from flo.tables.io.diverted import Diverted, DivertedRows, OnError
 from flo.tables.io.files import (
     WEIGHTS,
@@ -63,7 +63,7 @@ def _errors_of(name: str) -> Iterator[None]:
 class Feeder:
     """Pushes data to the inputs of an event loop, and runs it."""
 
-    def __init__(self, loop: Loop[Any], inputs: Mapping[str, int], on_error: OnError) -> None:
+    def __init__(self, loop: ProgramLoop[Any], inputs: Mapping[str, int], on_error: OnError) -> None:
         self.loop = loop
         self.inputs = inputs
         self.on_error = on_error

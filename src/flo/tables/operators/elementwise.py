@@ -32,7 +32,7 @@ from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, is_ordered, layout_of, of_elements
 from flo.values.operators.bags import BagUnion
 from flo.values.operators.elementwise import Filter, FlatMap, Map
-from flo.values.operators.sets import SetUnion, ToBag, ToSet
+from flo.values.operators.sets import ToBag, ToSet, UnionSets
 from flo.values.operators.shapes import expect_all_of_type
 from flo.values.operators.zsets import TRIED, MapWeights, Minus, Negate, Plus, ToZSet
 from flo.values.row_functions import passed_by
@@ -212,10 +212,10 @@ class MapWeightsTables(Stateless[MapWeights]):
         return f.results(table.select(rows), weights.select(beside)).column(0)
 
 
-@form_of(Plus, Minus, BagUnion, SetUnion)
+@form_of(Plus, Minus, BagUnion, UnionSets)
 @final
 @dataclass(frozen=True)
-class UnionTables(Stateless[Plus | Minus | BagUnion | SetUnion]):
+class UnionTables(Stateless[Plus | Minus | BagUnion | UnionSets]):
     """plus, minus and the unions: the rows of both sides; `minus` negates those of the right one.
 
     If both sides have rows, they are consolidated: a stream that is added to itself again and again would otherwise

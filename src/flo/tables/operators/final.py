@@ -29,7 +29,7 @@ import pyarrow as pa
 from flo.columns.expression import Expression
 from flo.columns.indices import one_chunk, take_rows
 from flo.columns.layout import VALUE
-from flo.columns.windowing import Times, time_kind
+from flo.columns.windowing import TimeNumbers, time_kind
 from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.tables.functions import apply_function
@@ -90,7 +90,7 @@ class Ending(OnTables[FinalGroups]):
         if not rows.num_rows:
             return after, (None,)
         ends = apply_function(self.like.end, (self.inputs[0],), rows)[VALUE]
-        numbers = Times.of(self.like.name, one_chunk(ends)).numbers
+        numbers = TimeNumbers.of(self.like.name, one_chunk(ends)).numbers
         if self.mark is None:
             return replace(after, waiting=self.waiting.add(rows, numbers)), (None,)
         is_behind = is_before(numbers, self._beyond(self.mark))

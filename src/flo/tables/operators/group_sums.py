@@ -252,7 +252,7 @@ class FinishedPart(Part):
                 values = list(map(int if cell.wide else to_decimal, values))
             columns.append([values[place] for place in there])
         finish = self._aggregator.finish
-        totals = [self._aggregator.made(*each) for each in zip(*columns, strict=True)]
+        totals = [self._aggregator.combine(*each) for each in zip(*columns, strict=True)]
         if isinstance(finish, Expression):
             finish.prepare(totals)
         finished = called(finish, totals)

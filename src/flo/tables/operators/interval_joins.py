@@ -28,7 +28,7 @@ import pyarrow as pa
 from flo.columns.expression import Expression
 from flo.columns.indices import Numbers, one_chunk
 from flo.columns.layout import VALUE
-from flo.columns.windowing import Times, time_kind
+from flo.columns.windowing import TimeNumbers, time_kind
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
@@ -111,7 +111,7 @@ class IntervalTables(OnTables[IntervalJoin]):
         """Sorts rows of a side by key and time."""
         rows, columns = self._with_key(side, table.combine_chunks())
         time = self.like.time if side == 0 else self.like.other_time
-        times = Times.of(self.like.name, one_chunk(apply_function(time, (self.inputs[side],), table)[VALUE]))
+        times = TimeNumbers.of(self.like.name, one_chunk(apply_function(time, (self.inputs[side],), table)[VALUE]))
         return timed_run(rows, columns, times.numbers)
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:

@@ -59,7 +59,7 @@ from flo.tables.state.trace import Trace, consolidate_runs
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, layout_of, of_elements
 from flo.values.operators.bags import BagJoin
-from flo.values.operators.joins import Key
+from flo.values.operators.joins import KeyFunction
 from flo.values.operators.keyed_streams import KeyedJoin
 from flo.values.operators.sets import SetJoin
 from flo.values.operators.shapes import expect_declared
@@ -127,7 +127,9 @@ class JoinedByKey(OnTables[J]):
         return repr(layout_of(of).to_elements(part)[0])
 
 
-def key_functions(like: Pairing | SemiJoin | AntiJoin, inputs: tuple[Collection, ...]) -> tuple[Key, Key]:
+def key_functions(
+    like: Pairing | SemiJoin | AntiJoin, inputs: tuple[Collection, ...]
+) -> tuple[KeyFunction, KeyFunction]:
     """Returns the key functions of both sides; in a join of sets of edges, the key is the first column."""
     if isinstance(like, SetJoin) and like.other_on is None:
         return like.on, _first_column(inputs[1])
@@ -141,7 +143,7 @@ def _first_column(of: Collection) -> Expression:
 
 
 @lru_cache(maxsize=1024)
-def must_be_coded(on: Key, other_on: Key, left: Collection, right: Collection) -> bool:
+def must_be_coded(on: KeyFunction, other_on: KeyFunction, left: Collection, right: Collection) -> bool:
     """Whether the keys of both sides are of types that only Python can compare."""
     one, other = key_layout(on, left), key_layout(other_on, right)
     if one is None or other is None or one.form != other.form or len(one.cells) != len(other.cells):

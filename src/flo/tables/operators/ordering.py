@@ -56,8 +56,7 @@ from flo.values.canonical import canonical_element
 from flo.values.operators.bags import Sort
 from flo.values.operators.over import Over
 from flo.values.operators.session_columns import SessionColumns
-from flo.values.operators.zset_ranking import Order as ValueOrder
-from flo.values.operators.zset_ranking import Ranking, TopK
+from flo.values.operators.zset_ranking import Ranking, RankOrder, TopK
 from flo.values.weighted import Set
 
 G = TypeVar("G", bound=TopK | Over | SessionColumns, covariant=True)
@@ -109,7 +108,7 @@ class TopKTables(InGroups[TopK]):
         known = DeltaWithHeads.of(delta, old, groups, order)
         for group in order.find_incomparable(*known):
             like, to_elements = self.like, layout_of(self.inputs[0]).to_elements
-            ranking = ValueOrder(like.key, like.descending, like.name, like.ties)
+            ranking = RankOrder(like.key, like.descending, like.name, like.ties)
             rank_on_values(group, groups, self.rows, delta, old, to_elements, like.count, ranking)
         new = find_leading([*kept.runs, delta], groups, self.like.count, order, known.begin(order), self.like.ties)
         parts = [
@@ -132,7 +131,7 @@ def rank_on_values(
     old: Leading | None,
     to_elements: Callable[[pa.Table], list[Any]],
     count: int,
-    order: ValueOrder,
+    order: RankOrder,
 ) -> None:
     """Raises what the operator on values raises when it compares rows of this group that cannot be compared."""
     one = select_rows(groups, np.array([group]))

@@ -34,7 +34,7 @@ from flo.tables.state.comparison import Comparison, comparisons, rank_densely
 from flo.tables.state.run import match_keys
 from flo.tables.translate import form_of
 from flo.tables.values import Rows, layout_of, of_elements
-from flo.values.operators.pairs import Keys, MergeSorted, UnionSequences, Zip
+from flo.values.operators.pairs import LastKey, MergeSorted, UnionSequences, Zip
 from flo.values.operators.sets import Difference
 from flo.values.sequence import SequenceValue
 
@@ -196,7 +196,7 @@ class MergeTables(PairTables[MergeSorted]):
     A step reads only a few more rows of the longer side than of the shorter one: the others may wait for long.
     """
 
-    last: tuple[Keys, Keys] = ((), ())
+    last: tuple[LastKey, LastKey] = ((), ())
     """The key of the last row of each side that was consumed."""
 
     name = "merge_tables"
@@ -310,7 +310,7 @@ class MergeTables(PairTables[MergeSorted]):
         assert layout is not None
         return layout
 
-    def _table(self, *keys: Keys) -> pa.Table:
+    def _table(self, *keys: LastKey) -> pa.Table:
         """Keys as a table."""
         return self._layout.to_table([key for some in keys for key in some])
 

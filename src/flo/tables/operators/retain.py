@@ -24,7 +24,7 @@ import pyarrow as pa
 from flo.columns.expression import Expression
 from flo.columns.indices import one_chunk
 from flo.columns.layout import VALUE
-from flo.columns.windowing import Times, time_kind
+from flo.columns.windowing import TimeNumbers, time_kind
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
@@ -62,7 +62,7 @@ class RetainTables(OnTables[Retain]):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         column = apply_function(self.like.time, (self.inputs[0],), table)[VALUE]
-        times = Times.of(self.like.name, one_chunk(column))
+        times = TimeNumbers.of(self.like.name, one_chunk(column))
         gone = times.null if self.mark is None else times.null | is_before(times.numbers, self.mark)
         late, rows = table.filter(pa.array(gone)), table.filter(pa.array(~gone))
         after = self

@@ -49,7 +49,7 @@ from flo.tables.state.trace import Trace, sum_ranges, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.event_time import too_large
 from flo.values.operators.windows import Session
-from flo.values.ordered import Ordered
+from flo.values.ordered import SortedKeys
 
 FIRST, LAST = "first/", "last/"
 """The times of a session. No field of a Python class can have these names."""
@@ -110,7 +110,7 @@ class Spans:
 class OpenSessions(Trace):
     """The sessions that are open, as rows: key columns, first time, last time, and weight."""
 
-    ordered: Ordered[Span] | None = None
+    ordered: SortedKeys[Span] | None = None
     """The sessions where there are no key columns; the trace is empty then. A checkpoint does without them: they follow
     from the rows that wait."""
 
@@ -153,7 +153,7 @@ class Merging:
     """The sessions of one group while the rows of a delta come."""
 
     gap: Any
-    spans: Ordered[Span]
+    spans: SortedKeys[Span]
     """Those that are open."""
     horizon: Any
     """The end of the last session that has closed; None if none has."""
@@ -359,18 +359,20 @@ class Sessions(Windower):
     def gone(self, reading: Reading) -> Times:
         return self._horizon(reading.closed)
 
-    def _read_ordered(self, opened: OpenSessions, panes: Panes) -> Ordered[Span]:
+    def _read_ordered(self, opened: OpenSessions, panes: Panes) -> SortedKeys[Span]:
         """The open sessions where there are no key columns: as they were kept, or computed from the rows that wait."""
         if opened.ordered is not None:
             return opened.ordered
         rows = panes.read_waiting(no_keys)
         if rows is None:
-            return Ordered()
+            return SortedKeys()
         times = rows[TIME].to_numpy()
         times = times[np.argsort(times, kind="stable")]
         exact = self.axis.exact(times)
         apart = exact[1:] >= exact[:-1] + self.gap
-        return Ordered(zip(times[np.append(True, apart)].tolist(), times[np.append(apart, True)].tolist(), strict=True))
+        return SortedKeys(
+            zip(times[np.append(True, apart)].tolist(), times[np.append(apart, True)].tolist(), strict=True)
+        )
 
 
 @final
@@ -396,9 +398,9 @@ class SessionsClosing(Closing):
         return Bounds(exact(self.spans.first[numbers]), exact(self.spans.last[numbers]) + self.windower.gap)
 
 
-def _in_order(spans: Spans) -> Ordered[Span]:
+def _in_order(spans: Spans) -> SortedKeys[Span]:
     """The sessions of one group."""
-    return Ordered(zip(spans.first.tolist(), spans.last.tolist(), strict=True))
+    return SortedKeys(zip(spans.first.tolist(), spans.last.tolist(), strict=True))
 
 
 def _spans(group: int, spans: list[Span], dtype: Any) -> Spans:

@@ -33,7 +33,7 @@ from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, add_checked, consolidate_table, with_weights
 from flo.tables.translate import FORMS, form_of
 from flo.tables.values import WEIGHT, Rows, layout_of, of_elements
-from flo.values.operators.bags import Distinct as SequenceDistinct
+from flo.values.operators.bags import SequenceDistinct
 from flo.values.operators.sets import Difference, Intersection, ToBag
 from flo.values.operators.zsets import Distinct, Positive, ToZSet, ZSetToBag, ZSetToSet
 from flo.values.weighted import Set, ZSetValue

@@ -33,7 +33,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from flo.columns.indices import Indices, Mask, bisect_ranges, expand_ranges, largest, one_chunk, take_rows
-from flo.columns.windowing import Times, are_apart, counted
+from flo.columns.windowing import TimeNumbers, are_apart, counted
 from flo.tables.state.neighbours import find_ranges, have_own_numbers
 from flo.tables.state.run import Owned, Ranges, Run, starts_of
 from flo.tables.state.totals import numbers_in
@@ -60,7 +60,7 @@ class Spacing:
 
     def read(self, run: Run) -> Moments:
         """Return the time of each row."""
-        return Times.of("session", one_chunk(run.table[self.column])).numbers
+        return TimeNumbers.of("session", one_chunk(run.table[self.column])).numbers
 
     def are_apart(self, later: Moments, earlier: Moments) -> Mask:
         """Return which pairs of times are a gap or more apart."""

@@ -7,7 +7,7 @@ come, too: programs ask for it with a reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, final
@@ -17,6 +17,7 @@ from flo.core.elements import returned_type
 from flo.core.facts import Timing, no_demands
 from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
 from flo.values.event_time import expect_durations, expect_times, offset_of, origin_of
 from flo.values.keyed import KeyedValue
 from flo.values.lattice import BOTTOM
@@ -41,13 +42,13 @@ class ActiveClock(ByPortions):
     partition that comes back, or that is new, begins at the clock: its rows before that are late.
     """
 
-    time: Callable[[Any], Any]
-    lateness: Any
+    time: ElementFunction
+    lateness: TimeValue
     idle_after: timedelta
     because: str
     partitions: int = 0
-    origin: Any = None
-    latest: tuple[tuple[int, Any], ...] = ()
+    origin: TimeValue = None
+    latest: tuple[tuple[int, TimeValue], ...] = ()
     """The largest time of each partition that has had a row."""
     whole: Any = None
     """The minimum over the partitions that are not idle, when `now` was last read."""
@@ -77,7 +78,7 @@ class ActiveClock(ByPortions):
         return StreamType(LVar(self.lattice), inputs[0].bounded), rows, rows
 
     @property
-    def lattice(self) -> Max[Any]:
+    def lattice(self) -> Max[TimeValue]:
         return ClockOf(self.time, self.lateness).lattice
 
     def typed(self, inputs: StreamTypes) -> ActiveClock:
@@ -109,11 +110,11 @@ class ActiveClock(ByPortions):
             ended = LVarValue(self.lattice, BOTTOM, End.ARRIVED)
             yield Step("clock-terminated", (rows.passed(), now), self, (ended, end, end))
 
-    def _take_rows(self, rows: Iterable[tuple[int, Any]]) -> tuple[Operator, Deltas]:
+    def _take_rows(self, rows: Iterable[tuple[int, object]]) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs after these rows."""
         origin, latest, heard, idle = self.origin, dict(self.latest), dict(self.heard), set(self.idle)
-        on_time: list[Any] = []
-        late: list[Any] = []
+        on_time: list[Element] = []
+        late: list[Element] = []
         for partition, unit in rows:
             moment = self.time(unit)
             expect_declared(self.time, [moment])
@@ -147,13 +148,13 @@ class ActiveClock(ByPortions):
             return after, (None, None, None)
         return after, (LVarValue(self.lattice, self.origin + self._watermark(whole)), None, None)
 
-    def _watermark(self, latest: Any) -> Any:
+    def _watermark(self, latest: object) -> TimeValue:
         return latest - self.lateness if self.lateness else latest
 
 
-def _sorted(found: dict[int, Any]) -> tuple[tuple[int, Any], ...]:
-    return tuple(sorted(found.items(), key=lambda each: each[0]))
+def _sorted(by_number: dict[int, TimeValue]) -> tuple[tuple[int, TimeValue], ...]:
+    return tuple(sorted(by_number.items(), key=lambda each: each[0]))
 
 
-def _bag(units: list[Any]) -> BagValue | None:
+def _bag(units: list[Unit]) -> BagValue | None:
     return BagValue.of((unit, 1) for unit in units) if units else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -10,6 +9,7 @@ from flo.core.errors import OrderError, TypeMismatch
 from flo.core.facts import no_demands
 from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
 from flo.values.event_time import expect_durations, is_positive_duration, offset_of, origin_of
 from flo.values.operators.clocks import ORDERED
 from flo.values.operators.shapes import ElementKind, Unary, expect_declared
@@ -26,12 +26,12 @@ class LimitAhead(Unary):
     last of them is kept, and is the largest time. `run` has how many there are, and the time of the last one.
     """
 
-    time: Callable[[Any], Any]
+    time: ElementFunction
     most: Any
     believe: int = 10
-    origin: Any = None
-    latest: Any = None
-    run: tuple[int, Any] = (0, None)
+    origin: TimeValue = None
+    latest: TimeValue = None
+    run: tuple[int, Element] = (0, None)
 
     name = "limit_ahead"
     keeps = Bound.VALUE
@@ -47,10 +47,10 @@ class LimitAhead(Unary):
             raise TypeMismatch(f"`believe` of `limit_ahead` must be an integer ≥ 2; got {self.believe!r}")
         return inputs[0], inputs[0]
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         origin, latest, (count, last) = self.origin, self.latest, self.run
-        kept: list[Any] = []
-        ahead: list[Any] = []
+        kept: list[Element] = []
+        ahead: list[Element] = []
         for unit in units:
             moment = self.time(unit)
             expect_declared(self.time, [moment])

@@ -10,6 +10,7 @@ from flo.core.operator import Delta, Operator, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.type_relations import are_related, may_be_equal
+from flo.core.untyped import TypeForm, Unit
 from flo.values.element_value import ElementCollection
 from flo.values.operators.shapes import Sides, union_type
 from flo.values.weighted import Bag, Set, WeightedValue, ZSet
@@ -50,8 +51,8 @@ ONE_KEY_TYPE = (("on=…, other_on=…", "two functions or columns with the same
 def expect_equal_keys(
     operator: Operator,
     inputs: StreamTypes,
-    left: Any,
-    right: Any,
+    left: object,
+    right: object,
     instead: tuple[tuple[str, str], ...] = ONE_KEY_TYPE,
 ) -> None:
     """Raise if no key of one side can be equal to a key of the other."""
@@ -72,7 +73,7 @@ class SameKind(Operator):
     shares_flag = True
     kind: ClassVar[type[Bag[Any] | Set[Any] | ZSet[Any]]]
 
-    def element(self, left: Any, right: Any) -> Any:
+    def element(self, left: TypeForm, right: TypeForm) -> TypeForm:
         """Return the type of the output elements."""
         return union_type(left, right)
 
@@ -96,5 +97,5 @@ class Union(SameKind, Sides):
 
     rule = "union"
 
-    def consume(self, side: int, units: list[Any], source: type[WeightedValue]) -> tuple[Operator, Delta]:
+    def consume(self, side: int, units: list[Unit], source: type[WeightedValue]) -> tuple[Operator, Delta]:
         return self, source(PersistentMap(units))

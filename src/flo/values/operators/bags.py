@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import repeat
 from operator import itemgetter
-from typing import Any, final
+from typing import final
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
@@ -15,6 +15,7 @@ from flo.core.facts import Demand, Timing, no_demands
 from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, ElementFunction, PairFunction, Unit
 from flo.values.element_value import ElementValue
 from flo.values.exact import Digits, Exact, expect_width, sum_type, width_of
 from flo.values.operators.alike import Union, element_of
@@ -24,7 +25,7 @@ from flo.values.operators.sets import expect_hashable, remember
 from flo.values.operators.shapes import ElementKind, Unary, annotate_error, copy_if_mutable, expect_declared
 from flo.values.operators.zset_ranking import comparable, tie_text
 from flo.values.sequence import Sequence, SequenceValue
-from flo.values.weighted import Bag, Set, SetValue
+from flo.values.weighted import Bag, Set, SetValue, Weights
 
 UNBOUNDED_TOTAL = (
     ("{input}.fold_lattice(…)", "one growing value, read through a threshold"),
@@ -43,7 +44,7 @@ def expect_whole(operator: Operator, given: StreamType) -> None:
     expect_bounded(operator, given, instead=UNBOUNDED_SEQUENCE if ordered else UNBOUNDED_TOTAL)
 
 
-def with_weights(units: list[Any], source: ElementKind) -> list[tuple[Any, int]]:
+def with_weights(units: list[Unit], source: ElementKind) -> list[tuple[Element, int]]:
     """Return the elements with their counts."""
     return [(element, 1) for element in units] if source is SequenceValue else units
 
@@ -89,8 +90,8 @@ def is_open_set(inputs: Values) -> bool:
 class FoldUnordered(Total):
     """fold_unordered(acc, f): (Bag<T> | Set<T>, B) ↪ (S<U>, B), for an f that does not depend on the order."""
 
-    acc: Any
-    f: Callable[[Any, Any], Any]
+    acc: Element
+    f: PairFunction
     commutative: str | None = field(default=None, compare=False)
     """The user's reason why the order does not matter."""
 
@@ -114,7 +115,7 @@ class FoldUnordered(Total):
         expect_bounded(self, inputs[0], instead=UNBOUNDED_FOLD[3:])
         return (StreamType(Sequence(returned_type(self.f)), bounded=True),)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         acc = copy_if_mutable(self.acc)
         for element, count in units:
             acc = reduce(self.f, repeat(element, count), acc)
@@ -139,7 +140,7 @@ class Count(Total):
         expect_whole(self, inputs[0])
         return (StreamType(Sequence(int), bounded=True),)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         more = len(units) if source is SequenceValue else sum(count for _, count in units)
         return Count(self.total + more), (None,)
 
@@ -163,7 +164,7 @@ class Sum(Total):
         expect_whole(self, inputs[0])
         return (StreamType(Sequence(sum_type(element_of(inputs[0]))), bounded=True),)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         return replace(self, total=self.total.added(with_weights(units, source))), (None,)
 
     def typed(self, inputs: StreamTypes) -> Sum:
@@ -185,7 +186,7 @@ class Sort(Operator):
     their text, so that the result does not depend on the order of arrival.
     """
 
-    key: Callable[[Any], Any] | None = None
+    key: ElementFunction | None = None
 
     name = "sort"
     keeps = Bound.ROWS
@@ -202,13 +203,13 @@ class Sort(Operator):
             ordered = self._sorted(value)
             yield Step(f"sort{value.suffix}", (value.passed(),), self, (SequenceValue.of(ordered, End.ARRIVED),))
 
-    def _sorted(self, value: ElementValue) -> list[Any]:
+    def _sorted(self, value: ElementValue) -> list[Element]:
         if isinstance(value, SequenceValue):
             return sorted(value.all_units(), key=self._key)
         units = sorted(
             ((self._key(element), element, count) for element, count in value.all_units()), key=itemgetter(0)
         )
-        ordered: list[Any] = []
+        ordered: list[Element] = []
         at = 0
         while at < len(units):
             tied = [units[at]]
@@ -221,7 +222,7 @@ class Sort(Operator):
                 ordered.extend(repeat(element, count))
         return ordered
 
-    def _key(self, element: Any) -> Any:
+    def _key(self, element: object) -> Element:
         try:
             return comparable(element if self.key is None else self.key(element))
         except Exception as error:
@@ -231,10 +232,10 @@ class Sort(Operator):
 
 @final
 @dataclass(frozen=True)
-class Distinct(Unary):
+class SequenceDistinct(Unary):
     """distinct_sequence(): (S<T>, X) ↪ (S<T>, X), the first occurrence of every element. `seen` holds them."""
 
-    seen: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+    seen: Weights = PersistentMap()  # noqa: RUF009
 
     name = "distinct_sequence"
     keeps = Bound.ROWS
@@ -244,9 +245,9 @@ class Distinct(Unary):
         expect_collection(self, inputs[0], Sequence, instead=(("{input}.to_set()", "removes duplicates"),))
         return inputs
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         seen, new = remember(self.seen, expect_hashable(units, "sequence without duplicates"))
-        return Distinct(seen), (SequenceValue.of(new),)
+        return SequenceDistinct(seen), (SequenceValue.of(new),)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
-        return Distinct(), (SequenceValue.terminator(),)
+        return SequenceDistinct(), (SequenceValue.terminator(),)

@@ -8,7 +8,7 @@ it, and read the clock by a step that is `settled`, so that it cannot overtake r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, final, get_args
@@ -19,6 +19,7 @@ from flo.core.errors import ElementError, OrderError, TypeMismatch
 from flo.core.facts import Timing, no_demands
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
 from flo.values.event_time import (
     expect_durations,
     expect_times,
@@ -40,7 +41,7 @@ from flo.values.weighted import Bag, BagValue
 
 
 @dataclass(slots=True)
-class Latest:
+class LatestTimes:
     """The largest times while rows come: of each partition in `each`, and their minimum in `whole`.
 
     `whole` is None as long as a partition that counts has sent nothing: a known one, or an added one, which is in
@@ -48,29 +49,29 @@ class Latest:
     """
 
     partitions: int
-    each: dict[int, Any]
+    each: dict[int, TimeValue]
     whole: Any
     is_given: bool = False
     """Whether rows do not move it."""
 
     @classmethod
-    def of(cls, state: Any, partitions: int | None, *, is_given: bool = False) -> Latest:
+    def of(cls, state: Any, partitions: int | None, *, is_given: bool = False) -> LatestTimes:
         if partitions:
-            found = cls(partitions, dict(state or ()), None)
-            found.whole = found._minimum()
-            return found
+            latest = cls(partitions, dict(state or ()), None)
+            latest.whole = latest._minimum()
+            return latest
         return cls(0, {} if state is None else {0: state}, state, is_given)
 
     def state(self) -> Any:
         """The times as they are kept: one, or one for each partition."""
         return (tuple(sorted(self.each.items())) or None) if self.partitions else self.each.get(0)
 
-    def _minimum(self) -> Any:
+    def _minimum(self) -> TimeValue:
         known = len(self.each) >= self.partitions and all(map(self.each.__contains__, range(self.partitions)))
         times = self.each.values() if known else ()
         return min(times, default=None) if None not in times else None
 
-    def admit(self, partitions: Iterable[int]) -> Latest:
+    def admit(self, partitions: Iterable[int]) -> LatestTimes:
         """Let partitions that were added count: from the minimum on, or if it is not known, as those that are known."""
         for each in partitions:
             if each >= self.partitions > 0 and each not in self.each:
@@ -81,7 +82,7 @@ class Latest:
         """The largest time of a partition; None before its first row."""
         return self.each.get(partition)
 
-    def move(self, partition: int, time: Any) -> bool:
+    def move(self, partition: int, time: object) -> bool:
         """Take the time of a row; return whether the minimum has moved."""
         if self.is_given:
             return False
@@ -98,7 +99,7 @@ class Latest:
         return self.whole is not None and self.whole != before
 
 
-def expect_partitions(operator: Operator, given: Partitioned[Any]) -> Partitioned[Any]:
+def expect_partitions(operator: Operator, given: Partitioned[Element]) -> Partitioned[Element]:
     """Raise unless it is known how many partitions there are."""
     if not given.count:
         raise TypeMismatch(
@@ -114,7 +115,7 @@ def partition_steps(operator: Any, value: Any, *, every: bool) -> Iterator[Step]
     """The steps of an operator on a partitioned stream, defined by `take_rows` and `finish`: one for each partition
     that has rows, or one for all. Partitions that were added begin at the clock of the whole before any of the rows."""
     added = [each for each, rows in value.entries.to_dict().items() if each >= operator.partitions and rows.elements]
-    latest = Latest.of(operator.latest, operator.partitions).admit(added)
+    latest = LatestTimes.of(operator.latest, operator.partitions).admit(added)
     operator = replace(operator, latest=latest.state())
     portions = key_portions(value, every=every)
     for (_, rest), (after, outputs) in consume_each(
@@ -125,7 +126,7 @@ def partition_steps(operator: Any, value: Any, *, every: bool) -> Iterator[Step]
         yield Step(f"{operator.rule}-terminated", (value.passed(),), *operator.finish(KeyedValue))
 
 
-def rows_of(entries: dict[int, Any]) -> Iterable[tuple[int, Any]]:
+def rows_of(entries: dict[int, Any]) -> Iterable[tuple[int, Element]]:
     """The elements of some partitions, each with its partition."""
     return ((partition, unit) for partition, value in entries.items() for unit in value.all_units())
 
@@ -152,7 +153,7 @@ def clocked_steps(operator: Any, inputs: Values, *, every: bool) -> Iterator[Ste
         yield Step(f"{rule}-terminated", (rows.passed(), clock.passed()), *operator.finish(type(rows)))
 
 
-def in_one_partition(units: list[Any], source: Any) -> Iterable[tuple[int, Any]]:
+def in_one_partition(units: list[Unit], source: object) -> Iterable[tuple[int, Element]]:
     """The elements of units, those of a bag as often as their weights say, with the partition 0."""
     if not isinstance(source, BagValue):
         return ((0, unit) for unit in units)
@@ -172,11 +173,11 @@ class ClockOf(Unary):
     and those behind it. Of a partitioned stream the elements are bags.
     """
 
-    time: Callable[[Any], Any]
-    lateness: Any = None
+    time: ElementFunction
+    lateness: TimeValue = None
     partitions: int | None = None
-    origin: Any = None
-    latest: Any = None
+    origin: TimeValue = None
+    latest: TimeValue = None
 
     name = "clock_of"
     keeps = Bound.VALUE
@@ -199,7 +200,7 @@ class ClockOf(Unary):
         return {}
 
     @property
-    def lattice(self) -> Max[Any]:
+    def lattice(self) -> Max[TimeValue]:
         """The lattice of the clock's values."""
         kinds = get_args(window_type(self.time, [self.lateness] if self.lateness else [0]))
         return Max(kinds[0]) if kinds else Max()
@@ -218,15 +219,15 @@ class ClockOf(Unary):
             return run_leaps(self, inputs, lambda operator, values: partition_steps(operator, values[0], every=True))
         return super().advance(inputs)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         return self.take_rows((0, unit) for unit in units)
 
-    def take_rows(self, rows: Iterable[tuple[int, Any]]) -> tuple[Operator, Deltas]:
+    def take_rows(self, rows: Iterable[tuple[int, Element]]) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs after these rows."""
-        origin, latest = self.origin, Latest.of(self.latest, self.partitions)
+        origin, latest = self.origin, LatestTimes.of(self.latest, self.partitions)
         before = latest.whole
-        on_time: list[Any] = []
-        late: list[Any] = []
+        on_time: list[Element] = []
+        late: list[Element] = []
         for partition, unit in rows:
             moment = self.time(unit)
             expect_declared(self.time, [moment])
@@ -242,10 +243,10 @@ class ClockOf(Unary):
         after = replace(self, origin=origin, latest=latest.state())
         return after, (clock, self._rows(on_time), self._rows(late))
 
-    def _watermark(self, latest: Any) -> Any:
+    def _watermark(self, latest: object) -> TimeValue:
         return latest - self.lateness if self.lateness else latest
 
-    def _rows(self, units: list[Any]) -> Delta:
+    def _rows(self, units: list[Unit]) -> Delta:
         if not units:
             return None
         return BagValue.of((unit, 1) for unit in units) if self.partitions else SequenceValue.of(units)
@@ -266,7 +267,7 @@ class MinClock(Operator):
     each."""
 
     bounded: tuple[bool, bool] = (False, False)
-    seen: tuple[Any, Any] = (None, None)
+    seen: tuple[TimeValue, TimeValue] = (None, None)
     ended: tuple[bool, bool] = (False, False)
 
     name = "min_clock"
@@ -333,9 +334,6 @@ class MinClock(Operator):
         time = after.minimum()
         return None if time is None or time == self.minimum() else LVarValue(value.lattice, time)
 
-    def measure(self, inputs: Values) -> tuple[int, ...]:
-        return (sum(value.size() for value in inputs),)
 
-
-def _replaced(items: tuple[Any, ...], index: int, item: Any) -> Any:
+def _replaced(items: tuple[object, ...], index: int, item: object) -> Any:
     return (*items[:index], item, *items[index + 1 :])

@@ -10,6 +10,7 @@ from flo.core.elements import returned_type
 from flo.core.facts import ALL_COLUMNS, PrimaryKey, Reads, Timing, first_key, no_demands, no_key
 from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, ElementFunction, TypeForm, Unit
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
 from flo.values.operators.shapes import ElementKind, Unary, expect_all_of_type, expect_declared
@@ -18,7 +19,7 @@ from flo.values.row_functions import passed_by
 from flo.values.weighted import ZSetValue
 
 
-def with_element(given: StreamType, element: Any) -> StreamType:
+def with_element(given: StreamType, element: object) -> StreamType:
     """Return the same collection and boundedness with another element type."""
     assert isinstance(given.collection, ElementCollection)
     return StreamType(type(given.collection)(element), given.bounded)
@@ -42,7 +43,7 @@ class Map(Unary):
     the rule of `map_weights`.
     """
 
-    f: Callable[[Any], Any]
+    f: ElementFunction
 
     name = "map"
     keeps = Bound.NOTHING
@@ -62,7 +63,7 @@ class Map(Unary):
     def rule_on(self, rule: str, source: ElementKind) -> str:
         return "project-zset" if source is ZSetValue else super().rule_on(rule, source)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         results = source.mapped(self.f, units)
         expect_declared(self.f, results.elements_list())
         return self, (results,)
@@ -73,7 +74,7 @@ class Map(Unary):
 class Filter(Unary):
     """filter(keep): (S<T>, X) ↪ (S<T>, X)."""
 
-    keep: Callable[[Any], Any]
+    keep: ElementFunction
 
     name = "filter"
     keeps = Bound.NOTHING
@@ -88,7 +89,7 @@ class Filter(Unary):
         expect_elements(self, inputs[0])
         return inputs
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         return self, (source.filtered(self.keep, units),)
 
 
@@ -97,7 +98,7 @@ class Filter(Unary):
 class FlatMap(Unary):
     """flat_map(f): turns each element into any number of elements."""
 
-    f: Callable[[Any], Iterable[Any]]
+    f: Callable[[Element], Iterable[Element]]
 
     name = "flat_map"
     keeps = Bound.NOTHING
@@ -112,13 +113,13 @@ class FlatMap(Unary):
         expect_elements(self, inputs[0])
         return (with_element(inputs[0], item_type(returned_type(self.f))),)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         results = source.flat_mapped(self.f, units)
         expect_all_of_type(self.f, results.elements_list(), item_type(returned_type(self.f)))
         return self, (results,)
 
 
-def item_type(kind: Any) -> Any:
+def item_type(kind: TypeForm) -> TypeForm:
     """Return the element type of `list[int]`, `Iterator[int]` and the like; Any if it is not known."""
     origin, parts = get_origin(kind), get_args(kind)
     if not (isinstance(origin, type) and issubclass(origin, Iterable)) or issubclass(origin, Mapping):

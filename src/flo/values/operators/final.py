@@ -9,7 +9,7 @@ that stays the same may be retracted and inserted again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -19,6 +19,7 @@ from flo.core.facts import PrimaryKey, Timing, no_demands
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
 from flo.values.lattice_orders import Max
 from flo.values.operators.clocks import clocked_steps
 from flo.values.operators.group_by import GroupBy
@@ -26,7 +27,7 @@ from flo.values.operators.lvars import expect_lvar
 from flo.values.operators.retain import Waiting, keep_rows, release_rows, to_number
 from flo.values.operators.shapes import ByPortions, evaluate_ahead, expect_declared
 from flo.values.operators.zsets import expect_zset
-from flo.values.ordered import Ordered
+from flo.values.ordered import SortedKeys
 from flo.values.weighted import Bag, BagValue, ZSetValue
 
 
@@ -41,11 +42,11 @@ class FinalGroups(ByPortions):
     """
 
     groups: GroupBy
-    end: Callable[[Any], Any]
+    end: ElementFunction
     flush: bool = False
-    mark: Any = None
+    mark: TimeValue = None
     waiting: Waiting = PersistentMap()  # noqa: RUF009
-    order: Ordered[Any] = Ordered()  # noqa: RUF009
+    order: SortedKeys[TimeValue] = SortedKeys()  # noqa: RUF009
 
     name = "final"
     keeps = Bound.WINDOWS
@@ -75,10 +76,10 @@ class FinalGroups(ByPortions):
     def portion_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
         return clocked_steps(self, inputs, every=every)
 
-    def take_units(self, units: list[Any], source: Value) -> tuple[Operator, Deltas]:
+    def take_units(self, units: list[Unit], source: Value) -> tuple[Operator, Deltas]:
         """Return the operator after these rows."""
         evaluate_ahead(self.end, [row for row, _ in units])
-        added: dict[Any, dict[Any, int]] = {}
+        added: dict[Element, dict[Element, int]] = {}
         for row, weight in units:
             end = self.end(row)
             expect_declared(self.end, [end])
@@ -87,7 +88,7 @@ class FinalGroups(ByPortions):
         waiting, order = keep_rows(self.waiting, self.order, added)
         return replace(self, waiting=waiting, order=order), (None,)
 
-    def take_clock(self, moment: Any) -> tuple[Operator, Deltas]:
+    def take_clock(self, moment: TimeValue) -> tuple[Operator, Deltas]:
         """Return the operator and the groups that are final when the clock is at this moment."""
         mark = to_number(moment)
         if self.mark is not None and mark <= self.mark:
@@ -100,7 +101,7 @@ class FinalGroups(ByPortions):
         self._expect_none_behind()
         units, _, _ = release_rows(self.waiting, self.order, lambda end: self.flush)
         last = self._grouped(units)
-        after = replace(self, waiting=PersistentMap(), order=Ordered())
+        after = replace(self, waiting=PersistentMap(), order=SortedKeys())
         return after, (BagValue.terminator() if last is None else last.fix(),)
 
     def _expect_none_behind(self) -> None:
@@ -108,7 +109,7 @@ class FinalGroups(ByPortions):
         if self.mark is not None and (first := self.order.first()) is not None and first <= self.mark:
             raise came_behind(brief(next(iter(self.waiting[first]))))
 
-    def _grouped(self, units: list[tuple[Any, int]]) -> Delta:
+    def _grouped(self, units: list[tuple[Unit, int]]) -> Delta:
         """Return the groups of these rows, which are all rows that they have."""
         (delta,) = self.groups.consume(units, ZSetValue)[1]
         assert delta is None or isinstance(delta, ZSetValue)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import Field, dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
@@ -20,15 +19,16 @@ from typing import Any, ClassVar, TypeAlias, final
 
 from flo.core.persistent import PersistentMap
 from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.untyped import Element, ElementFunction
 from flo.values.canonical import canonical_element
 from flo.values.exact import PLACES, Exact, divided_decimal, to_float
 from flo.values.operators.shapes import expect_declared
-from flo.values.operators.zset_ranking import NO_RANKING, Order, Ranking, comparable
+from flo.values.operators.zset_ranking import NO_RANKING, Ranking, RankOrder, comparable
 
-Arguments: TypeAlias = tuple[Any, ...]
-Units: TypeAlias = list[tuple[Arguments, int]]
+Arguments: TypeAlias = tuple[Element, ...]
+WeightedArguments: TypeAlias = list[tuple[Arguments, int]]
 """The arguments of rows, with the weights of the rows."""
-Values: TypeAlias = list[tuple[Any, int]]
+PresentValues: TypeAlias = list[tuple[Element, int]]
 """Values that are present, in order, with how often each is."""
 
 
@@ -45,7 +45,7 @@ class Aggregator(Lowerable, ABC):
         return count
 
     @abstractmethod
-    def added(self, state: Any, units: Units) -> Any:
+    def added(self, state: Any, units: WeightedArguments) -> Any:
         """Return the state with these arguments and weights added. Must not depend on their order."""
 
     @abstractmethod
@@ -70,7 +70,7 @@ class Linear(Aggregator):
 
     empty = (0, ())
 
-    def numbers(self, *arguments: Any) -> tuple[Any, ...]:
+    def numbers(self, *arguments: object) -> tuple[Any, ...]:
         """Return the numbers that are summed."""
         return arguments
 
@@ -78,7 +78,7 @@ class Linear(Aggregator):
     def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
         """Return the result. There is at least one value."""
 
-    def added(self, state: Any, units: Units) -> Any:
+    def added(self, state: Any, units: WeightedArguments) -> Any:
         count, sums = state
         count += sum(weight for _, weight in units)
         terms = [(self.numbers(*arguments), weight) for arguments, weight in units]
@@ -101,7 +101,7 @@ class CountRows(Linear):
 
     name = "count_rows"
 
-    def numbers(self, *arguments: Any) -> tuple[Any, ...]:
+    def numbers(self, *arguments: object) -> tuple[Any, ...]:
         return ()
 
     def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
@@ -172,11 +172,11 @@ class Bitwise(Linear):
 
     def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
         having = [each.value() for each in sums]
-        found = sum(1 << place for place, each in enumerate(having) if is_bit_set(self.how, each, count))
-        return found - (1 << self.bits) if found >> (self.bits - 1) else found
+        unsigned = sum(1 << place for place, each in enumerate(having) if is_bit_set(self.how, each, count))
+        return unsigned - (1 << self.bits) if unsigned >> (self.bits - 1) else unsigned
 
 
-def is_bit_set(how: str, having: Any, count: Any) -> Any:
+def is_bit_set(how: str, having: Any, count: object) -> Any:
     """Return whether the result has a bit that so many of the values have."""
     if how == "and":
         return having == count
@@ -188,34 +188,34 @@ def is_bit_set(how: str, having: Any, count: Any) -> Any:
 class LinearOf(Linear):
     """finish(Σ of(row) · weight). The arguments are the numbers that are added, or one tuple of them."""
 
-    finish: Callable[[Any], Any]
+    finish: ElementFunction
     make: Any = None
     """What `finish` gets: None for one number, `tuple` for several, or a type of rows with a field for each."""
 
     name = "linear_of"
 
-    def numbers(self, *arguments: Any) -> tuple[Any, ...]:
+    def numbers(self, *arguments: object) -> tuple[Any, ...]:
         return tuple(arguments[0]) if isinstance(arguments[0], tuple) else arguments
 
-    def made(self, *totals: Any) -> Any:
+    def combine(self, *totals: Any) -> Any:
         """Return the totals as `finish` gets them."""
         if self.make is None:
             return totals[0]
         return totals if self.make is tuple else self.make(*totals)
 
     def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
-        found = self.finish(self.made(*(each.value() for each in sums)))
-        expect_declared(self.finish, [found])
-        return found
+        result = self.finish(self.combine(*(each.value() for each in sums)))
+        expect_declared(self.finish, [result])
+        return result
 
 
-def _weights(units: Units) -> dict[Arguments, int]:
+def _weights(units: WeightedArguments) -> dict[Arguments, int]:
     """Return the weight of each different value."""
-    found: dict[Arguments, int] = {}
+    weights: dict[Arguments, int] = {}
     for arguments, weight in units:
         value = canonical_element(arguments)
-        found[value] = found.get(value, 0) + weight
-    return found
+        weights[value] = weights.get(value, 0) + weight
+    return weights
 
 
 # Aggregates of the first value in an order: (the values, the first of them).
@@ -241,8 +241,8 @@ class FirstOf(Aggregator):
     def required(self, count: int) -> int:
         return 1 if self.nulls else count
 
-    def added(self, state: Ranking, units: Units) -> Ranking:
-        order = Order(lambda arguments: tuple(arguments[place] for place in self.by), self.descending, self.name)
+    def added(self, state: Ranking, units: WeightedArguments) -> Ranking:
+        order = RankOrder(lambda arguments: tuple(arguments[place] for place in self.by), self.descending, self.name)
         return state.changed(list(_weights(units).items()), 1, order)
 
     def result(self, state: Ranking) -> Any:
@@ -258,7 +258,7 @@ class OfValues(Aggregator):
 
     empty: ClassVar[Any] = PersistentMap()
 
-    def added(self, state: Any, units: Units) -> Any:
+    def added(self, state: Any, units: WeightedArguments) -> Any:
         return state.added(_weights(units))
 
     def result(self, state: Any) -> Any:
@@ -306,12 +306,12 @@ class InOrder(OfValues):
 
     def of_values(self, present: list[tuple[Arguments, int]]) -> Any:
         down = (*self.descending, False)
-        order = Order(lambda arguments: (*arguments[1:], arguments[0]), down, self.name)
+        order = RankOrder(lambda arguments: (*arguments[1:], arguments[0]), down, self.name)
         ranks = sorted((order.rank(value), weight) for value, weight in present)
         return self.of_ordered([(rank.row[0], weight) for rank, weight in ranks])
 
     @abstractmethod
-    def of_ordered(self, values: Values) -> Any:
+    def of_ordered(self, values: PresentValues) -> Any:
         """Return the result from the values in order."""
 
 
@@ -325,7 +325,7 @@ class CollectOf(InOrder):
     name = "collect_of"
     of_none = ()
 
-    def of_ordered(self, values: Values) -> Any:
+    def of_ordered(self, values: PresentValues) -> Any:
         return tuple(value for value, weight in values for _ in range(1 if self.distinct else weight))
 
 
@@ -339,7 +339,7 @@ class StringAggOf(InOrder):
 
     name = "string_agg_of"
 
-    def of_ordered(self, values: Values) -> Any:
+    def of_ordered(self, values: PresentValues) -> Any:
         return self.separator.join(value for value, weight in values for _ in range(1 if self.distinct else weight))
 
 
@@ -355,7 +355,7 @@ class QuantileOf(InOrder):
 
     name = "quantile_of"
 
-    def of_ordered(self, values: Values) -> Any:
+    def of_ordered(self, values: PresentValues) -> Any:
         last = sum(weight for _, weight in values) - 1
         place = self.at * last
         low = _value_at(values, math.floor(place))
@@ -379,7 +379,7 @@ class PercentileOf(InOrder):
 
     name = "percentile_of"
 
-    def of_ordered(self, values: Values) -> Any:
+    def of_ordered(self, values: PresentValues) -> Any:
         last = sum(weight for _, weight in values) - 1
         place = max(math.ceil((last + 1) * self.at) - 1, 0) if self.discrete else last * self.at
         low, high = math.floor(place), math.ceil(place)
@@ -394,7 +394,7 @@ def interpolated(one: Any, other: Any, after: Any, before: Any, weighs_ends: boo
     return before * one + after * other if weighs_ends else one + after * (other - one)
 
 
-def _value_at(values: Values, place: int) -> Any:
+def _value_at(values: PresentValues, place: int) -> Any:
     for value, weight in values:
         if place < weight:
             return value

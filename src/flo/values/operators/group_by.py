@@ -18,12 +18,13 @@ from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.untyped import Element, Unit
 from flo.values.canonical import canonical_element
 from flo.values.exact import NAN, Digits, expect_width, width_of
 from flo.values.operators.alike import element_of
 from flo.values.operators.group_aggregates import Aggregator, Linear, LinearOf
-from flo.values.operators.shapes import ElementKind, Unary
-from flo.values.operators.zsets import expect_zset, make_delta
+from flo.values.operators.shapes import ElementKind
+from flo.values.operators.zsets import PerGroup, expect_zset, make_delta
 from flo.values.weighted import ZSet
 
 
@@ -42,7 +43,7 @@ class Aggregated(Lowerable):
     def lower(self, lower: Lowering) -> Term:
         return Call("aggregated", (lower(self.aggregator), self.places, self.where))
 
-    def added(self, state: Any, units: list[tuple[Any, int]]) -> Any:
+    def added(self, state: Any, units: list[tuple[Unit, int]]) -> Any:
         """Return the state with these rows and weights added."""
         if self.where is not None:
             units = [unit for unit in units if unit[0][self.where]]
@@ -56,7 +57,7 @@ register("aggregated", Aggregated)
 
 @final
 @dataclass(frozen=True)
-class GroupBy(Unary):
+class GroupBy(PerGroup):
     """group_by(keys, aggregates, row, groups): (ZSet<R>, X) ↪ (ZSet<row>, X).
 
     The first `keys` columns of a row are its group. A result has them too, and a column for each aggregate. Without
@@ -65,9 +66,9 @@ class GroupBy(Unary):
 
     keys: int
     aggregates: tuple[Aggregated, ...]
-    row: Any
+    row: Element
     """The type of the results."""
-    groups: PersistentMap[Any, Any] = PersistentMap()  # noqa: RUF009
+    groups: PersistentMap[Element, Element] = PersistentMap()  # noqa: RUF009
 
     name = "group_by"
     keeps = Bound.GROUPS
@@ -104,12 +105,12 @@ class GroupBy(Unary):
         return f"{', '.join(key for key in keys if key[0] != '=') or 'all rows'}: {', '.join(parts)}"
 
     @property
-    def empty(self) -> tuple[int, tuple[Any, ...]]:
+    def empty(self) -> tuple[int, tuple[Element, ...]]:
         """The state of a group that does not exist."""
         return 0, tuple(each.aggregator.empty for each in self.aggregates)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        members: dict[Any, list[tuple[Any, int]]] = {}
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
+        members: dict[Element, list[tuple[Element, int]]] = {}
         for unit in units:
             members.setdefault(canonical_element(tuple(unit[0][: self.keys])), []).append(unit)
         states, rows = {}, []
@@ -123,27 +124,24 @@ class GroupBy(Unary):
                 rows += [(row, -1) for row in old] + [(row, 1) for row in new]
         return replace(self, groups=self.groups.updated(states, drop=self.empty)), make_delta(rows)
 
-    def _row(self, key: tuple[Any, ...], state: tuple[int, tuple[Any, ...]]) -> list[Any]:
+    def _row(self, key: tuple[object, ...], state: tuple[int, tuple[object, ...]]) -> list[Element]:
         weight, parts = state
         if weight <= 0:
             return []
-        found = [each.aggregator.result(part) for each, part in zip(self.aggregates, parts, strict=True)]
+        results = [each.aggregator.result(part) for each, part in zip(self.aggregates, parts, strict=True)]
         for place, width in _widths(self.row):
             if place >= self.keys:
-                expect_width(found[place - self.keys], width, brief(key) if key else "all rows")
-        return [self.row(*key, *map(unify_nan, found))]
-
-    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
-        return replace(self, groups=PersistentMap()), (source.terminator(),)
+                expect_width(results[place - self.keys], width, brief(key) if key else "all rows")
+        return [self.row(*key, *map(unify_nan, results))]
 
 
 @cache
-def _widths(row: Any) -> tuple[tuple[int, Digits], ...]:
+def _widths(row: object) -> tuple[tuple[int, Digits], ...]:
     """Return the digits of the columns of a row that have decimals, by place."""
     widths = enumerate(map(width_of, getattr(row, "__annotations__", {}).values()))
     return tuple((place, width) for place, width in widths if width is not None)
 
 
-def unify_nan(result: Any) -> Any:
+def unify_nan(result: object) -> Element:
     """Return the result, with one object for every float NaN; otherwise the row could never be retracted."""
     return NAN if isinstance(result, float) and result != result else result

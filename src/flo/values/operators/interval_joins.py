@@ -8,7 +8,7 @@ allow. A clock is read by a step that is `settled`, so that it cannot overtake r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, final
@@ -20,21 +20,22 @@ from flo.core.facts import Timing, no_demands
 from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
 from flo.values.canonical import canonical_element
 from flo.values.event_time import expect_durations, offset_of, origin_of
 from flo.values.operators.alike import element_of, expect_equal_keys
-from flo.values.operators.joins import Into, Key, combine_ahead, combine_pairs, key_type, pair
+from flo.values.operators.joins import Into, KeyFunction, combine_ahead, combine_pairs, key_type, pair
 from flo.values.operators.lvars import as_lvar, expect_lvar
 from flo.values.operators.retain import to_number
 from flo.values.operators.shapes import SIDES, ByPortions, consume_each, evaluate_ahead, expect_declared
-from flo.values.ordered import Ordered
-from flo.values.weighted import Bag, BagValue
+from flo.values.ordered import SortedKeys
+from flo.values.weighted import Bag, BagValue, Weights
 
 MICROSECOND = timedelta(microseconds=1)
-NO_ROWS: PersistentMap[Any, int] = PersistentMap()
+NO_ROWS: Weights = PersistentMap()
 
 
-def span_of(duration: Any) -> Any:
+def span_of(duration: object) -> Any:
     """Return a span of time as a number: of timedeltas, microseconds."""
     return duration // MICROSECOND if isinstance(duration, timedelta) else duration
 
@@ -51,22 +52,22 @@ class IntervalJoin(ByPortions):
 
     low: Any
     high: Any
-    time: Callable[[Any], Any]
-    other_time: Callable[[Any], Any]
-    on: Key = None
-    other_on: Key = None
+    time: ElementFunction
+    other_time: ElementFunction
+    on: KeyFunction = None
+    other_on: KeyFunction = None
     into: Into = None
-    left: PersistentMap[Any, PersistentMap[Any, int]] = PersistentMap()  # noqa: RUF009
-    right: PersistentMap[Any, PersistentMap[Any, int]] = PersistentMap()  # noqa: RUF009
-    left_times: PersistentMap[Any, PersistentMap[Any, int]] = PersistentMap()  # noqa: RUF009
-    right_times: PersistentMap[Any, PersistentMap[Any, int]] = PersistentMap()  # noqa: RUF009
-    left_order: Ordered[Any] = Ordered()  # noqa: RUF009
-    right_order: Ordered[Any] = Ordered()  # noqa: RUF009
-    marks: tuple[Any, Any] = (None, None)
+    left: PersistentMap[Element, Weights] = PersistentMap()  # noqa: RUF009
+    right: PersistentMap[Element, Weights] = PersistentMap()  # noqa: RUF009
+    left_times: PersistentMap[Element, Weights] = PersistentMap()  # noqa: RUF009
+    right_times: PersistentMap[Element, Weights] = PersistentMap()  # noqa: RUF009
+    left_order: SortedKeys[TimeValue] = SortedKeys()  # noqa: RUF009
+    right_order: SortedKeys[TimeValue] = SortedKeys()  # noqa: RUF009
+    marks: tuple[TimeValue, TimeValue] = (None, None)
     """How far the clock of each side has come, as a number."""
     over: tuple[bool, bool] = (False, False)
     """Which sides have ended."""
-    origin: Any = None
+    origin: TimeValue = None
     """0 or the epoch, set by the first row of either side."""
 
     name = "join_interval"
@@ -87,7 +88,7 @@ class IntervalJoin(ByPortions):
         return (StreamType(Bag(element), all(given.bounded for given in inputs)),)
 
     def portion_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
-        portions: list[tuple[int, list[Any], Any]] = []
+        portions: list[tuple[int, list[Element], Any]] = []
         for side in range(2):
             rows: Any = inputs[side]
             if every and rows.all_units():
@@ -120,19 +121,23 @@ class IntervalJoin(ByPortions):
             fresh = IntervalJoin(self.low, self.high, self.time, self.other_time, self.on, self.other_on, self.into)
             return Step("join-interval-terminated", rests, fresh, (BagValue.terminator(),))
         other = SIDES[1 - side][1:]
-        none: dict[str, Any] = {other: PersistentMap(), f"{other}_times": PersistentMap(), f"{other}_order": Ordered()}
+        none: dict[str, Any] = {
+            other: PersistentMap(),
+            f"{other}_times": PersistentMap(),
+            f"{other}_order": SortedKeys(),
+        }
         after = replace(self, over=_replaced(self.over, side, True), **none)
         return Step(f"join-interval{SIDES[side]}-ended", rests, after, (None,))
 
-    def _met(self, side: int, units: list[Any]) -> tuple[Operator, Deltas]:
+    def _met(self, side: int, units: list[Unit]) -> tuple[Operator, Deltas]:
         """Return the operator after these rows of a side, and the pairs of each with the rows of the other."""
         on, time = (self.on, self.time) if side == 0 else (self.other_on, self.other_time)
         others, other_time = (self.right, self.other_time) if side == 0 else (self.left, self.time)
         elements = [row for row, _ in units]
         for function in (on, time):
             evaluate_ahead(function, elements)
-        pairs: list[Any] = []
-        added: list[tuple[Any, Any, Any, int]] = []
+        pairs: list[Element] = []
+        added: list[tuple[Element, Element, Element, int]] = []
         origin = self.origin
         for row, weight in units:
             moment = self._moment(time, row)
@@ -148,25 +153,25 @@ class IntervalJoin(ByPortions):
         after = self if self.over[1 - side] else self._with(side, added)
         return replace(after, origin=origin), (BagValue.of(results) if results else None,)
 
-    def _moment(self, time: Callable[[Any], Any], row: Any) -> Any:
+    def _moment(self, time: ElementFunction, row: object) -> TimeValue:
         moment = time(row)
         expect_declared(time, [moment])
         expect_durations(moment, between=self.low or self.high)
         return moment
 
-    def _are_close(self, time: Any, other: Any) -> bool:
+    def _are_close(self, time: object, other: object) -> bool:
         return bool(time + span_of(self.low) <= other <= time + span_of(self.high))
 
-    def _with(self, side: int, added: list[tuple[Any, Any, Any, int]]) -> IntervalJoin:
+    def _with(self, side: int, added: list[tuple[Element, Element, Element, int]]) -> IntervalJoin:
         """Return the operator that keeps these rows of a side, given their times and keys."""
         name, mark = SIDES[side][1:], self.marks[1 - side]
         rows, times, order = (getattr(self, field) for field in (name, f"{name}_times", f"{name}_order"))
-        by_key: dict[Any, dict[Any, int]] = {}
-        by_time: dict[Any, dict[Any, int]] = {}
+        by_key: dict[Element, dict[Element, int]] = {}
+        by_time: dict[TimeValue, dict[Element, int]] = {}
         for number, key, row, weight in added:
             if mark is None or not self.has_met_all(side, number, mark):
-                for found, at, each in ((by_key, key, row), (by_time, number, (key, row))):
-                    some = found.setdefault(at, {})
+                for index, at, each in ((by_key, key, row), (by_time, number, (key, row))):
+                    some = index.setdefault(at, {})
                     some[each] = some.get(each, 0) + weight
         for number in by_time:
             order = order if number in times else order.added(number)
@@ -175,14 +180,14 @@ class IntervalJoin(ByPortions):
             after[field] = before.updated({at: before.get(at, NO_ROWS).added(some) for at, some in more.items()})
         return replace(self, **after)
 
-    def at(self, side: int, mark: Any) -> IntervalJoin:
+    def at(self, side: int, mark: object) -> IntervalJoin:
         """Return the operator when the clock of a side has come to a mark, without rows that have met all of it."""
         if self.marks[side] is not None and mark <= self.marks[side]:
             return self
         name = SIDES[1 - side][1:]
         rows, times, order = (getattr(self, field) for field in (name, f"{name}_times", f"{name}_order"))
-        gone: dict[Any, Any] = {}
-        kept: dict[Any, PersistentMap[Any, int]] = {}
+        gone: dict[Element, Element] = {}
+        kept: dict[Element, Weights] = {}
         while (number := order.first()) is not None and self.has_met_all(1 - side, number, mark):
             for key, row in times[number]:
                 kept[key] = kept.get(key, rows.get(key, NO_ROWS)).without(row)
@@ -191,10 +196,10 @@ class IntervalJoin(ByPortions):
         after[f"{name}_times"] = times.updated(gone, drop=NO_ROWS)
         return replace(self, marks=_replaced(self.marks, side, mark), **after)
 
-    def has_met_all(self, side: int, number: Any, mark: Any) -> bool:
+    def has_met_all(self, side: int, number: object, mark: object) -> bool:
         """Return whether a row of a side at a time meets no row of the other side from a mark on."""
         return bool(number + span_of(self.high) < mark if side == 0 else mark + span_of(self.low) > number)
 
 
-def _replaced(items: tuple[Any, ...], place: int, item: Any) -> Any:
+def _replaced(items: tuple[object, ...], place: int, item: object) -> Any:
     return (*items[:place], item, *items[place + 1 :])

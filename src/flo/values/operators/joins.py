@@ -6,7 +6,7 @@ joined when they arrive, and forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, TypeAlias
@@ -16,48 +16,49 @@ from flo.core.facts import no_demands
 from flo.core.operator import Delta, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import Element, ElementFunction, PairFunction, TypeForm, Unit
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import SameKind, element_of, expect_equal_keys
 from flo.values.operators.shapes import ElementKind, Sides, evaluate_ahead
-from flo.values.weighted import SetValue
+from flo.values.weighted import SetValue, Weights
 
-Key: TypeAlias = Callable[[Any], Any] | None
-Into: TypeAlias = Callable[[Any, Any], Any] | None
-Units: TypeAlias = Iterable[tuple[Any, int]]
-Index: TypeAlias = PersistentMap[Any, PersistentMap[Any, int]]
+KeyFunction: TypeAlias = ElementFunction | None
+Into: TypeAlias = PairFunction | None
+WeightedElements: TypeAlias = Iterable[tuple[Element, int]]
+Index: TypeAlias = PersistentMap[Element, Weights]
 """The elements under each key, with their weights."""
 
-NONE: PersistentMap[Any, int] = PersistentMap()
+NONE: Weights = PersistentMap()
 
 
-def key_type(on: Key, element: Any) -> Any:
+def key_type(on: KeyFunction, element: object) -> TypeForm:
     """Return the type of the keys; without a key function, an element is its own key."""
     return element if on is None else returned_type(on)
 
 
-def pair(x: Any, y: Any) -> tuple[Any, Any]:
+def pair(x: object, y: object) -> tuple[Element, Element]:
     return (x, y)
 
 
-def pair_units(some: Units, others: Units) -> list[tuple[tuple[Any, Any], int]]:
+def pair_units(some: WeightedElements, others: WeightedElements) -> list[tuple[tuple[Element, Element], int]]:
     """Return (x, y) for all x and y, weighted by the product."""
     return [((x, y), weight * other) for x, weight in some for y, other in others]
 
 
-def combine_pairs(into: Callable[[Any, Any], Any], pairs: Units) -> list[tuple[Any, int]]:
+def combine_pairs(into: PairFunction, pairs: WeightedElements) -> list[tuple[Element, int]]:
     """Return into(x, y) for each pair, with its weight."""
-    found = []
+    combined = []
     x = y = None
     try:
         for (x, y), weight in pairs:
-            found.append((into(x, y), weight))
+            combined.append((into(x, y), weight))
     except Exception as error:
         error.add_note(repr((x, y))[:120])
         raise
-    return found
+    return combined
 
 
-def combine_ahead(into: Any, pairs: Iterable[tuple[tuple[Any, Any], int]]) -> None:
+def combine_ahead(into: object, pairs: Iterable[tuple[tuple[object, object], int]]) -> None:
     if hasattr(into, "prepare"):
         both = [pair for pair, _ in pairs]
         evaluate_ahead(into, [x for x, _ in both], [y for _, y in both])
@@ -75,13 +76,15 @@ class KeptJoin(Sides):
     def combine(self, left: Any, right: Any) -> Any:
         return (left, right) if self.into is None else self.into(left, right)
 
-    def combined_type(self, left: Any, right: Any) -> Any:
+    def combined_type(self, left: Any, right: Any) -> TypeForm:
         return tuple[left, right] if self.into is None else returned_type(self.into)
 
-    def join_arrived(self, side: int, arrived: dict[Any, dict[Any, int]]) -> tuple[Operator, dict[Any, list[Any]]]:
+    def join_arrived(
+        self, side: int, arrived: dict[Element, dict[Element, int]]
+    ) -> tuple[Operator, dict[Element, list[Element]]]:
         """Return the operator after these elements of that side, and the results under each key."""
         mine, others = (self.left, self.right) if side == 0 else (self.right, self.left)
-        results: dict[Any, list[Any]] = {}
+        results: dict[Element, list[Element]] = {}
         for key in arrived:
             if key in others:
                 both = arrived[key].items(), others[key].to_dict().items()
@@ -107,31 +110,31 @@ class WeightedJoin(KeptJoin, SameKind):
     Without `on` or `other_on` an element is its own key.
     """
 
-    on: Key = None
-    other_on: Key = None
+    on: KeyFunction = None
+    other_on: KeyFunction = None
     into: Into = None
     left: Index = PersistentMap()  # noqa: RUF009
     right: Index = PersistentMap()  # noqa: RUF009
 
     rule = "join"
 
-    def element(self, left: Any, right: Any) -> Any:
+    def element(self, left: TypeForm, right: TypeForm) -> TypeForm:
         return self.combined_type(left, right)
 
-    def key_types(self, left: Any, right: Any) -> tuple[Any, Any]:
+    def key_types(self, left: object, right: object) -> tuple[TypeForm, TypeForm]:
         """Return the key types of both sides."""
         return key_type(self.on, left), key_type(self.other_on, right)
 
     def expect_elements(self, inputs: StreamTypes) -> None:
         expect_equal_keys(self, inputs, *self.key_types(*map(element_of, inputs)))
 
-    def key(self, side: int, element: Any) -> Any:
+    def key(self, side: int, element: object) -> Element:
         on = self.on if side == 0 else self.other_on
         return element if on is None else canonical_element(on(element))
 
-    def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
+    def consume(self, side: int, units: list[Unit], source: ElementKind) -> tuple[Operator, Delta]:
         mine = self.left if side == 0 else self.right
-        arrived: dict[Any, dict[Any, int]] = {}
+        arrived: dict[Element, dict[Element, int]] = {}
         evaluate_ahead(self.on if side == 0 else self.other_on, [element for element, _ in units])
         for element, weight in units:
             key = self.key(side, element)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -15,6 +15,7 @@ from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expe
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.type_relations import accepts
+from flo.core.untyped import Element, ElementFunction, Unit
 from flo.values.canonical import canonical_element
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed, KeyedValue
@@ -38,7 +39,7 @@ from flo.values.weighted import Bag, BagValue, Set, ZSet, ZSetValue
 TO_KEYED = (("{input}.key_by(f)", "one stream per key"),)
 
 
-def expect_keyed(operator: Operator, given: StreamType, index: int = 0) -> Keyed[Any, Any]:
+def expect_keyed(operator: Operator, given: StreamType, index: int = 0) -> Keyed[Element, Element]:
     expect_collection(operator, given, Keyed, index=index, instead=TO_KEYED)
     assert isinstance(given.collection, Keyed)
     return given.collection
@@ -64,8 +65,8 @@ def inner_types(operator: Operator, inputs: StreamTypes) -> StreamTypes:
     LVars behind the first input are shared by all keys."""
     if any(isinstance(given.collection, LVar) for given in inputs[1:]):
         own = tuple(given for given in inputs if not isinstance(given.collection, LVar))
-        found = iter(inner_types(operator, own))
-        return tuple(given if isinstance(given.collection, LVar) else next(found) for given in inputs)
+        own_types = iter(inner_types(operator, own))
+        return tuple(given if isinstance(given.collection, LVar) else next(own_types) for given in inputs)
     keyed = [expect_keyed(operator, given, index) for index, given in enumerate(inputs)]
     if not keyed:
         raise TypeMismatch(f"the body of `{operator.name}` has no input, so there are no keys")
@@ -88,7 +89,7 @@ def inner_types(operator: Operator, inputs: StreamTypes) -> StreamTypes:
 class KeyBy(Unary):
     """key_by(f): (C<T>, X) ↪ (Keyed<K, C<T>>, X). The order under each key is kept."""
 
-    f: Callable[[Any], Any]
+    f: ElementFunction
 
     name = "key_by"
     keeps = Bound.NOTHING
@@ -100,8 +101,8 @@ class KeyBy(Unary):
         expect_collection(self, inputs[0], Sequence, Bag, Set, ZSet)
         return (StreamType(Keyed(returned_type(self.f), inputs[0].collection), inputs[0].bounded),)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        groups: dict[Any, list[Any]] = {}
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
+        groups: dict[Element, list[Element]] = {}
         for unit in units:
             element = unit if source is SequenceValue else unit[0]
             groups.setdefault(canonical_element(self.f(element)), []).append(unit)
@@ -111,7 +112,7 @@ class KeyBy(Unary):
         return self, (KeyedValue.terminator(),)
 
 
-def two_homes(key: Any, one: int, other: int) -> ElementError:
+def two_homes(key: object, one: int, other: int) -> ElementError:
     """Return the error about a key that is in two partitions."""
     return ElementError(
         f"the key {brief(key)} is in the partitions {min(one, other)} and {max(one, other)}, so its rows have no order",
@@ -131,8 +132,8 @@ class KeyPartitions(ByPortions):
     partition too is an error, because its rows would have no order.
     """
 
-    f: Callable[[Any], Any]
-    homes: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+    f: ElementFunction
+    homes: PersistentMap[Element, int] = PersistentMap()  # noqa: RUF009
 
     name = "key_partitions"
     keeps = Bound.GROUPS
@@ -159,8 +160,8 @@ class KeyPartitions(ByPortions):
 
     def _keyed(self, entries: dict[int, Any]) -> tuple[Operator, Delta]:
         """Return the operator and its output after these rows of some partitions."""
-        groups: dict[Any, list[Any]] = {}
-        homes: dict[Any, int] = {}
+        groups: dict[Element, list[Element]] = {}
+        homes: dict[Element, int] = {}
         for partition, value in entries.items():
             units = value.all_units()
             evaluate_ahead(self.f, units)
@@ -178,7 +179,7 @@ class KeyedUnary(ByPortions):
     """An operator with one keyed input, defined by what happens to some keys: a step consumes one, `advance` all."""
 
     @abstractmethod
-    def consume(self, entries: dict[Any, Any]) -> Delta:
+    def consume(self, entries: dict[Element, Any]) -> Delta:
         """Return the output for what has arrived under some keys."""
 
     def finish(self) -> Value:
@@ -195,7 +196,7 @@ class KeyedUnary(ByPortions):
             yield Step(f"{self.rule}-terminated", (value.passed(),), self, (self.finish(),))
 
 
-def key_portions(value: KeyedValue, *, every: bool) -> Iterator[tuple[dict[Any, Any], KeyedValue]]:
+def key_portions(value: KeyedValue, *, every: bool) -> Iterator[tuple[dict[Element, Any], KeyedValue]]:
     """Yield what a step may consume, the content of one key or of all keys, with the rest of the value."""
     keys = list(value.entries)
     for portion in ([keys] if keys else []) if every else ([key] for key in keys):
@@ -203,7 +204,7 @@ def key_portions(value: KeyedValue, *, every: bool) -> Iterator[tuple[dict[Any, 
         yield taken, rest
 
 
-def key_note(entries: dict[Any, Any]) -> str:
+def key_note(entries: dict[Element, Any]) -> str:
     return f"under the key {next(iter(entries))!r}"
 
 
@@ -212,7 +213,7 @@ def key_note(entries: dict[Any, Any]) -> str:
 class MapValues(KeyedUnary):
     """map_values(f): `map` under each key."""
 
-    f: Callable[[Any], Any]
+    f: ElementFunction
 
     name = "map_values"
     keeps = Bound.NOTHING
@@ -225,7 +226,7 @@ class MapValues(KeyedUnary):
         mapped = type(inner)(returned_type(self.f))
         return (StreamType(partitioned_as(expect_keyed(self, inputs[0]), mapped), inputs[0].bounded),)
 
-    def consume(self, entries: dict[Any, Any]) -> Delta:
+    def consume(self, entries: dict[Element, Any]) -> Delta:
         evaluate_ahead(self.f, [element for value in entries.values() for element in value.elements_list()])
         return KeyedValue.of(
             {key: value.mapped(self.f, value.all_units()).ended(value.end) for key, value in entries.items()}
@@ -237,7 +238,7 @@ class MapValues(KeyedUnary):
 class FilterKeys(KeyedUnary):
     """filter_keys(keep): the streams of the keys for which `keep` is true."""
 
-    keep: Callable[[Any], Any]
+    keep: ElementFunction
 
     name = "filter_keys"
     keeps = Bound.NOTHING
@@ -250,7 +251,7 @@ class FilterKeys(KeyedUnary):
         expect_keyed(self, inputs[0])
         return inputs
 
-    def consume(self, entries: dict[Any, Any]) -> Delta:
+    def consume(self, entries: dict[Element, Any]) -> Delta:
         evaluate_ahead(self.keep, list(entries))
         return KeyedValue.of({key: value for key, value in entries.items() if self.keep(key)})
 
@@ -264,7 +265,7 @@ class Entries(KeyedUnary):
     whose final value it is has no entry.
     """
 
-    collection: ElementCollection[Any] | None = None
+    collection: ElementCollection[Element] | None = None
     at_end: bool = False
 
     name = "entries"
@@ -291,8 +292,8 @@ class Entries(KeyedUnary):
     def portion_steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
         return iter(()) if self.at_end and not inputs[0].fixed() else super().portion_steps(inputs, every=every)
 
-    def consume(self, entries: dict[Any, Any]) -> Delta:
-        units: list[Any] = []
+    def consume(self, entries: dict[Element, Any]) -> Delta:
+        units: list[Unit] = []
         for key, value in entries.items():
             if isinstance(value, LVarValue):
                 units += [((key, value.lattice.plain(value.value)), 1)] if value.value is not BOTTOM else []
@@ -342,17 +343,17 @@ class KeyedJoin(KeptJoin):
         key = union_type(left.key, right.key)
         return (StreamType(Keyed(key, inner), all(given.bounded for given in inputs)),)
 
-    def rules_on(self, source: Any) -> tuple[str, str]:
+    def rules_on(self, source: object) -> tuple[str, str]:
         return self.rule, f"{self.rule}-terminated"
 
     def portions(self, value: Any, *, every: bool) -> Portions:
         return key_portions(value, every=every)
 
-    def note(self, units: Any) -> str:
+    def note(self, units: Unit) -> str:
         return key_note(units)
 
-    def consume(self, side: int, units: dict[Any, Any], source: Any) -> tuple[Operator, Delta]:
-        arrived: dict[Any, dict[Any, int]] = {}
+    def consume(self, side: int, units: dict[Unit, Unit], source: Any) -> tuple[Operator, Delta]:
+        arrived: dict[Element, dict[Element, int]] = {}
         kind: type[BagValue | ZSetValue] = BagValue
         for key, value in units.items():
             if isinstance(value, SequenceValue):
@@ -361,4 +362,4 @@ class KeyedJoin(KeptJoin):
                 kind = ZSetValue
             arrived[key] = value.weights.to_dict()
         operator, results = self.join_arrived(side, arrived)
-        return operator, KeyedValue.of({key: kind.of(found) for key, found in results.items() if found})
+        return operator, KeyedValue.of({key: kind.of(entries) for key, entries in results.items() if entries})

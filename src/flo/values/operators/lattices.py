@@ -3,7 +3,7 @@ sum_lattice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate
@@ -15,6 +15,7 @@ from flo.core.errors import CollectionError, ElementError, FunctionError
 from flo.core.facts import Demand, no_demands
 from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, ElementFunction, Unit
 from flo.values.canonical import canonical_element
 from flo.values.element_value import ElementCollection
 from flo.values.exact import terms
@@ -34,8 +35,8 @@ class FoldLattice(Unary):
     The join is commutative and idempotent, so the same rules hold for bags and sets.
     """
 
-    lattice: Lattice[Any]
-    f: Callable[[Any], Any] | None = None
+    lattice: Lattice[Element]
+    f: ElementFunction | None = None
 
     name = "fold_lattice"
     keeps = Bound.VALUE
@@ -51,12 +52,12 @@ class FoldLattice(Unary):
         expect_collection(self, inputs[0], Sequence, Bag, Set)
         return (StreamType(LVar(self.lattice), inputs[0].bounded),)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         elements = units if source is SequenceValue else [element for element, _ in units]
         joined = LVarValue(self.lattice, self.lattice.join_all([self._image(element) for element in elements]))
         return self, (joined,)
 
-    def _image(self, element: Any) -> Any:
+    def _image(self, element: object) -> Element:
         result = element if self.f is None else self.f(element)
         value = canonical_element(self.lattice.value(result))
         reason = self.lattice.mismatch(value)
@@ -128,7 +129,7 @@ class SumLattice(Unary):
             )
         return NaturalSum(int if issubclass(kind, int) else kind)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         if source is SequenceValue:
             terms = [_exact(element) for element in units]
         else:
@@ -141,7 +142,7 @@ class SumLattice(Unary):
         return self, (LVarValue(self.lattice, self.lattice.bottom(), End.ARRIVED),)
 
 
-def _exact(element: Any) -> int | Fraction:
+def _exact(element: object) -> int | Fraction:
     try:
         _, number, special = terms(element)
     except TypeError as error:
@@ -153,7 +154,7 @@ def _exact(element: Any) -> int | Fraction:
     return number
 
 
-def _natural(element: Any) -> int | Fraction:
+def _natural(element: object) -> int | Fraction:
     number = _exact(element)
     if number < 0:
         raise ElementError(

@@ -5,7 +5,7 @@ A threshold is the only way to read an LVar that may still grow: it emits a valu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, final
@@ -16,13 +16,14 @@ from flo.core.facts import Demand
 from flo.core.operator import Bound, Measure, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Call, Lowering, Term
+from flo.core.untyped import Element, ElementFunction
 from flo.values.lattice import BOTTOM, TOP, Lattice
 from flo.values.lattice_orders import Or
 from flo.values.lvar import LVar, LVarValue
 from flo.values.sequence import Sequence, SequenceValue
 
 
-def expect_lvar(operator: Operator, given: StreamType, index: int = 0) -> Lattice[Any]:
+def expect_lvar(operator: Operator, given: StreamType, index: int = 0) -> Lattice[Element]:
     """Raise unless the input is an LVar; return its lattice."""
     expect_collection(
         operator,
@@ -50,8 +51,8 @@ class MapLattice(Operator):
     has arrived, and its image. It is empty until f(⊥) was emitted; f(BOTTOM) is ⊥.
     """
 
-    f: Callable[[Any], Any]
-    target: Lattice[Any]
+    f: ElementFunction
+    target: Lattice[Element]
     seen: tuple[LVarValue, ...] = ()
     monotone: str | None = field(default=None, compare=False)
     """The user's reason why f is monotone."""
@@ -172,7 +173,7 @@ class LVarUnion(Operator):
             yield Step("lvar-union-terminated", (left.passed(), right.passed()), self, (ended,))
 
 
-def expect_threshold(operator: Operator, lattice: Lattice[Any], threshold: Any) -> None:
+def expect_threshold(operator: Operator, lattice: Lattice[Element], threshold: object) -> None:
     reason = lattice.mismatch(lattice.value(threshold))
     if reason is not None:
         raise ThresholdError(
@@ -190,7 +191,7 @@ class Threshold(Operator):
     deltas are an error whenever they arrive, not only if no step was taken in between.
     """
 
-    thresholds: tuple[Any, ...]
+    thresholds: tuple[Element, ...]
     passed: bool = False
 
     name = "threshold"
@@ -210,7 +211,7 @@ class Threshold(Operator):
         element = lattice.whole if BOTTOM in self.thresholds else element
         return (StreamType(Sequence(element), inputs[0].bounded),)
 
-    def _expect_incompatible(self, given: StreamType, lattice: Lattice[Any], one: Any, other: Any) -> None:
+    def _expect_incompatible(self, given: StreamType, lattice: Lattice[Element], one: object, other: object) -> None:
         a, b = lattice.value(one), lattice.value(other)
         try:
             if lattice.incompatible(a, b):
@@ -261,7 +262,7 @@ class Threshold(Operator):
         return Call(self.name, (thresholds, True) if self.passed else (thresholds,))
 
 
-def event_when_above(threshold: Any) -> Threshold:
+def event_when_above(threshold: object) -> Threshold:
     """§2.3: one event, when the value passes the threshold."""
     return Threshold((threshold,))
 

@@ -20,7 +20,7 @@ class Moments(Linear):
     An infinity or a NaN among the values makes it NaN.
     """
 
-    def numbers(self, *arguments: Any) -> tuple[Any, ...]:
+    def numbers(self, *arguments: object) -> tuple[Any, ...]:
         exact = [_ratio(argument) for argument in arguments]
         if None in exact:
             return (math.nan,) * (len(exact) * (len(exact) + 3) // 2)
@@ -58,8 +58,8 @@ class Variance(Moments):
         total, squares = sums
         if count <= self.less:
             return None
-        found = (squares - total * total / count) / (count - self.less)
-        return root_of(found) if self.root else to_float(found)
+        variance = (squares - total * total / count) / (count - self.less)
+        return root_of(variance) if self.root else to_float(variance)
 
 
 @final

@@ -18,10 +18,11 @@ from typing import Any, NamedTuple, Optional, TypeAlias, Union, get_args, get_or
 
 from flo.core.elements import returned_type
 from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.untyped import Element, ElementFunction, TimeValue, TypeForm
 from flo.values.exact import Exact, expect_width, mean_places, mean_type, sum_type, width_of
 from flo.values.operators.zset_ranking import comparable
 
-Of: TypeAlias = Callable[[Any], Any] | None
+ReadValue: TypeAlias = ElementFunction | None
 Frame: TypeAlias = tuple[str, Any, Any]
 """("rows" | "range", from, to): None is unbounded, 0 the current row (of a range: its peers), negative is before it.
 
@@ -50,15 +51,15 @@ class WindowFunction(Lowerable):
     """A window function: its kind, the value it reads of a row, which rows it reads, its options and its frame."""
 
     kind: str
-    of: Of = None
-    where: Of = None
+    of: ReadValue = None
+    where: ReadValue = None
     options: tuple[Any, ...] = ()
     """`ntile`: the number of buckets; `lag`, `lead`: the distance and the default; `nth_value`: n, from the end if it
     is negative, and whether nulls are skipped."""
     frame: Frame = WHOLE
 
     @property
-    def functions(self) -> tuple[Callable[[Any], Any], ...]:
+    def functions(self) -> tuple[ElementFunction, ...]:
         """The functions of rows that it calls."""
         return tuple(f for f in (self.of, self.where) if f is not None)
 
@@ -72,7 +73,7 @@ class WindowFunction(Lowerable):
         one_by_one = ("row_number", "ntile", "nth_value", *NEIGHBOURS)
         return self.kind in one_by_one or (self.has_frame and self.frame[0] == "rows")
 
-    def result_type(self, element: Any) -> Any:
+    def result_type(self, element: object) -> TypeForm:
         """Return the type of results for rows of this type: nullable unless they cannot be null."""
         if self.kind in ("row_number", "rank", "dense_rank", "ntile", "count"):
             return int
@@ -85,11 +86,11 @@ class WindowFunction(Lowerable):
         never_empty = self.kind != "nth_value" and self.where is None and holds_itself(self.frame)
         return kind if never_empty and not nullable else _or_none(kind)
 
-    def results(self, rows: Partition) -> list[Any]:
+    def results(self, rows: Partition) -> list[Element]:
         """Return the result of every row of a partition, in its order."""
         return _NUMBERED[self.kind](self, rows) if self.kind in _NUMBERED else self._of_values(rows)
 
-    def _of_values(self, rows: Partition) -> list[Any]:
+    def _of_values(self, rows: Partition) -> list[Element]:
         values = [row if self.of is None else self.of(row) for row in rows.rows]
         if self.kind in NEIGHBOURS:
             distance, default = self.options
@@ -117,7 +118,7 @@ class WindowFunction(Lowerable):
 register("window_function", WindowFunction)
 
 
-def without_none(kind: Any) -> tuple[bool, Any]:
+def without_none(kind: TypeForm) -> tuple[bool, TypeForm]:
     """Return whether a type has None, and the type without it."""
     if kind in (None, type(None)):
         return True, type(None)
@@ -127,7 +128,7 @@ def without_none(kind: Any) -> tuple[bool, Any]:
     return kind is Any, kind
 
 
-def _or_none(kind: Any) -> Any:
+def _or_none(kind: TypeForm) -> Any:
     return Any if kind is Any else Optional[kind]  # noqa: UP045
 
 
@@ -139,7 +140,7 @@ def holds_itself(frame: Frame) -> bool:
     return not (_sign(start) > 0 or _sign(end) < 0)
 
 
-def _sign(offset: Any) -> int:
+def _sign(offset: TimeValue) -> int:
     if offset is None:
         return 0
     zero = timedelta() if isinstance(offset, timedelta) else 0
@@ -149,8 +150,8 @@ def _sign(offset: Any) -> int:
 class Partition(NamedTuple):
     """The rows of a partition in order, a row with weight n n times; the columns asked for; and the last direction."""
 
-    rows: list[Any]
-    keys: list[tuple[Any, ...]]
+    rows: list[Element]
+    keys: list[tuple[Element, ...]]
     """For each row, the values that its peers share."""
     descending: bool
 
@@ -200,42 +201,42 @@ class _Ranges:
         self.span = (there[0], there[-1] + 1) if there else (0, 0)
         self.ordered = [self._place(value) for value in self.values]
 
-    def _place(self, value: Any) -> Any:
+    def _place(self, value: object) -> Any:
         return _Down(comparable(value)) if self.down else comparable(value)
 
-    def begins(self, offset: Any) -> list[int]:
+    def begins(self, offset: object) -> list[int]:
         """Return the first row that is at this offset from each row or later; nulls are at no offset."""
         return self._searched(offset, bisect_left, 0)
 
-    def ends(self, offset: Any) -> list[int]:
+    def ends(self, offset: object) -> list[int]:
         """Return the row behind the last that is at this offset from each row or earlier."""
         return self._searched(offset, bisect_right, 1)
 
     def searched(self, place: int, search: Any, side: int) -> list[int]:
         """Return where a bound that is a column of the order is among the values: never before that of a row before,
         as a frame slides."""
-        found = (
+        ends = (
             self.peers[side][row] if value is None else search(self.ordered, self._place(key[place]), *self.span)
             for row, (value, key) in enumerate(zip(self.values, self.keys, strict=True))
         )
-        return list(accumulate(found, max))
+        return list(accumulate(ends, max))
 
-    def _searched(self, offset: Any, search: Any, side: int) -> list[int]:
+    def _searched(self, offset: TimeValue, search: Any, side: int) -> list[int]:
         low, high = self.span
-        found = []
+        ends = []
         for place, value in enumerate(self.values):
             if value is None:
-                found.append(self.peers[side][place])
+                ends.append(self.peers[side][place])
                 continue
             moved = moved_value(value, -offset if self.down else offset)
             if moved is None:
-                found.append(high if _sign(offset) > 0 else low)
+                ends.append(high if _sign(offset) > 0 else low)
             else:
-                found.append(search(self.ordered, self._place(moved), low, high))
-        return found
+                ends.append(search(self.ordered, self._place(moved), low, high))
+        return ends
 
 
-def moved_value(value: Any, offset: Any) -> Any:
+def moved_value(value: Any, offset: TimeValue) -> Any:
     """Return a value plus an offset; None if it is beyond all values of its type. Zoned times move as instants."""
     if isinstance(value, datetime) and value.tzinfo is not None:
         value = value.astimezone(UTC)
@@ -251,7 +252,7 @@ class _Down:
 
     __slots__ = ("key",)
 
-    def __init__(self, key: Any) -> None:
+    def __init__(self, key: Element) -> None:
         self.key = key
 
     def __eq__(self, other: object) -> bool:
@@ -264,14 +265,14 @@ class _Down:
         return bool(other.key < self.key)
 
 
-def _shifted(values: list[Any], distance: int, default: Any) -> list[Any]:
+def _shifted(values: list[Element], distance: int, default: object) -> list[Element]:
     count = len(values)
     return [values[at] if 0 <= (at := place + distance) < count else default for place in range(count)]
 
 
 def _at(
-    values: list[Any], starts: Sequence[int], ends: Sequence[int], kind: str, nth: int = 1, skips: bool = False
-) -> list[Any]:
+    values: list[Element], starts: Sequence[int], ends: Sequence[int], kind: str, nth: int = 1, skips: bool = False
+) -> list[Element]:
     """Return the value of the first, the last or the n-th row of each frame; None if there is none."""
     if skips:
         present = [place for place, value in enumerate(values) if value is not None]
@@ -283,36 +284,36 @@ def _at(
         places = [present[each] if 0 <= each < len(present) else -1 for each in nths]
         pairs = zip(places, bounds, strict=True)
         return [values[place] if start <= place < end else None for place, (start, end) in pairs]
-    found = []
+    chosen = []
     for start, end in zip(starts, ends, strict=True):
         at = end - 1 if kind == "last_value" else start + nth - 1
-        found.append(values[at] if start <= at < end else None)
-    return found
+        chosen.append(values[at] if start <= at < end else None)
+    return chosen
 
 
 def _added(
-    kind: str, values: list[Any], there: list[bool], starts: Sequence[int], ends: Sequence[int], of: Any
-) -> list[Any]:
+    kind: str, values: list[Element], there: list[bool], starts: Sequence[int], ends: Sequence[int], of: object
+) -> list[Element]:
     """Return the count, the exact sum or the mean of each frame, as the difference of two running totals."""
     counts, totals = [0], [Exact()]
     for value, counted in zip(values, there, strict=True):
         counts.append(counts[-1] + counted)
         if kind != "count":
             totals.append(totals[-1].added([(value, 1)]) if counted else totals[-1])
-    found: list[Any] = []
+    sums: list[Element] = []
     for start, end in zip(starts, ends, strict=True):
         count = counts[end] - counts[start] if start < end else 0
         if kind == "count":
-            found.append(count)
+            sums.append(count)
         elif not count:
-            found.append(None)
+            sums.append(None)
         else:
             total = difference(totals[end], totals[start])
-            found.append(total.value() if kind == "sum" else total.mean(count, mean_places(of)))
+            sums.append(total.value() if kind == "sum" else total.mean(count, mean_places(of)))
     if kind != "count" and (width := width_of(sum_type(of) if kind == "sum" else mean_type(of))) is not None:
-        for number in found:
+        for number in sums:
             expect_width(number, width, "a frame")
-    return found
+    return sums
 
 
 def difference(one: Exact, other: Exact) -> Exact:
@@ -326,14 +327,18 @@ def difference(one: Exact, other: Exact) -> Exact:
     return Exact(tuple((kind, *parts) for kind, parts in kept.items()))
 
 
-def _chosen(kind: str, values: list[Any], there: list[bool], starts: Sequence[int], ends: Sequence[int]) -> list[Any]:
+def _chosen(
+    kind: str, values: list[Element], there: list[bool], starts: Sequence[int], ends: Sequence[int]
+) -> list[Element]:
     """Return the least, the greatest, the first or the last value of each frame. Nulls are skipped."""
-    keys: list[Any] = [comparable(value) for value in values] if kind in ("min", "max") else list(range(len(values)))
+    keys: list[Element] = (
+        [comparable(value) for value in values] if kind in ("min", "max") else list(range(len(values)))
+    )
 
     def better(one: int, other: int) -> bool:
         return bool(keys[one] < keys[other] if kind in ("min", "first") else keys[other] < keys[one])
 
-    found: list[Any] = []
+    chosen: list[Element] = []
     best, seen = None, (0, 0)
     for start, end in zip(starts, ends, strict=True):
         if start != seen[0] or end < seen[1]:  # a frame that only grows is not searched again
@@ -342,30 +347,30 @@ def _chosen(kind: str, values: list[Any], there: list[bool], starts: Sequence[in
             if there[place] and (best is None or better(place, best)):
                 best = place
         seen = (start, max(end, start))
-        found.append(None if best is None else values[best])
-    return found
+        chosen.append(None if best is None else values[best])
+    return chosen
 
 
-def _rank(_: WindowFunction, rows: Partition) -> list[Any]:
+def _rank(_: WindowFunction, rows: Partition) -> list[Element]:
     return [start + 1 for start in rows.peers()[0]]
 
 
-def _dense_rank(_: WindowFunction, rows: Partition) -> list[Any]:
+def _dense_rank(_: WindowFunction, rows: Partition) -> list[Element]:
     starts = rows.peers()[0]
     number = {start: place + 1 for place, start in enumerate(sorted(set(starts)))}
     return [number[start] for start in starts]
 
 
-def _percent_rank(_: WindowFunction, rows: Partition) -> list[Any]:
+def _percent_rank(_: WindowFunction, rows: Partition) -> list[Element]:
     others = len(rows.rows) - 1
     return [start / others if others else 0.0 for start in rows.peers()[0]]
 
 
-def _cume_dist(_: WindowFunction, rows: Partition) -> list[Any]:
+def _cume_dist(_: WindowFunction, rows: Partition) -> list[Element]:
     return [end / len(rows.rows) for end in rows.peers()[1]]
 
 
-def _ntile(function: WindowFunction, rows: Partition) -> list[Any]:
+def _ntile(function: WindowFunction, rows: Partition) -> list[Element]:
     """The first buckets have one row more, if the rows cannot be divided evenly."""
     (buckets,) = function.options
     size, more = divmod(len(rows.rows), buckets)
@@ -376,7 +381,7 @@ def _ntile(function: WindowFunction, rows: Partition) -> list[Any]:
     ]
 
 
-_NUMBERED: dict[str, Callable[[WindowFunction, Partition], list[Any]]] = {
+_NUMBERED: dict[str, Callable[[WindowFunction, Partition], list[Element]]] = {
     "row_number": lambda _, rows: list(range(1, len(rows.rows) + 1)),
     "rank": _rank,
     "dense_rank": _dense_rank,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, final
+from typing import TypeAlias, final
 
 from flo.core.errors import ElementError, OrderError
 from flo.core.facts import no_demands
 from flo.core.operator import Bound, Delta, Operator, Step, Values, expect_bounded
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, ElementFunction, Unit
 from flo.values.operators.alike import expect_related
 from flo.values.operators.sequences import expect_sequence
 from flo.values.operators.shapes import ByPortions, ElementKind, Sides, evaluate_ahead, union_type
@@ -96,11 +97,11 @@ class UnionSequences(Sides):
             )
         return (StreamType(Sequence(union_type(left.element, right.element)), inputs[1].bounded),)
 
-    def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
+    def consume(self, side: int, units: list[Unit], source: ElementKind) -> tuple[Operator, Delta]:
         return self, source.of(units)
 
 
-Keys: TypeAlias = tuple[Any, ...]
+LastKey: TypeAlias = tuple[Element, ...]
 """The key of the last element consumed; empty at first."""
 
 
@@ -113,8 +114,8 @@ class MergeSorted(ByPortions):
     receive a smaller element, so both must be bounded. Without a key, the elements themselves are compared.
     """
 
-    key: Callable[[Any], Any] | None = None
-    last: tuple[Keys, Keys] = ((), ())
+    key: ElementFunction | None = None
+    last: tuple[LastKey, LastKey] = ((), ())
 
     name = "merge_sorted"
     keeps = Bound.WAITING
@@ -143,12 +144,12 @@ class MergeSorted(ByPortions):
 
     def _merge(
         self, left: SequenceValue, right: SequenceValue, most: int
-    ) -> tuple[list[Any], tuple[int, int], tuple[Keys, Keys]]:
+    ) -> tuple[list[Element], tuple[int, int], tuple[LastKey, LastKey]]:
         """Merge up to `most` elements; return them, the count taken from each side, and the last key of each side."""
-        merged: list[Any] = []
+        merged: list[Element] = []
         (last, other_last), i, j = self.last, 0, 0
-        head: Keys = ()
-        other_head: Keys = ()
+        head: LastKey = ()
+        other_head: LastKey = ()
         while len(merged) < most:
             if not head and i < len(left.elements):
                 head = self._key(0, left.elements[i], last)
@@ -164,7 +165,7 @@ class MergeSorted(ByPortions):
                 other_last, other_head, j = other_head, (), j + 1
         return merged, (i, j), (last, other_last)
 
-    def _key(self, index: int, element: Any, last: Keys) -> Keys:
+    def _key(self, index: int, element: object, last: LastKey) -> LastKey:
         key = element if self.key is None else self.key(element)
         if last and key < last[0]:
             raise ElementError(

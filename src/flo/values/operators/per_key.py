@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, final
+from typing import TypeAlias, final
 
 from flo.core.collection import End, Value
 from flo.core.errors import CollectionError, DeferError, ElementError, FloError, FunctionError, TypeMismatch
@@ -14,6 +14,7 @@ from flo.core.persistent import PersistentMap
 from flo.core.semantics import advance, measure, small_steps, stuck
 from flo.core.stream_type import Derivation, StreamType, StreamTypes
 from flo.core.typing import derive, initial
+from flo.core.untyped import Element
 from flo.values.element_value import ElementValue
 from flo.values.keyed import KeyedValue
 from flo.values.lvar import LVarValue
@@ -21,9 +22,9 @@ from flo.values.operators.keyed_streams import expect_keyed, inner_types
 from flo.values.partitioned import partitioned_as
 from flo.values.weighted import ZSet
 
-Graphs: TypeAlias = dict[Any, Graph]
+Graphs: TypeAlias = dict[Element, Graph]
 """The graphs of some keys."""
-Emitted: TypeAlias = dict[Any, Value]
+Emitted: TypeAlias = dict[Element, Value]
 """The delta of one output for some keys."""
 
 
@@ -47,8 +48,8 @@ class PerKey(Operator):
     graph: Graph | None
     bottoms: Values = ()
     weighted: bool = False
-    running: PersistentMap[Any, Graph] = PersistentMap()  # noqa: RUF009
-    active: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
+    running: PersistentMap[Element, Graph] = PersistentMap()  # noqa: RUF009
+    active: tuple[Element, ...] | None = field(default=None, compare=False, repr=False)
     """The keys whose graph may be able to step, if known. Not part of the expression."""
 
     name = "per_key"
@@ -180,10 +181,10 @@ class PerKey(Operator):
             raise fault
         return next(self._share_clocks(values), None)
 
-    def _received(self, values: Values, keys: Iterable[Any]) -> tuple[Values, Graphs]:
+    def _received(self, values: Values, keys: Iterable[object]) -> tuple[Values, Graphs]:
         """Return the rest of the inputs, and the graphs with everything that has arrived for these keys."""
         rests: list[Value] = []
-        deltas: dict[Any, list[Value | None]] = {key: [] for key in keys}
+        deltas: dict[Element, list[Value | None]] = {key: [] for key in keys}
         for value in values:
             if not isinstance(value, KeyedValue):  # a clock
                 rests.append(value)
@@ -203,13 +204,13 @@ class PerKey(Operator):
     def _content(self, value: Value) -> Value:
         return value.ended(End.OPEN) if self.weighted and isinstance(value, ElementValue) else value
 
-    def _with(self, graphs: Graphs, active: tuple[Any, ...] | None) -> PerKey:
+    def _with(self, graphs: Graphs, active: tuple[object, ...] | None) -> PerKey:
         """Return the operator with these graphs running, without those of keys that no longer exist."""
         gone = self.weighted and not self._ended()
         changes = {key: None if gone and graph == self.graph else graph for key, graph in graphs.items()}
         return replace(self, running=self.running.updated(changes, drop=None), active=active)
 
-    def _awake(self) -> list[Any]:
+    def _awake(self) -> list[Element]:
         """Return the running keys whose graph may be able to step."""
         keys = self.running if self.active is None else dict.fromkeys(self.active)
         return [key for key in keys if key in self.running]
@@ -217,12 +218,12 @@ class PerKey(Operator):
     def _ended(self) -> bool:
         return all(value.fixed() for value in inputs(self._graph()))
 
-    def _announced(self, keys: Iterable[Any]) -> list[Emitted]:
+    def _announced(self, keys: Iterable[object]) -> list[Emitted]:
         """Return the initial content of each output: ⊥ for keys seen for the first time."""
         new = () if self.weighted else [key for key in keys if key not in self.running]
         return [dict.fromkeys(new, bottom) for bottom in self.bottoms]
 
-    def _emit(self, outputs: list[Emitted], key: Any, deltas: Deltas) -> None:
+    def _emit(self, outputs: list[Emitted], key: object, deltas: Deltas) -> None:
         for entries, delta, bottom in zip(outputs, deltas, self.bottoms, strict=True):
             if delta is not None and not (self.weighted and delta.fix() == bottom.fix()):
                 entries[key] = entries[key].concat(delta) if key in entries else delta
@@ -261,9 +262,9 @@ class PerKey(Operator):
         return replace(self, graph=with_origins(self.graph, program), running=running)
 
 
-def arrived_keys(values: Values) -> list[Any]:
+def arrived_keys(values: Values) -> list[Element]:
     """Return the keys for which something has arrived."""
-    keys: dict[Any, None] = {}
+    keys: dict[Element, None] = {}
     for value in values:
         if isinstance(value, KeyedValue):
             keys |= dict.fromkeys(value.entries)

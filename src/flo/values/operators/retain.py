@@ -19,27 +19,30 @@ from flo.core.facts import ALL_COLUMNS, Timing, first_key, no_demands
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
 from flo.values.event_time import is_positive_duration, offset_of, origin_of
 from flo.values.lattice_orders import Max
 from flo.values.operators.lvars import as_lvar, expect_lvar
 from flo.values.operators.shapes import ByPortions, all_ending, consume_each, evaluate_ahead, expect_declared
 from flo.values.operators.zsets import expect_zset, make_delta
-from flo.values.ordered import Ordered
-from flo.values.weighted import ZSetValue
+from flo.values.ordered import SortedKeys
+from flo.values.weighted import Weights, ZSetValue
 
 MICROSECOND = timedelta(microseconds=1)
-NO_ROWS: PersistentMap[Any, int] = PersistentMap()
-Waiting: TypeAlias = PersistentMap[Any, PersistentMap[Any, int]]
+NO_ROWS: Weights = PersistentMap()
+Waiting: TypeAlias = PersistentMap[Element, Weights]
 """Rows with their weights, by a number."""
 
 
-def to_number(moment: Any) -> Any:
+def to_number(moment: object) -> TimeValue:
     """Return a time as a number, or as microseconds from the epoch."""
-    found = offset_of(moment, origin_of(moment))
-    return found // MICROSECOND if isinstance(found, timedelta) else found
+    offset = offset_of(moment, origin_of(moment))
+    return offset // MICROSECOND if isinstance(offset, timedelta) else offset
 
 
-def keep_rows(waiting: Waiting, order: Ordered[Any], added: dict[Any, dict[Any, int]]) -> tuple[Waiting, Ordered[Any]]:
+def keep_rows(
+    waiting: Waiting, order: SortedKeys[TimeValue], added: dict[Element, dict[Element, int]]
+) -> tuple[Waiting, SortedKeys[TimeValue]]:
     """Return the rows that wait by number, and the order of the numbers, with more rows."""
     changes = {}
     for number, weights in added.items():
@@ -52,8 +55,8 @@ def keep_rows(waiting: Waiting, order: Ordered[Any], added: dict[Any, dict[Any, 
 
 
 def release_rows(
-    waiting: Waiting, order: Ordered[Any], is_due: Callable[[Any], bool]
-) -> tuple[list[tuple[Any, int]], Waiting, Ordered[Any]]:
+    waiting: Waiting, order: SortedKeys[TimeValue], is_due: Callable[[TimeValue], bool]
+) -> tuple[list[tuple[Element, int]], Waiting, SortedKeys[TimeValue]]:
     """Return the rows whose numbers are due, which are the first ones, with their weights; and what is left."""
     units, gone = list[Any](), {}
     while (number := order.first()) is not None and is_due(number):
@@ -71,11 +74,11 @@ class Retain(ByPortions):
     When the clock has ended, nothing more will pass, and they are forgotten.
     """
 
-    time: Callable[[Any], Any]
+    time: ElementFunction
     keep: Any = None
-    mark: Any = None
+    mark: TimeValue = None
     waiting: Waiting = PersistentMap()  # noqa: RUF009
-    order: Ordered[Any] = Ordered()  # noqa: RUF009
+    order: SortedKeys[TimeValue] = SortedKeys()  # noqa: RUF009
 
     name = "retain"
     keeps = Bound.CLOCK
@@ -118,9 +121,9 @@ class Retain(ByPortions):
             yield Step("retain-clock-ended", (rows, clock.passed()), self._without_rows(), (None, None))
 
     def _without_rows(self) -> Retain:
-        return replace(self, waiting=PersistentMap(), order=Ordered())
+        return replace(self, waiting=PersistentMap(), order=SortedKeys())
 
-    def mark_of(self, moment: Any) -> Any:
+    def mark_of(self, moment: object) -> TimeValue:
         """Return the number of the time before which rows are gone, when the clock is at this moment."""
         self.expect_kind(moment)
         mark = to_number(moment)
@@ -130,7 +133,7 @@ class Retain(ByPortions):
             raise ElementError(f"`keep` of `retain` is {self.keep!r}, but the clock is {moment!r}")
         return mark - (self.keep // MICROSECOND if isinstance(self.keep, timedelta) else self.keep)
 
-    def expect_kind(self, moment: Any) -> None:
+    def expect_kind(self, moment: object) -> None:
         """Raise if the clock cannot be compared with the times of the rows, as far as their type is known."""
         layout = getattr(self.time, "layout", None)
         if layout is None:
@@ -141,12 +144,12 @@ class Retain(ByPortions):
             rows = f"times {'with' if zone else 'without'} a zone" if dated else "numbers as times"
             raise ElementError(f"the clock of `retain` is {moment!r}; its rows have {rows}")
 
-    def _admitted(self, units: list[Any], ended: bool) -> tuple[Operator, Deltas]:
+    def _admitted(self, units: list[Unit], ended: bool) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs after these rows."""
         evaluate_ahead(self.time, [row for row, _ in units])
-        here: list[Any] = []
-        gone: list[Any] = []
-        added: dict[Any, dict[Any, int]] = {}
+        here: list[Element] = []
+        gone: list[Element] = []
+        added: dict[Element, dict[Element, int]] = {}
         for row, weight in units:
             moment = self.time(row)
             expect_declared(self.time, [moment])
@@ -162,7 +165,7 @@ class Retain(ByPortions):
         waiting, order = keep_rows(self.waiting, self.order, added)
         return replace(self, waiting=waiting, order=order), (*make_delta(here), *make_delta(gone))
 
-    def moved(self, mark: Any) -> tuple[Operator, Deltas]:
+    def moved(self, mark: object) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs when rows before this time are gone."""
         if self.mark is not None and mark <= self.mark:
             return self, (None, None)

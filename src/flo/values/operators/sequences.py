@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, NewType, Self, Union, final
@@ -16,6 +16,7 @@ from flo.core.operator import Bound, Deltas, Operator, expect_bounded, expect_co
 from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.type_relations import alternatives, resolve_type, tuple_parts
+from flo.core.untyped import Element, PairFunction, TimeValue, TypeForm, Unit
 from flo.values.event_time import expect_duration, expect_times, time_types
 from flo.values.keyed import Keyed
 from flo.values.operators.shapes import ElementKind, Unary, copy_if_mutable, expect_declared, is_immutable
@@ -46,7 +47,7 @@ PARTITIONED = (
 )
 
 
-def expect_sequence(operator: Operator, given: StreamType, index: int = 0) -> Sequence[Any]:
+def expect_sequence(operator: Operator, given: StreamType, index: int = 0) -> Sequence[Element]:
     instead = _order_for(operator, given)
     expect_collection(operator, given, Sequence, index=index, error=OrderError, instead=instead)
     assert isinstance(given.collection, Sequence)
@@ -69,25 +70,25 @@ def _order_for(operator: Operator, given: StreamType) -> tuple[tuple[str, str], 
     return ORDERED
 
 
-def pair_types(element: Any) -> list[tuple[Any, Any] | None]:
+def pair_types(element: object) -> list[tuple[TypeForm, TypeForm] | None]:
     """Return the types of both parts of a pair, for each alternative of a type; None where it is not a pair."""
-    found: list[tuple[Any, Any] | None] = []
+    pairs: list[tuple[TypeForm, TypeForm] | None] = []
     for kind in alternatives(element):
         if isinstance(kind, NewType):
-            found += pair_types(kind.__supertype__)
+            pairs += pair_types(kind.__supertype__)
             continue
         parts = tuple_parts(kind)
         is_pair = parts is None or (len(parts) == 2 and parts[1] is not ...)
-        found.append(((parts or (Any, Any))[0], (parts or (Any, Any))[1]) if is_pair else None)
-    return found
+        pairs.append(((parts or (Any, Any))[0], (parts or (Any, Any))[1]) if is_pair else None)
+    return pairs
 
 
-def expect_pairs(element: Any, stream: StreamType, interval: Any, *, narrowed: bool = True) -> Any:
+def expect_pairs(element: object, stream: StreamType, interval: object, *, narrowed: bool = True) -> Any:
     """Return the type of the values of pairs. Raises unless the elements are pairs of a value and a time, and the
     interval fits it. If elements are `narrowed`, it is enough that some alternatives of their type are pairs."""
-    found = pair_types(element)
-    pairs = [each for each in found if each is not None]
-    if not pairs or (not narrowed and None in found):
+    types = pair_types(element)
+    pairs = [each for each in types if each is not None]
+    if not pairs or (not narrowed and None in types):
         raise TypeMismatch(
             f"`window` requires pairs of a value and its time; the elements of {{input}} are "
             f"{type_name(resolve_type(element))}",
@@ -101,12 +102,12 @@ def expect_pairs(element: Any, stream: StreamType, interval: Any, *, narrowed: b
     kind = _union(time for _, time in pairs)
     expect_times("window", kind, stream, narrowed=narrowed)
     times = [each for each in time_types(kind) if each is not None]
-    shown = type_name(resolve_type(kind))
-    expect_duration("window", "interval", interval, times, shown, zero=True, narrowed=narrowed)
+    type_text = type_name(resolve_type(kind))
+    expect_duration("window", "interval", interval, times, type_text, zero=True, narrowed=narrowed)
     return _union(value for value, _ in pairs)
 
 
-def _union(kinds: Iterable[Any]) -> Any:
+def _union(kinds: Iterable[object]) -> Any:
     first, *others = kinds
     return Union[first, *others] if others else first
 
@@ -121,8 +122,8 @@ def expect_count(operator: Operator, count: int, least: int) -> None:
 class Scan(Unary):
     """scan(acc, f): emits the running result after each element."""
 
-    acc: Any
-    f: Callable[[Any, Any], Any]
+    acc: Element
+    f: PairFunction
 
     name = "scan"
     keeps = Bound.VALUE
@@ -133,7 +134,7 @@ class Scan(Unary):
         expect_sequence(self, inputs[0])
         return (StreamType(Sequence(returned_type(self.f)), inputs[0].bounded),)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         f = self.f
         acc = f(copy_if_mutable(self.acc), units[0])
         results = [acc]
@@ -150,8 +151,8 @@ class Scan(Unary):
 class Fold(Unary):
     """fold(acc, f): (S<T>, B) ↪ (S<U>, B), emits the result when the input has ended."""
 
-    acc: Any
-    f: Callable[[Any, Any], Any]
+    acc: Element
+    f: PairFunction
 
     name = "fold"
     keeps = Bound.VALUE
@@ -163,7 +164,7 @@ class Fold(Unary):
         expect_bounded(self, inputs[0], instead=UNBOUNDED_FOLD)
         return (StreamType(Sequence(returned_type(self.f)), bounded=True),)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         return replace(self, acc=reduce(self.f, units, copy_if_mutable(self.acc))), (None,)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
@@ -185,7 +186,7 @@ class Enumerate(Unary):
         element = expect_sequence(self, inputs[0]).element
         return (StreamType(Sequence(tuple[int, element]), inputs[0].bounded),)  # type: ignore[valid-type]
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         numbered = list(enumerate(units, self.position))
         return Enumerate(self.position + len(units)), (SequenceValue.of(numbered),)
 
@@ -205,7 +206,7 @@ class Take(Unary):
         expect_count(self, self.count, 0)
         return inputs
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         if self.count <= 0:
             return self, (SequenceValue.terminator(),)
         left = max(0, self.count - len(units))
@@ -218,7 +219,7 @@ class Take(Unary):
 class Last(Unary):
     """last(): emits the last element of a bounded sequence. `kept` holds it, if any."""
 
-    kept: tuple[Any, ...] = ()
+    kept: tuple[Element, ...] = ()
 
     name = "last"
     keeps = Bound.VALUE
@@ -229,14 +230,14 @@ class Last(Unary):
         expect_bounded(self, inputs[0], instead=UNBOUNDED_FOLD[:3])
         return inputs
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         return Last((units[-1],)), (None,)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         return self, (SequenceValue.of(list(self.kept), End.ARRIVED),)
 
 
-class Cut(Unary):
+class SequenceCut(Unary):
     """(S<T>, X) ↪ ([(S<T>, B)], X), …: cuts a sequence into inner streams, emitted when they are complete.
 
     `flush` is true if the input is bounded, set by `typed`: then the open inner streams are emitted at the end. On an
@@ -245,7 +246,7 @@ class Cut(Unary):
 
     flush: bool
 
-    def expect_input(self, inputs: StreamTypes) -> Sequence[Any]:
+    def expect_input(self, inputs: StreamTypes) -> Sequence[Element]:
         collection = expect_sequence(self, inputs[0])
         if self.flush:
             expect_bounded(self, inputs[0])
@@ -257,12 +258,12 @@ class Cut(Unary):
 
 @final
 @dataclass(frozen=True)
-class Batch(Cut):
+class Batch(SequenceCut):
     """batch(n): (S<T>, X) ↪ ([(S<T>, B)], X), one inner stream for every n elements; the last may be shorter."""
 
     count: int
     flush: bool = False
-    opened: Elements[Any] = Elements()  # noqa: RUF009
+    opened: Elements[Element] = Elements()  # noqa: RUF009
 
     name = "batch"
     keeps = Bound.WINDOWS
@@ -272,10 +273,10 @@ class Batch(Cut):
         expect_count(self, self.count, 1)
         return (StreamType(Nested(inner), inputs[0].bounded),)
 
-    def rule_for(self, unit: Any) -> str:
+    def rule_for(self, unit: object) -> str:
         return "batch-emit" if len(self.opened) + 1 >= self.count else "batch"
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         opened = self.opened.extended(units)
         if len(opened) < self.count:
             return replace(self, opened=opened), (None,)
@@ -293,12 +294,12 @@ class Batch(Cut):
 
 @final
 @dataclass(frozen=True)
-class Window(Cut):
+class Window(SequenceCut):
     """window(interval, [(v, t), …]): the paper's window over timestamped elements, in order."""
 
-    interval: Any
+    interval: TimeValue
     flush: bool = False
-    opened: Elements[Any] = Elements()  # noqa: RUF009
+    opened: Elements[Element] = Elements()  # noqa: RUF009
 
     name = "window"
     keeps = Bound.WINDOWS
@@ -308,15 +309,15 @@ class Window(Cut):
         value = expect_pairs(element, inputs[0], self.interval)
         return (StreamType(Nested(Sequence(value)), inputs[0].bounded),)
 
-    def rule_for(self, unit: Any) -> str:
+    def rule_for(self, unit: object) -> str:
         if not self.opened:
             return "window-first"
         return "window-emit" if self._beyond(self.opened, unit) else "window"
 
-    def _beyond(self, opened: Elements[Any], unit: Any) -> bool:
+    def _beyond(self, opened: Elements[Element], unit: Unit) -> bool:
         return bool(unit[1] - opened[0][1] > self.interval)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         opened, closed = self.opened, []
         for unit in units:
             if opened and self._beyond(opened, unit):
@@ -332,5 +333,5 @@ class Window(Cut):
         return replace(self, opened=Elements()), (NestedValue.pushing(*last).fix(),)
 
     @staticmethod
-    def _emitted(opened: Elements[Any]) -> SequenceValue:
+    def _emitted(opened: Elements[Element]) -> SequenceValue:
         return SequenceValue.of([value for value, _ in opened], End.ARRIVED)

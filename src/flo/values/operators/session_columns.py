@@ -14,22 +14,23 @@ from flo.core.facts import ALL_COLUMNS, PrimaryKey, Timing, no_demands
 from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
 from flo.values.canonical import canonical_element
 from flo.values.event_time import Duration
-from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
-from flo.values.operators.zsets import expect_zset, group_units, make_delta
+from flo.values.operators.shapes import ElementKind, evaluate_ahead
+from flo.values.operators.zsets import PerGroup, expect_zset, group_units, make_delta
 from flo.values.row_functions import passed_by
-from flo.values.weighted import ZSet
+from flo.values.weighted import Weights, ZSet
 
 LARGEST = 2**63 - 1
 """The largest integer that is a time."""
-Timed: TypeAlias = tuple[Any, Any, int]
+TimedRow: TypeAlias = tuple[Element, Element, int]
 """The time of a row, the row, and its weight."""
 
 
 @final
 @dataclass(frozen=True)
-class SessionColumns(Unary):
+class SessionColumns(PerGroup):
     """session(gap, time, by, into, groups): (ZSet<T>, X) ↪ (ZSet<R>, X).
 
     Rows of a group that are less than `gap` apart are in one session: from the first of their times to the last one
@@ -42,10 +43,10 @@ class SessionColumns(Unary):
     """
 
     gap: Duration
-    time: Callable[[Any], Any] | None = None
-    by: Callable[[Any], Any] | None = None
-    into: Callable[[Any, tuple[Any, Any]], Any] | None = None
-    groups: PersistentMap[Any, PersistentMap[Any, int]] = PersistentMap()  # noqa: RUF009
+    time: ElementFunction | None = None
+    by: ElementFunction | None = None
+    into: Callable[[Element, tuple[Element, Element]], Any] | None = None
+    groups: PersistentMap[Element, Weights] = PersistentMap()  # noqa: RUF009
 
     name = "session_columns"
     keeps = Bound.ROWS
@@ -66,14 +67,14 @@ class SessionColumns(Unary):
         parts = (element, time, time)
         return (StreamType(ZSet(tuple[parts]), inputs[0].bounded),)  # type: ignore[valid-type]
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         evaluate_ahead(self.time, [row for row, _ in units])
         times = [self._time(row) for row, _ in units]
         delta = [(self._row(row, None, None), w) for (row, w), at in zip(units, times, strict=True) if at is None]
         known = [unit for unit, at in zip(units, times, strict=True) if at is not None]
         groups, changes = {}, []
         for group, members in group_units(self.by, known).items():
-            before: PersistentMap[Any, int] = self.groups.get(group, PersistentMap())
+            before: Weights = self.groups.get(group, PersistentMap())
             old = before.to_dict()
             groups[group] = after = before.added(dict(members))
             changes.append((old, after.to_dict()))
@@ -82,7 +83,7 @@ class SessionColumns(Unary):
             delta += [(row, -weight) for row, weight in self._rows(old)] + self._rows(new)
         return replace(self, groups=self.groups.updated(groups, drop=PersistentMap())), make_delta(delta)
 
-    def _time(self, row: Any) -> Any:
+    def _time(self, row: object) -> TimeValue:
         """Return the time of a row as the bound of a session."""
         at = row if self.time is None else self.time(row)
         if isinstance(at, datetime):
@@ -93,29 +94,29 @@ class SessionColumns(Unary):
             raise ElementError(f"{at} is not a time")
         return canonical_element(at)
 
-    def _rows(self, weights: dict[Any, int]) -> list[tuple[Any, int]]:
+    def _rows(self, weights: dict[Element, int]) -> list[tuple[Element, int]]:
         """Return the output rows of a group, with their weights."""
-        timed: list[Timed] = [(self._time(row), row, weight) for row, weight in weights.items() if weight > 0]
+        timed: list[TimedRow] = [(self._time(row), row, weight) for row, weight in weights.items() if weight > 0]
         timed.sort(key=lambda each: each[0])
-        sessions: list[list[Timed]] = []
+        sessions: list[list[TimedRow]] = []
         for each in timed:
             if not sessions or self._is_apart(each[0], sessions[-1][-1][0]):
                 sessions.append([])
             sessions[-1].append(each)
-        found = []
+        units = []
         for session in sessions:
             start, end = session[0][0], self._end_after(session[-1][0])
-            found += [(self._row(row, start, end), weight) for _, row, weight in session]
-        return found
+            units += [(self._row(row, start, end), weight) for _, row, weight in session]
+        return units
 
     def _is_apart(self, later: Any, earlier: Any) -> bool:
         """Return whether a time that is not before another is too far behind it for one session."""
-        gap: Any = self.gap
+        gap: TimeValue = self.gap
         if isinstance(earlier, float):
             return bool(later > earlier and later >= earlier + gap)
         return bool(later - earlier >= gap)
 
-    def _end_after(self, last: Any) -> Any:
+    def _end_after(self, last: Any) -> TimeValue:
         """Return the end of the session that has this as its last time."""
         try:
             end = last + self.gap
@@ -125,8 +126,5 @@ class SessionColumns(Unary):
             raise ElementError(f"the window of {last} has a bound that its type does not have")
         return end
 
-    def _row(self, row: Any, start: Any, end: Any) -> Any:
+    def _row(self, row: object, start: object, end: object) -> Element:
         return (row, start, end) if self.into is None else self.into(row, (start, end))
-
-    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
-        return replace(self, groups=PersistentMap()), (source.terminator(),)

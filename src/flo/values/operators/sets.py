@@ -14,13 +14,14 @@ from flo.core.facts import Timing
 from flo.core.operator import Bound, Delta, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, TypeForm, Unit
 from flo.values.canonical import canonical_element
 from flo.values.element_value import first_unhashable
 from flo.values.operators.alike import SameKind, Union, element_of
 from flo.values.operators.joins import WeightedJoin, key_type
 from flo.values.operators.shapes import ElementKind, Sides, Unary
 from flo.values.sequence import Sequence, SequenceValue
-from flo.values.weighted import Bag, Set, SetValue, ZSet
+from flo.values.weighted import Bag, Set, SetValue, Weights, ZSet
 
 UNBOUNDED_DIFFERENCE = (
     ("left.to_zset().minus({input}.to_zset())", "retracts what it emitted too early"),
@@ -28,7 +29,7 @@ UNBOUNDED_DIFFERENCE = (
 )
 
 
-def expect_hashable(units: list[Any], name: str) -> list[Any]:
+def expect_hashable(units: list[Unit], name: str) -> list[Element]:
     """Return the elements of a sequence; raise if they cannot be in an unordered collection."""
     position = first_unhashable(units)
     if position is not None:
@@ -41,9 +42,9 @@ def expect_hashable(units: list[Any], name: str) -> list[Any]:
     return units
 
 
-def remember(seen: PersistentMap[Any, int], elements: list[Any]) -> tuple[PersistentMap[Any, int], list[Any]]:
+def remember(seen: Weights, elements: list[Element]) -> tuple[Weights, list[Element]]:
     """Return (all that was seen, including these elements; the new ones without duplicates, in order)."""
-    new: dict[Any, Any] = {}
+    new: dict[Element, Element] = {}
     for element in elements:
         key = canonical_element(element)
         if key not in seen:
@@ -55,9 +56,9 @@ def remember(seen: PersistentMap[Any, int], elements: list[Any]) -> tuple[Persis
 class Counted(Unary):
     """Counts the elements. `seen` holds those of a set, because they may arrive again after they were consumed."""
 
-    seen: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+    seen: Weights = PersistentMap()  # noqa: RUF009
 
-    target: ClassVar[type[Bag[Any] | ZSet[Any]]]
+    target: ClassVar[type[Bag[Element] | ZSet[Element]]]
 
     def bound_on(self, inputs: StreamTypes) -> Bound:
         if not isinstance(inputs[0].collection, Set):
@@ -68,7 +69,7 @@ class Counted(Unary):
         expect_collection(self, inputs[0], Sequence, Bag, Set)
         return (StreamType(self.target(element_of(inputs[0])), inputs[0].bounded),)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         seen = self.seen
         if source is SetValue:
             seen, new = remember(seen, [element for element, _ in units])
@@ -104,7 +105,7 @@ class ToSet(Unary):
         expect_collection(self, inputs[0], Sequence, Bag, Set)
         return (StreamType(Set(element_of(inputs[0])), inputs[0].bounded),)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         if source is SequenceValue:
             units = [(element, 1) for element in expect_hashable(units, "Set")]
         return self, (SetValue.of(units),)
@@ -115,7 +116,7 @@ class ToSet(Unary):
 
 @final
 @dataclass(frozen=True)
-class SetUnion(Union):
+class UnionSets(Union):
     """union_sets(): (Set<T>, X), (Set<T>, X) ↪ (Set<T>, X)."""
 
     name = "union_sets"
@@ -137,19 +138,19 @@ class SetJoin(WeightedJoin):
     keeps = Bound.ROWS
     kind = Set
 
-    def element(self, left: Any, right: Any) -> Any:
+    def element(self, left: TypeForm, right: TypeForm) -> TypeForm:
         if self.other_on is None and self.into is None:
             parts = get_args(right)
             return parts[1] if len(parts) == 2 and parts[1] is not ... else Any
         return super().element(left, right)
 
-    def key_types(self, left: Any, right: Any) -> tuple[Any, Any]:
+    def key_types(self, left: object, right: object) -> tuple[TypeForm, TypeForm]:
         if self.other_on is None:
             right = (get_args(right) or (Any,))[0]
             return key_type(self.on, left), right
         return super().key_types(left, right)
 
-    def key(self, side: int, element: Any) -> Any:
+    def key(self, side: int, element: Element) -> Element:
         if side == 1 and self.other_on is None:
             return element[0]
         return super().key(side, element)
@@ -165,18 +166,18 @@ class SetJoin(WeightedJoin):
 class Intersection(SameKind, Sides):
     """intersection(): (Set<T>, X), (Set<T>, X) ↪ (Set<T>, X). Monotone: an element of both sides stays."""
 
-    left: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
-    right: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+    left: Weights = PersistentMap()  # noqa: RUF009
+    right: Weights = PersistentMap()  # noqa: RUF009
 
     name = "intersection"
     keeps = Bound.ROWS
     forgets_after = (0, 1)
     kind = Set
 
-    def element(self, left: Any, right: Any) -> Any:
+    def element(self, left: TypeForm, right: TypeForm) -> TypeForm:
         return right if left is Any else left
 
-    def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
+    def consume(self, side: int, units: list[Unit], source: ElementKind) -> tuple[Operator, Delta]:
         mine, other = (self.left, self.right) if side == 0 else (self.right, self.left)
         mine, new = remember(mine, [element for element, _ in units])
         both = source.of((element, 1) for element in new if element in other)
@@ -198,7 +199,7 @@ class Difference(SameKind, Sides):
     An element is known to be missing from the right only when the right has ended. The left waits in the buffer.
     """
 
-    gone: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+    gone: Weights = PersistentMap()  # noqa: RUF009
 
     name = "difference"
     keeps = Bound.SIDE
@@ -214,7 +215,7 @@ class Difference(SameKind, Sides):
         expect_bounded(self, inputs[1], index=1, instead=UNBOUNDED_DIFFERENCE)
         return (inputs[0],)
 
-    def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
+    def consume(self, side: int, units: list[Unit], source: ElementKind) -> tuple[Operator, Delta]:
         if side == 1:
             return replace(self, gone=self.gone.updated(dict(units))), None
         return self, source.of(unit for unit in units if unit[0] not in self.gone)

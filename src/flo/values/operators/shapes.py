@@ -23,6 +23,7 @@ from flo.core.elements import find_misfit, find_mismatch, returned_type, type_na
 from flo.core.errors import brief
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.core.term import ATOMS
+from flo.core.untyped import Element, TypeForm, Unit
 from flo.values.element_value import ElementValue
 from flo.values.exact import Int128, plain_type
 from flo.values.weighted import BagValue, SetValue
@@ -45,14 +46,14 @@ def copy_if_mutable(item: Any) -> Any:
     return item if is_immutable(item) else copy.deepcopy(item)
 
 
-def evaluate_ahead(f: Any, *arguments: list[Any]) -> None:
+def evaluate_ahead(f: Any, *arguments: list[Element]) -> None:
     """Let a column expression evaluate all these elements at once; the calls that follow find their results."""
     prepare = getattr(f, "prepare", None)
     if prepare is not None and len(arguments[0]) > 1:
         prepare(*arguments)
 
 
-def evaluate_all_ahead(operator: Any, elements: list[Any]) -> None:
+def evaluate_all_ahead(operator: Any, elements: list[Element]) -> None:
     """Do the same for every one-argument expression that an operator holds, itself or in an aggregator."""
     for field in dataclasses.fields(operator):
         held = getattr(operator, field.name)
@@ -62,12 +63,12 @@ def evaluate_all_ahead(operator: Any, elements: list[Any]) -> None:
             evaluate_all_ahead(held, elements)
 
 
-def expect_declared(f: Any, results: list[Any]) -> None:
+def expect_declared(f: Any, results: list[Element]) -> None:
     """Raise unless the results have the function's declared return type."""
     expect_all_of_type(f, results, returned_type(f))
 
 
-def expect_all_of_type(f: Any, results: list[Any], kind: Any) -> None:
+def expect_all_of_type(f: Any, results: list[Element], kind: TypeForm) -> None:
     """Raise unless the results have this type."""
     wrong = find_mismatch(results, kind)
     if wrong is not None:
@@ -104,7 +105,7 @@ class Unary(HasRule):
     """The name of the rule on sequences, by default that of the operator. Other collections add their suffix."""
     end_rule: ClassVar[str | None] = None
 
-    def rule_for(self, unit: Any) -> str:
+    def rule_for(self, unit: Unit) -> str:
         """Return the rule that consumes this unit."""
         return self.rule
 
@@ -113,7 +114,7 @@ class Unary(HasRule):
         return rule + source.suffix
 
     @abstractmethod
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs after these units."""
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
@@ -162,7 +163,7 @@ class Unary(HasRule):
             yield operator._end(value)
 
 
-def _argument_of(unit: Any, source: ElementKind) -> tuple[str, Any]:
+def _argument_of(unit: Unit, source: ElementKind) -> tuple[str, Element]:
     """Return the function's argument as text and as it is. For bags and sets it is the element without its count."""
     element = unit[0] if source in (BagValue, SetValue) else unit
     return repr(element), element
@@ -258,7 +259,7 @@ class Sides(ByPortions):
     awaited: ClassVar[int | None] = None
 
     @abstractmethod
-    def consume(self, side: int, units: Any, source: Any) -> tuple[Operator, Delta]:
+    def consume(self, side: int, units: Unit, source: Any) -> tuple[Operator, Delta]:
         """Return the operator and its output after these units of that side (0 or 1)."""
 
     def finished(self) -> Operator:
@@ -282,7 +283,7 @@ class Sides(ByPortions):
         elif units := value.all_units():
             yield units, value.drained()
 
-    def note(self, units: Any) -> str:
+    def note(self, units: Unit) -> str:
         """Return the text that an error of the user's function has about these units."""
         return repr(units[0])
 
@@ -345,14 +346,14 @@ def run_leaps(operator: Any, inputs: Values, steps: Callable[[Any, Values], Iter
         inputs, operator = step.inputs, step.operator
 
 
-def union_type(kind: Any, other: Any) -> Any:
+def union_type(kind: TypeForm, other: TypeForm) -> TypeForm:
     """Return the type of values that have one type or the other."""
     if kind is Any or other is Any:
         return Any
     return _wider(kind, other) or Union[kind, other]  # noqa: UP007
 
 
-def _wider(kind: Any, other: Any) -> Any:
+def _wider(kind: TypeForm, other: TypeForm) -> TypeForm:
     """Return the type of two, integers or tuples of them, that has the values of both; None if neither has."""
     if kind == other:
         return kind
@@ -360,6 +361,6 @@ def _wider(kind: Any, other: Any) -> Any:
         return Int128
     parts, others = get_args(kind), get_args(other)
     if get_origin(kind) is get_origin(other) is tuple and len(parts) == len(others) and ... not in parts + others:
-        found = list(map(_wider, parts, others))
-        return None if None in found else tuple[tuple(found)]  # type: ignore[misc]
+        wider = list(map(_wider, parts, others))
+        return None if None in wider else tuple[tuple(wider)]  # type: ignore[misc]
     return None

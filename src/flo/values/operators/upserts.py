@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 from flo.core.errors import TypeMismatch
 from flo.core.facts import PrimaryKey, Timing
 from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, Unit
 from flo.values.canonical import canonical_element
 from flo.values.changes import shape_of
 from flo.values.operators.shapes import ElementKind, Unary
@@ -32,7 +33,7 @@ class Upsert(Unary):
     `rows` has the place and the row of each key.
     """
 
-    rows: PersistentMap[Any, tuple[Any, Any]] = PersistentMap()  # noqa: RUF009
+    rows: PersistentMap[Element, tuple[Element, Element]] = PersistentMap()  # noqa: RUF009
 
     name = "upsert"
     keeps = Bound.GROUPS
@@ -56,9 +57,9 @@ class Upsert(Unary):
             )
         return (StreamType(ZSet(shape.row), inputs[0].bounded),)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         ordered = issubclass(source, SequenceValue)
-        latest: dict[Any, tuple[Any, Any]] = {}
+        latest: dict[Element, tuple[Element, Element]] = {}
         for change in units if ordered else (change for change, _ in units):
             shape = shape_of(change)
             assert shape is not None

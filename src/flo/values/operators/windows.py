@@ -9,7 +9,7 @@ Windows may also follow a given clock (clocks.py).
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from operator import itemgetter
@@ -23,6 +23,7 @@ from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_collection
 from flo.core.persistent import Elements, PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
 from flo.values.event_time import (
     TimeWindow,
     expect_durations,
@@ -35,26 +36,26 @@ from flo.values.event_time import (
     window_type,
 )
 from flo.values.keyed import KeyedValue
-from flo.values.operators.clocks import Latest, clocked_steps, expect_partitions, in_one_partition, partition_steps
+from flo.values.operators.clocks import LatestTimes, clocked_steps, expect_partitions, in_one_partition, partition_steps
 from flo.values.operators.lvars import expect_lvar
-from flo.values.operators.sequences import Cut
+from flo.values.operators.sequences import SequenceCut
 from flo.values.operators.shapes import (
     ElementKind,
     expect_declared,
     run_leaps,
 )
-from flo.values.ordered import Ordered
+from flo.values.ordered import SortedKeys
 from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, BagValue
 
-Rows: TypeAlias = Iterable[tuple[int, Any]]
+PartitionedRows: TypeAlias = Iterable[tuple[int, Element]]
 """Elements, each with its partition; a sequence is the partition 0."""
-Content: TypeAlias = Elements[Any] | BagValue
+WindowContent: TypeAlias = Elements[Element] | BagValue
 """The elements of an open window: in order, or without one."""
 
 
-class TimeWindows(Cut):
+class TimeWindows(SequenceCut):
     """(S<T>, X) ↪ ([(S<T>, B)], X), (S<T>, X): the windows, and the late elements.
 
     (Partitioned<T>, X) ↪ ([(Bag<T>, B)], X), (Bag<T>, X): elements of different partitions have no order.
@@ -67,12 +68,12 @@ class TimeWindows(Cut):
     timing = Timing.LOSES
     demands = no_demands
 
-    time: Callable[[Any], Any]
-    lateness: Any
+    time: ElementFunction
+    lateness: TimeValue
     bounds: bool
-    origin: Any
+    origin: TimeValue
     """0 or the epoch, set by the first element."""
-    latest: Any
+    latest: TimeValue
     """The largest time seen, as an offset from the origin; of partitions, one for each; or the time of the clock."""
     by_clock: bool
     partitions: int | None
@@ -95,15 +96,11 @@ class TimeWindows(Cut):
         """Return the open windows, in order."""
 
     @abstractmethod
-    def cleared(self) -> Operator:
-        """Return the operator without open windows."""
-
-    @abstractmethod
-    def admit(self, rows: Rows) -> tuple[Self, list[Values], list[Any]]:
+    def admit(self, rows: PartitionedRows) -> tuple[Self, list[Values], list[Element]]:
         """Return the operator after these rows, the windows that have closed, and the late elements."""
 
     @abstractmethod
-    def close_until(self, mark: Any) -> tuple[Self, list[Values]]:
+    def close_until(self, mark: object) -> tuple[Self, list[Values]]:
         """Return the operator without the windows that have ended at this time, and those windows."""
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -115,7 +112,7 @@ class TimeWindows(Cut):
         bounded = all(given.bounded for given in inputs)
         return StreamType(Nested(*streams), bounded), StreamType(inner, inputs[0].bounded)
 
-    def _inner(self, inputs: StreamTypes) -> Sequence[Any] | Bag[Any]:
+    def _inner(self, inputs: StreamTypes) -> Sequence[Element] | Bag[Element]:
         """Return the collection of a window and of the late elements."""
         given = inputs[0].collection
         if self.by_clock:
@@ -153,14 +150,14 @@ class TimeWindows(Cut):
             return run_leaps(self, inputs, lambda operator, values: partition_steps(operator, values[0], every=True))
         return super().advance(inputs)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         return self.take_rows((0, unit) for unit in units)
 
-    def take_units(self, units: list[Any], source: Value) -> tuple[Operator, Deltas]:
+    def take_units(self, units: list[Unit], source: Value) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs after these units of a sequence or bag."""
         return self.take_rows(in_one_partition(units, source))
 
-    def take_rows(self, rows: Rows) -> tuple[Operator, Deltas]:
+    def take_rows(self, rows: PartitionedRows) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs after these rows."""
         operator, closed, late = self.admit(rows)
         return operator, self._deltas(closed, late)
@@ -168,9 +165,10 @@ class TimeWindows(Cut):
     def finish(self, source: Any) -> tuple[Operator, Deltas]:
         windows = self.remaining() if self.flush else []
         late = (BagValue if self.unordered else SequenceValue).terminator()
-        return self.cleared(), (NestedValue.pushing(*windows).fix(), late)
+        cleared = replace(self, opened=PersistentMap(), order=SortedKeys())
+        return cleared, (NestedValue.pushing(*windows).fix(), late)
 
-    def take_clock(self, moment: Any) -> tuple[Operator, Deltas]:
+    def take_clock(self, moment: TimeValue) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs when its clock has come to this moment."""
         origin = origin_of(moment)
         mark = offset_of(moment, origin)
@@ -179,7 +177,7 @@ class TimeWindows(Cut):
         operator, closed = self.close_until(mark)
         return replace(operator, latest=mark, origin=origin), self._deltas(closed, [])
 
-    def offset(self, unit: Any, origin: Any) -> tuple[Any, Any]:
+    def offset(self, unit: object, origin: object) -> tuple[TimeValue, TimeValue]:
         """Return (the origin, the element's time as an offset from it)."""
         moment = self.time(unit)
         expect_declared(self.time, [moment])
@@ -188,7 +186,7 @@ class TimeWindows(Cut):
             expect_durations(moment, **self.durations(), lateness=self.lateness)
         return origin, offset_of(moment, origin)
 
-    def expect_bounds(self, origin: Any, offset: Any, start: Any, end: Any) -> None:
+    def expect_bounds(self, origin: TimeValue, offset: TimeValue, start: Any, end: Any) -> None:
         """Raise if a window of this time has bounds that are shown, and datetimes do not have them."""
         if self.bounds and isinstance(offset, timedelta):
             try:
@@ -196,14 +194,14 @@ class TimeWindows(Cut):
             except OverflowError:
                 raise no_bound(origin + offset) from None
 
-    def watermark(self, latest: Any) -> Any:
+    def watermark(self, latest: object) -> TimeValue:
         return latest - self.lateness if self.lateness else latest
 
-    def clocks(self) -> Latest:
+    def clocks(self) -> LatestTimes:
         """Return the largest times, to be moved by rows."""
-        return Latest.of(self.latest, self.partitions, is_given=self.by_clock)
+        return LatestTimes.of(self.latest, self.partitions, is_given=self.by_clock)
 
-    def window(self, content: Content | list[Any], origin: Any, start: Any, end: Any) -> Values:
+    def window(self, content: WindowContent | list[Element], origin: TimeValue, start: Any, end: Any) -> Values:
         value: Value
         if isinstance(content, BagValue):
             value = content.ended(End.ARRIVED)
@@ -213,11 +211,11 @@ class TimeWindows(Cut):
             return (value,)
         return value, SequenceValue.of([TimeWindow(origin + start, origin + end)], End.ARRIVED)
 
-    def _deltas(self, closed: list[Values], late: list[Any]) -> Deltas:
-        found = _bag_of(late) if self.unordered else SequenceValue.of(late)
-        return (NestedValue.pushing(*closed) if closed else None), (found if late else None)
+    def _deltas(self, closed: list[Values], late: list[Element]) -> Deltas:
+        late_delta = _bag_of(late) if self.unordered else SequenceValue.of(late)
+        return (NestedValue.pushing(*closed) if closed else None), (late_delta if late else None)
 
-    def extended(self, content: Content | None, units: Iterable[Any]) -> Content:
+    def extended(self, content: WindowContent | None, units: Iterable[Unit]) -> WindowContent:
         """Return the content of a window with more elements."""
         if self.unordered:
             assert content is None or isinstance(content, BagValue)
@@ -226,11 +224,11 @@ class TimeWindows(Cut):
         return (NONE if content is None else content).extended(units)
 
 
-def _bag_of(units: Iterable[Any]) -> BagValue:
+def _bag_of(units: Iterable[object]) -> BagValue:
     return BagValue.of((unit, 1) for unit in units)
 
 
-NONE: Elements[Any] = Elements()
+NONE: Elements[Element] = Elements()
 
 
 class AlignedWindows(TimeWindows):
@@ -239,10 +237,10 @@ class AlignedWindows(TimeWindows):
     `opened` has the elements of the open windows, by window number.
     """
 
-    size: Any
-    slide: Any
-    opened: PersistentMap[int, Content]
-    order: Ordered[int]
+    size: TimeValue
+    slide: TimeValue
+    opened: PersistentMap[int, WindowContent]
+    order: SortedKeys[int]
 
     def start(self, number: int) -> Any:
         """Return the start of window `number`."""
@@ -255,37 +253,34 @@ class AlignedWindows(TimeWindows):
             return next_start
         return max(self.start(number) + self.size, next_start)  # rounding of floats must not leave gaps
 
-    def numbers(self, offset: Any) -> list[int]:
+    def numbers(self, offset: object) -> list[int]:
         """Return the numbers of the windows that contain this time."""
         number = find_window(offset, self.slide)
-        found = []
+        numbers = []
         while self.end(number) > offset:
-            found.append(number)
+            numbers.append(number)
             number -= 1
-        return found[::-1]
+        return numbers[::-1]
 
     def remaining(self) -> list[Values]:
         return [self._closed(number, self.opened[number], self.origin) for number in self.order]
 
-    def cleared(self) -> Operator:
-        return replace(self, opened=PersistentMap(), order=Ordered())
-
-    def _closed(self, number: int, content: Content, origin: Any) -> Values:
+    def _closed(self, number: int, content: WindowContent, origin: object) -> Values:
         return self.window(content, origin, self.start(number), self.end(number))
 
-    def close_until(self, mark: Any) -> tuple[Self, list[Values]]:
+    def close_until(self, mark: object) -> tuple[Self, list[Values]]:
         order, closed, gone = self.order, [], dict[int, Any]()
         while (number := order.first()) is not None and self.end(number) <= mark:
             closed.append(self._closed(number, self.opened[number], self.origin))
             order, gone[number] = order.removed(number), None
         return replace(self, opened=self.opened.updated(gone, drop=None), order=order), closed
 
-    def admit(self, rows: Rows) -> tuple[Self, list[Values], list[Any]]:
+    def admit(self, rows: PartitionedRows) -> tuple[Self, list[Values], list[Element]]:
         origin, opened, order, latest = self.origin, self.opened, self.order, self.clocks()
-        added: dict[int, list[Any]] = {}
+        added: dict[int, list[Element]] = {}
         gone: list[int] = []
         closed: list[Values] = []
-        late: list[Any] = []
+        late: list[Element] = []
         for partition, unit in rows:
             origin, offset = self.offset(unit, origin)
             if latest.move(partition, offset):
@@ -323,15 +318,15 @@ class AlignedWindows(TimeWindows):
 class Tumbling(AlignedWindows):
     """tumbling(size, time, lateness, …): adjacent windows, [n · size, (n + 1) · size)."""
 
-    size: Any
-    time: Callable[[Any], Any]
-    lateness: Any = None
+    size: TimeValue
+    time: ElementFunction
+    lateness: TimeValue = None
     flush: bool = False
     bounds: bool = False
-    origin: Any = None
-    latest: Any = None
-    opened: PersistentMap[int, Content] = PersistentMap()  # noqa: RUF009
-    order: Ordered[int] = Ordered()  # noqa: RUF009
+    origin: TimeValue = None
+    latest: TimeValue = None
+    opened: PersistentMap[int, WindowContent] = PersistentMap()  # noqa: RUF009
+    order: SortedKeys[int] = SortedKeys()  # noqa: RUF009
     by_clock: bool = False
     partitions: int | None = None
     unordered: bool = False
@@ -343,7 +338,7 @@ class Tumbling(AlignedWindows):
         return {"size": self.size}
 
     @property
-    def slide(self) -> Any:
+    def slide(self) -> TimeValue:
         return self.size
 
 
@@ -352,16 +347,16 @@ class Tumbling(AlignedWindows):
 class Sliding(AlignedWindows):
     """sliding(size, slide, time, lateness, …): overlapping windows, [n · slide, n · slide + size)."""
 
-    size: Any
-    slide: Any
-    time: Callable[[Any], Any]
-    lateness: Any = None
+    size: TimeValue
+    slide: TimeValue
+    time: ElementFunction
+    lateness: TimeValue = None
     flush: bool = False
     bounds: bool = False
-    origin: Any = None
-    latest: Any = None
-    opened: PersistentMap[int, Content] = PersistentMap()  # noqa: RUF009
-    order: Ordered[int] = Ordered()  # noqa: RUF009
+    origin: TimeValue = None
+    latest: TimeValue = None
+    opened: PersistentMap[int, WindowContent] = PersistentMap()  # noqa: RUF009
+    order: SortedKeys[int] = SortedKeys()  # noqa: RUF009
     by_clock: bool = False
     partitions: int | None = None
     unordered: bool = False
@@ -382,7 +377,7 @@ class Sliding(AlignedWindows):
         return outputs
 
 
-Run: TypeAlias = tuple[Any, Any]
+OpenSession: TypeAlias = tuple[TimeValue, Any]
 """An open session: its last time, and its elements: a bag, or each with its position in the order of arrival."""
 
 
@@ -398,17 +393,17 @@ class Session(TimeWindows):
     session of other partitions that has closed.
     """
 
-    gap: Any
-    time: Callable[[Any], Any]
-    lateness: Any = None
+    gap: TimeValue
+    time: ElementFunction
+    lateness: TimeValue = None
     flush: bool = False
     bounds: bool = False
-    origin: Any = None
-    latest: Any = None
-    opened: PersistentMap[Any, Run] = PersistentMap()  # noqa: RUF009
-    order: Ordered[Any] = Ordered()  # noqa: RUF009
+    origin: TimeValue = None
+    latest: TimeValue = None
+    opened: PersistentMap[Element, OpenSession] = PersistentMap()  # noqa: RUF009
+    order: SortedKeys[TimeValue] = SortedKeys()  # noqa: RUF009
     count: int = 0
-    horizon: Any = None
+    horizon: TimeValue = None
     by_clock: bool = False
     partitions: int | None = None
     unordered: bool = False
@@ -422,29 +417,26 @@ class Session(TimeWindows):
     def remaining(self) -> list[Values]:
         return [self._closed(first, self.opened[first], self.origin) for first in self.order]
 
-    def cleared(self) -> Operator:
-        return replace(self, opened=PersistentMap(), order=Ordered())
-
-    def _closed(self, first: Any, session: Run, origin: Any) -> Values:
+    def _closed(self, first: object, session: OpenSession, origin: object) -> Values:
         last, elements = session
         if not self.unordered:
             elements = [unit for _, unit in sorted(elements, key=itemgetter(0))]
         return self.window(elements, origin, first, last + self.gap)
 
-    def close_until(self, mark: Any) -> tuple[Self, list[Values]]:
+    def close_until(self, mark: object) -> tuple[Self, list[Values]]:
         order, closed, gone, horizon = self.order, [], dict[Any, Any](), self.horizon
         while (first := order.first()) is not None and (end := self.opened[first][0] + self.gap) <= mark:
             closed.append(self._closed(first, self.opened[first], self.origin))
             order, gone[first], horizon = order.removed(first), None, end
         return replace(self, opened=self.opened.updated(gone, drop=None), order=order, horizon=horizon), closed
 
-    def admit(self, rows: Rows) -> tuple[Self, list[Values], list[Any]]:
+    def admit(self, rows: PartitionedRows) -> tuple[Self, list[Values], list[Element]]:
         origin, order, count, horizon, latest = self.origin, self.order, self.count, self.horizon, self.clocks()
-        changes: dict[Any, Run | None] = {}
+        changes: dict[TimeValue, OpenSession | None] = {}
         closed: list[Values] = []
-        late: list[Any] = []
+        late: list[Element] = []
 
-        def session(first: Any) -> Run:
+        def session(first: object) -> OpenSession:
             return changes.get(first) or self.opened[first]
 
         for partition, unit in rows:

@@ -9,7 +9,6 @@ row may have another match.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Optional, Self, TypeAlias, final
 
@@ -19,9 +18,10 @@ from flo.core.facts import ALL_COLUMNS, PrimaryKey
 from flo.core.operator import Bound, Step
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import Element, PairFunction, TypeForm, Unit
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import element_of, expect_equal_keys
-from flo.values.operators.joins import Into, Key, Units, combine_ahead, combine_pairs, key_type, pair
+from flo.values.operators.joins import Into, KeyFunction, WeightedElements, combine_ahead, combine_pairs, key_type, pair
 from flo.values.operators.shapes import evaluate_ahead
 from flo.values.operators.zset_joins import Side, ZSetJoin
 from flo.values.operators.zsets import make_delta
@@ -29,9 +29,9 @@ from flo.values.row_functions import passed_by
 from flo.values.row_order import order_key
 from flo.values.weighted import ZSetValue
 
-Entry: TypeAlias = tuple[Any, Any, int]
+PlacedRow: TypeAlias = tuple[Element, Element, int]
 """The place of a row in the order, the row, and its weight."""
-Entries: TypeAlias = tuple[Entry, ...]
+PlacedRows: TypeAlias = tuple[PlacedRow, ...]
 """The rows of one key, sorted by place and then by row."""
 
 
@@ -47,15 +47,15 @@ class AsOfJoin(ZSetJoin):
     Without `at` the row is its own place; without `on` all rows have one key.
     """
 
-    at: Key = None
-    other_at: Key = None
-    on: Key = None
-    other_on: Key = None
+    at: KeyFunction = None
+    other_at: KeyFunction = None
+    on: KeyFunction = None
+    other_on: KeyFunction = None
     into: Into = None
     forward: bool = False
     inner: bool = False
-    left: PersistentMap[Any, Entries] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
-    right: PersistentMap[Any, Entries] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
+    left: PersistentMap[Element, PlacedRows] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
+    right: PersistentMap[Element, PlacedRows] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
 
     name = "asof_join"
     keeps = Bound.ROWS
@@ -74,16 +74,16 @@ class AsOfJoin(ZSetJoin):
         if self.on is not None and self.other_on is not None:
             expect_equal_keys(self, inputs, returned_type(self.on), returned_type(self.other_on))
 
-    def element(self, left: Any, right: Any) -> Any:
+    def element(self, left: Any, right: Any) -> TypeForm:
         if self.into is not None:
             return returned_type(self.into)
         return tuple[left, right] if self.inner else tuple[left, Optional[right]]  # noqa: UP045
 
-    def joined(self, left: Side, right: Side) -> Units:
+    def joined(self, left: Side, right: Side) -> WeightedElements:
         raise NotImplementedError  # `_joined` needs the order, too
 
-    def combined(self, units: list[Any]) -> list[Any]:
-        into: Callable[[Any, Any], Any] = self.into or pair
+    def combined(self, units: list[Unit]) -> list[Element]:
+        into: PairFunction = self.into or pair
         combine_ahead(self.into, units)
         return combine_pairs(into, units)
 
@@ -96,8 +96,8 @@ class AsOfJoin(ZSetJoin):
         lefts, rights = self._by_key(left, self.at, self.on), self._by_key(right, self.other_at, self.other_on)
         rights.pop(None, None)
         pairs = [((row, None), weight) for _, row, weight in lefts.pop(None, ())]
-        new_left: dict[Any, Entries] = {}
-        new_right: dict[Any, Entries] = {}
+        new_left: dict[Element, PlacedRows] = {}
+        new_right: dict[Element, PlacedRows] = {}
         for key in lefts | rights:
             stored, before = self.left.get(key, ()), self.right.get(key, ())
             after = merge_entries(before, rights.get(key, ()))
@@ -113,19 +113,19 @@ class AsOfJoin(ZSetJoin):
         joined = replace(self, left=kept[0], right=kept[1])
         return Step(self.rule, (left.drained(), right.drained()), joined, make_delta(self.combined(units)))
 
-    def _by_key(self, value: ZSetValue, at: Key, on: Key) -> dict[Any, list[Entry]]:
+    def _by_key(self, value: ZSetValue, at: KeyFunction, on: KeyFunction) -> dict[Element, list[PlacedRow]]:
         """Group a delta by key. Rows without a place or a key are under None."""
-        found: dict[Any, list[Entry]] = {}
+        by_key: dict[Element, list[PlacedRow]] = {}
         for f in (at, on):
             evaluate_ahead(f, value.elements_list())
         for row, weight in value.all_units():
             place = row if at is None else canonical_element(at(row))
             key = () if on is None else canonical_element(on(row))
             some_null = key is None or (type(key) is tuple and any(part is None for part in key))
-            found.setdefault(None if place is None or some_null else key, []).append((place, row, weight))
-        return found
+            by_key.setdefault(None if place is None or some_null else key, []).append((place, row, weight))
+        return by_key
 
-    def _match(self, rights: Entries, at: Any) -> Any:
+    def _match(self, rights: PlacedRows, at: Any) -> Element:
         """Return the right row that matches this place; None if there is none."""
         index = bisect_right(rights, order_key(at), key=place_of) - 1
         if self.forward:
@@ -133,12 +133,12 @@ class AsOfJoin(ZSetJoin):
             if first is None:
                 return None
             index = bisect_right(rights, place_of(first), key=place_of) - 1
-        found = present(rights, index, -1)
-        return None if found is None else found[1]
+        match = present(rights, index, -1)
+        return None if match is None else match[1]
 
-    def _touched(self, stored: Entries, delta: Any, after: Entries) -> list[Entry]:
+    def _touched(self, stored: PlacedRows, delta: Any, after: PlacedRows) -> list[PlacedRow]:
         """Return the stored left rows that may have another match after this delta of the right side."""
-        found: set[int] = set()
+        places: set[int] = set()
         for place in {order_key(at): None for at, _, _ in delta}:
             if self.forward:
                 below = present(after, bisect_left(after, place, key=place_of) - 1, -1)
@@ -148,15 +148,15 @@ class AsOfJoin(ZSetJoin):
                 above = present(after, bisect_right(after, place, key=place_of), 1)
                 low = bisect_left(stored, place, key=place_of)
                 high = len(stored) if above is None else bisect_left(stored, place_of(above), key=place_of)
-            found |= set(range(low, high))
-        return [stored[index] for index in sorted(found)]
+            places |= set(range(low, high))
+        return [stored[index] for index in sorted(places)]
 
 
-def place_of(entry: Entry) -> Any:
+def place_of(entry: PlacedRow) -> Any:
     return order_key(entry[0])
 
 
-def present(entries: Entries, index: int, step: int) -> Entry | None:
+def present(entries: PlacedRows, index: int, step: int) -> PlacedRow | None:
     """Return the first row with a positive weight from an index on, in steps of 1 or -1."""
     while 0 <= index < len(entries):
         if entries[index][2] > 0:
@@ -165,17 +165,17 @@ def present(entries: Entries, index: int, step: int) -> Entry | None:
     return None
 
 
-def _rank(entry: Entry) -> Any:
+def _rank(entry: PlacedRow) -> Any:
     return order_key(entry[0]), order_key(entry[1])
 
 
-def merge_entries(entries: Entries, delta: Any) -> Entries:
+def merge_entries(entries: PlacedRows, delta: Any) -> PlacedRows:
     """Return sorted rows with those of a delta: weights of equal rows are added, and rows without weight dropped."""
-    found = list(entries)
+    merged = list(entries)
     for at, row, weight in delta:
-        index = bisect_left(found, _rank((at, row, 0)), key=_rank)
-        if index < len(found) and found[index][1] == row:
-            weight += found.pop(index)[2]
+        index = bisect_left(merged, _rank((at, row, 0)), key=_rank)
+        if index < len(merged) and merged[index][1] == row:
+            weight += merged.pop(index)[2]
         if weight:
-            found.insert(index, (at, row, weight))
-    return tuple(found)
+            merged.insert(index, (at, row, weight))
+    return tuple(merged)

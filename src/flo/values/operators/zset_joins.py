@@ -15,7 +15,7 @@ matter. So the output is a function of the two z-sets, and for all weights,
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, ClassVar, NamedTuple, Optional, Self, TypeAlias, final
@@ -26,17 +26,27 @@ from flo.core.facts import ALL_COLUMNS, PrimaryKey, Reads, Timing, first_key, no
 from flo.core.operator import Bound, Operator, Step, Values, run
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import Element, PairFunction, TypeForm, Unit
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import SameKind, element_of, expect_equal_keys
-from flo.values.operators.joins import Into, Key, Units, combine_ahead, combine_pairs, key_type, pair, pair_units
+from flo.values.operators.joins import (
+    Into,
+    KeyFunction,
+    WeightedElements,
+    combine_ahead,
+    combine_pairs,
+    key_type,
+    pair,
+    pair_units,
+)
 from flo.values.operators.shapes import SIDES, all_ending, annotate_error, evaluate_ahead, pass_end
 from flo.values.operators.zsets import make_delta, negate_weights
 from flo.values.row_functions import pair_key
-from flo.values.weighted import ZSet, ZSetValue
+from flo.values.weighted import Weights, ZSet, ZSetValue
 
-Group: TypeAlias = tuple[PersistentMap[Any, int], int]
+Group: TypeAlias = tuple[Weights, int]
 """The rows of one key with their weights, and the number of positive ones."""
-Groups: TypeAlias = PersistentMap[Any, Group]
+GroupsByKey: TypeAlias = PersistentMap[Element, Group]
 
 NO_ROWS: Group = (PersistentMap(), 0)
 NO_PARTNER = ((None, 1),)
@@ -45,8 +55,8 @@ NO_PARTNER = ((None, 1),)
 class Side(NamedTuple):
     """One key on one side, as a step sees it: the stored rows and the arriving delta."""
 
-    rows: PersistentMap[Any, int]
-    delta: dict[Any, int]
+    rows: Weights
+    delta: dict[Element, int]
     before: int
     after: int
     """The numbers of rows with a positive weight, before and after the delta."""
@@ -68,20 +78,20 @@ class ZSetJoin(SameKind):
     counted: ClassVar[tuple[bool, bool]] = (False, True)
     """Whether results depend on which rows of each side are present. If so, their weights are kept, under the keys of
     the other side, when that has ended."""
-    on: Key
-    other_on: Key
-    left: Groups
-    right: Groups
+    on: KeyFunction
+    other_on: KeyFunction
+    left: GroupsByKey
+    right: GroupsByKey
 
     def expect_elements(self, inputs: StreamTypes) -> None:
         left, right = map(element_of, inputs)
         expect_equal_keys(self, inputs, key_type(self.on, left), key_type(self.other_on, right))
 
     @abstractmethod
-    def joined(self, left: Side, right: Side) -> Units:
+    def joined(self, left: Side, right: Side) -> WeightedElements:
         """Return how the output changes by the deltas of one key."""
 
-    def combined(self, units: list[Any]) -> list[Any]:
+    def combined(self, units: list[Unit]) -> list[Element]:
         """Return the results of the units from `joined`."""
         return units
 
@@ -147,9 +157,9 @@ class ZSetJoin(SameKind):
 
     def _joined(self, left: ZSetValue, right: ZSetValue) -> Step:
         lefts, rights = by_key(self.on, left), by_key(self.other_on, right)
-        new_left: dict[Any, Group] = {}
-        new_right: dict[Any, Group] = {}
-        units: list[tuple[Any, int]] = []
+        new_left: dict[Element, Group] = {}
+        new_right: dict[Element, Group] = {}
+        units: list[tuple[Unit, int]] = []
         for key in lefts | rights:
             one, other = side_of(self.left, key, lefts), side_of(self.right, key, rights)
             units += self.joined(one, other)
@@ -162,16 +172,16 @@ class ZSetJoin(SameKind):
         return Step(self.rule, (left.drained(), right.drained()), joined, make_delta(self.combined(units)))
 
 
-def by_key(on: Key, value: ZSetValue) -> dict[Any, dict[Any, int]]:
+def by_key(on: KeyFunction, value: ZSetValue) -> dict[Element, dict[Element, int]]:
     """Group a delta by key. Without a function, the element is the key."""
-    found: dict[Any, dict[Any, int]] = {}
+    grouped: dict[Element, dict[Element, int]] = {}
     evaluate_ahead(on, value.elements_list())
     for element, weight in value.all_units():
-        found.setdefault(element if on is None else canonical_element(on(element)), {})[element] = weight
-    return found
+        grouped.setdefault(element if on is None else canonical_element(on(element)), {})[element] = weight
+    return grouped
 
 
-def side_of(index: Groups, key: Any, arrived: dict[Any, dict[Any, int]]) -> Side:
+def side_of(index: GroupsByKey, key: object, arrived: dict[Element, dict[Element, int]]) -> Side:
     rows, before = index.get(key, NO_ROWS)
     delta = arrived.get(key, {})
     after = before
@@ -181,30 +191,30 @@ def side_of(index: Groups, key: Any, arrived: dict[Any, dict[Any, int]]) -> Side
     return Side(rows, delta, before, after)
 
 
-def pairs(left: Side, right: Side) -> Units:
+def pairs(left: Side, right: Side) -> WeightedElements:
     """Return M₁ ⋈ M₂' + M₁' ⋈ M₂ + M₁' ⋈ M₂' for one key."""
-    found: list[tuple[Any, int]] = []
+    paired: list[tuple[Element, int]] = []
     if right.delta:
-        found += pair_units(left.rows.to_dict().items(), right.delta.items())
+        paired += pair_units(left.rows.to_dict().items(), right.delta.items())
     if left.delta:
-        found += pair_units(left.delta.items(), right.rows.to_dict().items())
-        found += pair_units(left.delta.items(), right.delta.items())
-    return found
+        paired += pair_units(left.delta.items(), right.rows.to_dict().items())
+        paired += pair_units(left.delta.items(), right.delta.items())
+    return paired
 
 
-def rows_while(some: Side, before: bool, after: bool) -> Units:
+def rows_while(some: Side, before: bool, after: bool) -> WeightedElements:
     """Return the change of an output that has the rows of this side while a condition holds: `before` and `after`."""
     if not after:
         return negate_weights(some.rows.to_dict().items()) if before else ()
     return some.delta.items() if before else chain(some.rows.to_dict().items(), some.delta.items())
 
 
-def unmatched(some: Side, other: Side) -> Units:
+def unmatched(some: Side, other: Side) -> WeightedElements:
     """Return how the rows of this side without a partner change."""
     return rows_while(some, other.before == 0, other.after == 0)
 
 
-def take_left(x: Any, y: Any) -> Any:
+def take_left(x: object, y: object) -> Element:
     return x
 
 
@@ -212,10 +222,10 @@ def take_left(x: Any, y: Any) -> Any:
 class Filtering(ZSetJoin):
     """Some of the left rows, with their own weights. Of a right side that has ended, only the keys are kept."""
 
-    on: Key = None
-    other_on: Key = None
-    left: Groups = PersistentMap()  # noqa: RUF009
-    right: Groups = PersistentMap()  # noqa: RUF009
+    on: KeyFunction = None
+    other_on: KeyFunction = None
+    left: GroupsByKey = PersistentMap()  # noqa: RUF009
+    right: GroupsByKey = PersistentMap()  # noqa: RUF009
 
     output_key = first_key
     reads = Reads(passes=(0,), functions={"on": (0,)})
@@ -241,7 +251,7 @@ class SemiJoin(Filtering):
     retracts = False
     rule = "semi-join-zset"
 
-    def joined(self, left: Side, right: Side) -> Units:
+    def joined(self, left: Side, right: Side) -> WeightedElements:
         return rows_while(left, right.before > 0, right.after > 0)
 
 
@@ -255,39 +265,39 @@ class AntiJoin(Filtering):
     retracts = True
     rule = "anti-join-zset"
 
-    def joined(self, left: Side, right: Side) -> Units:
+    def joined(self, left: Side, right: Side) -> WeightedElements:
         return unmatched(left, right)
 
 
 @dataclass(frozen=True)
-class Pairing(ZSetJoin):
+class PairingJoin(ZSetJoin):
     """into(x, y) for x and y with equal keys, weighted by the product. Without `into` the results are pairs."""
 
-    on: Key = None
-    other_on: Key = None
+    on: KeyFunction = None
+    other_on: KeyFunction = None
     into: Into = None
-    left: Groups = PersistentMap()  # noqa: RUF009
-    right: Groups = PersistentMap()  # noqa: RUF009
+    left: GroupsByKey = PersistentMap()  # noqa: RUF009
+    right: GroupsByKey = PersistentMap()  # noqa: RUF009
 
-    def element(self, left: Any, right: Any) -> Any:
+    def element(self, left: TypeForm, right: TypeForm) -> TypeForm:
         return self.pair_type(left, right) if self.into is None else returned_type(self.into)
 
     @abstractmethod
-    def pair_type(self, left: Any, right: Any) -> Any:
+    def pair_type(self, left: object, right: object) -> TypeForm:
         """Return the type of results without `into`."""
 
-    def combine(self) -> Callable[[Any, Any], Any]:
+    def combine(self) -> PairFunction:
         """Return the function that combines a pair."""
         return self.into or pair
 
-    def combined(self, units: list[Any]) -> list[Any]:
+    def combined(self, units: list[Unit]) -> list[Element]:
         combine_ahead(self.into, units)
         return combine_pairs(self.combine(), units)
 
 
 @final
 @dataclass(frozen=True)
-class Join(Pairing):
+class Join(PairingJoin):
     """join(on, other_on, into, M₁, M₂): without functions it is the paper's, (M₁ ⋈ M₂)[k] = M₁[k] · M₂[k]."""
 
     name = "join_zsets"
@@ -303,18 +313,18 @@ class Join(Pairing):
     def _natural(self) -> bool:
         return self.on is None and self.other_on is None
 
-    def pair_type(self, left: Any, right: Any) -> Any:
+    def pair_type(self, left: Any, right: Any) -> TypeForm:
         return left if self._natural() else tuple[left, right]
 
-    def joined(self, left: Side, right: Side) -> Units:
+    def joined(self, left: Side, right: Side) -> WeightedElements:
         return pairs(left, right)
 
-    def combine(self) -> Callable[[Any, Any], Any]:
+    def combine(self) -> PairFunction:
         return take_left if self.into is None and self._natural() else super().combine()
 
 
 @dataclass(frozen=True)
-class Outer(Pairing):
+class Outer(PairingJoin):
     """join, and the rows without a partner beside None."""
 
     retracts = True
@@ -323,15 +333,15 @@ class Outer(Pairing):
     alone: ClassVar[tuple[bool, bool]]
     """Whether rows of each side may be without a partner."""
 
-    def pair_type(self, left: Any, right: Any) -> Any:
+    def pair_type(self, left: object, right: object) -> TypeForm:
         return tuple[self.sides(left, right)]  # type: ignore[misc]
 
     @classmethod
-    def sides(cls, left: Any, right: Any) -> tuple[Any, Any]:
+    def sides(cls, left: object, right: object) -> tuple[TypeForm, TypeForm]:
         """Return the types of the rows that `into` is called with."""
         return (Optional[left] if cls.alone[1] else left), (Optional[right] if cls.alone[0] else right)  # noqa: UP045
 
-    def joined(self, left: Side, right: Side) -> Units:
+    def joined(self, left: Side, right: Side) -> WeightedElements:
         return chain(
             pairs(left, right),
             pair_units(unmatched(left, right), NO_PARTNER) if self.alone[0] else (),

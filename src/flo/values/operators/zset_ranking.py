@@ -6,7 +6,7 @@ A group keeps all its rows, and remembers its first k. It is searched again only
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from heapq import nsmallest
@@ -19,10 +19,12 @@ from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.untyped import Element, ElementFunction, TypeForm, Unit
 from flo.values.canonical import instant_element
-from flo.values.operators.shapes import ElementKind, Unary
-from flo.values.operators.zsets import expect_zset, group_units, make_delta
+from flo.values.operators.shapes import ElementKind
+from flo.values.operators.zsets import PerGroup, group_units, make_delta
 from flo.values.row_functions import selected_columns
+from flo.values.weighted import Weights
 
 
 @final
@@ -42,7 +44,7 @@ class Nan:
             _ = float(0) < other  # raises TypeError if no number compares with it
         return False
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: object) -> bool:
         return self != other and not self < other
 
 
@@ -61,17 +63,17 @@ class Null:
     def __hash__(self) -> int:
         return hash(Null)
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: object) -> bool:
         return not isinstance(other, Null)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: object) -> bool:
         return False
 
 
 NULL = Null()
 
 
-def comparable(key: Any) -> tuple[Any]:
+def comparable(key: object) -> tuple[Element]:
     """Wrap a key for a total order: None is the least value, NaN the greatest number, and zoned times are instants.
 
     Parts of tuples and named tuples are wrapped too; those of other rows Python compares itself. The result is a tuple,
@@ -80,12 +82,12 @@ def comparable(key: Any) -> tuple[Any]:
     return (_ordered(key),)
 
 
-def _ordered(key: Any) -> Any:
+def _ordered(key: Element) -> Any:
     if key is None:
         return NULL
     if key != key:
         return NAN
-    kind: Any = type(key)
+    kind: TypeForm = type(key)
     return tuple(map(_ordered, key)) if is_plain_tuple(kind) else instant_element(key)
 
 
@@ -95,7 +97,7 @@ def is_plain_tuple(kind: Any) -> bool:
     return issubclass(kind, tuple) and (kind.__lt__, kind.__eq__) == (tuple.__lt__, tuple.__eq__)
 
 
-def tie_text(element: Any, operator: str) -> str:
+def tie_text(element: object, operator: str) -> str:
     """Return the text that orders elements with equal keys."""
     try:
         return canonical_text(element)
@@ -120,7 +122,7 @@ class Rank:
 
     __slots__ = ("descending", "key", "operator", "row")
 
-    def __init__(self, row: Any, key: Any, descending: Directions, operator: str) -> None:
+    def __init__(self, row: Element, key: Element, descending: Directions, operator: str) -> None:
         self.row, self.key, self.descending, self.operator = row, key, descending, operator
 
     def __lt__(self, other: Rank) -> bool:
@@ -132,16 +134,16 @@ class Rank:
         return next(bool(b < a if down else a < b) for a, b, down in parts if a != b)
 
 
-class Order(NamedTuple):
+class RankOrder(NamedTuple):
     """An order by key(row), or by the row itself; the greatest first if descending."""
 
-    key: Callable[[Any], Any] | None
+    key: ElementFunction | None
     descending: Directions
     operator: str
     ties: int | None = None
     """Rows that are equal in so many parts of the key count as one place; None if every row has a place of its own."""
 
-    def rank(self, row: Any) -> Rank:
+    def rank(self, row: object) -> Rank:
         key = row if self.key is None else self.key(row)
         if isinstance(self.descending, bool):
             return Rank(row, comparable(key), self.descending, self.operator)
@@ -150,7 +152,7 @@ class Order(NamedTuple):
             raise TypeError(f"the key must have {count} columns, one per direction in `descending`; got {key!r}")
         return Rank(row, tuple(map(comparable, columns)), self.descending, self.operator)
 
-    def first(self, count: int, ranks: Iterable[Rank], rows: PersistentMap[Any, int]) -> Iterable[tuple[Any, int]]:
+    def first(self, count: int, ranks: Iterable[Rank], rows: Weights) -> Iterable[tuple[Element, int]]:
         """Yield the first rows with their multiplicities: `count` in total, and those tied with the last of them."""
         last: Any = None
         for rank in ranks:
@@ -167,10 +169,10 @@ class Order(NamedTuple):
 class Ranking(Lowerable):
     """The rows of a group with their weights, and the first k present ones with their multiplicities."""
 
-    rows: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
-    top: tuple[tuple[Any, int], ...] = ()
+    rows: Weights = PersistentMap()  # noqa: RUF009
+    top: tuple[tuple[Element, int], ...] = ()
 
-    def changed(self, units: list[tuple[Any, int]], count: int, order: Order) -> Ranking:
+    def changed(self, units: list[tuple[Unit, int]], count: int, order: RankOrder) -> Ranking:
         """Return the ranking with these rows and weights added.
 
         Rows that are neither at the top nor among the units come after the last row of a full top. They are only
@@ -197,7 +199,7 @@ NO_RANKING = Ranking()
 
 @final
 @dataclass(frozen=True)
-class TopK(Unary):
+class TopK(PerGroup):
     """top_k(k, key, by, descending, ties, groups): (ZSet<T>, X) ↪ (ZSet<T>, X), the first k rows of each group.
 
     A row with weight n counts n times; rows without a positive weight do not count. Rows with equal keys are ordered by
@@ -207,11 +209,11 @@ class TopK(Unary):
     """
 
     count: int
-    key: Callable[[Any], Any] | None = None
-    by: Callable[[Any], Any] | None = None
+    key: ElementFunction | None = None
+    by: ElementFunction | None = None
     descending: Directions = False
     ties: int | None = None
-    groups: PersistentMap[Any, Ranking] = PersistentMap()  # noqa: RUF009
+    groups: PersistentMap[Element, Ranking] = PersistentMap()  # noqa: RUF009
 
     name = "top_k"
     keeps = Bound.ROWS
@@ -224,18 +226,11 @@ class TopK(Unary):
         chosen = selected_columns(self.by) if self.count == 1 and self.ties is None else None
         return keys[0] if chosen is None else chosen
 
-    def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_zset(self, inputs[0])
-        return inputs
-
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        order, rankings, rows = Order(self.key, self.descending, self.name, self.ties), {}, []
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
+        order, rankings, rows = RankOrder(self.key, self.descending, self.name, self.ties), {}, []
         for group, members in group_units(self.by, units).items():
             before = self.groups.get(group, NO_RANKING)
             rankings[group] = after = before.changed(members, self.count, order)
             rows += [(row, -times) for row, times in before.top] + list(after.top)
         groups = self.groups.updated(rankings, drop=NO_RANKING)
         return replace(self, groups=groups), make_delta(rows)
-
-    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
-        return replace(self, groups=PersistentMap()), (source.terminator(),)

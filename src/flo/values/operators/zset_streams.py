@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 from flo.core.collection import End
 from flo.core.errors import CollectionError
@@ -17,11 +17,12 @@ from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Bound, Operator, Step, Values, expect_bounded, expect_collection, run
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import Element
 from flo.values.operators.zsets import expect_zset
-from flo.values.weighted import ZSetValue
+from flo.values.weighted import Weights, ZSetValue
 
 
-class Running(Operator):
+class RunningZSets(Operator):
     """([(ZSet, B)], X) ↪ ([(ZSet, B)], X): each inner z-set plus what the operator remembers of those before it.
 
     The oldest inner stream of the input *continues* if its beginning was already passed on. A new one is *begun* by a
@@ -31,15 +32,15 @@ class Running(Operator):
     rule: ClassVar[str]
 
     @abstractmethod
-    def begun(self) -> tuple[Running, PersistentMap[Any, int]]:
+    def begun(self) -> tuple[RunningZSets, Weights]:
         """Return the operator when the next inner z-set begins, and the initial weights of its output."""
 
     @abstractmethod
-    def grown(self, weights: Mapping[Any, int]) -> Running:
+    def grown(self, weights: Mapping[Element, int]) -> RunningZSets:
         """Return the operator after these weights of the current inner z-set."""
 
     @abstractmethod
-    def forgot(self) -> Running:
+    def forgot(self) -> RunningZSets:
         """Return the operator at the end, without its state."""
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -85,7 +86,7 @@ class Running(Operator):
         """Consume all complete inner z-sets at once, and then the newest."""
         (value,) = inputs
         assert isinstance(value, NestedValue)
-        operator: Running = self
+        operator: RunningZSets = self
         whole: list[Values] = []
         for (inner,) in value.older:
             assert isinstance(inner, ZSetValue)
@@ -112,44 +113,44 @@ class Running(Operator):
 
 @final
 @dataclass(frozen=True)
-class Integrate(Running):
+class Integrate(RunningZSets):
     """integrate(M): the sum of all inner z-sets up to this one."""
 
-    total: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+    total: Weights = PersistentMap()  # noqa: RUF009
 
     name = "integrate"
     keeps = Bound.ROWS
     retracts = False
     rule = "integrate"
 
-    def begun(self) -> tuple[Running, PersistentMap[Any, int]]:
+    def begun(self) -> tuple[RunningZSets, Weights]:
         return self, self.total
 
-    def grown(self, weights: Mapping[Any, int]) -> Running:
+    def grown(self, weights: Mapping[Element, int]) -> RunningZSets:
         return Integrate(self.total.added(weights))
 
-    def forgot(self) -> Running:
+    def forgot(self) -> RunningZSets:
         return Integrate()
 
 
 @final
 @dataclass(frozen=True)
-class Differentiate(Running):
+class Differentiate(RunningZSets):
     """differentiate(M): each inner z-set minus the one before it. M is the part of the current one that has arrived."""
 
-    current: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+    current: Weights = PersistentMap()  # noqa: RUF009
 
     name = "differentiate"
     keeps = Bound.VALUE
     retracts = True
     rule = "differentiate"
 
-    def begun(self) -> tuple[Running, PersistentMap[Any, int]]:
+    def begun(self) -> tuple[RunningZSets, Weights]:
         before = self.current.to_dict()
         return Differentiate(), PersistentMap((element, -weight) for element, weight in before.items())
 
-    def grown(self, weights: Mapping[Any, int]) -> Running:
+    def grown(self, weights: Mapping[Element, int]) -> RunningZSets:
         return Differentiate(self.current.added(weights))
 
-    def forgot(self) -> Running:
+    def forgot(self) -> RunningZSets:
         return Differentiate()

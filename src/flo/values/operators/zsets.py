@@ -17,11 +17,12 @@ from flo.core.facts import ALL_COLUMNS, Demand, PrimaryKey, Reads, Timing, first
 from flo.core.operator import Bound, Delta, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import Element, ElementFunction, Unit
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import CONVERSIONS, Union, element_of
 from flo.values.operators.sets import Counted
 from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
-from flo.values.weighted import Bag, Set, WeightedValue, ZSet, ZSetValue
+from flo.values.weighted import Bag, Set, WeightedValue, Weights, ZSet, ZSetValue
 
 
 def expect_zset(operator: Operator, given: StreamType, index: int = 0) -> Any:
@@ -31,19 +32,21 @@ def expect_zset(operator: Operator, given: StreamType, index: int = 0) -> Any:
     return given.collection.element
 
 
-def make_delta(units: Iterable[tuple[Any, int]]) -> Deltas:
+def make_delta(units: Iterable[tuple[object, int]]) -> Deltas:
     """Return the output delta of these elements and weights; ∅ if they cancel."""
     delta = ZSetValue.of(units)
     return (delta if delta.weights else None,)
 
 
-def negate_weights(units: Iterable[tuple[Any, int]]) -> list[tuple[Any, int]]:
+def negate_weights(units: Iterable[tuple[object, int]]) -> list[tuple[Element, int]]:
     return [(element, -weight) for element, weight in units]
 
 
-def group_units(by: Callable[[Any], Any] | None, units: Iterable[tuple[Any, int]]) -> dict[Any, list[tuple[Any, int]]]:
+def group_units(
+    by: ElementFunction | None, units: Iterable[tuple[object, int]]
+) -> dict[Element, list[tuple[Element, int]]]:
     """Return the elements and weights of each group; without a function there is one group."""
-    groups: dict[Any, list[tuple[Any, int]]] = {}
+    groups: dict[Element, list[tuple[Element, int]]] = {}
     for unit in units:
         groups.setdefault(None if by is None else canonical_element(by(unit[0])), []).append(unit)
     return groups
@@ -53,9 +56,26 @@ TRIED = (2, -1, 0, 1000)
 """The weights that a function of weights is tested with, including a large one, because it may have a limit."""
 
 
+class OnZSet(Unary):
+    """(ZSet, X) ↪ (ZSet, X), by default of the same rows."""
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_zset(self, inputs[0])
+        return inputs
+
+
+class PerGroup(OnZSet):
+    """An operator that keeps something for each group until the end."""
+
+    groups: PersistentMap[Element, Any]
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        return replace(self, groups=PersistentMap()), (source.terminator(),)
+
+
 @final
 @dataclass(frozen=True)
-class MapWeights(Unary):
+class MapWeights(OnZSet):
     """map_weights(f), the paper's map(f) on z-sets: f(k, v) ⇓ v'; (ZSet, X) ↪ (ZSet, X).
 
     The weight of an element may arrive in parts, so f must be additive in it: f(k, v) = v · f(k, 1), which is what the
@@ -64,7 +84,7 @@ class MapWeights(Unary):
     counterexample.
     """
 
-    f: Callable[[Any, int], int]
+    f: Callable[[Element, int], int]
 
     name = "map_weights"
     keeps = Bound.NOTHING
@@ -86,18 +106,18 @@ class MapWeights(Unary):
         evaluate_ahead(self.f, [element for element, _ in tried], [weight for _, weight in tried])
         return self, make_delta((element, weight * self._one(element)) for element, weight in units)
 
-    def _one(self, element: Any) -> int:
+    def _one(self, element: object) -> int:
         """Return f(element, 1), if f is additive as far as it is tested."""
         one = self._weight(element, 1)
         for weight in TRIED:
-            found = self._weight(element, weight)
-            if found != weight * one:
+            mapped = self._weight(element, weight)
+            if mapped != weight * one:
                 raise LawError(
                     "the function of `map_weights` must be additive in the weight",
                     facts=(
                         ("element", repr(element)[:80]),
                         ("f(element, 1)", str(one)),
-                        (f"f(element, {weight})", f"{found}, but {weight} · f(element, 1) is {weight * one}"),
+                        (f"f(element, {weight})", f"{mapped}, but {weight} · f(element, 1) is {weight * one}"),
                     ),
                     instead=(
                         ("lambda element, weight: weight * n", "n may depend on the element"),
@@ -106,7 +126,7 @@ class MapWeights(Unary):
                 )
         return one
 
-    def _weight(self, element: Any, weight: int) -> int:
+    def _weight(self, element: object, weight: int) -> int:
         result = self.f(element, weight)
         if type(result) is not int:
             raise ElementError(f"`map_weights` must return an integer; got {result!r} for {element!r}"[:200])
@@ -115,7 +135,7 @@ class MapWeights(Unary):
 
 @final
 @dataclass(frozen=True)
-class Negate(Unary):
+class Negate(OnZSet):
     """negate(): (ZSet, X) ↪ (ZSet, X), every weight times -1."""
 
     name = "negate"
@@ -125,33 +145,25 @@ class Negate(Unary):
     output_key = no_key
     reads = Reads(passes=(0,))
 
-    def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_zset(self, inputs[0])
-        return inputs
-
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         return self, make_delta(negate_weights(units))
 
 
 @dataclass(frozen=True)
-class OfWeights(Unary):
+class OfWeights(OnZSet):
     """Gives every element a weight that depends on its total weight alone, and emits how that changes."""
 
-    weights: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+    weights: Weights = PersistentMap()  # noqa: RUF009
 
     timing = Timing.LOSES
     reads = ALL_COLUMNS
 
     @staticmethod
     @abstractmethod
-    def weight_of(total: Any) -> Any:
+    def weight_of(total: object) -> Any:
         """Return the weight that an element gets; for an integer, or for an array of them."""
 
-    def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_zset(self, inputs[0])
-        return inputs
-
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         changes = []
         for element, weight in units:
             before = self.weights.get(element, 0)
@@ -224,7 +236,7 @@ class Minus(Union):
     kind = ZSet
     side_rules = ("", "")
 
-    def consume(self, side: int, units: list[Any], source: type[WeightedValue]) -> tuple[Operator, Delta]:
+    def consume(self, side: int, units: list[Unit], source: type[WeightedValue]) -> tuple[Operator, Delta]:
         return super().consume(side, negate_weights(units) if side == 1 else units, source)
 
 
@@ -245,9 +257,9 @@ class ToZSet(Counted):
 class FromZSet(Unary):
     """Waits for the end, because weights may change until then, and rejects negative weights."""
 
-    weights: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+    weights: Weights = PersistentMap()  # noqa: RUF009
 
-    target: ClassVar[type[Bag[Any] | Set[Any]]]
+    target: ClassVar[type[Bag[Element] | Set[Element]]]
     waits = "waits for the end of its input, because weights may change until then"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -262,7 +274,7 @@ class FromZSet(Unary):
         )
         return (StreamType(self.target(element), bounded=True),)
 
-    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
         return replace(self, weights=self.weights.added(dict(units))), (None,)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:

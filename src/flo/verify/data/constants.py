@@ -29,13 +29,13 @@ DEPTH = 2
 
 def constants(function: Any) -> list[Any]:
     """Numbers and strings that the function mentions, and the numbers next to them: where a branch may change."""
-    found: dict[tuple[type, Any], None] = {}
+    tried: dict[tuple[type, Any], None] = {}
     for value in islice(_mentioned(function, DEPTH), MOST_CONSTANTS):
-        found.update(((type(each), each), None) for each in neighbours(value))
-    return [value for _, value in islice(found, MOST_CONSTANTS)]
+        tried.update(((type(each), each), None) for each in neighbours(value))
+    return [value for _, value in islice(tried, MOST_CONSTANTS)]
 
 
-def integers(item: Any) -> list[int]:
+def integers(item: object) -> list[int]:
     """All integers that a function mentions, or that a plain value holds."""
     values = [*_mentioned(item, DEPTH), *_members(item, DEPTH)]
     return list(dict.fromkeys(value for value in values if type(value) is int))
@@ -58,7 +58,7 @@ def sizes(mentioned: Iterable[int], ladder: Iterable[int] = LADDER) -> list[int]
     return sorted(size for size in {*near, *(2 * each for each in small), *ladder} if LEAST <= size <= LARGEST)
 
 
-def neighbours(value: Any) -> list[Any]:
+def neighbours(value: object) -> list[Any]:
     """A number and those next to it, or a string; nothing of other values."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return [value, value - 1, value + 1] if math.isfinite(value) else []
@@ -81,7 +81,7 @@ def _mentioned(function: Any, depth: int) -> Iterator[Any]:
         yield from _mentioned(each, depth - 1)
 
 
-def _members(value: Any, depth: int) -> Iterator[Any]:
+def _members(value: object, depth: int) -> Iterator[Any]:
     """A value; and the values in a container, an enumeration or a dataclass."""
     inside: Any = ()
     if isinstance(value, Enum):
@@ -105,7 +105,7 @@ def _names(code: types.CodeType) -> list[str]:
     return [*code.co_names, *inner]
 
 
-def unwrap(item: Any) -> Any:
+def unwrap(item: object) -> Any:
     """The function of a method, a property and the like."""
     if isinstance(item, WRAPPERS):
         wrapped: Any = item
@@ -113,7 +113,7 @@ def unwrap(item: Any) -> Any:
     return item
 
 
-def function_of(item: Any) -> Any:
+def function_of(item: object) -> Any:
     """The function behind a method, a partial or a decorator; None if there is none, or `@dataclass` wrote it."""
     item = item.func if isinstance(item, partial) else item
     item = unwrap(getattr(item, "__func__", item))
@@ -134,8 +134,8 @@ def _used_values(function: Any) -> list[Any]:
     names = dict.fromkeys(_names(function.__code__))
     named = [function.__globals__[name] for name in names if name in function.__globals__]
     spaces = [vars(each) for each in named if isinstance(each, (type, types.ModuleType))]
-    found = [*inner_values(function), *named, *(space[name] for space in spaces for name in names if name in space)]
-    return [value for place, value in enumerate(found) if not any(value is other for other in found[:place])]
+    values = [*inner_values(function), *named, *(space[name] for space in spaces for name in names if name in space)]
+    return [value for place, value in enumerate(values) if not any(value is other for other in values[:place])]
 
 
 def called_functions(function: Any) -> list[types.FunctionType]:

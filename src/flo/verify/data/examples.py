@@ -20,6 +20,8 @@ from random import Random
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, is_typeddict
 from uuid import UUID
 
+from flo.core.untyped import TypeForm
+
 # the first three go into tuples and dataclasses, so they must reveal most: a sum of floats depends on their order
 PLAIN: dict[Any, list[Any]] = {
     int: [0, 1, -1, 2, 3],
@@ -52,18 +54,18 @@ _ABSTRACT: dict[Any, Any] = {
 MOST = 27
 DEPTH = 4
 """How deep the parameters of types are followed: a type may contain itself."""
-Known = Callable[[Any], list[Any] | None]
+KnownExamples = Callable[[Any], list[Any] | None]
 
 
-def examples(kind: Any, known: Known = lambda kind: None, depth: int = DEPTH) -> list[Any]:
+def examples(kind: Any, known: KnownExamples = lambda kind: None, depth: int = DEPTH) -> list[Any]:
     """A few values of a type; none if the type does not say how to make them. `known` has those of some types."""
-    found = known(kind)
-    if found is None:
-        found = _plain(kind)
-    if found is not None or depth == 0:
-        return list(found or [])
+    own = known(kind)
+    if own is None:
+        own = _plain(kind)
+    if own is not None or depth == 0:
+        return list(own or [])
 
-    def inside(part: Any, most: int | None = None) -> list[Any]:
+    def inside(part: object, most: int | None = None) -> list[Any]:
         return examples(part, known, depth - 1)[:most]
 
     kind = resolve_type(kind)
@@ -91,7 +93,7 @@ def examples(kind: Any, known: Known = lambda kind: None, depth: int = DEPTH) ->
     return _plain(kind) or []
 
 
-def _plain(kind: Any) -> list[Any] | None:
+def _plain(kind: TypeForm) -> list[Any] | None:
     try:
         return PLAIN.get(kind)
     except TypeError:  # an annotation that cannot be hashed
@@ -102,7 +104,7 @@ def _different(values: list[Any]) -> list[Any]:
     return [value for place, value in enumerate(values) if value not in values[:place]]
 
 
-def resolve_type(kind: Any) -> Any:
+def resolve_type(kind: TypeForm) -> TypeForm:
     """Return the type itself: of an `Annotated`, a `NewType`, a type variable or None."""
     while True:
         if kind is None:
@@ -117,7 +119,7 @@ def resolve_type(kind: Any) -> Any:
             return kind
 
 
-def split_type(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+def split_type(kind: TypeForm) -> tuple[TypeForm, tuple[TypeForm, ...]]:
     """Split a type into its origin and its parameters; missing parameters are Any."""
     origin, parts = get_origin(kind) or kind, get_args(kind)
     origin = _ABSTRACT.get(origin, origin) if isinstance(origin, type) else origin
@@ -150,16 +152,16 @@ def _instances(kind: type, inside: Callable[..., list[Any]]) -> list[Any]:
         return []
     if fields is None:
         return []
-    made = []
+    instances = []
     for chosen in combined([inside(part, 3) for part in fields.values()]):
         try:
-            made.append(kind(**dict(zip(fields, chosen, strict=True))))
+            instances.append(kind(**dict(zip(fields, chosen, strict=True))))
         except Exception:  # values that the class refuses
             continue
-    return made
+    return instances
 
 
-def _tuples(parts: tuple[Any, ...], inside: Callable[..., list[Any]]) -> list[Any]:
+def _tuples(parts: tuple[object, ...], inside: Callable[..., list[Any]]) -> list[Any]:
     if parts in ((), ((),)):
         return [()]
     if parts[-1] is ...:
@@ -182,7 +184,7 @@ def _alternating(lists: list[list[Any]]) -> list[Any]:
     return [values[place] for place in range(longest) for values in lists if place < len(values)]
 
 
-def is_hashable(value: Any) -> bool:
+def is_hashable(value: object) -> bool:
     try:
         hash(value)
     except TypeError:

@@ -16,6 +16,7 @@ from typing import Any, get_args
 from flo.core.collection import Collection
 from flo.core.elements import belongs, type_name
 from flo.core.errors import FloError, LawError, Origin, brief
+from flo.core.untyped import TypeForm
 from flo.values.lattice import Custom, Lattice
 from flo.verify.data import examples as plain
 from flo.verify.data.constants import LADDER, constants, integers, sizes
@@ -23,13 +24,13 @@ from flo.verify.data.examples import DEPTH, PLAIN, named_fields, resolve_type
 from flo.verify.time_limit import SECONDS, TimeLimit, TimeUp, copy_if_mutable
 
 
-def common_kind(values: list[Any]) -> Any:
+def common_kind(values: list[Any]) -> TypeForm:
     """The most precise type of all these values; None if it is unknown."""
     kinds = {type(value) for value in values}
     if len(kinds) > 1:
         each = [common_kind([value for value in values if type(value) is kind]) for kind in kinds]
         return None if None in each else reduce(or_, each)
-    kind: Any = next(iter(kinds), None)
+    kind: TypeForm = next(iter(kinds), None)
     if kind in PLAIN or kind is None:
         return kind
     if kind is tuple:
@@ -48,7 +49,7 @@ def common_kind(values: list[Any]) -> Any:
     return kind
 
 
-def holds_floats(kind: Any, depth: int = DEPTH) -> bool:
+def holds_floats(kind: TypeForm, depth: int = DEPTH) -> bool:
     """Whether values of the type are floats, or hold some."""
     kind = resolve_type(kind)
     try:
@@ -71,8 +72,8 @@ class Given:
 
     def __init__(
         self,
-        values: Mapping[Any, Any] | None = None,
-        constants: tuple[Any, ...] = (),
+        values: Mapping[Any, object] | None = None,
+        constants: tuple[object, ...] = (),
         integers: tuple[int, ...] = (),
         seconds: float = SECONDS,
     ) -> None:
@@ -83,7 +84,7 @@ class Given:
         """Tried as sizes and as weights."""
         self.seconds = seconds
         """The processor time after which one call on these values is aborted."""
-        self.made: dict[type, Any] = {}
+        self.class_strategies: dict[type, Any] = {}
         """The strategies of classes, each once: a class may contain itself."""
         self.where = Origin.here()
         if not isinstance(self.values, Mapping):
@@ -98,21 +99,21 @@ class Given:
         """Add the constants that the function mentions."""
         return self.with_constants(tuple(constants(function)), tuple(integers(function)))
 
-    def with_constants(self, constants: tuple[Any, ...], integers: tuple[int, ...]) -> Given:
+    def with_constants(self, constants: tuple[object, ...], integers: tuple[int, ...]) -> Given:
         return Given(self.values, constants, integers, self.seconds)
 
     def sizes(self, ladder: tuple[int, ...] = LADDER) -> list[int]:
         """The sizes of larger inputs."""
         return sizes(self.integers, ladder)
 
-    def own_examples(self, kind: Any) -> Any:
+    def own_examples(self, kind: TypeForm) -> Any:
         """The user's examples of a type: a checked list, or a strategy that checks what it draws; None if not given."""
         for key, values in self.values.items():
             if key is kind or _same(key, kind):
                 return self._checked(kind, values)
         return None
 
-    def _checked(self, kind: Any, values: Any) -> Any:
+    def _checked(self, kind: TypeForm, values: Any) -> Any:
         if is_strategy(values):
             return values.map(lambda value: self._expect(value, kind))
         if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
@@ -123,7 +124,7 @@ class Given:
             )
         return [self._expect(value, kind) for value in values]
 
-    def _expect(self, value: Any, kind: Any) -> Any:
+    def _expect(self, value: object, kind: TypeForm) -> Any:
         reason = _find_mismatch(value, kind)
         if reason is not None:
             raise LawError(
@@ -134,22 +135,22 @@ class Given:
             )
         return value
 
-    def examples(self, kind: Any) -> list[Any]:
+    def examples(self, kind: TypeForm) -> list[Any]:
         """A few values: the user's own, else those that Flo knows, and constants of the function."""
         return plain.examples(kind, self._known)
 
-    def expect_examples(self, kind: Any) -> list[Any]:
+    def expect_examples(self, kind: TypeForm) -> list[Any]:
         """The examples of a type; an error if there are none."""
-        found = self.examples(kind)
-        if not found:
+        examples = self.examples(kind)
+        if not examples:
             raise LawError(
                 f"no examples of {type_name(kind)} can be made",
                 instead=((f"examples={{{type_name(kind)}: […]}}", "values to try, or a Hypothesis strategy"),),
                 where=Origin.here(),
             )
-        return found
+        return examples
 
-    def distinct_elements(self, kind: Any, count: int) -> list[Any]:
+    def distinct_elements(self, kind: TypeForm, count: int) -> list[Any]:
         """Return `count` elements, unsorted and as different as possible; none if the type has no examples."""
         numbers = Random(count).sample(range(count), count)
         origin, parts = plain.split_type(resolve_type(kind))
@@ -162,7 +163,7 @@ class Given:
                 return list(zip(*(self.distinct_elements(part, count) for part in parts), strict=False))
         return list(islice(cycle(self.examples(kind)), count))
 
-    def _known(self, kind: Any) -> list[Any] | None:
+    def _known(self, kind: TypeForm) -> list[Any] | None:
         own = self.own_examples(kind)
         if own is not None:
             few = draw(own, FEW) if is_strategy(own) else own
@@ -177,14 +178,14 @@ class Given:
         mentioned = self.constants_of(kind)
         return [*plain.PLAIN[kind], *mentioned] if mentioned else None
 
-    def constants_of(self, kind: Any) -> list[Any]:
+    def constants_of(self, kind: TypeForm) -> list[Any]:
         """The constants of this type beyond its plain examples; none if the user gave examples."""
         if self.own_examples(kind) is not None:
             return []
         return [value for value in self.constants if type(value) is kind and value not in plain.PLAIN[kind]]
 
 
-def _same(key: Any, kind: Any) -> bool:
+def _same(key: object, kind: TypeForm) -> bool:
     if isinstance(kind, Collection):
         try:
             return (isinstance(key, type) and type(kind) is key) or Collection.of(key) == kind
@@ -193,7 +194,7 @@ def _same(key: Any, kind: Any) -> bool:
     return bool(key == kind) or (key is None and kind is type(None))
 
 
-def _find_mismatch(value: Any, kind: Any) -> str | None:
+def _find_mismatch(value: object, kind: TypeForm) -> str | None:
     """Return why the value is not of the type; None if it is."""
     if isinstance(kind, Lattice):
         return kind.mismatch(kind.value(value))
@@ -206,7 +207,7 @@ def _find_mismatch(value: Any, kind: Any) -> str | None:
     return None
 
 
-def is_strategy(values: Any) -> bool:
+def is_strategy(values: object) -> bool:
     """Whether it is a Hypothesis strategy; does not import Hypothesis."""
     return hasattr(values, "map") and hasattr(values, "filter") and hasattr(values, "flatmap")
 
@@ -217,7 +218,7 @@ def draw(strategy: Any, count: int) -> list[Any]:
     from hypothesis import seed as seeded
     from hypothesis.errors import Unsatisfiable
 
-    found: list[Any] = []
+    drawn: list[Any] = []
 
     @seeded(0)
     @settings(
@@ -229,12 +230,12 @@ def draw(strategy: Any, count: int) -> list[Any]:
     )
     @given(strategy)
     def collect(value: Any) -> None:
-        if value not in found and len(found) < count:
-            found.append(value)
+        if value not in drawn and len(drawn) < count:
+            drawn.append(value)
 
     with contextlib.suppress(Unsatisfiable):  # there are none
         collect()
-    return found
+    return drawn
 
 
 MOST_LATTICE_VALUES = 8
@@ -264,9 +265,9 @@ def lattice_values(lattice: Lattice[Any], given: Given) -> list[Any]:
         ]
     else:
         known = _guess_values(lattice, given)
-    found = [value for value in known if not lattice.is_bottom(value)]
-    joined = [value for a, b in islice(product(found, found), 12) for value in try_join(lattice, a, b, given.seconds)]
-    return (found + [value for value in joined if value not in found])[: max(MOST_LATTICE_VALUES, len(found))]
+    proper = [value for value in known if not lattice.is_bottom(value)]
+    joined = [value for a, b in islice(product(proper, proper), 12) for value in try_join(lattice, a, b, given.seconds)]
+    return (proper + [value for value in joined if value not in proper])[: max(MOST_LATTICE_VALUES, len(proper))]
 
 
 def _guess_values(lattice: Custom[Any], given: Given) -> list[Any]:
@@ -293,13 +294,13 @@ def _guess_values(lattice: Custom[Any], given: Given) -> list[Any]:
 
 def values_above(lattice: Lattice[Any], values: list[Any], seconds: float) -> list[Any]:
     """Return ⊥ ⊔ v for each value, without repetition: v itself may not belong to the lattice."""
-    found: list[Any] = []
+    higher: list[Any] = []
     for value in values:
-        found += [above for above in try_join(lattice, lattice.bottom(), value, seconds) if above not in found]
-    return found
+        higher += [above for above in try_join(lattice, lattice.bottom(), value, seconds) if above not in higher]
+    return higher
 
 
-def try_join(lattice: Lattice[Any], a: Any, b: Any, seconds: float) -> list[Any]:
+def try_join(lattice: Lattice[Any], a: object, b: object, seconds: float) -> list[Any]:
     """Return a list of the join, empty if the values have none."""
     try:
         with TimeLimit(seconds):

@@ -62,7 +62,7 @@ CALLS: dict[str, dict[str, str]] = {
 WITHOUT_A_TIME = {"localtime": 0, "gmtime": 0, "ctime": 0, "asctime": 0, "strftime": 1}
 """Functions of `time` that take the time of the clock if they get no more than so many arguments."""
 OF_DATES = frozenset(("now", "utcnow", "today"))
-SHOWN = {"posix": "os", "_thread": "threading", "_socket": "socket", "_locale": "locale"}
+PUBLIC = {"posix": "os", "_thread": "threading", "_socket": "socket", "_locale": "locale"}
 SINGLETONS = (type(None), bool, type(Ellipsis), type(NotImplemented), type, Enum, types.ModuleType)
 UNKNOWN = object()
 
@@ -77,24 +77,24 @@ def may_depend_on_process(function: Any, depth: int = DEPTH) -> bool:
     function = function_of(function)
     if function is None:
         return False
-    if any(use.endswith((OF_TEXT, EACH_PROCESS)) or use == BY_IDENTITY for use in _Reader(function).uses()):
+    if any(use.endswith((OF_TEXT, EACH_PROCESS)) or use == BY_IDENTITY for use in _CodeReader(function).uses()):
         return True
     codes = list(_codes(function.__code__))
-    made = any(each.opname in ("BUILD_SET", "SET_ADD") for code in codes for each in dis.get_instructions(code))
+    adds = any(each.opname in ("BUILD_SET", "SET_ADD") for code in codes for each in dis.get_instructions(code))
     named = any(name in ("set", "frozenset") for code in codes for name in code.co_names)
-    return made or named or (depth > 0 and any(may_depend_on_process(f, depth - 1) for f in called_functions(function)))
+    return adds or named or (depth > 0 and any(may_depend_on_process(f, depth - 1) for f in called_functions(function)))
 
 
 def _uses(function: Any, depth: int) -> Iterator[str]:
     function = function_of(function)
     if function is None:
         return
-    yield from _Reader(function).uses()
+    yield from _CodeReader(function).uses()
     for each in called_functions(function) if depth else ():
         yield from _uses(each, depth - 1)
 
 
-class _Reader:
+class _CodeReader:
     """Reads one function: the values that its names stand for, as far as they are known before it is called."""
 
     def __init__(self, function: types.FunctionType) -> None:
@@ -150,7 +150,7 @@ class _Reader:
         return value, owner, end
 
     def _of_value(
-        self, value: Any, owner: Any, code: list[dis.Instruction], end: int, is_seeded: bool
+        self, value: object, owner: object, code: list[dis.Instruction], end: int, is_seeded: bool
     ) -> Iterator[str]:
         name = getattr(value, "__name__", "")
         module = getattr(value, "__module__", None) or ""
@@ -163,8 +163,8 @@ class _Reader:
             yield f"calls random.{name}, {LATER}"
         elif isinstance(value, (types.BuiltinFunctionType, types.FunctionType, type)):
             if name in CALLS.get(module, ()):
-                shown = name if module in ("builtins", "io", "_io") else f"{SHOWN.get(module, module)}.{name}"
-                yield f"calls {shown}, {CALLS[module][name]}"
+                full_name = name if module in ("builtins", "io", "_io") else f"{PUBLIC.get(module, module)}.{name}"
+                yield f"calls {full_name}, {CALLS[module][name]}"
             elif module == "time" and name in WITHOUT_A_TIME:
                 count = _count_arguments(code, end)
                 if count is not None and count <= WITHOUT_A_TIME[name]:

@@ -19,6 +19,7 @@ from flo.core.collection import Collection, Form
 from flo.core.elements import type_name
 from flo.core.errors import LawError
 from flo.core.nested import Nested
+from flo.core.untyped import TypeForm
 from flo.values.keyed import Keyed
 from flo.values.lattice import Custom, Lattice
 from flo.values.lattice_orders import NaturalSum
@@ -38,23 +39,23 @@ MOST_DAYS = 10_000
 """Sums of a few generated times and numbers are still within what their types can hold."""
 
 
-def strategy_for(kind: Any, given: Given) -> Any:
+def strategy_for(kind: TypeForm, given: Given) -> Any:
     """Make a strategy for a Python type: the user's own examples, or generated values and constants of the function."""
     own = given.own_examples(kind)
     if own is not None:
         return own if is_strategy(own) else _sampled(own, kind)
-    made = _made(resolve_type(kind), given)
+    generated = _generated(resolve_type(kind), given)
     mentioned = given.constants_of(kind)
-    return st.one_of(made, st.sampled_from(mentioned)) if mentioned else made
+    return st.one_of(generated, st.sampled_from(mentioned)) if mentioned else generated
 
 
-def _sampled(values: list[Any], kind: Any) -> Any:
+def _sampled(values: list[Any], kind: TypeForm) -> Any:
     if not values:
         raise no_values_error(type_name(kind))
     return st.sampled_from(values)
 
 
-def _made(kind: Any, given: Given) -> Any:
+def _generated(kind: TypeForm, given: Given) -> Any:
     if kind is Any or kind is object:
         return st.integers()
     if kind is float:  # nan is not equal to itself, and most functions do not mean infinities
@@ -85,8 +86,8 @@ def _made(kind: Any, given: Given) -> Any:
     if origin in (set, frozenset):
         return st.frozensets(_hashable(parts[0], given), max_size=LONGEST).map(origin)
     if isinstance(origin, type) and issubclass(origin, dict) and len(parts) == 2:
-        made = st.dictionaries(_hashable(parts[0], given), strategy_for(parts[1], given), max_size=LONGEST)
-        return made if origin is dict else made.map(origin)
+        dictionaries = st.dictionaries(_hashable(parts[0], given), strategy_for(parts[1], given), max_size=LONGEST)
+        return dictionaries if origin is dict else dictionaries.map(origin)
     return _object(kind, given)
 
 
@@ -103,31 +104,31 @@ def _object(kind: Any, given: Given) -> Any:
         fields = named_fields(plain) if isinstance(plain, type) and not issubclass(plain, Enum) else None
         if fields is not None:
             return _instances(plain, fields, given)
-        made = st.from_type(kind)
-        made.validate()
+        strategy = st.from_type(kind)
+        strategy.validate()
     except (HypothesisException, TypeError, NameError) as error:
         raise no_values_error(type_name(kind)) from error
-    return made
+    return strategy
 
 
 def _instances(kind: type, fields: dict[str, Any], given: Given) -> Any:
     """A strategy for a class with named fields. A class that contains itself uses the same strategy again."""
     from hypothesis import reject
 
-    def instance(**values: Any) -> Any:
+    def instance(**values: object) -> Any:
         try:
             return kind(**values)
         except Exception:  # values that the class refuses
             reject()
 
-    if kind not in given.made:
-        given.made[kind] = st.deferred(
+    if kind not in given.class_strategies:
+        given.class_strategies[kind] = st.deferred(
             lambda: st.builds(instance, **{name: strategy_for(part, given) for name, part in fields.items()})
         )
-    return given.made[kind]
+    return given.class_strategies[kind]
 
 
-def _hashable(kind: Any, given: Given) -> Any:
+def _hashable(kind: TypeForm, given: Given) -> Any:
     return strategy_for(kind, given).filter(is_hashable)
 
 
@@ -145,26 +146,26 @@ def lattice_strategy(lattice: Lattice[Any], given: Given) -> Any:
         return (own if is_strategy(own) else _sampled(own, lattice)).map(lattice.value)
     match lattice:
         case Custom():
-            found = lattice_values(lattice, given)
-            kinds = {type(value) for value in found}
-            if len(kinds) != 1 or not found:
-                return _sampled(found, lattice)
+            examples = lattice_values(lattice, given)
+            kinds = {type(value) for value in examples}
+            if len(kinds) != 1 or not examples:
+                return _sampled(examples, lattice)
             kind = frozenset[int] if kinds == {frozenset} else tuple[int, int] if kinds == {tuple} else kinds.pop()
-            made = st.one_of(st.sampled_from(found), strategy_for(kind, given))
+            strategy = st.one_of(st.sampled_from(examples), strategy_for(kind, given))
         case MapUnion():
             inner = lattice_strategy(lattice.lattice, given)
-            made = st.dictionaries(_hashable(lattice.key, given), inner, max_size=3).map(lattice.value)
+            strategy = st.dictionaries(_hashable(lattice.key, given), inner, max_size=3).map(lattice.value)
         case Product():
-            made = st.tuples(*(lattice_strategy(part, given) for part in lattice.lattices))
+            strategy = st.tuples(*(lattice_strategy(part, given) for part in lattice.lattices))
         case Versioned():
-            made = st.tuples(strategy_for(lattice.version, given), lattice_strategy(lattice.lattice, given))
+            strategy = st.tuples(strategy_for(lattice.version, given), lattice_strategy(lattice.lattice, given))
         case NaturalSum():
-            made = st.one_of(st.integers(0, 5), st.integers(min_value=0))
+            strategy = st.one_of(st.integers(0, 5), st.integers(min_value=0))
         case GCounter() | PNCounter():
-            made = lattice_strategy(lattice.same, given)
+            strategy = lattice_strategy(lattice.same, given)
         case _:
-            made = strategy_for(lattice.ordinary, given).map(lattice.value)
-    return made.filter(lambda value: lattice.mismatch(value) is None)
+            strategy = strategy_for(lattice.ordinary, given).map(lattice.value)
+    return strategy.filter(lambda value: lattice.mismatch(value) is None)
 
 
 def data_strategy(collection: Collection, given: Given, least: int = 0, longest: int = LONGEST) -> Any:
@@ -219,11 +220,11 @@ def find_smallest(
     from hypothesis import HealthCheck, Phase, Verbosity, find, settings
     from hypothesis.errors import Flaky, NoSuchExample, Unsatisfiable
 
-    tried, found = 0, None
+    tried, smallest = 0, None
     fault: Exception | None = None
 
-    def breaks(case: Any) -> bool:
-        nonlocal tried, found, fault
+    def breaks(case: object) -> bool:
+        nonlocal tried, smallest, fault
         if over():
             raise _Enough
         tried += 1
@@ -232,7 +233,7 @@ def find_smallest(
         except Exception as error:
             fault = error
             raise
-        found = result or found
+        smallest = result or smallest
         return result is not None
 
     try:
@@ -252,6 +253,6 @@ def find_smallest(
     except (NoSuchExample, Unsatisfiable, _Enough):  # none was found, or no smaller one
         pass
     except Flaky:  # keep what was found the first time
-        if found is None and fault is not None:
+        if smallest is None and fault is not None:
             raise fault from fault.__cause__
-    return tried, found
+    return tried, smallest

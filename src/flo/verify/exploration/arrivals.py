@@ -37,23 +37,23 @@ def open_channels(channels: Channels, arrived: tuple[int, ...]) -> list[int]:
 
 
 def split_into_channels(
-    data: Mapping[int, Any],
+    data: Mapping[int, object],
     input_types: StreamTypes,
     ends: tuple[bool, ...] | None = None,
     names: tuple[str, ...] = (),
 ) -> Channels:
     """Split plain data into the smallest deltas. Bounded inputs end, unless `ends` says which do."""
-    found: list[Channel] = []
+    channels: list[Channel] = []
     for index, items in data.items():
         try:
-            found += [Channel(index, tuple(part)) for part in pieces(input_types[index].collection, items)]
+            channels += [Channel(index, tuple(part)) for part in pieces(input_types[index].collection, items)]
         except FloError as error:
             error.input_name = f"`{names[index]}`" if names else f"input {index + 1}"
             raise error.located(Origin.here()) from error.__cause__
     for index, kind in enumerate(input_types):
         if kind.bounded if ends is None else ends[index]:
-            found.append(Channel(index, (kind.collection.bottom().fix(),), is_end=True))
-    return tuple(found)
+            channels.append(Channel(index, (kind.collection.bottom().fix(),), is_end=True))
+    return tuple(channels)
 
 
 def largest_weight(channels: Channels) -> int:

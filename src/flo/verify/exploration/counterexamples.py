@@ -14,10 +14,10 @@ from flo.verify import laws
 from flo.verify.effort import is_shipped
 from flo.verify.equality import are_equal
 from flo.verify.exploration.arrivals import Channels, open_channels
-from flo.verify.exploration.moves import Move, Run
+from flo.verify.exploration.moves import GraphRun, Move
 from flo.verify.exploration.scenario import Scenario
 from flo.verify.exploration.source import format_expression, format_values, shorten
-from flo.verify.exploration.space import Space, State
+from flo.verify.exploration.space import Space, SpaceState
 from flo.verify.laws import Law
 from flo.verify.report import Counterexample
 
@@ -33,11 +33,11 @@ class RunRecord:
     outputs: Values
 
     @classmethod
-    def of(cls, run: Run) -> RunRecord:
+    def of(cls, run: GraphRun) -> RunRecord:
         return cls(tuple(run.events), " ".join(run.trace), run.graph, run.outputs)
 
     @classmethod
-    def along(cls, space: Space, states: Sequence[State], last: Move | None = None) -> RunRecord:
+    def along(cls, space: Space, states: Sequence[SpaceState], last: Move | None = None) -> RunRecord:
         """Record the run through these states; `last` is a step from the last state that breaks a law."""
         run = space.run()
         for before, after in pairwise(states):
@@ -50,7 +50,7 @@ class RunRecord:
         return cls((*record.events, move.text), trace, record.graph, record.outputs)
 
 
-def _follow(run: Run, space: Space, before: State, after: State) -> None:
+def _follow(run: GraphRun, space: Space, before: SpaceState, after: SpaceState) -> None:
     """Take the move that leads to this state."""
     for move, place in run.arriving():  # before the steps, one of which may break a law
         graph, arrived = run.after_arrival(place)
@@ -69,7 +69,7 @@ def _follow(run: Run, space: Space, before: State, after: State) -> None:
     return None
 
 
-def _find_move(run: Run, last: Move) -> Move:
+def _find_move(run: GraphRun, last: Move) -> Move:
     """Find the move in the run, where it is named with the elements that it consumes."""
     try:
         candidates = [move for move in run.stepping() if move.rules == last.rules]
@@ -163,12 +163,12 @@ def advise_on_advance(graph: Graph) -> str | None:
 
 MOST_FIRST = 4
 """How many channels are tried as the first to deliver."""
-Plan: TypeAlias = tuple[tuple[int, bool], ...]
+ArrivalPlan: TypeAlias = tuple[tuple[int, bool], ...]
 """The order of arrivals: the channel of each (another one if it is exhausted), and whether `advance` follows. Arrivals
 beyond the plan come all at once."""
 
 
-def find_differing_advance(space: Space, end: State, choices: Sequence[int] = ()) -> RunRecord | None:
+def find_differing_advance(space: Space, end: SpaceState, choices: Sequence[int] = ()) -> RunRecord | None:
     """Find a run in which `advance` and the steps end differently: for a few arrival plans, and the chosen one."""
     chosen = tuple((choice // 2, choice % 2 == 1) for choice in choices)
     for plan in dict.fromkeys([*_arrival_plans(space.channels), chosen]):
@@ -184,7 +184,7 @@ def run_plan(space: Space, *, in_parts: bool) -> RunRecord:
     return RunRecord.of(_run_plan(space.run(), ((0, True),) * count if in_parts else (), recorded=True))
 
 
-def _arrival_plans(channels: Channels) -> Iterator[Plan]:
+def _arrival_plans(channels: Channels) -> Iterator[ArrivalPlan]:
     """Yield plans: all at once; one by one, with each channel first; one delta alone, then the rest."""
     yield ()
     count = sum(len(channel.deltas) for channel in channels)
@@ -194,7 +194,7 @@ def _arrival_plans(channels: Channels) -> Iterator[Plan]:
             yield ((place, True),)
 
 
-def _run_plan(run: Run, plan: Plan, recorded: bool) -> Run:
+def _run_plan(run: GraphRun, plan: ArrivalPlan, recorded: bool) -> GraphRun:
     if plan:
         run.advance()
     following, then = iter(plan), False

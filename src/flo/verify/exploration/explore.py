@@ -29,30 +29,30 @@ from flo.verify.exploration.counterexamples import (
 from flo.verify.exploration.moves import BrokenStep
 from flo.verify.exploration.scenario import Scenario
 from flo.verify.exploration.source import format_values
-from flo.verify.exploration.space import Space, State, all_operators
+from flo.verify.exploration.space import Space, SpaceState, all_operators
 from flo.verify.histories import Trial, Trials
 from flo.verify.laws import Law
 from flo.verify.processes import NotSent, run_program
 from flo.verify.report import Counterexample
 
 
-class Search:
+class StateSearch:
     """A breadth-first search: it visits each state once, and finds a shortest path to it.
 
     It keeps the number of each state, its parent, and its successors; nothing else.
     """
 
-    def __init__(self, space: Space, start: State) -> None:
+    def __init__(self, space: Space, start: SpaceState) -> None:
         self.space = space
-        self.numbers: dict[State, int] = {start: 0}
+        self.numbers: dict[SpaceState, int] = {start: 0}
         self.parents = array("L", [0])
         self.edges = array("L")
         self.ends = array("L")
         """For each state, where its successors end in `edges`."""
-        self.outcomes: dict[State, int] = {}
+        self.outcomes: dict[SpaceState, int] = {}
         """Stuck states, by their numbers."""
 
-    def run(self, most: int, *, expected: State | None = None, over: Callable[[], bool] = lambda: False) -> bool:
+    def run(self, most: int, *, expected: SpaceState | None = None, over: Callable[[], bool] = lambda: False) -> bool:
         """Search; return False if there are too many states, or `over()` comes true. An unexpected end stops it."""
         numbers, parents, edges, following = self.numbers, self.parents, self.edges, self.space.next_moves
         frontier = deque(numbers)
@@ -82,15 +82,15 @@ class Search:
 
     def distinct_outcomes(self, most: int | None = None) -> list[int]:
         """The numbers of the different stuck states (NaN equals NaN); at most `most` of them."""
-        found: list[State] = []
+        distinct: list[SpaceState] = []
         for state in self.outcomes:
-            if not any(self.space.is_same(state, other) for other in found):
-                found.append(state)
-                if len(found) == most:
+            if not any(self.space.is_same(state, other) for other in distinct):
+                distinct.append(state)
+                if len(distinct) == most:
                     break
-        return [self.outcomes[state] for state in found]
+        return [self.outcomes[state] for state in distinct]
 
-    def states_to(self, number: int) -> list[State]:
+    def states_to(self, number: int) -> list[SpaceState]:
         """The states on a shortest path to this one."""
         states = list(self.numbers)
         path = [states[number]]
@@ -99,7 +99,7 @@ class Search:
             path.append(states[number])
         return path[::-1]
 
-    def states_to_break(self) -> list[State]:
+    def states_to_break(self) -> list[SpaceState]:
         """The states up to the one in which a step broke a law."""
         return self.states_to(len(self.ends))
 
@@ -124,17 +124,17 @@ class Search:
         return total
 
 
-def walk(space: Space, states: list[State], choose: Callable[[int], int]) -> list[State]:
+def walk(space: Space, states: list[SpaceState], choose: Callable[[int], int]) -> list[SpaceState]:
     """Extend the states up to a stuck one: `choose(n)` says which of n moves comes next."""
-    while found := space.next_moves(states[-1]):
-        states.append(found[choose(len(found))][1])
+    while moves := space.next_moves(states[-1]):
+        states.append(moves[choose(len(moves))][1])
     return states
 
 
-def deliver_all(space: Space, states: list[State]) -> list[State]:
+def deliver_all(space: Space, states: list[SpaceState]) -> list[SpaceState]:
     """Extend the states until all data has arrived, without a step."""
-    while found := space.next_arrivals(states[-1]):
-        states.append(found[0][1])
+    while arrivals := space.next_arrivals(states[-1]):
+        states.append(arrivals[0][1])
     return states
 
 
@@ -170,9 +170,9 @@ class Exploration(Displayed):
 
     def __str__(self) -> str:
         how = "every schedule and every cut" if self.complete else f"at random, seed {self.seed}"
-        found = "one outcome" if len(self.outcomes) <= 1 else f"{len(self.outcomes)} outcomes"
+        outcomes_text = "one outcome" if len(self.outcomes) <= 1 else f"{len(self.outcomes)} outcomes"
         schedules = "one schedule" if self.schedules == 1 else f"{self.schedules:,} schedules"
-        line = "; ".join([f"{found} in {schedules} over {self.states:,} states ({how})", *self.caveats])
+        line = "; ".join([f"{outcomes_text} in {schedules} over {self.states:,} states ({how})", *self.caveats])
         return line if self.counterexample is None else f"{line}\n{self.counterexample}"
 
 
@@ -201,23 +201,23 @@ def explore(
         result = _explore_all(space, channels, most_states) or _explore_at_random(space, channels, most_states, seed)
     except BrokenStep as broken:
         raise _refusal(broken) from None
-    found, runs, law = result
-    found = replace(found, scenario=scenario)
+    exploration, runs, law = result
+    exploration = replace(exploration, scenario=scenario)
     if len(runs) < 2 and captured.changed():
         runs, law = _run_again(space, captured) or runs, laws.A_FUNCTION
     if len(runs) < 2:
         in_processes = any(map(may_depend_on_process, functions))
         changed = (f"a function changes `{name}`, which it captures" for name in captured.changed())
-        found = replace(found, caveats=(*find_impure_uses(operators), *changed))
+        exploration = replace(exploration, caveats=(*find_impure_uses(operators), *changed))
         try:
             apart = _check_processes(scenario, again(runs[0].trace, runs[0].trace)) if in_processes else None
         except NotSent as error:
-            return replace(found, caveats=(*found.caveats, str(error)))
-        return replace(found, counterexample=apart)
+            return replace(exploration, caveats=(*exploration.caveats, str(error)))
+        return replace(exploration, counterexample=apart)
     one, other = runs[:2]
     advice = (advise_on_advance(space.graph) or "") if law == laws.ADVANCE else ""
     return replace(
-        found,
+        exploration,
         outcomes=tuple(run.outputs for run in runs),
         traces=(one.trace, other.trace),
         counterexample=contrast_runs(
@@ -263,18 +263,18 @@ def _refusal(broken: BrokenStep) -> LawError:
     )
 
 
-Found: TypeAlias = tuple[Exploration, list[RunRecord], Law]
+Explored: TypeAlias = tuple[Exploration, list[RunRecord], Law]
 
 
-def _explore_all(space: Space, channels: Channels, most: int) -> Found | None:
+def _explore_all(space: Space, channels: Channels, most: int) -> Explored | None:
     start = space.start(channels)
-    search = Search(space, start)
+    search = StateSearch(space, start)
     if not search.run(most):
         return None
     ends, law, delivered = search.distinct_outcomes(), laws.GRAPH_EAGER_EXECUTION, deliver_all(space, [start])
     runs = [RunRecord.along(space, search.states_to(number)) for number in ends]
     if len(ends) > 1:
-        at_once = Search(space, delivered[-1])
+        at_once = StateSearch(space, delivered[-1])
         at_once.run(most)
         apart = at_once.distinct_outcomes()
         if len(apart) > 1:  # with all data at once: the steps alone make the difference
@@ -289,14 +289,14 @@ def _explore_all(space: Space, channels: Channels, most: int) -> Found | None:
     return _summary(space, runs, len(search.numbers), search.count_schedules(), None), runs, law
 
 
-def _explore_at_random(space: Space, channels: Channels, most: int, seed: int) -> Found:
+def _explore_at_random(space: Space, channels: Channels, most: int, seed: int) -> Explored:
     """Take random runs until `most` states were seen or two outcomes found.
 
     In the first half all data is there at once, so that only the steps can make a difference.
     """
     choose, seen, schedules = random.Random(seed).randrange, 0, 0
     runs: list[RunRecord] = []
-    states: list[State] = []
+    states: list[SpaceState] = []
     law = laws.DETERMINISM
     while seen < most and len(runs) < 2:
         if space.size() > most:

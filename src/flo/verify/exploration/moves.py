@@ -63,12 +63,12 @@ def name_step(graph: Graph, step: GraphStep) -> Move:
     """Make the move of a step of a whole graph, named with the elements that it consumes from unordered collections."""
     before, after = node_at(graph, step.place), node_at(step.graph, step.place)
     pairs = zip(before.state or (), after.state or (), strict=False)
-    found = [text for one, other in pairs for text in find_consumed(one, other)]
+    consumed = [text for one, other in pairs for text in find_consumed(one, other)]
     move = make_step_move(step)
-    if not found:
+    if not consumed:
         return move
-    elements = "".join(",".join(found).split())
-    return Move(move.stem, f"{move.name}({elements})", f"{move.text}({', '.join(found)})", move.rules, step)
+    elements = "".join(",".join(consumed).split())
+    return Move(move.stem, f"{move.name}({elements})", f"{move.text}({', '.join(consumed)})", move.rules, step)
 
 
 def node_at(graph: Graph, place: tuple[int, ...]) -> Node:
@@ -131,7 +131,7 @@ ADVANCE = "advance()"
 """The name in a trace; no rule has such a name."""
 
 
-class Run:
+class GraphRun:
     """A run of a graph: its outputs, the deltas that have arrived, and the moves that were taken.
 
     Equal states are not merged here, unlike in a `Space`: an unordered collection may list its elements in another
@@ -200,12 +200,12 @@ class Run:
 
 def number_moves(moves: Iterable[Move]) -> list[Move]:
     """Return the moves; those with equal names or texts get numbers, from 1."""
-    found = list(moves)
-    names, texts = Counter(move.name for move in found), Counter(move.text for move in found)
+    numbered = list(moves)
+    names, texts = Counter(move.name for move in numbered), Counter(move.text for move in numbered)
     seen: Counter[str] = Counter()
-    for place, move in enumerate(found):
+    for place, move in enumerate(numbered):
         seen.update({f"name {move.name}", f"text {move.text}"})
         name = f"{move.name}#{seen[f'name {move.name}']}" if names[move.name] > 1 else move.name
         text = f"{move.text}#{seen[f'text {move.text}']}" if texts[move.text] > 1 else move.text
-        found[place] = replace(move, name=name, text=text)
-    return found
+        numbered[place] = replace(move, name=name, text=text)
+    return numbered

@@ -20,7 +20,7 @@ from flo.core.semantics import GraphStep
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.typing import initial, program
 from flo.verify.exploration.arrivals import split_into_channels
-from flo.verify.exploration.moves import ADVANCE, Move, Run
+from flo.verify.exploration.moves import ADVANCE, GraphRun, Move
 from flo.verify.exploration.source import SourceWriter, format_keywords, quote_trace
 
 
@@ -47,7 +47,7 @@ class Replay(Displayed):
     __repr__ = __str__
 
 
-def replay(operator: Operator, *types: Any, data: Sequence[Any], trace: str) -> Replay:
+def replay(operator: Operator, *types: object, data: Sequence[object], trace: str) -> Replay:
     """Runs an operator along a trace, on plain data for each of its inputs. A collection stands for its open stream."""
     meant = (as_stream_or_collection(given) for given in types)
     signature = tuple(given if isinstance(given, StreamType) else StreamType(given, bounded=False) for given in meant)
@@ -58,7 +58,7 @@ def replay(operator: Operator, *types: Any, data: Sequence[Any], trace: str) -> 
     )
 
 
-def as_stream_or_collection(given: Any) -> StreamType | Collection:
+def as_stream_or_collection(given: object) -> StreamType | Collection:
     """Return a stream type as it is, and the collection of an annotation."""
     try:
         return given if isinstance(given, StreamType) else Collection.of(given)
@@ -67,7 +67,7 @@ def as_stream_or_collection(given: Any) -> StreamType | Collection:
 
 
 def replay_graph(
-    graph: Graph, types: Mapping[str, StreamType], data: Mapping[str, Any], trace: str, outputs: Sequence[str]
+    graph: Graph, types: Mapping[str, StreamType], data: Mapping[str, object], trace: str, outputs: Sequence[str]
 ) -> Replay:
     """Run a graph along a trace; `outputs` are the names of its outputs."""
     if not isinstance(trace, str):
@@ -81,7 +81,7 @@ def replay_graph(
     output_types = program(graph, signature).outputs
     places = {names.index(name): items for name, items in data.items()}
     channels = split_into_channels(places, signature, (True,) * len(signature), names)
-    run = Run(graph, output_types, channels, names)
+    run = GraphRun(graph, output_types, channels, names)
     for place, name in enumerate(trace.split(), start=1):
         take_move(run, name, place)
     named = list(zip(outputs, output_types, run.outputs, strict=False))
@@ -94,7 +94,7 @@ def replay_graph(
     )
 
 
-def take_move(run: Run, name: str, place: int) -> None:
+def take_move(run: GraphRun, name: str, place: int) -> None:
     """Take the move of this name; its elements may be left out where only one move has the stem."""
     arriving = run.arriving()
     for move, channel in arriving:
@@ -117,16 +117,16 @@ def take_move(run: Run, name: str, place: int) -> None:
     )
 
 
-def replay_line(operator: Operator, types: StreamTypes, data: Sequence[Any], trace: str) -> str:
+def replay_line(operator: Operator, types: StreamTypes, data: Sequence[object], trace: str) -> str:
     """Write the line of Python that replays a trace of an operator."""
     writer = SourceWriter()
     kinds = "".join(f", {writer.stream(kind)}" for kind in types)
     given = ", ".join(writer.data(kind.collection, items) for kind, items in zip(types, data, strict=True))
-    made = writer.operator(operator)
-    return writer.line(f"flo.verify.replay({made}{kinds}, data=[{given}], trace={quote_trace(trace)})")
+    source = writer.operator(operator)
+    return writer.line(f"flo.verify.replay({source}{kinds}, data=[{given}], trace={quote_trace(trace)})")
 
 
-def flow_replay_line(types: Mapping[str, StreamType], data: Mapping[str, Any], *traces: str) -> str:
+def flow_replay_line(types: Mapping[str, StreamType], data: Mapping[str, object], *traces: str) -> str:
     """Write the line of Python that replays traces of a flow."""
     writer = SourceWriter()
     given = format_keywords((name, writer.data(types[name].collection, items)) for name, items in data.items())

@@ -23,6 +23,7 @@ from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
 from flo.core.term import Lowering
+from flo.core.untyped import TypeForm
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lattice import Custom, Lattice
@@ -58,7 +59,7 @@ def format_value(value: Value) -> str:
     return content if value.end is End.OPEN else f"{content} ⊗"
 
 
-def format_expression(thing: Any) -> str:
+def format_expression(thing: object) -> str:
     """Format a graph or an operator as an expression; by `repr` if its state cannot be lowered."""
     try:
         return text(Lowering()(thing))
@@ -114,7 +115,7 @@ class SourceWriter:
             return self.kind(item)
         return self.function(item) if callable(item) else self._built(item)
 
-    def _built(self, item: Any) -> str:
+    def _built(self, item: object) -> str:
         """Write containers, and objects whose `repr` is a call."""
         kind = type(item)
         if isinstance(item, tuple) and hasattr(item, "_fields"):
@@ -161,7 +162,7 @@ class SourceWriter:
             return label(function)
         return self.name(function)
 
-    def kind(self, kind: Any) -> str:
+    def kind(self, kind: TypeForm) -> str:
         """Write a type."""
         origin, parts = get_origin(kind), get_args(kind)
         if kind is None or kind is type(None):
@@ -179,7 +180,7 @@ class SourceWriter:
             return f"{self.name(origin)}[{', '.join(map(self._parameter, parts)) or '()'}]"
         return self.name(kind) if isinstance(kind, type) or kind is Any else str(kind).removeprefix("~")
 
-    def _parameter(self, part: Any) -> str:
+    def _parameter(self, part: object) -> str:
         return f"[{', '.join(map(self.kind, part))}]" if isinstance(part, list) else self.kind(part)
 
     def lattice(self, lattice: Lattice[Any]) -> str:
@@ -191,7 +192,7 @@ class SourceWriter:
         written = [self.lattice(part) if isinstance(part, Lattice) else self._of_lattice(part) for part in given]
         return f"{self.name(type(lattice))}({', '.join(written)})"
 
-    def _of_lattice(self, part: Any) -> str:
+    def _of_lattice(self, part: object) -> str:
         return self.kind(part) if isinstance(part, type) or part is Any or get_origin(part) else self.value(part)
 
     def annotation(self, lattice: Lattice[Any]) -> str:
@@ -234,7 +235,7 @@ class SourceWriter:
         given = [f"{f.name}={self.value(part)}" for f, part in parts if f.default is MISSING or part != f.default]
         return f"{kind}({', '.join(given)})"
 
-    def data(self, collection: Collection, data: Any) -> str:
+    def data(self, collection: Collection, data: object) -> str:
         """Write plain data of a stream; a bag as a list, in an order in which its elements may arrive."""
         match collection:
             case Form(base=base):

@@ -13,17 +13,18 @@ from flo.core.operator import Operator, Values
 from flo.core.persistent import PersistentMap
 from flo.core.semantics import GraphStep, small_steps
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import TypeForm
 from flo.verify.effort import Meter
 from flo.verify.equality import are_equal, deep_type
 from flo.verify.exploration.arrivals import Channels, open_channels
-from flo.verify.exploration.moves import BrokenStep, Move, Run, make_arrival, make_step_move
+from flo.verify.exploration.moves import BrokenStep, GraphRun, Move, make_arrival, make_step_move
 from flo.verify.exploration.source import format_expression, format_value
 
 GRAPHS = (Node, Sequential, Parallel)
 NOT_FALLING = "the measure does not fall"
 
 
-def find_measure_fault(before: Any, after: Any) -> str | None:
+def find_measure_fault(before: object, after: object) -> str | None:
     """Return what is wrong with the measures before and after a step; None if nothing is."""
     for each in (before, after):
         if not isinstance(each, tuple) or not is_measure(each):
@@ -40,13 +41,13 @@ def advise_on_measure(operator: Operator, reason: str) -> str:
     return "make every step lower the result of `measure`: the first number that changes must get smaller"
 
 
-def is_measure(place: Any) -> bool:
+def is_measure(place: object) -> bool:
     if isinstance(place, tuple):
         return all(map(is_measure, place))
     return isinstance(place, int) and place >= 0
 
 
-def falls(before: Any, after: Any) -> bool:
+def falls(before: object, after: object) -> bool:
     """Whether it falls lexicographically. Tuples may not grow: (1,), (0, 1), (0, 0, 1), … would fall for ever."""
     if not (isinstance(before, tuple) and isinstance(after, tuple)):
         return isinstance(before, int) and isinstance(after, int) and after < before
@@ -56,7 +57,7 @@ def falls(before: Any, after: Any) -> bool:
     return next((falls(one, other) for one, other in pairs if one != other), len(after) < len(before))
 
 
-State: TypeAlias = tuple[int, ...]
+SpaceState: TypeAlias = tuple[int, ...]
 Feed: TypeAlias = tuple[int, int, int]
 """(the slot that a delta flows into, the index of its input, the number of the delta)"""
 
@@ -68,13 +69,13 @@ class Slot:
     numbers: dict[Any, list[int]] = field(default_factory=dict)
     """Equal contents, which may differ in their types."""
     contents: list[Any] = field(default_factory=list)
-    types: dict[int, Any] = field(default_factory=dict)
+    types: dict[int, TypeForm] = field(default_factory=dict)
     """The deep types of contents that equal another."""
     steps: list[list[tuple[Move, int, tuple[Feed, ...]]] | None] = field(default_factory=list)
     absorbed: dict[tuple[int, int, int], int] = field(default_factory=dict)
     unhashable: dict[int, list[int]] = field(default_factory=dict)
 
-    def number(self, thing: Any) -> int:
+    def number(self, thing: object) -> int:
         try:
             equal = self.numbers.setdefault(thing, [])
         except TypeError:  # not hashable: compared with the others whose text has the same length
@@ -89,12 +90,12 @@ class Slot:
         equal.append(self._append(thing))
         return equal[-1]
 
-    def _type_of(self, number: int) -> Any:
+    def _type_of(self, number: int) -> TypeForm:
         if number not in self.types:
             self.types[number] = deep_type(self.contents[number])
         return self.types[number]
 
-    def _number_by_comparison(self, thing: Any) -> int:
+    def _number_by_comparison(self, thing: object) -> int:
         candidates = self.unhashable.setdefault(len(format_expression(thing)), [])
         for number in candidates:
             if self.contents[number] == thing and self._type_of(number) == deep_type(thing):
@@ -102,7 +103,7 @@ class Slot:
         candidates.append(self._append(thing))
         return candidates[-1]
 
-    def _append(self, thing: Any) -> int:
+    def _append(self, thing: object) -> int:
         self.contents.append(thing)
         self.steps.append(None)
         return len(self.contents) - 1
@@ -124,7 +125,7 @@ def all_operators(graph: Graph) -> Iterator[Operator]:
             yield from (inner for each in _graphs_in(getattr(operator, name)) for inner in all_operators(each))
 
 
-def _graphs_in(held: Any) -> Iterable[Graph]:
+def _graphs_in(held: object) -> Iterable[Graph]:
     if isinstance(held, PersistentMap):  # of one graph for each key, if of any
         return held.to_dict().values() if isinstance(next(iter(held.values()), None), GRAPHS) else ()
     return (held,) if isinstance(held, GRAPHS) else ()
@@ -187,12 +188,12 @@ class Space:
         """The number of values that are kept."""
         return sum(len(slot.contents) + len(slot.absorbed) for slot in self.slots)
 
-    def state(self, graph: Graph, outputs: Values, arrived: tuple[int, ...]) -> State:
+    def state(self, graph: Graph, outputs: Values, arrived: tuple[int, ...]) -> SpaceState:
         """The state of a graph of this shape."""
         things = [*nodes(graph), *outputs, arrived]
         return tuple(slot.number(thing) for slot, thing in zip(self.slots, things, strict=True))
 
-    def is_state(self, state: State, graph: Graph, outputs: Values, arrived: tuple[int, ...]) -> bool:
+    def is_state(self, state: SpaceState, graph: Graph, outputs: Values, arrived: tuple[int, ...]) -> bool:
         """Whether it is the state of this graph; NaN equals NaN."""
         things = [*nodes(graph), *outputs, arrived]
         return all(
@@ -200,7 +201,7 @@ class Space:
             for slot, number, thing in zip(self.slots, state, things, strict=True)
         )
 
-    def start(self, channels: Channels) -> State:
+    def start(self, channels: Channels) -> SpaceState:
         """The state in which nothing of the channels has arrived.
 
         A start on the same channels as before keeps the numbers of states, so that ends can be compared.
@@ -221,19 +222,19 @@ class Space:
         outputs = tuple(output.collection.bottom() for output in self.output_types)
         return self.state(self.graph, outputs, (0,) * len(channels))
 
-    def run(self) -> Run:
+    def run(self) -> GraphRun:
         """A run from the start."""
-        return Run(self.graph, self.output_types, self.channels, self.names, self.meter)
+        return GraphRun(self.graph, self.output_types, self.channels, self.names, self.meter)
 
-    def is_same(self, one: State, other: State) -> bool:
+    def is_same(self, one: SpaceState, other: SpaceState) -> bool:
         """Whether two states are equal; NaN equals NaN."""
         parts = zip(self.slots, one, other, strict=True)
         return one == other or all(a == b or are_equal(slot.contents[a], slot.contents[b]) for slot, a, b in parts)
 
-    def graph_of(self, state: State) -> Graph:
+    def graph_of(self, state: SpaceState) -> Graph:
         return self._graph(self.graph, iter(range(len(self.nodes))), state)
 
-    def _graph(self, like: Graph, slots: Iterator[int], state: State) -> Graph:
+    def _graph(self, like: Graph, slots: Iterator[int], state: SpaceState) -> Graph:
         if isinstance(like, Node):
             slot = next(slots)
             node: Node = self.slots[slot].contents[state[slot]]
@@ -241,35 +242,37 @@ class Space:
         left = self._graph(like.left, slots, state)
         return type(like)(left, self._graph(like.right, slots, state))
 
-    def outputs_of(self, state: State) -> Values:
+    def outputs_of(self, state: SpaceState) -> Values:
         places = range(len(self.nodes), self.arrival)
         return tuple(self.slots[place].contents[state[place]] for place in places)
 
-    def next_moves(self, state: State, *, arrivals_first: bool = False) -> list[tuple[Move, State]]:
+    def next_moves(self, state: SpaceState, *, arrivals_first: bool = False) -> list[tuple[Move, SpaceState]]:
         """The next moves with their states: steps from left to right, then arrivals; or arrivals first."""
         self.meter.done += 1
-        found: list[tuple[Move, State]] = []
+        successors: list[tuple[Move, SpaceState]] = []
         for slot, table in enumerate(self._tables):
             steps = table[state[slot]]
             if steps is None or steps:
-                self._add(slot, state, found, settled=not found)
-        if not found and self.faults:
+                self._add(slot, state, successors, settled=not successors)
+        if not successors and self.faults:
             self._raise_fault(state)
         arriving = self.next_arrivals(state)
-        return arriving + found if arrivals_first else found + arriving
+        return arriving + successors if arrivals_first else successors + arriving
 
-    def next_arrivals(self, state: State) -> list[tuple[Move, State]]:
+    def next_arrivals(self, state: SpaceState) -> list[tuple[Move, SpaceState]]:
         """The next arrivals with their states."""
-        found: list[tuple[Move, State]] = []
-        self._add(self.arrival, state, found)
-        return found
+        arrivals: list[tuple[Move, SpaceState]] = []
+        self._add(self.arrival, state, arrivals)
+        return arrivals
 
-    def arrived_counts(self, state: State) -> tuple[int, ...]:
+    def arrived_counts(self, state: SpaceState) -> tuple[int, ...]:
         """How many deltas of each channel have arrived."""
         counts: tuple[int, ...] = self.slots[self.arrival].contents[state[self.arrival]]
         return counts
 
-    def _add(self, slot: int, state: State, found: list[tuple[Move, State]], settled: bool = True) -> None:
+    def _add(
+        self, slot: int, state: SpaceState, successors: list[tuple[Move, SpaceState]], settled: bool = True
+    ) -> None:
         """Add the moves of a slot; those of a step that must wait for operators before it if `settled`: they cannot
         step."""
         slots = self.slots
@@ -286,9 +289,9 @@ class Space:
             for into, place, delta in feeds:
                 known = slots[into].absorbed.get((after[into], place, delta))
                 after[into] = self._absorb(into, after[into], place, delta, move) if known is None else known
-            found.append((move, tuple(after)))
+            successors.append((move, tuple(after)))
 
-    def _raise_fault(self, state: State) -> None:
+    def _raise_fault(self, state: SpaceState) -> None:
         """Raise the error of a user's function, if the state has one: no other step is enabled."""
         for slot, number in enumerate(state[: len(self.nodes)]):
             if (slot, number) in self.faults:
@@ -296,7 +299,7 @@ class Space:
 
     def _steps(self, slot: int, number: int) -> list[tuple[Move, int, tuple[Feed, ...]]]:
         if slot == self.arrival:
-            found = list(self._arrivals(self.slots[slot].contents[number]))
+            moves = list(self._arrivals(self.slots[slot].contents[number]))
         else:
             node = self.slots[slot].contents[number]
             try:
@@ -304,9 +307,9 @@ class Space:
             except FloError as fault:
                 self.faults[slot, number], steps = fault, []
             self.meter.done += count_operators(node.operator) * max(1, len(steps))
-            found = [self._step(slot, number, step) for step in steps]
-        self.slots[slot].steps[number] = found
-        return found
+            moves = [self._step(slot, number, step) for step in steps]
+        self.slots[slot].steps[number] = moves
+        return moves
 
     def small_steps(self, node: Node) -> list[GraphStep]:
         return list(small_steps(node))

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 from flo.core.elements import belongs, type_name
 from flo.core.errors import LawError, Origin
 from flo.core.labels import label
+from flo.core.untyped import TypeForm
 from flo.verify import laws as law
 from flo.verify.data.constants import LARGEST, LEAST, neighbours
 from flo.verify.data.given import Given, common_kind
 from flo.verify.data.strategies import strategy_for
 from flo.verify.equality import are_equal
-from flo.verify.functions.equations import Function, function_equations
+from flo.verify.functions.equations import AnyFunction, function_equations
 from flo.verify.functions.trials import Domain, Problem, Raised, find_violation
 from flo.verify.optional import st
 from flo.verify.time_limit import TimeLimit, TimeUp, copy_if_mutable
@@ -32,21 +33,21 @@ if TYPE_CHECKING:
 GUESSES: tuple[Any, ...] = (int, str, float, tuple[int, int], tuple[str, int], frozenset[int])
 
 
-def count_parameters(f: Function, types: tuple[Any, ...], start: Any) -> int:
+def count_parameters(f: AnyFunction, types: tuple[object, ...], start: object) -> int:
     """Count the arguments of a function; for builtins without a signature, the given types, or two."""
     asked = max(len(types), 2) if start is not NO_START else len(types)
     try:
-        found = list(inspect.signature(f).parameters.values())
+        parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
         return asked or 2
-    if any(each.kind is each.VAR_POSITIONAL for each in found):
+    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
         return asked or 2
-    positional = [each for each in found if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    positional = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     needed = len([each for each in positional if each.default is each.empty])
     return max(needed, min(asked or needed, len(positional)))
 
 
-def argument_types(f: Function, types: tuple[Any, ...], start: Any) -> tuple[Any, ...]:
+def argument_types(f: AnyFunction, types: tuple[object, ...], start: object) -> tuple[TypeForm, ...]:
     """The types of the arguments: the given ones, else the annotations, else Any.
 
     With a `start` the first may be left out.
@@ -67,13 +68,13 @@ def argument_types(f: Function, types: tuple[Any, ...], start: Any) -> tuple[Any
         names = list(inspect.signature(f).parameters)[:count]
     except Exception:  # a builtin, or annotations that cannot be resolved
         hints, names = {}, []
-    found = [hints.get(name, Any) for name in names] + [Any] * (count - len(names))
+    kinds = [hints.get(name, Any) for name in names] + [Any] * (count - len(names))
     if start is not NO_START:
-        found[0] = type(start)
-    return tuple(found)
+        kinds[0] = type(start)
+    return tuple(kinds)
 
 
-def guess_types(f: Function, kinds: tuple[Any, ...], start: Any, given: Given) -> tuple[Any, ...]:
+def guess_types(f: AnyFunction, kinds: tuple[object, ...], start: object, given: Given) -> tuple[TypeForm, ...]:
     """Replace Any by the first guess on which the function does not raise."""
     for tried in candidate_types(kinds):
         if accepts(f, tried, start, given):
@@ -86,7 +87,7 @@ def guess_types(f: Function, kinds: tuple[Any, ...], start: Any, given: Given) -
     )
 
 
-def candidate_types(kinds: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+def candidate_types(kinds: tuple[object, ...]) -> Iterator[tuple[TypeForm, ...]]:
     """Yield one guess for all unknown types; then different ones for the first and the rest."""
     for guess in GUESSES:
         yield tuple(guess if kind is Any else kind for kind in kinds)
@@ -96,7 +97,7 @@ def candidate_types(kinds: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
                 yield (first, *(guess if kind is Any else kind for kind in kinds[1:]))
 
 
-def accepts(f: Function, kinds: tuple[Any, ...], start: Any, given: Given) -> bool:
+def accepts(f: AnyFunction, kinds: tuple[object, ...], start: object, given: Given) -> bool:
     (equation,) = function_equations(law.A_FUNCTION, f, len(kinds))
     domains = function_domains(f, kinds, start, given)
     problem = Problem(equation, tuple(domains))
@@ -117,17 +118,17 @@ NO_START = _Start.NONE
 """Stands for: no start was given, not even None."""
 
 
-def function_domains(f: Function, kinds: tuple[Any, ...], start: Any, given: Given) -> list[Domain]:
+def function_domains(f: AnyFunction, kinds: tuple[object, ...], start: object, given: Given) -> list[Domain]:
     """The domains of the arguments."""
     rest = [domain_of(kind, given) for kind in (kinds if start is NO_START else kinds[1:])]
     return rest if start is NO_START else [accumulator_domain(f, start, rest, given), *rest]
 
 
-def domain_of(kind: Any, given: Given) -> Domain:
+def domain_of(kind: TypeForm, given: Given) -> Domain:
     return Domain(given.expect_examples(kind), kind, lambda: strategy_for(kind, given))
 
 
-def accumulator_domain(f: Function, start: Any, rest: list[Domain], given: Given) -> Domain:
+def accumulator_domain(f: AnyFunction, start: object, rest: list[Domain], given: Given) -> Domain:
     """The values that a fold can reach from the start. On others, f need not satisfy the laws."""
     few = reach_accumulators(f, start, rest, given)
     kind = common_kind(few)
@@ -146,7 +147,7 @@ def accumulator_domain(f: Function, start: Any, rest: list[Domain], given: Given
     return Domain(few, kind if closed else None, make_strategy, prove_closed)
 
 
-def _fold(f: Function, start: Any, steps: list[tuple[Any, ...]], seconds: float) -> Any:
+def _fold(f: AnyFunction, start: object, steps: list[tuple[Any, ...]], seconds: float) -> Any:
     acc = start
     for arguments in steps:
         try:
@@ -156,7 +157,7 @@ def _fold(f: Function, start: Any, steps: list[tuple[Any, ...]], seconds: float)
     return acc
 
 
-def call(f: Function, seconds: float, *arguments: Any) -> Any:
+def call(f: AnyFunction, seconds: float, *arguments: object) -> Any:
     """Call f with a time limit, on copies of mutable arguments."""
     try:
         with TimeLimit(seconds):
@@ -166,28 +167,28 @@ def call(f: Function, seconds: float, *arguments: Any) -> Any:
         raise
 
 
-def reach_accumulators(f: Function, start: Any, rest: list[Domain], given: Given) -> list[Any]:
+def reach_accumulators(f: AnyFunction, start: object, rest: list[Domain], given: Given) -> list[Any]:
     """Return a few accumulators: after the first elements, after a constant of f, and after many elements."""
     steps = list(zip(*(domain.few for domain in rest), strict=False))
-    found = [start]
+    reached = [start]
     for acc_at, arguments in [(-1, step) for step in steps[:3]] + [(0, step) for step in steps[5:][-3:]]:
         try:
-            acc = call(f, given.seconds, found[acc_at], *arguments)
+            acc = call(f, given.seconds, reached[acc_at], *arguments)
         except (Exception, SystemExit):  # reported by the equations
             continue
-        if not any(are_equal(acc, known) for known in found):
-            found.append(acc)
+        if not any(are_equal(acc, known) for known in reached):
+            reached.append(acc)
     for acc in _after_many(f, start, rest, given):
-        if not any(are_equal(acc, known) for known in found):
-            found.append(acc)
-    return found
+        if not any(are_equal(acc, known) for known in reached):
+            reached.append(acc)
+    return reached
 
 
 MANY = 6
 """How many accumulators of many elements are tried."""
 
 
-def _after_many(f: Function, start: Any, rest: list[Domain], given: Given) -> Iterator[Any]:
+def _after_many(f: AnyFunction, start: object, rest: list[Domain], given: Given) -> Iterator[Any]:
     """The accumulators after as many different elements as the integers that f mentions."""
     near = {each for number in given.integers for each in neighbours(number)}
     wanted = sorted(each for each in near if LEAST <= each <= LARGEST)[:MANY]

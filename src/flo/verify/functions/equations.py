@@ -19,7 +19,7 @@ from flo.verify import laws
 from flo.verify.equality import NoJoin
 from flo.verify.laws import Law
 
-Function = Callable[..., Any]
+AnyFunction = Callable[..., Any]
 
 _LATTICES = {
     name
@@ -38,7 +38,7 @@ class Equation:
     variables: tuple[str, ...]
     left: str
     right: str
-    names: Mapping[str, Function] = field(compare=False)
+    names: Mapping[str, AnyFunction] = field(compare=False)
     display: tuple[str, str] | None = None
     """The two sides in messages, if they are not the expressions."""
     changeable: frozenset[str] = frozenset()
@@ -47,25 +47,25 @@ class Equation:
     """Statements that define the names, for a line to paste."""
 
     @cached_property
-    def functions(self) -> tuple[Function, Function]:
+    def functions(self) -> tuple[AnyFunction, AnyFunction]:
         return self._compile(self.left), self._compile(self.right)
 
-    def _compile(self, expression: str) -> Function:
-        function: Function = eval(f"lambda {', '.join(self.variables)}: {expression}", dict(self.names))
+    def _compile(self, expression: str) -> AnyFunction:
+        function: AnyFunction = eval(f"lambda {', '.join(self.variables)}: {expression}", dict(self.names))
         return function
 
-    def sides(self, *values: Any) -> tuple[Any, Any]:
+    def sides(self, *values: object) -> tuple[Any, Any]:
         """Evaluate both sides, which must be equal."""
         left, right = self.functions
         return evaluate(left, values), evaluate(right, values)
 
-    def fill(self, expression: str, values: tuple[Any, ...], most: int = 80) -> str:
+    def fill(self, expression: str, values: tuple[object, ...], most: int = 80) -> str:
         """Replace the variables of an expression by values."""
         texts = {name: brief(value, most) for name, value in zip(self.variables, values, strict=True)}
         return re.sub(r"\b[a-z]\b", lambda name: texts.get(name[0], name[0]), expression)
 
 
-def evaluate(side: Function, values: tuple[Any, ...]) -> Any:
+def evaluate(side: AnyFunction, values: tuple[object, ...]) -> Any:
     """Evaluate a side. A missing join is a result like any other: both sides must have it."""
     try:
         return side(*values)
@@ -73,17 +73,17 @@ def evaluate(side: Function, values: tuple[Any, ...]) -> Any:
         return none
 
 
-def define(**functions: Function) -> str:
+def define(**functions: AnyFunction) -> str:
     """Write statements that name functions: `f = lambda a, x: a + x`."""
     written = {name: label(function) for name, function in functions.items()}
     return "; ".join(f"{name} = {text}" for name, text in written.items() if text not in (name, "lambda"))
 
 
-def function_equations(law: Law, f: Function, count: int, inverse: Function | None = None) -> Iterator[Equation]:
+def function_equations(law: Law, f: AnyFunction, count: int, inverse: AnyFunction | None = None) -> Iterator[Equation]:
     """Yield the equations of a law, for a function of `count` arguments."""
     variables = ("a", "x", "y", "z", "u", "v")[:count]
     arguments = ", ".join(variables)
-    names: dict[str, Function] = {"f": f}
+    names: dict[str, AnyFunction] = {"f": f}
     own = frozenset({"a"}) if count == 2 else frozenset[str]()
     match law:
         case laws.A_FUNCTION:
@@ -109,21 +109,21 @@ def function_equations(law: Law, f: Function, count: int, inverse: Function | No
             raise ValueError(f"{law} is not a law of a function alone")
 
 
-def monotone_equations(f: Function, source: Lattice[Any], target: Lattice[Any]) -> Iterator[Equation]:
+def monotone_equations(f: AnyFunction, source: Lattice[Any], target: Lattice[Any]) -> Iterator[Equation]:
     """Yield: f has one result; a ⊑ a ⊔ b implies f(a) ⊑ f(a ⊔ b)."""
 
-    def image(value: Any) -> Any:
+    def image(value: object) -> Any:
         if value is BOTTOM:  # as `map_monotone` does
             return target.bottom()
         result = f(value)
-        found = target.value(result)
-        reason = target.mismatch(found)
+        converted = target.value(result)
+        reason = target.mismatch(converted)
         if reason is not None:
             raise FunctionError(
                 f"`{label(f)}` must return values of {target}: {reason}",
                 facts=(("given", brief(value)), ("gave", brief(result))),
             )
-        return found
+        return converted
 
     yield Equation(laws.A_FUNCTION, ("a",), "f(a)", "f(a)", {"f": image}, definitions=define(f=f))
     names = {"f": image, "join": join_function(source), "grow": join_function(target)}
@@ -153,8 +153,8 @@ def lattice_equations(lattice: Lattice[Any]) -> Iterator[Equation]:
     yield equation(laws.JOIN_ASSOCIATIVE, "abc", left, right, "(a ⊔ b) ⊔ c", "a ⊔ (b ⊔ c)")
 
 
-def join_function(lattice: Lattice[Any]) -> Function:
-    def join(a: Any, b: Any) -> Any:
+def join_function(lattice: Lattice[Any]) -> AnyFunction:
+    def join(a: object, b: object) -> Any:
         try:
             return lattice.join(a, b)
         except ValueError as error:

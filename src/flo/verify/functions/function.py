@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice, product
-from typing import Any, TypeAlias
+from typing import Any
 
 from flo.core.elements import type_name
 from flo.core.errors import LawError, Origin, brief
 from flo.core.labels import label
+from flo.core.untyped import TypeForm
 from flo.values.lattice import Custom, Lattice
 from flo.verify import laws as law
 from flo.verify.captured import Captured
@@ -20,15 +21,14 @@ from flo.verify.data.strategies import lattice_strategy
 from flo.verify.effort import Effort
 from flo.verify.functions.domains import NO_START, argument_types, count_parameters, function_domains, guess_types
 from flo.verify.functions.equations import (
+    AnyFunction,
     Equation,
-    Function,
     define,
     function_equations,
     lattice_equations,
     monotone_equations,
 )
-from flo.verify.functions.trials import Domain, Problem, timeout_error
-from flo.verify.functions.trials import Trials as EquationTrials
+from flo.verify.functions.trials import Domain, EquationTrials, Problem, timeout_error
 from flo.verify.histories import MOST_TRIALS, Trial, Trials
 from flo.verify.laws import Law
 from flo.verify.optional import st
@@ -41,12 +41,12 @@ OF_LATTICES = (law.A_FUNCTION, law.MONOTONE)
 
 
 def chosen_laws(
-    f: Function,
-    types: tuple[Any, ...],
+    f: AnyFunction,
+    types: tuple[object, ...],
     asked: Law | Iterable[Law] | None,
-    start: Any,
-    inverse: Function | None,
-    lattices: Any,
+    start: object,
+    inverse: AnyFunction | None,
+    lattices: object,
 ) -> tuple[Law, ...]:
     """Validate the laws that are asked for, or choose the default ones; with an `inverse`, add the law about it."""
     chosen = default_laws(f, types, start, lattices) if asked is None else _several(asked)
@@ -61,19 +61,19 @@ def chosen_laws(
             instead = ("inverse=g", "the function that takes back what it adds")
             raise _refused(f"whether `{label(f)}` has an inverse cannot be tried without it", instead)
         if each not in known:
-            shown = f"`{each}`" if isinstance(each, Law) else brief(each)
-            raise _refused(f"unknown law {shown}; expected one of {', '.join(one.name for one in known)}")
+            text = f"`{each}`" if isinstance(each, Law) else brief(each)
+            raise _refused(f"unknown law {text}; expected one of {', '.join(one.name for one in known)}")
     return chosen if inverse is None or law.INVERSE in chosen else (*chosen, law.INVERSE)
 
 
-def default_laws(f: Function, types: tuple[Any, ...], start: Any, lattices: Any) -> tuple[Law, ...]:
+def default_laws(f: AnyFunction, types: tuple[object, ...], start: object, lattices: object) -> tuple[Law, ...]:
     if lattices is not None:
         return OF_LATTICES
     count = count_parameters(f, types, start)
     return (law.A_FUNCTION, law.COMMUTATIVE) if count == 2 else (law.A_FUNCTION,)
 
 
-def _several(asked: Any) -> tuple[Law, ...]:
+def _several(asked: object) -> tuple[Law, ...]:
     if isinstance(asked, Law):
         return (asked,)
     if isinstance(asked, (str, bytes)) or not isinstance(asked, Iterable):
@@ -85,17 +85,14 @@ def _refused(summary: str, instead: tuple[str, str] = ("laws=[flo.verify.laws.CO
     return LawError(summary, instead=(instead,), where=Origin.here())
 
 
-Values: TypeAlias = tuple[Any, ...]
-
-
 def check_function(
-    f: Function,
-    types: tuple[Any, ...],
+    f: AnyFunction,
+    types: tuple[object, ...],
     effort: Effort,
     *,
     laws: Law | Sequence[Law] | None,
-    start: Any,
-    inverse: Function | None = None,
+    start: object,
+    inverse: AnyFunction | None = None,
     lattices: tuple[Lattice[Any], Lattice[Any]] | None = None,
 ) -> Report:
     """Tries the laws on values of these types, or of the types that the function names, or of some that it takes.
@@ -131,7 +128,7 @@ def check_function(
     return replace(report, caveats=(*report.caveats, *(f"it {use}" for use in uses)))
 
 
-def _with_dependence(report: Report, f: Function, problems: list[Problem], captured: Captured) -> Report:
+def _with_dependence(report: Report, f: AnyFunction, problems: list[Problem], captured: Captured) -> Report:
     """Add a call whose result depends on earlier calls, if the function changes what it captures; or on the process."""
     changed, domains = captured.changed(), max((each.domains for each in problems), key=len)[: len(problems[0].domains)]
     in_processes = may_depend_on_process(f) or any("set[" in str(domain.kind) for domain in domains)
@@ -156,7 +153,9 @@ def _with_dependence(report: Report, f: Function, problems: list[Problem], captu
     return replace(report, counterexample=broken, caveats=caveats, strength=strength)
 
 
-def _admissible(problems: list[Problem], start: Any, given: Given) -> Callable[[Values], Iterable[Values]]:
+def _admissible(
+    problems: list[Problem], start: object, given: Given
+) -> Callable[[tuple[Any, ...]], Iterable[tuple[Any, ...]]]:
     """The solver may start from what a fold never comes to, or from what is not among the user's own values."""
     if given.values:
         return lambda values: []
@@ -166,7 +165,7 @@ def _admissible(problems: list[Problem], start: Any, given: Given) -> Callable[[
 
 
 def function_problems(
-    f: Function, chosen: Sequence[Law], domains: list[Domain], inverse: Function | None = None
+    f: AnyFunction, chosen: Sequence[Law], domains: list[Domain], inverse: AnyFunction | None = None
 ) -> list[Problem]:
     """The equations of the laws, with what each of their variables ranges over: those about one result first."""
     problems = []
@@ -182,7 +181,7 @@ def function_problems(
 
 
 def monotone_problems(
-    f: Function, lattices: tuple[Lattice[Any], Lattice[Any]], given: Given, chosen: Sequence[Law]
+    f: AnyFunction, lattices: tuple[Lattice[Any], Lattice[Any]], given: Given, chosen: Sequence[Law]
 ) -> list[Problem]:
     source, target = lattices
     domain = lattice_domain(source, given)
@@ -198,7 +197,7 @@ def join_name(lattice: Lattice[Any]) -> str:
 def lattice_domain(lattice: Lattice[Any], given: Given) -> Domain:
     """⊥ and a few values; the type of the others; and generated ones."""
     values = lattice_values(lattice, given)
-    kind: Any = lattice.ordinary
+    kind: TypeForm = lattice.ordinary
     if isinstance(lattice, Custom):
         kind = next((LATTICE_KINDS.get(type(value), type(value)) for value in values), None)
 
@@ -221,7 +220,7 @@ def check_lattice(lattice: Lattice[Any], effort: Effort) -> Report:
     if len(domain.few) == 1:
         limits.append("no values but ⊥ were found: give some with examples={lattice: […]}")
 
-    def admissible(values: tuple[Any, ...]) -> Iterable[tuple[Any, ...]]:
+    def admissible(values: tuple[object, ...]) -> Iterable[tuple[Any, ...]]:
         return (
             ()
             if effort.given.values

@@ -13,6 +13,7 @@ from typing import Any
 from flo.core.labels import label
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import TypeForm
 from flo.values.lattice import Custom, Lattice
 from flo.values.lvar import LVar
 from flo.values.operators.group_aggregates import LinearOf
@@ -34,7 +35,7 @@ class Obligation:
     subject: Any
     """The function, or the lattice."""
     laws: tuple[Law, ...]
-    kinds: tuple[Any, ...] = ()
+    kinds: tuple[TypeForm, ...] = ()
     start: Any = NO_START
     lattices: tuple[Lattice[Any], Lattice[Any]] | None = None
     claim: str | None = None
@@ -94,7 +95,7 @@ class FinishFunction:
     def __hash__(self) -> int:
         return hash(self.linear)
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: object) -> Any:
         counted = [] if None in arguments else [(arguments, 1)]
         return self.linear.result(self.linear.added(self.linear.empty, counted))
 

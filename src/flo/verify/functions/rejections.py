@@ -16,13 +16,14 @@ from typing import Any, TypeAlias
 from flo.core.elements import type_name
 from flo.core.errors import FloError, LawError, brief
 from flo.core.labels import label
+from flo.core.untyped import Element
 from flo.values.lattice import Lattice
 from flo.verify import laws
 from flo.verify.data.constants import inner_values
 from flo.verify.data.given import Given
 from flo.verify.equality import are_equal
 from flo.verify.functions.domains import NO_START, accepts, candidate_types, function_domains
-from flo.verify.functions.equations import Function, lattice_equations
+from flo.verify.functions.equations import AnyFunction, lattice_equations
 from flo.verify.functions.function import function_problems, join_name, lattice_domain, monotone_problems
 from flo.verify.functions.obligations import FinishFunction, Obligation
 from flo.verify.functions.trials import MOST_SIMPLER, Problem, Raised, Violation, find_violation
@@ -50,7 +51,7 @@ class Endless:
     where: str
 
 
-Verdict: TypeAlias = Violation | Untried | Endless | None
+Rejection: TypeAlias = Violation | Untried | Endless | None
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class _CacheKey:
     obligation: Obligation = field(compare=False)
 
 
-def try_quickly(obligation: Obligation) -> Verdict:
+def try_quickly(obligation: Obligation) -> Rejection:
     """Try an obligation on a few values, with bounded work. The verdict is cached."""
     try:
         return _remembered(_CacheKey(identity(obligation), obligation))
@@ -71,13 +72,13 @@ def identity(obligation: Obligation) -> Any:
     """A cache key: equal for obligations with the same verdict. Raises TypeError if it cannot be hashed."""
     start = (type(obligation.start), repr(obligation.start))
     function, lattices = fingerprint(obligation.subject), obligation.lattices
-    found = (obligation.operator, function, obligation.laws, obligation.kinds, start, lattices, obligation.over)
-    hash(found)
-    return found
+    facts = (obligation.operator, function, obligation.laws, obligation.kinds, start, lattices, obligation.over)
+    hash(facts)
+    return facts
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _remembered(asked: _CacheKey) -> Verdict:
+def _remembered(asked: _CacheKey) -> Rejection:
     return _try_values(asked.obligation)
 
 
@@ -90,7 +91,7 @@ def fingerprint(function: Any, depth: int = 2) -> Any:
     return (function.__code__, *((type(value), fingerprint(value, depth - 1)) for value in inner_values(function)))
 
 
-def _try_values(obligation: Obligation) -> Verdict:
+def _try_values(obligation: Obligation) -> Rejection:
     begun, passed, fault = time.thread_time(), 0, Untried("")
     simplest: Violation | None = None
     more = MOST_SIMPLER
@@ -103,7 +104,7 @@ def _try_values(obligation: Obligation) -> Verdict:
                     more -= simplest is not None
                     begun = time.thread_time()
                     try:
-                        found = find_violation(problem.equation, values)
+                        violation = find_violation(problem.equation, values)
                     except Raised as raised:  # the function is not meant for this value
                         text = ", ".join(repr(value)[:40] for value in raised.values)
                         fault = fault if fault.reason else Untried(f"f({text}) raised {raised}")
@@ -111,8 +112,8 @@ def _try_values(obligation: Obligation) -> Verdict:
                     except FloError:  # such as a result outside of the lattice: found when it runs
                         continue
                     passed += 1
-                    if found is not None and (simplest is None or found.size < simplest.size):
-                        simplest = found
+                    if violation is not None and (simplest is None or violation.size < simplest.size):
+                        simplest = violation
                 if simplest is not None:
                     return simplest
     except TimeUp as up:
@@ -139,10 +140,10 @@ def _problems(obligation: Obligation) -> Iterator[Problem]:
         kinds = obligation.kinds if start is NO_START else (type(start), *obligation.kinds)
         if Any in obligation.kinds:
             fitting = (tried for tried in candidate_types(kinds) if accepts(f, tried, start, given))
-            found = next(fitting, None)
-            if found is None:
+            fit = next(fitting, None)
+            if fit is None:
                 raise LawError("no examples can be made")
-            kinds = found
+            kinds = fit
         yield from function_problems(f, obligation.laws, function_domains(f, kinds, start, given))
 
 
@@ -220,7 +221,7 @@ def _not_commutative(obligation: Obligation, verdict: Violation, operator: str, 
     )
 
 
-def _is_addition(f: Function, acc: Any, element: Any) -> bool:
+def _is_addition(f: AnyFunction, acc: Any, element: Element) -> bool:
     """Whether the function adds numbers, as far as one call shows."""
     try:
         return issubclass(acc, Number) and issubclass(element, Number) and bool(f(acc(2), element(3)) == 5)

@@ -16,7 +16,7 @@ from flo.verify.data.given import common_kind, holds_floats
 from flo.verify.data.strategies import find_smallest
 from flo.verify.effort import Effort
 from flo.verify.equality import are_equal
-from flo.verify.functions.equations import Equation, Function, evaluate
+from flo.verify.functions.equations import AnyFunction, Equation, evaluate
 from flo.verify.laws import Law
 from flo.verify.optional import NO_HYPOTHESIS, st
 from flo.verify.report import Counterexample, Report, Strength
@@ -24,6 +24,7 @@ from flo.verify.time_limit import TimeLimit, TimeUp
 
 if TYPE_CHECKING:
     from flo.verify.solver.prove import Verdict
+from flo.core.untyped import TypeForm
 from flo.verify.time_limit import copy_if_mutable
 
 LEAVE_ARGUMENTS = "give a new value, and leave the arguments as they are"
@@ -108,12 +109,12 @@ class _Name(str):
         return str(self)
 
 
-def _with(values: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
+def _with(values: tuple[object, ...], place: int, value: object) -> tuple[Any, ...]:
     return (*values[:place], value, *values[place + 1 :])
 
 
-def _record_calls(name: str, function: Function, calls: list[str]) -> Function:
-    def recording(*arguments: Any) -> Any:
+def _record_calls(name: str, function: AnyFunction, calls: list[str]) -> AnyFunction:
+    def recording(*arguments: object) -> Any:
         text = ", ".join(map(brief, arguments))
         result = function(*arguments)
         calls.append(f"{name}({text}) = {brief(result)}")
@@ -122,7 +123,7 @@ def _record_calls(name: str, function: Function, calls: list[str]) -> Function:
     return recording
 
 
-def find_violation(equation: Equation, values: tuple[Any, ...]) -> Violation | None:
+def find_violation(equation: Equation, values: tuple[object, ...]) -> Violation | None:
     """Try an equation on values; return the violation, if any. An error of a function becomes a `Raised`."""
     firm = all(map(is_immutable, values))
     results = []
@@ -146,7 +147,7 @@ def find_violation(equation: Equation, values: tuple[Any, ...]) -> Violation | N
 class Raised(Pickled, Exception):
     """A function raised on these values."""
 
-    def __init__(self, error: BaseException, values: tuple[Any, ...]) -> None:
+    def __init__(self, error: BaseException, values: tuple[object, ...]) -> None:
         super().__init__(f"{type(error).__name__}: {error}")
         self.error = error
         self.values = values
@@ -163,7 +164,7 @@ class Domain:
     """The values that a variable ranges over: a few to try, their type, and a strategy."""
 
     few: list[Any]
-    kind: Any
+    kind: TypeForm
     """The Python type of all values, for the solver; None if there is none."""
     make_strategy: Callable[[], Any]
     """Makes the Hypothesis strategy."""
@@ -185,7 +186,7 @@ class Problem:
 
 
 @dataclass
-class Trials:
+class EquationTrials:
     """Tries problems, and counts the attempts. If the subject raises or does not return, that is an error."""
 
     subject: str
@@ -204,16 +205,16 @@ class Trials:
 
     def report(self, laws: tuple[Law, ...]) -> Report:
         try:
-            found = self._try_small() or self._prove_or_sample()
+            violation = self._try_small() or self._prove_or_sample()
         except TimeUp as up:
             raise timeout_error(self.function or self.subject, up, self.where) from None
         except Raised as raised:
             raise self._raised_error(raised) from raised.error
         limits = tuple(dict.fromkeys(self.limits))
         strength = Strength(self.proved, self.exhaustive, random=self.random, limits=limits)
-        return Report(f"`{self.subject}`", laws, strength, found.counterexample() if found else None)
+        return Report(f"`{self.subject}`", laws, strength, violation.counterexample() if violation else None)
 
-    def attempt(self, equation: Equation, values: tuple[Any, ...]) -> Violation | None:
+    def attempt(self, equation: Equation, values: tuple[object, ...]) -> Violation | None:
         self.effort.meter.done += 1
         with TimeLimit(self.effort.seconds):
             return find_violation(equation, values)
@@ -225,23 +226,23 @@ class Trials:
                 if self._is_out_of_work():
                     return None
                 self.exhaustive += 1
-                found = self.attempt(problem.equation, values)
-                if found is not None:
-                    return self._find_simplest(found, waiting)
+                violation = self.attempt(problem.equation, values)
+                if violation is not None:
+                    return self._find_simplest(violation, waiting)
         return None
 
-    def _find_simplest(self, found: Violation, others: Iterator[tuple[Any, ...]]) -> Violation:
+    def _find_simplest(self, simplest: Violation, others: Iterator[tuple[object, ...]]) -> Violation:
         """Find the simplest violation of the same law among the next small values."""
         for values in islice(others, MOST_SIMPLER):
             if self.effort.is_used_up():
                 break
             self.exhaustive += 1
             try:
-                other = self.attempt(found.equation, values)
+                other = self.attempt(simplest.equation, values)
             except (FloError, Raised, TimeUp):  # keep the violation that was found
                 break
-            found = other if other is not None and other.size < found.size else found
-        return found
+            simplest = other if other is not None and other.size < simplest.size else simplest
+        return simplest
 
     def _is_out_of_work(self) -> bool:
         used_up = self.effort.is_used_up()
@@ -260,9 +261,9 @@ class Trials:
                     self.limits.append(FLOATS)
                 continue
             unproved.append(problem)
-            found = self._confirm(problem, verdict.arguments) if isinstance(verdict, Refuted) else None
-            if found is not None:
-                return found
+            violation = self._confirm(problem, verdict.arguments) if isinstance(verdict, Refuted) else None
+            if violation is not None:
+                return violation
             reason = "the solver's counterexample is not allowed" if isinstance(verdict, Refuted) else verdict.reason
             self.limits.append(f"{problem.equation.law}: not proved, {reason}")
         self.proved = not unproved and bool(self.problems)
@@ -284,7 +285,7 @@ class Trials:
             verdict = next((each for each in staying if each != Proved()), verdict)
         return verdict
 
-    def _confirm(self, problem: Problem, suspect: tuple[Any, ...]) -> Violation | None:
+    def _confirm(self, problem: Problem, suspect: tuple[object, ...]) -> Violation | None:
         """Confirm a counterexample of the solver by calling the function on admissible values."""
         tried = (self.attempt(problem.equation, values) for values in self.admissible(suspect))
         return next(filter(None, tried), None)
@@ -296,26 +297,26 @@ class Trials:
             return None
         for group in group_by_domains(problems):
             if self.effort.tries and not self._is_out_of_work():
-                found = self._search(group)
-                if found is not None:
-                    return found
+                violation = self._search(group)
+                if violation is not None:
+                    return violation
         return None
 
     def _search(self, group: list[Problem]) -> Violation | None:
         """Try random values; once some break a law, try smaller ones."""
-        found: list[Violation] = []
+        violations: list[Violation] = []
 
-        def breaks(values: tuple[Any, ...]) -> Violation | None:
-            self.random += not found
+        def breaks(values: tuple[object, ...]) -> Violation | None:
+            self.random += not violations
             tried = (self.attempt(each.equation, values[: len(each.domains)]) for each in group)
             one = next(filter(None, tried), None)
-            found.extend([one] if one is not None else [])
+            violations.extend([one] if one is not None else [])
             return one
 
         strategy = st.tuples(*(domain.make_strategy() for domain in group[0].domains))
         find_smallest(strategy, breaks, tries=self.effort.tries, seed=self.effort.seed, over=self.effort.is_used_up)
         self._is_out_of_work()
-        return min(found, key=lambda each: each.size, default=None)
+        return min(violations, key=lambda each: each.size, default=None)
 
     def _raised_error(self, raised: Raised) -> FloError:
         kinds = [domain.kind for problem in self.problems for domain in problem.domains]
@@ -351,7 +352,7 @@ def timeout_error(subject: str, up: TimeUp, where: Origin | None) -> FloError:
 
 
 def suggest_examples(
-    given: tuple[Any, ...], kinds: Iterable[Any] = (), inputs: Sequence[Any] = ()
+    given: tuple[object, ...], kinds: Iterable[object] = (), inputs: Sequence[object] = ()
 ) -> tuple[tuple[str, str], ...]:
     """Suggest how to give other values of the type of the last argument; a fold makes its accumulators from those.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
 
 from flo.core.collection import Collection, Value
 from flo.core.errors import Origin
@@ -79,7 +78,7 @@ def small_values(collection: Collection, effort: Effort) -> tuple[list[Value], i
     return values, effort.most
 
 
-def forms(collection: Collection, data: Any) -> Iterator[Value]:
+def forms(collection: Collection, data: object) -> Iterator[Value]:
     value = collection.bottom()
     for part in pieces(collection, data):
         for delta in part:
@@ -110,10 +109,10 @@ def _of_sizes(collection: Collection, small: list[Value], effort: Effort) -> tup
 def _at_random(collection: Collection, effort: Effort) -> tuple[int, Counterexample | None]:
     data = input_strategy(collection, effort.given)
 
-    def broken(case: tuple[Any, Any]) -> Counterexample | None:
+    def broken(case: tuple[object, object]) -> Counterexample | None:
         effort.meter.done += 1
         pairs = product(forms(collection, case[0]), forms(collection, case[1]))
-        return next((found for pair in pairs if (found := broken_law(collection, *pair)) is not None), None)
+        return next((violation for pair in pairs if (violation := broken_law(collection, *pair)) is not None), None)
 
     return find_smallest(st.tuples(data, data), broken, tries=effort.tries, seed=effort.seed, over=effort.is_used_up)
 

@@ -30,11 +30,11 @@ from flo.verify.exploration.counterexamples import (
     first_rules_apart,
     report_run,
 )
-from flo.verify.exploration.explore import Search, deliver_all, walk
-from flo.verify.exploration.moves import ADVANCE, GRAPH_RULES, BrokenStep, Run
+from flo.verify.exploration.explore import StateSearch, deliver_all, walk
+from flo.verify.exploration.moves import ADVANCE, GRAPH_RULES, BrokenStep, GraphRun
 from flo.verify.exploration.scenario import Scenario
 from flo.verify.exploration.source import format_expression, format_values, shorten
-from flo.verify.exploration.space import State
+from flo.verify.exploration.space import SpaceState
 from flo.verify.histories import MOST_TRIALS, Trial, Trials
 from flo.verify.laws import Law
 from flo.verify.processes import run_program
@@ -95,7 +95,7 @@ class GraphLaws:
         self.last_input: Input | None = None
         self.cut_short = 0
         """The number of inputs with too many states."""
-        self.restored: set[State] = set()
+        self.restored: set[SpaceState] = set()
         """States that were saved and restored."""
         self.longest = self.heaviest = 0
         """The largest number of elements of an input, and the largest weight of an element."""
@@ -124,7 +124,7 @@ class GraphLaws:
         def is_over() -> bool:
             return self.effort.is_used_up(share)
 
-        at_once, in_parts = Search(self.space, delivered[-1]), Search(self.space, delivered[0])
+        at_once, in_parts = StateSearch(self.space, delivered[-1]), StateSearch(self.space, delivered[0])
         try:
             complete = at_once.run(MOST_STATES, over=is_over)
             ends = [delivered + at_once.states_to(number)[1:] for number in at_once.distinct_outcomes(2)]
@@ -174,7 +174,7 @@ class GraphLaws:
         runs = []
         for given in chain(islice(all_ended, MOST_TRIALS), larger):
             channels = given.channels(self.types)
-            run = Run(graph, outputs, channels, names)
+            run = GraphRun(graph, outputs, channels, names)
             moves = []
             while arriving := run.arriving():
                 moves.append(arriving[0][0].name)
@@ -184,7 +184,7 @@ class GraphLaws:
             runs.append(Trial(f"run on {data}", (graph, outputs, names, channels), paste))
         return Trials(self._about, run_program, runs, format_values, self.laws["function"])
 
-    def _start(self, given: Input) -> list[State]:
+    def _start(self, given: Input) -> list[SpaceState]:
         """The first state, in a list."""
         self.last_input = given
         if self.space.size() > MOST_KEPT:
@@ -199,13 +199,13 @@ class GraphLaws:
         self.inputs_of_several += size > 1
         self.heaviest = max(self.heaviest, largest_weight(channels))
 
-    def _walk(self, states: list[State], choices: Sequence[int] = ()) -> None:
+    def _walk(self, states: list[SpaceState], choices: Sequence[int] = ()) -> None:
         """Extend the states up to a stuck one: by the choices, and then always by the first move."""
         waiting = iter(choices)
         walk(self.space, states, lambda count: next(waiting, 0) % count)
 
     def _check_stuck_state(
-        self, given: Input, delivered: State, states: list[State], choices: Sequence[int] = ()
+        self, given: Input, delivered: SpaceState, states: list[SpaceState], choices: Sequence[int] = ()
     ) -> Counterexample | None:
         """Check `advance` and streaming progress in the stuck state after all data."""
         outputs = self.space.outputs_of(states[-1])
@@ -244,7 +244,7 @@ class GraphLaws:
             return self._contrast("maximal", ended, stays, self._record(ending), advice)
         return None
 
-    def _outputs_if_ended(self, delivered: State) -> Values | None:
+    def _outputs_if_ended(self, delivered: SpaceState) -> Values | None:
         """The outputs if all inputs end after the data; None if a step then breaks a law."""
         graph = self.space.graph_of(delivered)
         ended = setinput(graph, tuple(value.fix() for value in inputs(graph)))
@@ -265,7 +265,7 @@ class GraphLaws:
         at_once = ADVANCE not in moves[:-1]
         return self._contrast("confluence" if at_once else "eager", given, steps, other)
 
-    def _record(self, states: list[State]) -> RunRecord:
+    def _record(self, states: list[SpaceState]) -> RunRecord:
         return RunRecord.along(self.space, states)
 
     @property
@@ -278,7 +278,9 @@ class GraphLaws:
         channels = given.channels(self.types)
         return Scenario("", self.space.graph, self.types, self.output_types, channels, self.names)
 
-    def _report_difference(self, role: str, given: Input, one: list[State], other: list[State]) -> Counterexample:
+    def _report_difference(
+        self, role: str, given: Input, one: list[SpaceState], other: list[SpaceState]
+    ) -> Counterexample:
         random = self._check_one_result(given, one) or self._check_one_result(given, other)
         if random is not None:
             return random
@@ -287,7 +289,7 @@ class GraphLaws:
         one_rule = role == "confluence" and len(rules) == 1 and self.laws[role] == laws.CONFLUENCE
         return self._contrast(role, given, *runs, ONE_RULE if one_rule else "")
 
-    def _check_one_result(self, given: Input, states: list[State]) -> Counterexample | None:
+    def _check_one_result(self, given: Input, states: list[SpaceState]) -> Counterexample | None:
         """Check whether a function returns different results for the same arguments: it would explain a difference."""
         for count, state in enumerate(states, start=1):
             for slot, number in enumerate(state[: len(self.space.nodes)]):
@@ -301,14 +303,14 @@ class GraphLaws:
         again = self.again(given, other.trace)
         return contrast_runs(self.laws[role], self._about, one, other, again, advice, self._scenario(given))
 
-    def _report_step(self, broken: BrokenStep, given: Input, states: list[State]) -> Counterexample:
+    def _report_step(self, broken: BrokenStep, given: Input, states: list[SpaceState]) -> Counterexample:
         """Report a step that breaks a law, with the run that leads to it."""
         record = RunRecord.along(self.space, states, broken.move)
         law, again = self.laws[broken.role], self.again(given, record.trace)
         if broken.results:
-            found = contrast_runs(law, self._about, record, record, again, scenario=self._scenario(given))
-            about = f"{found.about}: {broken.reason}"
-            return replace(found, about=about, outcomes=broken.results, advice=broken.advice)
+            counterexample = contrast_runs(law, self._about, record, record, again, scenario=self._scenario(given))
+            about = f"{counterexample.about}: {broken.reason}"
+            return replace(counterexample, about=about, outcomes=broken.results, advice=broken.advice)
         before = f"before it: {format_values(record.outputs)}"
         about = f"{self._about}: {broken.reason}"
         return report_run(law, about, record, before, again, broken.advice, self._scenario(given))
@@ -333,7 +335,7 @@ class GraphLaws:
                 )
         return None
 
-    def _find_loss(self, state: State, end: State) -> tuple[str, str] | None:
+    def _find_loss(self, state: SpaceState, end: SpaceState) -> tuple[str, str] | None:
         """Return what is not restored of a state, and what is there instead; None if all is restored."""
         graph = self.space.graph_of(state)
         start, left = self.space.graph, shorten(f"left {format_expression(graph)}")

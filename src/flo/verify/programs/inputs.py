@@ -12,6 +12,7 @@ from flo.core.collection import Collection, Form
 from flo.core.errors import LawError, Origin
 from flo.core.nested import Nested
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import TypeForm
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 from flo.values.partitioned import Partitioned
@@ -60,10 +61,10 @@ def end_choices(types: StreamTypes, size: int) -> list[tuple[bool, ...]]:
     """
     bounded = tuple(kind.bounded for kind in types)
     count = len(types)
-    found = [bounded, (True,) * count, *([(False,) * count] if size else [])]
+    choices = [bounded, (True,) * count, *([(False,) * count] if size else [])]
     if size <= MOST_WITH_SOME_ENDS:
-        found += product((True, False), repeat=count) if count <= MOST_ENDS else _one_apart(count)
-    return list(dict.fromkeys(found))
+        choices += product((True, False), repeat=count) if count <= MOST_ENDS else _one_apart(count)
+    return list(dict.fromkeys(choices))
 
 
 def _one_apart(count: int) -> Iterator[tuple[bool, ...]]:
@@ -72,10 +73,10 @@ def _one_apart(count: int) -> Iterator[tuple[bool, ...]]:
         yield tuple((place == each) is one for place in range(count))
 
 
-def pick_elements(kind: Any, given: Given) -> list[Any]:
+def pick_elements(kind: TypeForm, given: Given) -> list[Any]:
     """Pick a few different elements of a type, with a constant of the code if there is one."""
-    found = given.expect_examples(kind)
-    plain = sorted(found, key=lambda element: element in (0, "", False))[:KINDS]  # neutral elements last
+    examples = given.expect_examples(kind)
+    plain = sorted(examples, key=lambda element: element in (0, "", False))[:KINDS]  # neutral elements last
     return [*plain[: KINDS - 1], *given.constants_of(kind)[:1]] if given.constants_of(kind) else plain
 
 

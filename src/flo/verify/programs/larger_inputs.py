@@ -16,6 +16,7 @@ from flo.core.collection import Collection, Form
 from flo.core.errors import ElementError, FunctionError
 from flo.core.nested import Nested
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import TypeForm
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 from flo.values.partitioned import Partitioned
@@ -63,12 +64,12 @@ def try_random(
     some = st.tuples(*(st.booleans() for _ in bounded))
     ends = st.one_of(st.sampled_from([bounded, (True,) * len(bounded), (False,) * len(bounded)]), some)
 
-    def broken(case: tuple[tuple[Any, ...], tuple[bool, ...], list[int]]) -> Counterexample | None:
+    def broken(case: tuple[tuple[object, ...], tuple[bool, ...], list[int]]) -> Counterexample | None:
         nonlocal broke
         data, end, choices = case
         given = Input(data, end)
         try:
-            found = checked.check_schedule(given, choices)
+            counterexample = checked.check_schedule(given, choices)
         except ElementError as refusal:
             refused.append(refusal)
             return None
@@ -77,28 +78,28 @@ def try_random(
                 raise
             faults.append(fault)
             return None
-        if found is not None:
+        if counterexample is not None:
             broke = given
-        return found
+        return counterexample
 
     def is_over() -> bool:
         return effort.is_used_up(share if broke is None else 1.0)  # a smaller counterexample may use all
 
-    tried, found, count, is_cut_short = 0, None, max(1, len(checked.types)), False
+    tried, counterexample, count, is_cut_short = 0, None, max(1, len(checked.types)), False
     share, left = 1 - effort.remaining() / effort.work, max(0, effort.remaining() / effort.work)
     for least, longest, part in ((at_least // count, at_most // count, part) for at_least, at_most, part in GROWING):
         inputs = st.tuples(*(input_strategy(kind.collection, effort.given, least, longest) for kind in checked.types))
         choices = st.lists(st.integers(0, 7), max_size=MOVES * longest)
         cases = st.tuples(inputs, ends, choices)
         share += part * left  # so that small inputs leave work for large ones
-        more, found = find_smallest(cases, broken, tries=ceil(part * tries), seed=effort.seed, over=is_over)
+        more, counterexample = find_smallest(cases, broken, tries=ceil(part * tries), seed=effort.seed, over=is_over)
         is_cut_short |= is_over()
         tried += more
-        if found is not None:
+        if counterexample is not None:
             break
     if broke is not None:  # look for the two shortest runs on that input, if it is small enough
-        found = checked.check_all_schedules(broke) or found
-    return tried, is_cut_short, found
+        counterexample = checked.check_all_schedules(broke) or counterexample
+    return tried, is_cut_short, counterexample
 
 
 def input_strategy(collection: Collection, given: Given, least: int = 0, longest: int = LONGEST) -> Any:
@@ -136,7 +137,7 @@ def _weighted_inputs(types: StreamTypes, weight: int, given: Given) -> Iterator[
     if any(isinstance(_base(kind.collection), ZSet) for kind in types):
         each = [list(_of_weight(kind.collection, weight, given)) for kind in types]
         for place in range(max(map(len, each))):
-            yield Input(tuple(found[place % len(found)] for found in each), tuple(kind.bounded for kind in types))
+            yield Input(tuple(choices[place % len(choices)] for choices in each), tuple(kind.bounded for kind in types))
 
 
 def large_inputs(types: StreamTypes, given: Given, sizes: tuple[int, ...] = ()) -> Iterator[tuple[Input, int]]:
@@ -153,7 +154,7 @@ def large_inputs(types: StreamTypes, given: Given, sizes: tuple[int, ...] = ()) 
         for size in sizes:
             each = [list(large_data(kind.collection, size, given)) for kind in types]
             for place in range(max(map(len, each))):
-                yield Input(tuple(found[place % len(found)] for found in each), ends), size
+                yield Input(tuple(choices[place % len(choices)] for choices in each), ends), size
 
 
 def weights(given: Given) -> list[int]:
@@ -179,7 +180,7 @@ def _base(collection: Collection) -> Collection:
     return collection.base if isinstance(collection, Form) else collection
 
 
-def distinct_elements(kind: Any, count: int, given: Given) -> list[Any]:
+def distinct_elements(kind: TypeForm, count: int, given: Given) -> list[Any]:
     return given.distinct_elements(kind, count) or list(islice(cycle(pick_elements(kind, given)), count))
 
 
@@ -187,7 +188,7 @@ def inputs_of_size(types: StreamTypes, size: int, given: Given, ends: tuple[bool
     """Yield inputs whose data has this size: of many different elements, and of few repeated ones."""
     each = [list(large_data(kind.collection, size, given)) for kind in types]
     for place in range(max(map(len, each))):
-        yield Input(tuple(found[place % len(found)] for found in each), ends)
+        yield Input(tuple(choices[place % len(choices)] for choices in each), ends)
 
 
 def large_data(collection: Collection, size: int, given: Given) -> Iterator[Any]:

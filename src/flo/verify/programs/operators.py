@@ -17,6 +17,7 @@ from flo.core.operator import Operator, expect_name
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Lowering
 from flo.core.typing import derive
+from flo.core.untyped import Element
 from flo.values.keyed import Keyed
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
@@ -140,10 +141,10 @@ def _signatures(operator: Operator, types: Items[StreamType | Collection]) -> li
         else (StreamType(given, bounded=False), StreamType(given, bounded=True))
         for given in types
     ]
-    found = sorted(product(*choices), key=_flags)
+    signatures = sorted(product(*choices), key=_flags)
     if operator.shares_flag and not any(isinstance(given, StreamType) for given in types):
-        found = [signature for signature in found if _flags(signature) <= 1]
-    return found
+        signatures = [signature for signature in signatures if _flags(signature) <= 1]
+    return signatures
 
 
 def _flags(signature: StreamTypes) -> int:
@@ -167,18 +168,18 @@ def guessed_signatures(operator: Operator) -> list[list[StreamTypes]]:
     """Guess input types that the operator accepts, by element type; raise with the reasons if it rejects all."""
     refused: dict[str, None] = {}
     each = [list(islice(_accepted(operator, kind, refused), MOST_SIGNATURES)) for kind in _elements(operator)]
-    found = [signatures for signatures in each if signatures]
-    if not found:
+    guesses = [signatures for signatures in each if signatures]
+    if not guesses:
         raise LawError(
             f"`{operator.name}` rejects every input type that was tried",
             facts=tuple(("rejected", reason) for reason in islice(refused, MOST_REJECTIONS)),
             instead=((f"check(operator{', flo.Sequence[str]' * operator.arity[0]})", "name the types of its inputs"),),
             where=Origin.here(),
         )
-    return found
+    return guesses
 
 
-def _accepted(operator: Operator, element: Any, refused: dict[str, None]) -> Iterator[StreamTypes]:
+def _accepted(operator: Operator, element: object, refused: dict[str, None]) -> Iterator[StreamTypes]:
     """Yield accepted input types with such elements, unbounded first; `refused` gets the reasons against others."""
     for kinds in product(collections_of(element), repeat=operator.arity[0]):
         for signature in _signatures(operator, kinds):
@@ -189,7 +190,7 @@ def _accepted(operator: Operator, element: Any, refused: dict[str, None]) -> Ite
                 refused.setdefault(str(refusal).splitlines()[0])
 
 
-def collections_of(element: Any) -> tuple[Collection, ...]:
+def collections_of(element: Element) -> tuple[Collection, ...]:
     """Collections of every kind with these elements."""
     sequence: Collection = Sequence(element)
     unordered: tuple[Collection, ...] = (Bag(element), Set(element), ZSet(element))
@@ -224,7 +225,7 @@ def find_rejection(operator: Operator, types: StreamTypes) -> FloError | None:
 
 
 @dataclass(frozen=True)
-class Program:
+class CheckedProgram:
     """The parts of a flow that are checked."""
 
     name: str
@@ -238,10 +239,10 @@ class Program:
 class Checkable(Protocol):
     """A flow."""
 
-    def _checkable(self) -> Program: ...
+    def _checkable(self) -> CheckedProgram: ...
 
 
-def check_flow(program: Program, effort: Effort | None = None) -> Report:
+def check_flow(program: CheckedProgram, effort: Effort | None = None) -> Report:
     """Tries the laws of graphs, and the obligations of the functions in the flow."""
     effort = (effort or Effort()).with_constants_in(operator for operator, _ in program.operators)
     captured = Captured(function for operator, _ in program.operators for function in functions_of(operator))

@@ -49,7 +49,7 @@ class Phases:
         """Run all phases; return the smallest counterexample. A function that hangs is an error."""
         try:
             with TimeLimit(self.effort.seconds, self._progress):
-                found = (
+                counterexample = (
                     self._try_small()
                     or self._try_sizes()
                     or self._try_random()
@@ -58,9 +58,9 @@ class Phases:
                 )
         except TimeUp as up:
             raise self._timeout_error(up) from None
-        if found is None and self.refused and not self.exhaustive:
+        if counterexample is None and self.refused and not self.exhaustive:
             raise self.refused[0]
-        return found
+        return counterexample
 
     def _progress(self) -> int:
         return self.effort.meter.done + sum(subject.space.meter.done for subject in self.subjects)
@@ -126,9 +126,9 @@ class Phases:
         for subject in self.subjects:
             inputs = ((given, choices, None) for given, choices in self._sized_inputs(subject))
             limit = f"not all sizes that the code mentions, {self._budget_note}"
-            found = self._first_broken(subject, inputs, limit, SIZED_SHARE)
-            if found is not None:
-                given, _, broken = found
+            first = self._first_broken(subject, inputs, limit, SIZED_SHARE)
+            if first is not None:
+                given, _, broken = first
                 return subject.check_all_schedules(given) or broken
         return None
 
@@ -140,9 +140,9 @@ class Phases:
         for subject in self.subjects:
             if not subject.shipped:
                 inputs = ((given, (), size) for given, size in large_inputs(subject.types, self.effort.given))
-                found = self._first_broken(subject, inputs)
-                if found is not None:
-                    _, size, broken = found
+                first = self._first_broken(subject, inputs)
+                if first is not None:
+                    _, size, broken = first
                     return self._find_smaller(subject, size) or broken
         return None
 
@@ -177,7 +177,7 @@ class Phases:
 
     def _find_smaller(self, subject: GraphLaws, broken: int) -> Counterexample | None:
         """Find the smallest size that breaks a law, by halving."""
-        found, holds = None, LARGEST_RANDOM
+        smallest, holds = None, LARGEST_RANDOM
         while holds + 1 < broken:
             size = (holds + broken) // 2
             tried = (
@@ -185,8 +185,8 @@ class Phases:
                 for given, _ in large_inputs(subject.types, self.effort.given, (size,))
             )
             one = next(filter(None, tried), None)
-            found, holds, broken = (found, size, broken) if one is None else (one, holds, size)
-        return found
+            smallest, holds, broken = (smallest, size, broken) if one is None else (one, holds, size)
+        return smallest
 
     def _try_checkpoints(self) -> Counterexample | None:
         """Try checkpoints last, as other laws say more about a state."""

@@ -26,7 +26,7 @@ def named_rules(operator: Operator, types: StreamTypes) -> frozenset[str]:
 
     Names may be put together: from attributes of the operator, and from the suffixes of the collections it is used on.
     """
-    reader = _Reader(operator, types)
+    reader = _RuleReader(operator, types)
     named = frozenset(name for method, known in _methods(type(operator)) for name in reader.rules(method, known))
     has_clock = any(isinstance(kind.collection, LVar) for kind in types)
     return named if has_clock else named.difference(operator.clock_rules)
@@ -43,10 +43,10 @@ def _methods(kind: type) -> Iterator[tuple[ast.FunctionDef, dict[str, Any]]]:
             method = getattr(method, "__func__", method)
             if not inspect.isfunction(method):
                 continue
-            found = _parsed(method)
-            if found is None:  # no source
+            parsed = _parsed(method)
+            if parsed is None:  # no source
                 break
-            steps, calls_super = found
+            steps, calls_super = parsed
             yield from ((node, method.__globals__) for node in steps)
             if not calls_super:
                 break
@@ -64,7 +64,7 @@ def _parsed(method: FunctionType) -> tuple[tuple[ast.FunctionDef, ...], bool] | 
     return functions if called & {"Step", "replace"} else (), "super" in called
 
 
-class _Reader:
+class _RuleReader:
     """Finds the strings that an expression can evaluate to; none if that is not known."""
 
     def __init__(self, operator: Operator, types: StreamTypes) -> None:
@@ -119,10 +119,10 @@ class _Reader:
             case ast.IfExp(_, one, other):
                 return self.read(one, assigned) | self.read(other, assigned)
             case ast.BoolOp(ast.Or(), parts):  # `self.end_rule or …`: the first that is not empty
-                return next((found for part in parts if (found := self.read(part, assigned))), set())
+                return next((texts for part in parts if (texts := self.read(part, assigned))), set())
             case ast.Name(name) if name in assigned:
                 others = {key: value for key, value in assigned.items() if key != name}
-                return {found for each in assigned[name] for found in self.read(each, others)}
+                return {text for each in assigned[name] for text in self.read(each, others)}
             case ast.Attribute(ast.Name("self"), name):
                 return _strings(getattr(self.operator, name, None))
             case ast.Attribute(_, "suffix" | "end_suffix" as name):
@@ -148,7 +148,7 @@ class _Reader:
         method = inspect.unwrap(getattr(type(self.operator), name))
         tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
         returned = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return) and node.value is not None]
-        return {found for each in returned for found in self.read(each, {})}
+        return {text for each in returned for text in self.read(each, {})}
 
 
 def _conjuncts(test: ast.expr) -> list[ast.expr]:
@@ -166,7 +166,7 @@ def _joined(parts: list[Names]) -> Names:
     return {"".join(chosen) for chosen in product(*parts)}
 
 
-def _strings(item: Any) -> Names:
+def _strings(item: object) -> Names:
     if isinstance(item, str):
         return {item}
     return {part for part in item if isinstance(part, str)} if isinstance(item, tuple) else set()

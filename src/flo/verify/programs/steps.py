@@ -19,7 +19,7 @@ from flo.core.operator import Operator
 from flo.core.semantics import GraphStep
 from flo.core.stream_type import StreamTypes
 from flo.core.term import Lowerable, Lowering
-from flo.core.typing import Known, derive, derive_once
+from flo.core.typing import Derivations, derive, derive_once
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
 from flo.values.operators.shapes import is_immutable
@@ -48,7 +48,7 @@ def copy_operator(operator: Operator) -> Operator:
     return own
 
 
-def _copy_value(part: Any) -> Any:
+def _copy_value(part: object) -> Any:
     """Copy a value if the copy is equal to it; else share it, as the two could not be compared."""
     if isinstance(part, Operator):
         return copy_operator(part)
@@ -91,7 +91,7 @@ class CheckedSpace(Space):
     def forget(self) -> None:
         super().forget()
         self.checked: set[tuple[int, int]] = set()
-        self.known: Known = {}
+        self.known: Derivations = {}
         """The derivations of the graphs and operators in the slots."""
 
     def small_steps(self, node: Node, times: int = 2) -> list[GraphStep]:
@@ -102,24 +102,24 @@ class CheckedSpace(Space):
         )  # the operators of Flo do not change themselves
         before = copy_operator(node.operator) if own else node.operator
         held = _copy_value(node.state) if own and self.has_mutable_elements else node.state
-        found = super().small_steps(node)
+        steps = super().small_steps(node)
         if not are_equal(held, node.state):
             reason = f"`{name}` changes an element of its input"
-            move = make_step_move(found[0]) if found else Move(name, name, name)
+            move = make_step_move(steps[0]) if steps else Move(name, name, name)
             raise BrokenStep(
                 "function", reason, move, (format_values(held or ()), format_values(node.state or ())), NEW_ELEMENT
             )
         if not are_equal(before, node.operator):
             reason = f"`{name}` has changed its own state without a step: it holds something that can be changed"
-            move = make_step_move(found[0]) if found else Move(name, name, name)
+            move = make_step_move(steps[0]) if steps else Move(name, name, name)
             texts = format_expression(before), format_expression(node.operator)
             raise BrokenStep("function", reason, move, cut_to_difference(texts), NEW_STATE)
         for _ in range(times - 1):
             again = super().small_steps(node)
-            if not are_equal(found, again):
+            if not are_equal(steps, again):
                 reason = f"{name_functions(node)} gives one result the first time and another the second"
-                raise BrokenStep("function", reason, *_find_difference(node, found, again))
-        return found
+                raise BrokenStep("function", reason, *_find_difference(node, steps, again))
+        return steps
 
     def check_content(self, slot: int, number: int, move: Move) -> None:
         if (slot, number) in self.checked:
@@ -129,12 +129,12 @@ class CheckedSpace(Space):
             types, outputs = self.node_types[slot]
             try:
                 with derive_once(self.known):
-                    found = derive(thing, types).outputs
+                    derived = derive(thing, types).outputs
             except FloError as error:
                 advice = KEEP_TYPES if move.step is not None else CLOSED
                 raise BrokenStep("preservation", str(error).splitlines()[0], move, advice=advice) from None
-            if found != outputs:
-                becomes = f"the type of the outputs becomes {', '.join(map(str, found))}"
+            if derived != outputs:
+                becomes = f"the type of the outputs becomes {', '.join(map(str, derived))}"
                 raise BrokenStep("preservation", becomes, move, advice=KEEP_TYPES)
         else:
             output = self.output_types[slot - len(self.nodes)]
@@ -160,15 +160,15 @@ def holds_mutable(collection: Collection) -> bool:
     return False
 
 
-def _find_difference(node: Node, found: list[GraphStep], again: list[GraphStep]) -> tuple[Move, tuple[str, str]]:
+def _find_difference(node: Node, first: list[GraphStep], again: list[GraphStep]) -> tuple[Move, tuple[str, str]]:
     """Find the first step that differs, and where its two results differ."""
-    for one, other in zip(found, again, strict=False):
+    for one, other in zip(first, again, strict=False):
         if not are_equal(one, other):
             emitted, after = _format_outputs(one), _format_outputs(other)
             results = (emitted, after) if emitted != after else format_leftovers(emitted, one.graph, other.graph)
             return make_step_move(one), results
     return Move(node.operator.name, node.operator.name, node.operator.name), (
-        f"{len(found)} steps",
+        f"{len(first)} steps",
         f"{len(again)} steps",
     )
 

@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import Any, Literal, get_args, get_origin
 
 from flo.core.elements import type_name
+from flo.core.untyped import TypeForm
 from flo.verify.solver.paths import Path, Untraceable
 from flo.verify.solver.symbolic import Symbol
 from flo.verify.solver.symbolic_types import (
@@ -26,7 +27,7 @@ from flo.verify.solver.symbolic_types import (
 
 DEEPEST = 6
 MOST_MEMBERS = 4
-Make = Callable[[Path], Any]
+MakeArgument = Callable[[Path], Any]
 
 _SYMBOLS: dict[Any, type[Symbol]] = {
     int: IntSymbol,
@@ -42,7 +43,7 @@ class RejectedValue(Exception):
     """The class rejects such fields."""
 
 
-def make_maker(kind: Any, depth: int = DEEPEST) -> Make:
+def make_maker(kind: TypeForm, depth: int = DEEPEST) -> MakeArgument:
     """Return a function that makes symbols for all values of the type; a choice among cases forks the path."""
     origin, parts = get_origin(kind), get_args(kind)
     if depth == 0:
@@ -65,7 +66,7 @@ def make_maker(kind: Any, depth: int = DEEPEST) -> Make:
     raise Untraceable(f"values of {type_name(kind)} cannot be traced")
 
 
-def _cases(kind: Any) -> list[Any]:
+def _cases(kind: TypeForm) -> list[Any]:
     """All values of a type that has few; empty for other types."""
     origin, parts = get_origin(kind), get_args(kind)
     if kind is bool:
@@ -82,7 +83,7 @@ def _cases(kind: Any) -> list[Any]:
     return []
 
 
-def _object_maker(kind: Any, depth: int) -> Make:
+def _object_maker(kind: Any, depth: int) -> MakeArgument:
     if dataclasses.is_dataclass(kind):
         parameters: Any = getattr(kind, "__dataclass_params__", None)
         if not parameters.frozen or not parameters.init:
@@ -106,7 +107,7 @@ def _object_maker(kind: Any, depth: int) -> Make:
     return make
 
 
-def fits(value: Any, kind: Any) -> bool:
+def fits(value: object, kind: TypeForm) -> bool:
     """Whether the value is of the type for all values of its symbols; False if unknown."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is typing.Annotated:
@@ -129,7 +130,7 @@ def fits(value: Any, kind: Any) -> bool:
     return value is None if kind is None else type(value) is kind
 
 
-def to_plain(value: Any, model: Any, constants: list[Any]) -> Any:
+def to_plain(value: object, model: object, constants: list[Any]) -> Any:
     """Replace the symbols in a value by the numbers, texts and sets of the model."""
     if isinstance(value, Symbol):
         return value.read(model, value.term, constants)

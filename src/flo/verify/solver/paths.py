@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from flo.verify.optional import z3
 
@@ -22,7 +22,9 @@ class OutOfWork(Untraceable):
     """The budget of the solver is used up."""
 
 
-Decisions = tuple[tuple[Any, bool], ...]
+Z3Term: TypeAlias = Any
+"""A term, a sort or a model of Z3, which declares no types."""
+Decisions = tuple[tuple[Z3Term, bool], ...]
 
 
 @dataclass
@@ -41,16 +43,16 @@ class Question:
 class Path:
     """Follows the given decisions, then takes what is possible; `others` are the paths not taken."""
 
-    def __init__(self, decisions: Decisions, question: Question, model: Any = None) -> None:
+    def __init__(self, decisions: Decisions, question: Question, model: Z3Term = None) -> None:
         self.decisions = decisions
         self.question = question
         self.model = model
         """Values that take this path, as far as it is decided."""
-        self.taken: list[tuple[Any, bool]] = []
+        self.taken: list[tuple[Z3Term, bool]] = []
         self.others: list[Path] = []
-        self.conditions: list[Any] = []
+        self.conditions: list[Z3Term] = []
         self.refusal: Untraceable | None = None
-        self.lone_member: Any = None
+        self.lone_member: Z3Term = None
         """The symbol of a set `{x}` that was just built, and must go into an operation with a set of the solver."""
         self._symbols = 0
 
@@ -62,7 +64,7 @@ class Path:
         self._symbols += 1
         return f"v{self._symbols}"
 
-    def fork(self, condition: Any) -> bool:
+    def fork(self, condition: Z3Term) -> bool:
         """Whether the condition holds on this path."""
         self.expect_no_lone_member()
         place = len(self.taken)
@@ -91,7 +93,7 @@ class Path:
         if self.lone_member is not None:
             self.refuse(f"a set with {self.lone_member.called} in it cannot be traced")
 
-    def _decide(self, condition: Any) -> bool:
+    def _decide(self, condition: Z3Term) -> bool:
         """Decide by the model, if there is one, and ask the solver whether the other outcome is possible."""
         if len(self.taken) >= MOST_TESTS:
             self.refuse(f"it tests more than {MOST_TESTS} conditions in a row")
@@ -111,7 +113,7 @@ class Path:
                 return False
         return holds
 
-    def ask(self, *conditions: Any) -> tuple[Any, Any]:
+    def ask(self, *conditions: Z3Term) -> tuple[Any, Any]:
         """Ask the solver whether the conditions are possible on this path; with a model if they are."""
         for solver, most in ((z3.SimpleSolver(), QUICK), (z3.Solver(), math.inf)):
             if self.question.work <= 0:
@@ -126,7 +128,7 @@ class Path:
         return answer, solver.model() if answer == z3.sat else None
 
 
-def _work_done(solver: Any) -> int:
+def _work_done(solver: Z3Term) -> int:
     """The work of the solver since Python was started, in its own units."""
     statistics = solver.statistics()
     return int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0  # noqa: SIM118

@@ -8,16 +8,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from flo.core.untyped import TypeForm
 from flo.verify.equality import NoJoin, are_equal
 from flo.verify.optional import NO_Z3, z3
-from flo.verify.solver.arguments import Make, RejectedValue, fits, make_maker, to_plain
+from flo.verify.solver.arguments import MakeArgument, RejectedValue, fits, make_maker, to_plain
 from flo.verify.solver.paths import OutOfWork, Path, Question, Untraceable
 from flo.verify.solver.tracing import is_deliberate, trace
 
 MOST_PATHS = 200
 SOLVER_WORK = 4_000_000
 """The budget for one equation, in the solver's units: about two seconds, and the same on every machine."""
-Sides: TypeAlias = Callable[..., tuple[Any, Any]]
+EquationSides: TypeAlias = Callable[..., tuple[Any, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ Verdict: TypeAlias = Proved | Refuted | Unknown
 _one_at_a_time = threading.RLock()  # z3 keeps its terms in one place for all threads
 
 
-def prove(sides: Sides, types: Sequence[Any], *, work: int = SOLVER_WORK) -> Verdict:
+def prove(sides: EquationSides, types: Sequence[object], *, work: int = SOLVER_WORK) -> Verdict:
     """Prove that the two results of `sides` are equal for all arguments of the types.
 
     The functions are run on symbols, once for each path through their branches. Globals and variables of outer
@@ -65,11 +66,11 @@ def prove(sides: Sides, types: Sequence[Any], *, work: int = SOLVER_WORK) -> Ver
             return Unknown(str(refused))
 
 
-def prove_type(f: Callable[..., Any], types: Sequence[Any], kind: Any, *, work: int = SOLVER_WORK) -> Verdict:
+def prove_type(f: Callable[..., Any], types: Sequence[object], kind: TypeForm, *, work: int = SOLVER_WORK) -> Verdict:
     """Prove that f returns a value of this type for all arguments of the types."""
     results: list[Any] = []
 
-    def sides(*arguments: Any) -> tuple[Any, Any]:
+    def sides(*arguments: object) -> tuple[Any, Any]:
         results.append(f(*arguments))
         return None, None
 
@@ -78,7 +79,7 @@ def prove_type(f: Callable[..., Any], types: Sequence[Any], kind: Any, *, work: 
     return Unknown("its results may leave their type") if left else verdict
 
 
-def _prove_all_paths(sides: Sides, makers: list[Make], question: Question) -> Verdict:
+def _prove_all_paths(sides: EquationSides, makers: list[MakeArgument], question: Question) -> Verdict:
     waiting = deque([Path((), question)])  # short ones first: they give small counterexamples
     doubts: list[Unknown] = []
     paths = 0
@@ -101,7 +102,7 @@ def _prove_all_paths(sides: Sides, makers: list[Make], question: Question) -> Ve
     return doubts[0] if doubts else Proved()
 
 
-def _prove_path(path: Path, sides: Sides, makers: list[Make]) -> Verdict:
+def _prove_path(path: Path, sides: EquationSides, makers: list[MakeArgument]) -> Verdict:
     arguments: list[Any] = []
 
     def run() -> bool:
@@ -130,7 +131,7 @@ def _prove_path(path: Path, sides: Sides, makers: list[Make]) -> Verdict:
     return _counterexample(path, sides, arguments)
 
 
-def _counterexample(path: Path, sides: Sides, arguments: list[Any]) -> Verdict:
+def _counterexample(path: Path, sides: EquationSides, arguments: list[Any]) -> Verdict:
     """The values of the solver's model, if the sides really differ for them."""
     answer, model = path.ask()
     if answer == z3.unsat:

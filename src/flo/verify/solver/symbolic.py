@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any, ClassVar
 
 from flo.verify.optional import z3
-from flo.verify.solver.paths import Path
+from flo.verify.solver.paths import Path, Z3Term
 
 
 class Symbol:
@@ -26,15 +26,19 @@ class Symbol:
     zero: ClassVar[Any]
     """The value that counts as false."""
     wider: ClassVar[type[Symbol] | None] = None
-    operations: ClassVar[dict[str, Callable[[Path, Any, Any], Any]]]
-    tests: ClassVar[dict[str, Callable[[Any, Any], Any]]] = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
+    operations: ClassVar[dict[str, Callable[[Path, Z3Term, Z3Term], Z3Term]]]
+    tests: ClassVar[dict[str, Callable[[Z3Term, Z3Term], Z3Term]]] = {
+        "==": operator.eq,
+        "<": operator.lt,
+        "<=": operator.le,
+    }
 
-    def __init__(self, path: Path, term: Any) -> None:
+    def __init__(self, path: Path, term: Z3Term) -> None:
         self.path = path
         self.term = term
 
     @classmethod
-    def sort(cls) -> Any:
+    def sort(cls) -> Z3Term:
         """The sort of the type in the solver."""
         raise NotImplementedError
 
@@ -44,32 +48,32 @@ class Symbol:
         return cls(path, z3.Const(path.name(), cls.sort()))
 
     @classmethod
-    def lift(cls, path: Path, value: Any) -> Any:
+    def lift(cls, path: Path, value: object) -> Z3Term:
         """Turn a value, symbol or not, into a term of this sort; None if that is impossible."""
         raise NotImplementedError
 
     @classmethod
-    def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
+    def read(cls, model: Z3Term, term: Z3Term, constants: list[Any]) -> Any:
         """The Python value that the term has in a model; `constants` are the terms that may be elements of a set."""
         raise NotImplementedError
 
     def combine(self, sign: str, other: Any, swapped: bool) -> Any:
-        found = self._lift_both(other, swapped)
-        if found is None or sign not in found[0].operations:
+        lifted = self._lift_both(other, swapped)
+        if lifted is None or sign not in lifted[0].operations:
             self.path.refuse(f"{sign} of {self.called} and {_describe(other)} cannot be traced")
-        kind, left, right = found
+        kind, left, right = lifted
         return kind(self.path, kind.operations[sign](self.path, left, right))
 
-    def compare(self, sign: str, other: Any, swapped: bool) -> Any:
-        found = self._lift_both(other, swapped)
-        if found is None:
+    def compare(self, sign: str, other: object, swapped: bool) -> Any:
+        lifted = self._lift_both(other, swapped)
+        if lifted is None:
             if _family(other) in ("", _family(self.zero)):
                 self.path.refuse(f"comparing {self.called} with {_describe(other)} cannot be traced")
             return NotImplemented  # as for plain values
-        kind, left, right = found
+        kind, left, right = lifted
         return self.path.fork(kind.tests[sign](left, right))
 
-    def _lift_both(self, other: Any, swapped: bool) -> tuple[type[Symbol], Any, Any] | None:
+    def _lift_both(self, other: object, swapped: bool) -> tuple[type[Symbol], Z3Term, Z3Term] | None:
         """Find the narrowest sort that has both values, and their terms in it."""
         for kind in filter(None, (type(self), self.wider)):
             term = kind.lift(self.path, other)
@@ -86,16 +90,16 @@ class Symbol:
         equal = self.compare("==", other, False)
         return equal if equal is NotImplemented else not equal
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: object) -> Any:
         return self.compare("<", other, False)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: object) -> Any:
         return self.compare("<=", other, False)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: object) -> Any:
         return self.compare("<", other, True)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: object) -> Any:
         return self.compare("<=", other, True)
 
     def __bool__(self) -> bool:
@@ -118,7 +122,7 @@ def _arithmetic(sign: str, swapped: bool) -> Callable[[Symbol, Any], Any]:
 
 
 def _refusal(called: str) -> Callable[..., Any]:
-    def refuse(self: Symbol, *others: Any) -> Any:
+    def refuse(self: Symbol, *others: object) -> Any:
         self.path.refuse(f"{called} of {self.called} cannot be traced")
 
     return refuse
@@ -175,7 +179,7 @@ def _family(value: Any) -> str:
     return families.get(type(value), "")
 
 
-def _describe(value: Any) -> str:
+def _describe(value: object) -> str:
     return value.called if isinstance(value, Symbol) else f"{type(value).__name__}"
 
 

@@ -10,13 +10,13 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from flo.verify.optional import z3
-from flo.verify.solver.paths import Path, Untraceable
+from flo.verify.solver.paths import Path, Untraceable, Z3Term
 from flo.verify.solver.symbolic import Symbol
 
 LARGEST_POWER = 8
 
 
-def _floor(path: Path, left: Any, right: Any) -> tuple[Any, Any]:
+def _floor(path: Path, left: Z3Term, right: Z3Term) -> tuple[Z3Term, Z3Term]:
     """// and % as in Python, rounding down; the solver does so for positive divisors only."""
     if path.fork(right == 0):
         raise ZeroDivisionError("division by zero")
@@ -25,7 +25,7 @@ def _floor(path: Path, left: Any, right: Any) -> tuple[Any, Any]:
     return -left / -right, -(-left % -right)
 
 
-def _quotient(path: Path, left: Any, right: Any) -> Any:
+def _quotient(path: Path, left: Z3Term, right: Z3Term) -> Z3Term:
     if path.fork(right == 0):
         raise ZeroDivisionError("division by zero")
     return left / right
@@ -37,7 +37,7 @@ class _Exact(Symbol):
     __slots__ = ()
     zero = 0
 
-    def __pow__(self, power: Any, modulus: Any = None) -> Any:
+    def __pow__(self, power: object, modulus: object = None) -> Any:
         if type(power) is not int or not 0 <= power <= LARGEST_POWER or modulus is not None:
             self.path.refuse(f"** of {self.called} can only be traced for powers from 0 to {LARGEST_POWER}")
         result: Any = type(self)(self.path, self.lift(self.path, 1))
@@ -67,11 +67,11 @@ class FractionSymbol(_Exact):
     }
 
     @classmethod
-    def sort(cls) -> Any:
+    def sort(cls) -> Z3Term:
         return z3.RealSort()
 
     @classmethod
-    def lift(cls, path: Path, value: Any) -> Any:
+    def lift(cls, path: Path, value: Any) -> Z3Term:
         if isinstance(value, cls):
             return value.term
         if isinstance(value, IntSymbol):
@@ -79,7 +79,7 @@ class FractionSymbol(_Exact):
         return z3.RealVal(str(Fraction(value))) if type(value) in (int, bool, Fraction) else None
 
     @classmethod
-    def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
+    def read(cls, model: Z3Term, term: Z3Term, constants: list[Any]) -> Any:
         value = model.eval(term, model_completion=True)
         if not z3.is_rational_value(value):
             raise Untraceable("the solver found an irrational number")
@@ -99,24 +99,24 @@ class IntSymbol(_Exact):
     }
 
     @classmethod
-    def sort(cls) -> Any:
+    def sort(cls) -> Z3Term:
         return z3.IntSort()
 
     @classmethod
-    def lift(cls, path: Path, value: Any) -> Any:
+    def lift(cls, path: Path, value: Any) -> Z3Term:
         if isinstance(value, cls):
             return value.term
         return z3.IntVal(int(value)) if type(value) in (int, bool) else None
 
     @classmethod
-    def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
+    def read(cls, model: Z3Term, term: Z3Term, constants: list[Any]) -> Any:
         return model.eval(term, model_completion=True).as_long()
 
 
 def _rounded(name: str) -> Any:
     """An operation of IEEE doubles."""
 
-    def operation(path: Path, left: Any, right: Any) -> Any:
+    def operation(path: Path, left: Z3Term, right: Z3Term) -> Z3Term:
         if name == "fpDiv" and path.fork(z3.fpIsZero(right)):
             raise ZeroDivisionError("float division by zero")
         return getattr(z3, name)(z3.RNE(), left, right)
@@ -124,7 +124,7 @@ def _rounded(name: str) -> Any:
     return operation
 
 
-def _floats_equal(left: Any, right: Any) -> Any:
+def _floats_equal(left: Z3Term, right: Z3Term) -> Z3Term:
     return z3.fpEQ(left, right)  # 0.0 == -0.0, unlike the equality of terms
 
 
@@ -143,7 +143,7 @@ class FloatSymbol(Symbol):
     tests: ClassVar = {**Symbol.tests, "==": _floats_equal}
 
     @classmethod
-    def sort(cls) -> Any:
+    def sort(cls) -> Z3Term:
         return z3.Float64()
 
     @classmethod
@@ -154,7 +154,7 @@ class FloatSymbol(Symbol):
         return symbol
 
     @classmethod
-    def lift(cls, path: Path, value: Any) -> Any:
+    def lift(cls, path: Path, value: Any) -> Z3Term:
         if isinstance(value, cls):
             return value.term
         if type(value) in (int, bool) and abs(value) <= 2**53:  # as a float, exactly
@@ -166,7 +166,7 @@ class FloatSymbol(Symbol):
         return z3.fpBVToFP(z3.BitVecVal(struct.unpack("<Q", struct.pack("<d", value))[0], 64), cls.sort())
 
     @classmethod
-    def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
+    def read(cls, model: Z3Term, term: Z3Term, constants: list[Any]) -> Any:
         bits = model.eval(z3.fpToIEEEBV(term), model_completion=True).as_long()
         return struct.unpack("<d", struct.pack("<Q", bits))[0]
 
@@ -202,15 +202,15 @@ class WordSymbol(Symbol):
     operations: ClassVar = {}
 
     @classmethod
-    def sort(cls) -> Any:
+    def sort(cls) -> Z3Term:
         return z3.IntSort()
 
     @classmethod
-    def lift(cls, path: Path, value: Any) -> Any:
+    def lift(cls, path: Path, value: object) -> Z3Term:
         return value.term if isinstance(value, cls) else None
 
     @classmethod
-    def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
+    def read(cls, model: Z3Term, term: Z3Term, constants: list[Any]) -> Any:
         raise Untraceable("the function uses more of a text than its order")
 
 
@@ -223,7 +223,7 @@ class StrSymbol(Symbol):
     operations: ClassVar = {"+": lambda path, left, right: left + right}
 
     @classmethod
-    def sort(cls) -> Any:
+    def sort(cls) -> Z3Term:
         return z3.StringSort()
 
     @classmethod
@@ -232,7 +232,7 @@ class StrSymbol(Symbol):
         return WordSymbol.any(path) if path.question.words else super().any(path)
 
     @classmethod
-    def lift(cls, path: Path, value: Any) -> Any:
+    def lift(cls, path: Path, value: object) -> Z3Term:
         if isinstance(value, cls):
             return value.term
         if type(value) is not str or any(ord(character) > LAST_CHARACTER for character in value):
@@ -240,23 +240,23 @@ class StrSymbol(Symbol):
         return z3.StringVal(value.replace("\\", r"\u{5c}"))  # a backslash would start an escape
 
     @classmethod
-    def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
+    def read(cls, model: Z3Term, term: Z3Term, constants: list[Any]) -> Any:
         text = model.eval(term, model_completion=True).as_string()
-        return re.sub(r"\\u\{([0-9a-fA-F]+)\}", lambda found: chr(int(found[1], 16)), text)
+        return re.sub(r"\\u\{([0-9a-fA-F]+)\}", lambda escape: chr(int(escape[1], 16)), text)
 
 
 def _operation(name: str) -> Any:
-    def operation(path: Path, left: Any, right: Any) -> Any:
+    def operation(path: Path, left: Z3Term, right: Z3Term) -> Z3Term:
         return getattr(z3, name)(left, right)
 
     return operation
 
 
-def _subset(left: Any, right: Any) -> Any:
+def _subset(left: Z3Term, right: Z3Term) -> Z3Term:
     return z3.IsSubset(left, right)
 
 
-def _proper_subset(left: Any, right: Any) -> Any:
+def _proper_subset(left: Z3Term, right: Z3Term) -> Z3Term:
     return z3.And(z3.IsSubset(left, right), left != right)
 
 
@@ -277,11 +277,11 @@ class SetSymbol(Symbol):
     tests: ClassVar = {**Symbol.tests, "<=": _subset, "<": _proper_subset}
 
     @classmethod
-    def sort(cls) -> Any:
+    def sort(cls) -> Z3Term:
         return z3.SetSort(cls.element.sort())
 
     @classmethod
-    def lift(cls, path: Path, value: Any) -> Any:
+    def lift(cls, path: Path, value: Any) -> Z3Term:
         if isinstance(value, cls):
             return value.term
         if type(value) not in (frozenset, set):
@@ -299,33 +299,29 @@ class SetSymbol(Symbol):
         return term
 
     @classmethod
-    def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
+    def read(cls, model: Z3Term, term: Z3Term, constants: list[Any]) -> Any:
         fitting = [each for each in constants if each.sort() == term.sort().domain()]
         inside = [each for each in fitting if z3.is_true(model.eval(z3.IsMember(each, term), model_completion=True))]
         return frozenset(cls.element.read(model, each, constants) for each in inside)
 
-    def __contains__(self, item: Any) -> bool:
+    def __contains__(self, item: object) -> bool:
         term = self.element.lift(self.path, item)
         if term is None:
             self.path.refuse(f"whether such an object is in {self.called} cannot be traced")
         return self.path.fork(z3.IsMember(term, self.term))
 
-    def union(self, *others: Any) -> Any:
+    def union(self, *others: object) -> Any:
         return self._all("|", others)
 
-    def intersection(self, *others: Any) -> Any:
+    def intersection(self, *others: object) -> Any:
         return self._all("&", others)
 
-    def difference(self, *others: Any) -> Any:
+    def difference(self, *others: object) -> Any:
         return self._all("-", others)
 
-    def issubset(self, other: Any) -> Any:
-        return self.compare("<=", other, False)
+    issubset, issuperset = Symbol.__le__, Symbol.__ge__
 
-    def issuperset(self, other: Any) -> Any:
-        return self.compare("<=", other, True)
-
-    def _all(self, sign: str, others: Iterable[Any]) -> Any:
+    def _all(self, sign: str, others: Iterable[object]) -> Any:
         result: Any = self
         for other in others:
             result = result.combine(sign, other, False)

@@ -51,7 +51,7 @@ class HarmlessValues:
         self.path = path
         self.fine: dict[int, Any] = {}
 
-    def check(self, value: Any, called: str) -> None:
+    def check(self, value: object, called: str) -> None:
         """Refuse a value that a function reads or calls, unless it is a constant or known to be harmless."""
         kind = type(value)
         if kind in _PLAIN or isinstance(value, Symbol) or id(value) in self.fine:
@@ -178,7 +178,7 @@ class _Observer:
         self.seen: set[CodeType] = set()
         self.harmless = HarmlessValues(path)
 
-    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
+    def __call__(self, frame: FrameType, event: str, argument: object) -> None:
         if self.inside is not None:
             if event == "return" and frame is self.inside:
                 self.inside = None
@@ -272,5 +272,5 @@ def is_deliberate(error: BaseException) -> bool:
         trace = trace.tb_next
     if trace is None or trace.tb_frame.f_globals.get("__name__") == "fractions":
         return False
-    found = [each for each in dis.get_instructions(trace.tb_frame.f_code) if each.offset == trace.tb_lasti]
-    return [each.opname for each in found] == ["RAISE_VARARGS"]
+    instructions = [each for each in dis.get_instructions(trace.tb_frame.f_code) if each.offset == trace.tb_lasti]
+    return [each.opname for each in instructions] == ["RAISE_VARARGS"]
