@@ -345,7 +345,7 @@ class _Plan:
 
     def aggregate(self, name: str, spec: _Planned) -> TypedAggregate:
         """Return the aggregator and the type of its results."""
-        from flo.columns.aggregate_types import Kind, aggregate_of, or_none
+        from flo.columns.aggregate_types import Kind, TypedAggregate, aggregate_of, or_none
 
         if spec.where is not None and Kind.of(self._kinds[spec.where]).plain is not bool:
             problem = TypeMismatch(
