@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 
@@ -224,3 +225,15 @@ def test_the_time_of_the_looks_does_not_count(clock: Clock) -> None:
     watch = ThreadWatch(SHORT, look)
     look_until_over(watch, clock, between=0.0)
     assert watch.waited
+
+
+def test_a_signal_on_the_way_out_raises_nothing(clock: Clock) -> None:
+    """Between the end of the block and the end of the timer. An error there would leave the timer running, whose next
+    signal ends the process."""
+    watch = Watch(SHORT, lambda: 0)
+    look_until_over(watch, clock, between=SHORT)
+    timer = SignalTimer(watch)
+    leaving, working = (SimpleNamespace(f_code=each.__code__) for each in (TimeLimit.__exit__, forever))
+    timer._on_signal(signal.SIGALRM, leaving)  # type: ignore[arg-type]
+    with pytest.raises(TimeUp):
+        timer._on_signal(signal.SIGALRM, working)  # type: ignore[arg-type]

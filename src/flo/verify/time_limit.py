@@ -61,11 +61,11 @@ class TimeLimit:
     def __init__(self, seconds: float, progress: Callable[[], int] = lambda: 0) -> None:
         self.seconds = seconds
         self.progress = progress
-        self._clock: _SignalTimer | _ThreadTimer
+        self._clock: SignalTimer | _ThreadTimer
 
     def __enter__(self) -> Self:
         in_main = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
-        self._clock = (_SignalTimer if in_main else _ThreadTimer)(ThreadWatch(self.seconds, self.progress))
+        self._clock = (SignalTimer if in_main else _ThreadTimer)(ThreadWatch(self.seconds, self.progress))
         self._clock.start()
         return self
 
@@ -131,7 +131,7 @@ def _describe_call(trace: TracebackType | None) -> str:
     return f"{frame.f_code.co_name}({', '.join(given)})"
 
 
-class _SignalTimer:
+class SignalTimer:
     """Raises by SIGALRM in the main thread. An outer handler of the signal still gets it when it is due."""
 
     def __init__(self, watch: ThreadWatch) -> None:
@@ -154,7 +154,7 @@ class _SignalTimer:
         signal.setitimer(signal.ITIMER_REAL, max(due, 1e-6), INTERVAL)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if isinstance(getattr(self.outer, "__self__", None), _SignalTimer):
+        if isinstance(getattr(self.outer, "__self__", None), SignalTimer):
             self.outer(number, frame)  # an outer time limit
         elif self.outer_due is not None and self.outer_due <= time.monotonic() and callable(self.outer):
             self.outer_due = self.outer_due + self.outer_interval if self.outer_interval else None
@@ -162,7 +162,8 @@ class _SignalTimer:
                 self.outer(number, frame)
             finally:
                 self._set_timer()
-        if self.watch.is_over() and self.armed:
+        on_the_way_out = frame is not None and frame.f_code.co_filename == __file__  # an error would leave the timer on
+        if self.watch.is_over() and self.armed and not on_the_way_out:
             raise self.exception
 
     def did_raise(self, error: BaseException) -> bool:
