@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from flo.verify.time_limit import INTERVAL, ThreadWatch, TimeLimit, TimeUp
+from flo.verify.time_limit import INTERVAL, SignalTimer, ThreadWatch, TimeLimit, TimeUp
 
 pytestmark = pytest.mark.every(check=3)
 
@@ -230,7 +230,7 @@ def test_the_time_of_the_looks_does_not_count(clock: Clock) -> None:
 def test_a_signal_on_the_way_out_raises_nothing(clock: Clock) -> None:
     """Between the end of the block and the end of the timer. An error there would leave the timer running, whose next
     signal ends the process."""
-    watch = Watch(SHORT, lambda: 0)
+    watch = ThreadWatch(SHORT, lambda: 0)
     look_until_over(watch, clock, between=SHORT)
     timer = SignalTimer(watch)
     leaving, working = (SimpleNamespace(f_code=each.__code__) for each in (TimeLimit.__exit__, forever))
