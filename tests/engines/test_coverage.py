@@ -20,7 +20,11 @@ from tests.engines.families import Family, build_programs
 FILES = sorted(Path(__file__).parent.glob("test_*_verbs.py"))
 FAMILIES: list[Family] = [import_module(f"tests.engines.{file.stem}").FAMILY for file in FILES]
 COLLECTIONS = {"Sequence", "Bag", "Set", "ZSet", "LVar", "Nested", "Keyed"}
-ALIASES = {"Unordered": ("Bag", "Set", "ZSet", "LVar"), "Lattice": ("LVar",)}
+ALIASES = {
+    "Unordered": ("Bag", "Set", "ZSet", "LVar"),
+    "Lattice": ("LVar",),
+    "ElementKind": ("Sequence", "Bag", "Set", "ZSet"),
+}
 
 
 def verbs() -> dict[str, Any]:
@@ -32,10 +36,19 @@ def collections_of(verb: Any) -> set[str]:
     """The collections that its `self` is annotated with; none if it takes any."""
     found: set[str] = set()
     for each in get_overloads(verb) or [verb]:
-        taken = re.match(r"\w+Verbs\[(\w+)", inspect.signature(each).parameters["self"].annotation)
+        taken = re.match(r"\w+Verbs\[(.*)\]", inspect.signature(each).parameters["self"].annotation)
         assert taken is not None, f"{verb.__name__} does not say what it takes"
-        found |= {*ALIASES.get(taken[1], (taken[1],))} & COLLECTIONS
+        for name in _names_of_union(taken[1]):
+            found |= {*ALIASES.get(name, (name,))} & COLLECTIONS
     return found
+
+
+def _names_of_union(arguments: str) -> list[str]:
+    """The types that the first argument is a union of, without their own arguments: `Bag[T] | Set[T], B`."""
+    without = arguments
+    while "[" in without:
+        without = re.sub(r"\[[^\[\]]*\]", "", without)
+    return [each.strip() for each in without.partition(",")[0].split("|")]
 
 
 def called_verbs(patch: pytest.MonkeyPatch, families: list[Family]) -> set[tuple[str, str]]:

@@ -218,7 +218,7 @@ def test_offsets_are_an_order(spark, tmp_path):
 
 def placed(*turns: pa.Array) -> str:
     """What the micro-batches of a sequence with these positions are refused with; nothing if they are taken."""
-    record, delivery = ShardRecord(), SimpleNamespace(number=3)
+    record, delivery = ShardRecord(), SimpleNamespace(name="numbers to one place")
     try:
         for positions in turns:
             record = ShardRecord.read((), json.loads(json.dumps(record.more([]))))  # as after a restart

@@ -252,11 +252,11 @@ def test_what_a_turn_that_was_broken_off_has_left_in_a_shard_is_not_its_state(tm
 
 
 def test_where_states_are_is_kept_as_json() -> None:
-    versions = StateVersions({0: 4, 7: 2}, 1, frozenset({3}))
+    versions = StateVersions({0: 4, 7: 2}, 1, frozenset({"orders"}))
     assert StateVersions.from_json(json.loads(json.dumps(versions.as_json()))) == versions
     assert list(versions.states()) == [(0, 4), (7, 2), (BLANK, 1)]
     assert (versions.version(7), versions.version(8)) == (2, 1)
-    assert versions.with_changes(5, [7, BLANK], None) == StateVersions({0: 4, 7: 5}, 5, frozenset({3}))
+    assert versions.with_changes(5, [7, BLANK], None) == StateVersions({0: 4, 7: 5}, 5, frozenset({"orders"}))
 
 
 @pytest.mark.parametrize(
