@@ -17,7 +17,7 @@ import flo
 from flo.local.executors import Workers
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.rescale import rescale
-from flo.shards.sinks.sinks import Changes
+from flo.shards.sinks.sinks import Changes, Sink
 from flo.shards.sinks.upserts import Upsert
 from tests.engines.engine import comparable
 from tests.quick import times
@@ -163,3 +163,48 @@ def test_order_is_kept_over_restarts(tmp_path: Path) -> None:
             query.push(sales=[Sale("a", 2 * turn)])
             query.push(sales=[Sale("a", 2 * turn + 1)])
             assert query.view("prices").value() == list(range(2 * turn + 2))
+
+
+def test_rows_are_stored_if_all_of_a_push_are_diverted(tmp_path: Path) -> None:
+    flow = flo.Flow("inverse")
+    flow.output("inverse", flow.input("sales", flo.Bag[Sale]).map(lambda sale: 1 / sale.price))
+    for turn in range(2):
+        with flow.on(flo.here).start(checkpoint=tmp_path, on_error="divert") as query:
+            query.push(sales=[Sale("b", 0)])
+            assert query.diverted("sales").num_rows == turn + 1
+            assert query.view("inverse").value() == {}
+
+
+class Unsettled(Sink):
+    """Takes changes, and fails once when it is told that they are committed."""
+
+    keeps_weight = replaces = True
+
+    def __init__(self) -> None:
+        self.taken: list[int] = []
+        self.fails = True
+
+    def take(self, changes: Any) -> None:
+        self.taken.append(changes.version)
+
+    def commit(self, changes: Any) -> None:
+        if self.fails:
+            self.fails = False
+            raise OSError("the disk is full")
+
+
+def test_what_is_committed_stays_if_a_sink_fails_afterwards(tmp_path: Path) -> None:
+    sink = Unsettled()
+    with totals().on(flo.here).start({"large": sink}, checkpoint=tmp_path) as query:
+        with pytest.raises(OSError, match="the disk is full"):
+            query.push(sales=sales(0, 20))
+        query.push(sales=sales(20, 20))
+        assert sink.taken == [0, 1]
+        assert rows(query.view("totals")) == expected(40)["totals"]
+
+
+@pytest.mark.parametrize("shards", [0, -1, "two", 1.5])
+def test_the_number_of_shards_is_checked(tmp_path: Path, shards: Any) -> None:
+    with pytest.raises(flo.ElementError, match="`shards` must be an integer from 1"):
+        totals().on(flo.here).start(checkpoint=tmp_path, shards=shards)
+    assert not list(tmp_path.iterdir())

@@ -113,8 +113,9 @@ class NamedInputs(Generic[L]):
             raise NameTakenError(f"`push` got the input `{name}` twice", where=Origin.here())
         if self.reads_time and NOW not in dict(given):
             given.append((NOW, datetime.now(UTC)))
+        places = {each: (each == NOW, place) for each, place in self._inputs.items()}  # rows come before `now`
         with self._alone("push"):
-            self._take(given)
+            self._take(sorted(given, key=lambda each: places[each[0]]))
 
     def _take(self, given: list[tuple[str, object]]) -> None:
         raise NotImplementedError(type(self).__name__)

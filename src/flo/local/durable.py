@@ -5,14 +5,15 @@
 The checkpoint is the one that Spark writes: the same plan, states by the same ids, the same commits. So a program that
 was begun here goes on there, and the other way round.
 
-Invariant: `version` is the next version to run, and those from `committed + 1` on are run and not committed. A push
-that raises goes back to `committed`, whose states are in files.
+Invariant: `version` is the next version to run, and `_pending` has the micro-batches that were run and are not
+committed. A push that raises goes back to the state before it, but never behind a version that is committed.
 """
 
 from __future__ import annotations
 
 import weakref
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from flo.local.executors import Executor, InProcess, Tasks, WorkerLost, Workers
@@ -24,7 +25,7 @@ from flo.shards.checkpoint.spark_logs import BATCH, PUSHED
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.sinks.giving import Giving
 from flo.shards.tasks.output_files import write_diverted
-from flo.tables.io.diverted import DivertedRows
+from flo.tables.io.diverted import Diverted
 
 ENDED = "ended"
 """In a commit: the inputs that have ended."""
@@ -42,8 +43,8 @@ class Pending:
 class DurableLoop(ShardedLoop):
     """The event loop of a program with a checkpoint."""
 
-    def __init__(self, dag: Dag, batches: MicroBatches, giving: Giving, lease: Lease, workers: int) -> None:
-        self.giving, self.lease, self.workers = giving, lease, workers
+    def __init__(self, dag: Dag, batches: MicroBatches, giving: Giving, lease: Lease) -> None:
+        self.giving, self.lease = giving, lease
         self.progress: deque[Outcome] = deque(maxlen=100)
         """The outcomes of the last micro-batches."""
         super().__init__(dag, batches)
@@ -56,19 +57,24 @@ class DurableLoop(ShardedLoop):
             self._counts = {int(number): count for number, count in last.get(PUSHED, {}).items()}
             self.ended = frozenset(last.get(ENDED, ()))
             self._batch = last.get(BATCH)
+        self._committed = self.snapshot()
+        """The state at the last commit."""
 
     def start_executor(self) -> Executor:
         tasks = Tasks(self.batches, in_memory=False)
-        if self.workers == 1:
+        if self.batches.tasks == 1:
             return InProcess(tasks)
-        workers = Workers(tasks, self.workers)
+        workers = Workers(tasks, self.batches.tasks)
         weakref.finalize(self, workers.stop)
         return workers
 
     def run(self) -> None:
+        """Run a micro-batch, if something was pushed or nothing has run yet."""
+        if self._waiting or not self.version:
+            self._run_anyway()
+
+    def _run_anyway(self) -> None:
         """Run a micro-batch. If a worker dies, new ones run it again, on states from files."""
-        if self.version and not self._waiting:
-            return
         before = self.snapshot()
         try:
             outcome, _ = self.run_micro_batch()
@@ -80,14 +86,13 @@ class DurableLoop(ShardedLoop):
         self.executor.finish()
         self._pending.append(Pending(outcome, self.snapshot()))
 
-    def commit(self, diverted: DivertedRows) -> None:
+    def commit(self, diverted: Mapping[str, list[Diverted]]) -> None:
         """Give the changes of what was run to the sinks, and commit it. The rows that inputs have diverted go along."""
-        folder = self.batches.folder
-        if self._pending:
-            files = self._pending[-1].outcome.diverted_files
-            for name, rows in diverted.rows.items():
-                if rows:
-                    files.setdefault(name, []).append((write_diverted(folder, name, rows), len(rows)))
+        if any(diverted.values()) and not self._pending:
+            self._run_anyway()  # a micro-batch without rows, to commit them with
+        for name, rows in diverted.items():
+            file = write_diverted(self.batches.folder, name, rows)
+            self._pending[-1].outcome.diverted_files.setdefault(name, []).append((file, len(rows)))
         while self._pending:
             each = self._pending[0]
             self.lease.expect_held()
@@ -96,10 +101,11 @@ class DurableLoop(ShardedLoop):
             counts = {str(number): count for number, count in each.moment.counts.items()}
             more = {PUSHED: counts, ENDED: sorted(each.moment.ended), BATCH: self._batch}
             self.batches.commit_micro_batch(each.outcome, self.lease.epoch, self.giving.given, more)
-            self.giving.commit(given, each.outcome.version)
+            self._committed = self._pending.pop(0).moment
             self.progress.append(each.outcome)
-            self._pending.pop(0)
+            self.giving.commit(given, each.outcome.version)
 
     def roll_back(self, to: ShardedMoment) -> None:
+        to = to if to.version >= self._committed.version else self._committed
         super().roll_back(to)
         self._pending = [each for each in self._pending if each.outcome.version < to.version]

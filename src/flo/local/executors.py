@@ -10,7 +10,7 @@ import multiprocessing
 import os
 import pickle
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -102,6 +102,9 @@ class Executor(Protocol):
     def run_stage(self, place: int, batch: MicroBatch, shares: list[list[Blob]]) -> list[Blob]:
         """What the tasks of a stage send, given what each receives."""
 
+    def read(self, blobs: Iterable[Blob]) -> list[Blob]:
+        """Blobs that tasks have sent, with their data."""
+
     def finish(self) -> None:
         """The micro-batch is done: what it has sent is not needed any more."""
 
@@ -125,6 +128,9 @@ class InProcess:
         every = (self.tasks.run_stage(place, batch, task, share) for task, share in enumerate(shares))
         return [blob for blobs in every for blob in blobs]
 
+    def read(self, blobs: Iterable[Blob]) -> list[Blob]:
+        return list(blobs)
+
     def finish(self) -> None: ...
 
     def state_size(self) -> tuple[int, int]:
@@ -141,7 +147,8 @@ class Workers:
             raise FloError("`workers` needs processes that can be forked, which this system does not have")
         self.tasks, self.count = tasks, count
         self.exchange = Exchange()
-        self.numbers = 0
+        self._files = 0
+        """How many files this process has written."""
         self.workers = [Worker(number, tasks, self.exchange) for number in range(count)]
 
     def enter(self, values: dict[int, Value]) -> list[Blob]:
@@ -157,8 +164,8 @@ class Workers:
         return self._ask(asked)
 
     def _write(self, name: str, blobs: list[Blob]) -> list[SentBlob]:
-        self.numbers += 1
-        return self.exchange.write(f"{name}-{self.numbers}", blobs)
+        self._files += 1
+        return self.exchange.write(f"{name}-{self._files}", blobs)
 
     def run_stage(self, place: int, batch: MicroBatch, shares: list[list[Blob]]) -> list[Blob]:
         asked = []
@@ -185,6 +192,11 @@ class Workers:
     def state_size(self) -> tuple[int, int]:
         sizes = self._answers([(worker.number, ("size",)) for worker in self.workers])
         return sum(rows for rows, _ in sizes), sum(size for _, size in sizes)
+
+    def read(self, blobs: Iterable[Blob]) -> list[Blob]:
+        every = list(blobs)
+        sent = [each for each in map(_sent, every) if each is not None]
+        return [*(blob for blob in every if _sent(blob) is None), *self.exchange.read(sent)]
 
     def finish(self) -> None:
         self.exchange.clear()
@@ -227,10 +239,8 @@ class Worker:
         context = multiprocessing.get_context("fork")
         self.number = number
         self.connection, other = context.Pipe()
-        own = self.connection
-        self.process = context.Process(
-            target=_serve, args=(number, tasks, exchange, other, own), name=f"flo worker {number}", daemon=True
-        )
+        given = (number, tasks, exchange, other, self.connection)
+        self.process = context.Process(target=_serve, args=given, name=f"flo worker {number}", daemon=True)
         self.process.start()
         other.close()
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 from flo.api.explain import explain_partitions, explain_state
 from flo.api.flow import Here
 from flo.api.running import Negative, expect_known, expect_one_of
-from flo.core.errors import CheckpointError, FloError, Origin, TypeMismatch, UnknownNameError, brief
+from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, brief
 from flo.core.stream_type import StreamType
 from flo.local.durable import DurableLoop
 from flo.local.executors import MOST_WORKERS
 from flo.local.query import LocalQuery
 from flo.local.sharded import WorkersLoop
 from flo.local.table_loop import TableLoop, TableResult
-from flo.program.retractions import Cause, can_cancel
+from flo.program.retractions import causes_of_pushes
 from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.program_changes import describe_program, resolve_shards, update_description
 from flo.shards.checkpoint.retention import Retention
 from flo.shards.micro_batches import MicroBatches
-from flo.shards.program import ShardedProgram, as_table, finish_as_table
+from flo.shards.program import ShardedProgram, as_table, checkpoint_folder, expect_shards, finish_as_table
 from flo.shards.sinks.giving import Giving
 from flo.shards.tasks.state import READABLE
 from flo.tables.dataflow import Dataflow
@@ -94,8 +94,8 @@ class OnHere:
 
         - `outputs`: a sink for each output: a folder of changes, a database, a function. An output without one is a
           view.
-        - `checkpoint`: a folder. Only one query at a time may run on it. Spark can go on with it, and the other way
-          round.
+        - `checkpoint`: a path, or a URL that Arrow reaches. Only one query at a time may run on it. Spark can go on with
+          it, and the other way round.
         - `shards`: how many; by default one for each worker. A checkpoint keeps its number.
         - `on_error="divert"`: diverts rows that do not fit, or on which a function raises.
         - `keep`: how many committed versions readers can read, such as 10, or for how long, such as `"1 day"`.
@@ -103,14 +103,11 @@ class OnHere:
         here, lease = Origin.here(), None
         try:
             divert = expect_one_of("on_error", on_error, OnError) == "divert"
-            folder = str(Path(checkpoint).absolute())
-            if Path(folder).is_file():
-                raise CheckpointError(f"the checkpoint must be a folder; {folder!r} is a file")
+            expect_shards(shards)
+            folder = checkpoint_folder(checkpoint)
             program = ShardedProgram(self._flow, lower_flow(self._flow, as_table, finish_as_table))
             sinks = program.choose_sinks(outputs or {}, self._inputs, divert)
-            pushed = "a push may retract rows"
-            causes = {n: Cause(n, why=pushed) for n, s in self._inputs.items() if can_cancel(s.type.collection)}
-            planned = program.outputs_for(sinks, causes)
+            planned = program.outputs_for(sinks, causes_of_pushes(self._inputs))
             ours = describe_program(
                 self._flow.name,
                 program.plan,
@@ -126,7 +123,7 @@ class OnHere:
             giving = Giving(batches, sinks, divert)
             giving.resume(ours["new_sinks"], ours["replaced"], runs_again=False)  # last: some sinks make tables
             update_description(folder, ours)
-            loop = DurableLoop(program.dag, batches, giving, lease, batches.tasks)
+            loop = DurableLoop(program.dag, batches, giving, lease)
             query = LocalQuery(self._flow.name, loop, self._inputs, sinks, on_error)
             query.reads_time = self._flow._scope.now is not None
             return query

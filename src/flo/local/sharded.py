@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +20,7 @@ from flo.core.collection import Value
 from flo.core.errors import FloError
 from flo.core.event_loop import ProgramLoop
 from flo.core.operator import Deltas, Values
-from flo.local.executors import Executor, SentAway, Tasks, Workers
+from flo.local.executors import Executor, Tasks, Workers
 from flo.program.dag import Dag
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.plan.planning import plan_stages
@@ -120,7 +119,7 @@ class ShardedLoop(ProgramLoop[ShardedMoment]):
         for native in self.batches.plan.natives_after(level):
             mine = [blob for blob in moving if blob.delivery == native.delivery.number]
             moving = [blob for blob in moving if blob.delivery != native.delivery.number]
-            tables = [unpack_table(blob.data) for blob in self._read(mine) if blob.data is not None]
+            tables = [unpack_table(blob.data) for blob in self.executor.read(mine) if blob.data is not None]
             if not tables:
                 continue
             given = pa.concat_tables(tables)
@@ -132,19 +131,13 @@ class ShardedLoop(ProgramLoop[ShardedMoment]):
 
     def _raise_errors(self, blobs: list[Blob]) -> list[Any]:
         """The reports among blobs. Raises the error that one of them holds."""
-        reports = [unpickle(blob.data) for blob in self._read(each for each in blobs if each.delivery == REPORT)]
+        reports = [
+            unpickle(blob.data) for blob in self.executor.read(each for each in blobs if each.delivery == REPORT)
+        ]
         for each in reports:
             if isinstance(each, FloError):
                 raise each
         return reports
-
-    def _read(self, blobs: Iterable[Blob]) -> list[Blob]:
-        """Blobs with their data."""
-        if not isinstance(self.executor, Workers):
-            return list(blobs)
-        every = list(blobs)
-        sent = [blob.sent for blob in every if isinstance(blob, SentAway) and blob.sent is not None]
-        return [*(blob for blob in every if not isinstance(blob, SentAway)), *self.executor.exchange.read(sent)]
 
     def snapshot(self) -> ShardedMoment:
         return ShardedMoment(self.version, dict(self._waiting), self._counts, self._finished, self.outputs, self.ended)
@@ -184,7 +177,7 @@ class WorkersLoop(ShardedLoop):
         outputs = list(self.outputs)
         for place, delivery in enumerate(self.results):
             mine = [blob for blob in moving if blob.delivery == delivery.number]
-            delta = read_delivery(delivery, self._read(blob for blob in mine if not blob.ended), ShardRecord())
+            delta = read_delivery(delivery, self.executor.read(blob for blob in mine if not blob.ended), ShardRecord())
             if delta is not None:
                 outputs[place] = outputs[place].concat(delta)
             senders = {blob.origin for blob in mine if blob.ended}

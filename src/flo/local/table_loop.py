@@ -73,17 +73,13 @@ class TableLoop(NamedLoop[ProgramLoop[Any]]):
         self._feeder.grown = self._grown
 
     def _take(self, given: list[tuple[str, object]]) -> None:
-        indices = list(self._inputs)
-        given = sorted(given, key=lambda each: (each[0] == NOW, indices.index(each[0])))  # rows come before `now`
         before = self._loop.outputs
         try:
             with self._feeder.atomic():
                 if len(given) > 1 and self._feeder.on_error == "raise":
                     self._feeder.feed_together(given)
                 else:
-                    for name, data in given:
-                        for _ in self._feeder.feed(name, data):
-                            pass
+                    self._feeder.feed_in_turn(given)
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
         self._settle(before)

@@ -15,7 +15,7 @@ from flo.core.program_outline import AppliedFunction, AppliedOperator, Outline
 from flo.core.term import ATOMS
 from flo.program.dag import Dag, Stream, Vertex, body_of, outputs_that_read
 from flo.program.identity import assign_ids, digest, identities, shape_of, supplied
-from flo.program.retractions import Cause, can_cancel, causes_in_body, find_causes
+from flo.program.retractions import Cause, causes_in_body, causes_of_pushes, find_causes
 
 LONG = 200
 """How many characters of the shape of an operator are recorded. Of longer ones it is a digest."""
@@ -32,8 +32,7 @@ def outline_program(
     can."""
     named = dict(zip(inputs, dag.inputs, strict=True))
     if retracting is None:
-        pushed = "a push to the z-set `{}` may retract rows"
-        retracting = {name: pushed.format(name) for name, each in named.items() if can_cancel(each.type.collection)}
+        retracting = {name: cause.why for name, cause in causes_of_pushes(named).items()}
     causes = [Cause(name, why=retracting[name]) if name in retracting else None for name in inputs]
     read = {stream: name for name, stream in named.items()}
     ends = dict(zip(outputs, dag.outputs, strict=True))

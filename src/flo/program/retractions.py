@@ -6,14 +6,14 @@ that do not introduce any: see `Operator.retracts`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flo.core.collection import Collection
 from flo.core.errors import Origin
 from flo.core.nested import Nested
 from flo.core.structural import Source
-from flo.program.dag import Dag, Stream, Vertex, body_of
+from flo.program.dag import Dag, Stream, StreamLike, Vertex, body_of
 from flo.values.keyed import Keyed
 from flo.values.operators.per_key import PerKey
 from flo.values.weighted import ZSet, ZSetValue
@@ -33,6 +33,14 @@ def can_cancel(of: Collection) -> bool:
     if isinstance(of, Nested):
         return any(can_cancel(stream.collection) for stream in of.inner)
     return isinstance(of.inner if isinstance(of, Keyed) else of, ZSet)
+
+
+def causes_of_pushes(inputs: Mapping[str, StreamLike]) -> dict[str, Cause]:
+    """Returns why inputs that data is pushed to can retract rows: every z-set can."""
+    why = "a push to the z-set `{}` may retract rows"
+    return {
+        name: Cause(name, why=why.format(name)) for name, each in inputs.items() if can_cancel(each.type.collection)
+    }
 
 
 def find_retractions(dag: Dag, inputs: Sequence[Cause | None]) -> list[Cause | None]:

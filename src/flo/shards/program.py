@@ -11,14 +11,16 @@ and their key (`bind_sinks`), in this order. Invariant: an output that retracts 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flo.api.running import expect_known
-from flo.core.errors import TypeMismatch
+from flo.core.errors import CheckpointError, ElementError, TypeMismatch, brief
 from flo.core.stream_type import StreamType
 from flo.program.dag import Dag
 from flo.program.retractions import Cause, find_retractions
 from flo.shards.plan.planning import plan_stages
+from flo.shards.plan.stages import MOST_SHARDS
 from flo.shards.sinks.output_changes import DIVERTED
 from flo.shards.sinks.sink_choice import expect_columns, expect_weights, sink_of
 from flo.shards.sinks.sinks import Sink
@@ -39,6 +41,19 @@ def as_table(stream: StreamType) -> StreamType:
 def finish_as_table(stream: StreamType) -> StreamType:
     """The type of an output of a program of shards, which gives this."""
     return as_table(to_value_type(stream))
+
+
+def expect_shards(shards: object) -> None:
+    if shards is not None and (type(shards) is not int or not 1 <= shards <= MOST_SHARDS):
+        raise ElementError(f"`shards` must be an integer from 1 to {MOST_SHARDS:,}; got {brief(shards)}")
+
+
+def checkpoint_folder(checkpoint: str | Path) -> str:
+    """The folder of a checkpoint: a path, or a URL that Arrow reaches."""
+    where = str(checkpoint) if "://" in str(checkpoint) else str(Path(checkpoint).absolute())
+    if Path(where).is_file():
+        raise CheckpointError(f"the checkpoint must be a folder; {where!r} is a file")
+    return where
 
 
 class ShardedProgram:

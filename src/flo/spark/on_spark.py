@@ -18,8 +18,6 @@ from flo.api.explain import explain_partitions, explain_state
 from flo.api.running import expect_known, expect_one_of
 from flo.core.errors import (
     BoundednessError,
-    CheckpointError,
-    ElementError,
     FloError,
     Origin,
     TypeMismatch,
@@ -36,8 +34,8 @@ from flo.shards.checkpoint.retention import Retention
 from flo.shards.checkpoint.spark_logs import SPARK, ResumedBatches, expect_sound_logs, has_committed
 from flo.shards.plan.explain import Block, explain_plan, plan_blocks
 from flo.shards.plan.planning import segment_of
-from flo.shards.plan.stages import MOST_SHARDS, Entry
-from flo.shards.program import ShardedProgram, as_table, finish_as_table
+from flo.shards.plan.stages import Entry
+from flo.shards.program import ShardedProgram, as_table, checkpoint_folder, expect_shards, finish_as_table
 from flo.shards.sinks.giving import Giving
 from flo.shards.sinks.output_changes import DIVERTED, OutputChanges
 from flo.shards.tasks.input_task import row_collection
@@ -115,14 +113,12 @@ class OnSpark:
         here, lease = Origin.here(), None
         try:
             frames = self._check_frames(inputs)
-            _expect_shards(shards)
+            expect_shards(shards)
             _expect_trigger(trigger or {})
             retention = Retention.of(keep)
             divert = expect_one_of("on_error", on_error, OnError) == "divert"
             sinks = self._program.choose_sinks(outputs or {}, self._given, divert)
-            folder = str(checkpoint) if "://" in str(checkpoint) else str(Path(checkpoint).absolute())
-            if Path(folder).is_file():
-                raise CheckpointError(f"the checkpoint must be a folder; {folder!r} is a file")
+            folder = checkpoint_folder(checkpoint)
             export_s3_settings(self._spark, folder)
             causes = self._retracting(frames)
             planned_outputs = self._program.outputs_for(sinks, causes)
@@ -189,7 +185,7 @@ class OnSpark:
         folder = tempfile.mkdtemp(prefix="flo-")
         try:
             frames = self._check_frames(inputs)
-            _expect_shards(shards)
+            expect_shards(shards)
             kinds = {n: PARTS if isinstance(t.collection, Columns) else VIEW for n, t in self._output_types.items()}
             outputs = self._program.plan_outputs(kinds)
             count = shards or self._parallelism()
@@ -354,11 +350,6 @@ def _expect_same_session(name: str, frame: DataFrame, spark: SparkSession) -> No
 
 def _session_id(spark: SparkSession) -> str:
     return str(spark._jsparkSession.sessionUUID())
-
-
-def _expect_shards(shards: object) -> None:
-    if shards is not None and (not isinstance(shards, int) or not 1 <= shards <= MOST_SHARDS):
-        raise ElementError(f"`shards` must be an integer from 1 to {MOST_SHARDS:,}; got {brief(shards)}")
 
 
 def _expect_trigger(trigger: Mapping[str, object]) -> None:

@@ -38,7 +38,7 @@ def expect_row_fault(operator: Any, error: Exception) -> None:
 def consume_rows(operator: Any, values: tuple[Any, ...]) -> tuple[Operator, Deltas]:
     """The operator and its outputs after these values. If a function raises on a row, the error shows the row.
 
-    Functions need not take rows that cancel out: on values there are none.
+    A function need not take rows that cancel out, since values do not hold such rows.
     """
     try:
         return operator.take_in(*values)  # type: ignore[no-any-return]

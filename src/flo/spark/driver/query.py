@@ -11,23 +11,20 @@ from functools import partial, reduce
 from os import PathLike
 from typing import Any
 
-import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from flo.api.running import expect_known
-from flo.core.errors import CheckpointError, FloError, Origin, UnknownNameError
+from flo.core.errors import CheckpointError, FloError
 from flo.pictures.notebook import MOST_ROWS, html_block, html_table
 from flo.pictures.run_page import save_run
 from flo.pictures.serving import PageServer
-from flo.shards.checkpoint.commits import committed_versions, expect_next_version
+from flo.shards.checkpoint.commits import expect_next_version
 from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.spark_logs import BATCH, ResumedBatches, find_log_problems
 from flo.shards.micro_batches import Outcome
+from flo.shards.query_outputs import QueryOutputs
 from flo.shards.sinks.giving import Giving
-from flo.shards.sinks.output_changes import DIVERTED
-from flo.shards.sinks.sinks import Memory, Sink
-from flo.shards.tasks.output_files import VIEW, read_diverted
+from flo.shards.sinks.sinks import Sink
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.python_errors import error_for_spark, is_java_lost, python_error
 from flo.spark.driver.spark_changes import SparkChanges
@@ -39,8 +36,10 @@ PATIENCE = 60_000
 """How long to wait for sources to start, in milliseconds."""
 
 
-class Query:
+class Query(QueryOutputs[View]):
     """The handle of a flow that runs on Spark."""
+
+    _view = View
 
     def __init__(
         self,
@@ -198,18 +197,6 @@ class Query:
             return self._failure or self._lost
         return self._translate(error)
 
-    def diverted(self, name: str) -> pa.Table:
-        """The rows that an input has diverted and no sink has taken, with the reason for each."""
-        inputs = [each.removesuffix(DIVERTED) for each in self._sinks if each.endswith(DIVERTED)]
-        if not inputs:
-            raise UnknownNameError(
-                "the query diverts no rows: one that does not fit ends it",
-                instead=(('start(…, on_error="divert")', "diverts such rows"),),
-                where=Origin.here(),
-            )
-        newest = max(committed_versions(self._batches.folder), default=-1)
-        return read_diverted(self._batches.folder, expect_known(name, dict.fromkeys(inputs), "input"), newest)
-
     def ui(self, port: int | None = None) -> PageServer:
         """Serves a page with the plan, its figures, charts and views, on this machine only.
 
@@ -297,24 +284,3 @@ class Query:
         finally:
             self._end()
             self._watch.close()
-
-    def view(self, name: str, version: int | None = None) -> View:
-        """A view, at the newest committed version or at an earlier one."""
-        expect_known(name, {output.name: output for output in self._batches.outputs}, "output")
-        return View.of(self._batches.folder, name, version, self._batches)
-
-    def views(self, version: int | None = None) -> dict[str, View]:
-        """All views, at one version."""
-        version = View.newest(self._batches.folder) if version is None else version
-        return {each.name: self.view(each.name, version) for each in self._batches.outputs if each.how == VIEW}
-
-    def changes(self, name: str) -> list[pa.Table]:
-        """The changes of an output whose sink is `"memory"`, one table for each micro-batch."""
-        sink = self._sinks[expect_known(name, self._sinks, "output")]
-        if not isinstance(sink, Memory):
-            raise UnknownNameError(
-                f"the changes of `{name}` are not kept in memory",
-                instead=((f'outputs={{"{name}": "memory"}}', "keeps them in this process"),),
-                where=Origin.here(),
-            )
-        return sink.tables

@@ -72,6 +72,11 @@ class DivertedRows:
     def count(self, name: str, rows: int) -> None:
         self.taken[name] = self.taken.get(name, 0) + rows
 
+    def take_rows(self) -> dict[str, list[Diverted]]:
+        """Returns the rows that were diverted since the last checkpoint, and keeps them no longer."""
+        rows, self.rows = self.rows, {}
+        return rows
+
     def table(self, name: str) -> pa.Table:
         return pa.concat_tables([*(run.table for run in self.runs.get(name, ())), _table(self.rows.get(name, []))])
 

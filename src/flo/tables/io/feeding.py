@@ -129,6 +129,12 @@ class Feeder:
                 return
             yield self._feed_part(name, part)
 
+    def feed_in_turn(self, given: list[tuple[str, Any]]) -> None:
+        """Feeds the data of one input after the other, and runs after each part."""
+        for name, data in given:
+            for _ in self.feed(name, data):
+                pass
+
     def feed_together(self, given: list[tuple[str, Any]]) -> None:
         """Feeds the data of several inputs, and runs once: no operator sees a state between them.
 
@@ -137,9 +143,7 @@ class Feeder:
         waiting: list[tuple[str, Any, RowAt]] = []
         self._together = waiting
         try:
-            for name, data in given:
-                for _ in self.feed(name, data):
-                    pass
+            self.feed_in_turn(given)
         finally:
             self._together = None
         try:

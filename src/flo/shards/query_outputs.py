@@ -1,0 +1,67 @@
+"""What a running query lets its user read: views, changes that are kept in memory, and diverted rows.
+
+    outputs   totals   "view"     query.view("totals").arrow()        the rows at a committed version
+              large    "memory"   query.changes("large")              a table for each micro-batch
+    inputs    orders              query.diverted("orders")            the rows that it could not take
+
+Invariant: nothing here depends on the engine that runs the query. An engine gives its own class of views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Generic, TypeVar
+
+import pyarrow as pa
+
+from flo.api.running import expect_known
+from flo.core.errors import Origin, UnknownNameError
+from flo.shards.checkpoint.commits import committed_versions
+from flo.shards.micro_batches import MicroBatches
+from flo.shards.sinks.output_changes import DIVERTED
+from flo.shards.sinks.sinks import Memory, Sink
+from flo.shards.tasks.output_files import VIEW, read_diverted
+from flo.shards.views import View
+
+V = TypeVar("V", bound=View)
+
+
+class QueryOutputs(Generic[V]):
+    """The part of a query that reads what it has computed."""
+
+    _batches: MicroBatches
+    _sinks: Mapping[str, Sink]
+    _view: type[V]
+
+    def view(self, name: str, version: int | None = None) -> V:
+        """A view, at the newest committed version or at an earlier one."""
+        expect_known(name, {output.name: output for output in self._batches.outputs}, "output")
+        return self._view.of(self._batches.folder, name, version, self._batches)
+
+    def views(self, version: int | None = None) -> dict[str, V]:
+        """All views, at one version."""
+        version = View.newest(self._batches.folder) if version is None else version
+        return {each.name: self.view(each.name, version) for each in self._batches.outputs if each.how == VIEW}
+
+    def changes(self, name: str) -> list[pa.Table]:
+        """The changes of an output whose sink is `"memory"`, one table for each micro-batch."""
+        sink = self._sinks[expect_known(name, self._sinks, "output")]
+        if not isinstance(sink, Memory):
+            raise UnknownNameError(
+                f"the changes of `{name}` are not kept in memory",
+                instead=((f'outputs={{"{name}": "memory"}}', "keeps them in this process"),),
+                where=Origin.here(),
+            )
+        return sink.tables
+
+    def diverted(self, name: str) -> pa.Table:
+        """The rows that an input has diverted and no sink has taken, with the reason for each."""
+        inputs = [each.removesuffix(DIVERTED) for each in self._sinks if each.endswith(DIVERTED)]
+        if not inputs:
+            raise UnknownNameError(
+                "the query diverts no rows: one that does not fit ends it",
+                instead=(('start(…, on_error="divert")', "diverts such rows"),),
+                where=Origin.here(),
+            )
+        newest = max(committed_versions(self._batches.folder), default=-1)
+        return read_diverted(self._batches.folder, expect_known(name, dict.fromkeys(inputs), "input"), newest)
