@@ -102,9 +102,8 @@ def test_all_schedules_of_a_native_expression_agree(functions):
     assert flow.explore(sales={SALES[0]: 1, SALES[1]: 2}).outcomes
 
 
-@pytest.mark.thorough
-def test_a_program_with_segments_runs_on_spark(functions):
-    """One at the input, and one between two verbs: the program is cut twice, and gives what it gives on values."""
+def cut_twice() -> flo.Flow:
+    """Segments at the input, and between two verbs."""
     flow = flo.Flow("sales")
     hashes = flow.sql("SELECT shop, soundex(name) AS hash, n FROM sales", sales=flow.input("sales", flo.ZSet[Sale]))
     sums = hashes.group_by("shop").agg(n=flo.sum("n"), hash=flo.max("hash"))
@@ -112,6 +111,13 @@ def test_a_program_with_segments_runs_on_spark(functions):
         "SELECT concat_ws('-', cast(n AS string), regexp_replace(hash, '1', '2')) AS text FROM sums", sums=sums
     )
     flow.output("found", texts.group_by("text").agg(rows=flo.count()))
+    return flow
+
+
+@pytest.mark.thorough
+def test_a_program_with_segments_runs_on_spark(functions):
+    """The program is cut twice, and gives what it gives on values."""
+    flow = cut_twice()
     expected = flow.run(sales=SALES)["found"]
     sales = functions.createDataFrame([tuple(row) for row in SALES], "shop long, name string, n long")
     assert rows_of(flow.on(functions).run(sales=sales, shards=3)["found"]) == expected
@@ -135,6 +141,18 @@ def test_segments_in_bodies_run_on_spark(functions):
     sales = functions.createDataFrame([(*row, at) for at, row in enumerate(SALES)], f"{SCHEMA}, at long")
     found = flow.on(functions).run(sales=sales, shards=3, order={"sales": "at"})
     assert {name: found[name] for name in expected} == expected
+
+
+def test_segments_with_workers(functions):
+    """Between stages they run in the process that has the session; in a body they would run in a worker."""
+    flow = cut_twice()
+    expected = flow.on(flo.here).run(sales=SALES)
+    found = flow.on(flo.here, workers=2).run(sales=SALES)
+    assert {name: sorted(map(str, found[name].to_pylist())) for name in expected} == {
+        name: sorted(map(str, table.to_pylist())) for name, table in expected.items()
+    }
+    with pytest.raises(flo.FloError, match="workers have no session"):
+        bodies().on(flo.here, workers=2).loop()
 
 
 @pytest.mark.thorough

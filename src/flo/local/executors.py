@@ -24,6 +24,7 @@ from flo.core.errors import FloError
 from flo.local.exchange import Exchange, SentBlob
 from flo.local.held_states import HeldStageTask, HeldStates
 from flo.shards.micro_batches import MicroBatches
+from flo.shards.plan.planning import holds_segment
 from flo.shards.plan.stages import Entry
 from flo.shards.tasks.blobs import Blob, pack_table, report_blob, unpack_table
 from flo.shards.tasks.context import LoadedCode, MicroBatch
@@ -145,6 +146,13 @@ class Workers:
     def __init__(self, tasks: Tasks, count: int) -> None:
         if not hasattr(os, "fork"):
             raise FloError("`workers` needs processes that can be forked, which this system does not have")
+        plan = tasks.batches.plan
+        programs = [*(entry.dag for entry in plan.entries), *(stage.dag for stage in plan.stages)]
+        if any(map(holds_segment, programs)):
+            raise FloError(
+                "a body of `nest` or `per_key` has an SQL function that Spark computes, and workers have no session",
+                instead=(("flow.on(flo.here)", "runs in the process that has the session"),),
+            )
         self.tasks, self.count = tasks, count
         self.exchange = Exchange()
         self._files = 0

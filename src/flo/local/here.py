@@ -94,8 +94,8 @@ class OnHere:
 
         - `outputs`: a sink for each output: a folder of changes, a database, a function. An output without one is a
           view.
-        - `checkpoint`: a path, or a URL that Arrow reaches. Only one query at a time may run on it. Spark can go on with
-          it, and the other way round.
+        - `checkpoint`: a path, or a URL that Arrow reaches. Only one query at a time may run on it. Spark can continue
+          it, and this process one of Spark.
         - `shards`: how many; by default one for each worker. A checkpoint keeps its number.
         - `on_error="divert"`: diverts rows that do not fit, or on which a function raises.
         - `keep`: how many committed versions readers can read, such as 10, or for how long, such as `"1 day"`.

@@ -131,9 +131,8 @@ class ShardedLoop(ProgramLoop[ShardedMoment]):
 
     def _raise_errors(self, blobs: list[Blob]) -> list[Any]:
         """The reports among blobs. Raises the error that one of them holds."""
-        reports = [
-            unpickle(blob.data) for blob in self.executor.read(each for each in blobs if each.delivery == REPORT)
-        ]
+        reported = self.executor.read(blob for blob in blobs if blob.delivery == REPORT)
+        reports = [unpickle(blob.data) for blob in reported]
         for each in reports:
             if isinstance(each, FloError):
                 raise each

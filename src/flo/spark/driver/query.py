@@ -39,6 +39,7 @@ PATIENCE = 60_000
 class Query(QueryOutputs[View]):
     """The handle of a flow that runs on Spark."""
 
+    _batches: SparkMicroBatches
     _view = View
 
     def __init__(
