@@ -90,7 +90,8 @@ class Stream:
     type: StreamType
     number: int
     name: str = ""
-    """Of an input of the program: its name."""
+    """What the checkpoint of any program calls it: an input by its name, another by the id of the operator that emits
+    it, and which of its outputs it is. A stream that a rewrite narrows to fewer columns keeps its name."""
 
 
 @dataclass(eq=False)
@@ -160,6 +161,8 @@ class Dag:
         """Add an operator that reads these streams; return the streams that it emits."""
         types = operator.judge(tuple(stream.type for stream in inputs)).outputs
         outputs = [self.add_stream(each) for each in types]
+        for place, stream in enumerate(outputs):
+            stream.name = f"{vertex_id}:{place}"
         self.vertices.append(Vertex(operator, tuple(inputs), tuple(outputs), origin, vertex_id))
         return outputs
 

@@ -154,6 +154,7 @@ class _Pruned:
         names = tuple(name for name in layout.names if name in columns) or layout.names[:1]
         f = Expression({name: name for name in names}, (layout,), _row_of(layout.element, names))
         (narrow,) = self._apply(Map(f), [stream], vertex, f"/columns{place}")
+        narrow.name = stream.name
         return narrow
 
 

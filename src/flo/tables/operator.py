@@ -136,13 +136,15 @@ class Cut(Enum):
     """A time that grows, as that of a clock. Shards that have received nothing have none yet."""
 
 
-_CUT, _ROWS_OF = "cut", "rows of"
+_CUT, _ROWS_OF, _HOLDS = "cut", "rows of", "holds"
 
 
-def kept(nothing: T, cut: Cut, rows_of: str = "") -> T:
-    """A part of an operator's state: what it is at first, and how it is cut. `rows_of` names the part whose rows it
-    holds in another order."""
-    return field(default=nothing, metadata={_CUT: cut, _ROWS_OF: rows_of})
+def kept(nothing: T, cut: Cut, rows_of: str = "", holds: int | None = None) -> T:
+    """A part of an operator's state: what it is at first, and how it is cut.
+
+    `rows_of` names the part whose rows it holds in another order; `holds` is the place of the input whose rows it is a
+    trace of, all of them, as long as both inputs are open."""
+    return field(default=nothing, metadata={_CUT: cut, _ROWS_OF: rows_of, _HOLDS: holds})
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,7 @@ class Part:
     cut: Cut | None
     """None: not declared."""
     rows_of: str = ""
+    holds: int | None = None
 
 
 Op = TypeVar("Op", bound=Operator, covariant=True)
@@ -229,7 +232,12 @@ class OnTables(Operator, Generic[Op]):
     def parts(cls) -> tuple[Part, ...]:
         """The parts of its state, in their order in an expression, which has `like` before them."""
         return tuple(
-            Part(each.name, each.metadata.get(_CUT, cls.cut), each.metadata.get(_ROWS_OF, ""))
+            Part(
+                each.name,
+                each.metadata.get(_CUT, cls.cut),
+                each.metadata.get(_ROWS_OF, ""),
+                each.metadata.get(_HOLDS),
+            )
             for each in fields(cls)
             if each.compare and each.name != "like"
         )

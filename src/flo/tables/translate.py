@@ -193,7 +193,9 @@ class _Translation:
             outputs = self.tables.apply_graph(initial(chosen, wanted)[0], read)
             for place, each in enumerate(self.tables.vertices[before:]):
                 each.id, each.origin = f"{vertex.id}/form{place}", each.origin or vertex.origin
-        self.new |= zip(vertex.outputs, outputs, strict=True)
+        for given, own in zip(vertex.outputs, outputs, strict=True):
+            self.new[given] = own
+            own.name = given.name
 
     def _convert(self, stream: Stream, wanted: StreamType, vertex_id: str) -> Stream:
         """The stream as this type. All readers share the conversion."""
@@ -203,6 +205,7 @@ class _Translation:
         if known is None:
             operator = _conversion(stream.type, wanted).typed((stream.type,))
             (known,) = self.tables.apply(operator, [stream], None, vertex_id)
+            known.name = stream.name
             self.converted[stream, wanted] = known
         return known
 

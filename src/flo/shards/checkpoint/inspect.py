@@ -99,7 +99,8 @@ class Checkpoint:
             states, views = read_state(stage, store, changed)
             files = {name: size for name, (size, _) in store.folder.files(PARTS).items()}
             for vertex_id, described in stage["operators"].items():
-                none = StateSize(stage["level"], shard, vertex_id, **described)
+                said = {name: described[name] for name in ("name", "line", "where", "bound")}
+                none = StateSize(stage["level"], shard, vertex_id, **said)
                 state = states[vertex_id]
                 yield none if state.is_initial else _measure(none, state.term(), store, files)
             for name, view in views:

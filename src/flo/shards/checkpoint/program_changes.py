@@ -28,6 +28,8 @@ from flo.core.errors import CheckpointError
 from flo.core.operator import Bound, Operator
 from flo.core.program_outline import ANEW, Outline, expect_same_lines, from_plain, to_plain
 from flo.program.bounds import find_bounds
+from flo.program.dag import Stream, Vertex
+from flo.program.identity import digest
 from flo.shards.checkpoint.commits import committed_versions, verified_versions
 from flo.shards.checkpoint.given_changes import GIVEN
 from flo.shards.plan.planning import placement
@@ -81,6 +83,7 @@ def describe_program(
         ],
         "sources": [],
         "outputs": {output.name: output.how for output in outputs},
+        "streams": {each.name: _describe_output(plan, each) for each in outputs},
         "shards": shards,
         "stages": [_describe_stage(plan, stage, outputs) for stage in plan.stages],
     }
@@ -95,6 +98,12 @@ def _describe_input(name: str, entry: Entry) -> Iterator[str]:
         yield f"{name}.{column.name}: {column.type}{'' if column.nullable else ' not null'}"
 
 
+def _describe_output(plan: Plan, output: Output) -> Description:
+    """The stream of an output, and its columns."""
+    stream = plan.stream(output.stream)
+    return {"stream": stream.name, "columns": columns_of(stream), "type": describe_columns(stream)}
+
+
 def _describe_stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Description:
     """The operators of a stage, and the outputs that are spread over its shards."""
     bounds = _bounds(plan)
@@ -106,12 +115,43 @@ def _describe_stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Descript
             "line": str(vertex.origin or ""),
             "where": (Placement.ONE_PLACE if alone else _placement(vertex.operator)).value,
             "bound": bounds[vertex.id].value,
+            "form": form_of(vertex),
+            "holds": _describe_held(vertex),
         }
     return {
         "level": stage.level,
         "operators": operators,
         "spread": [o.name for o in outputs if o.stream in stage.outputs and o.stream not in stage.alone],
     }
+
+
+def form_of(vertex: Vertex) -> str:
+    """What the state of an operator looks like, besides its id: it depends on which columns its readers use."""
+    return digest(vertex.operator.name, *(describe_columns(each) for each in (*vertex.inputs, *vertex.outputs)))
+
+
+def describe_columns(stream: Stream) -> str:
+    """The type of a stream, with the names and types of its columns."""
+    of = stream.type.collection
+    schema = layout_of(of.base).schema if isinstance(of, Columns) else ""
+    return f"{of.base.name if isinstance(of, Columns) else of} {schema}"
+
+
+def columns_of(stream: Stream) -> dict[str, str] | None:
+    """The names and types of the columns of a stream; None if it has none."""
+    of = stream.type.collection
+    return {each.name: str(each.type) for each in layout_of(of.base).schema} if isinstance(of, Columns) else None
+
+
+def _describe_held(vertex: Vertex) -> Description:
+    """By name, the streams that the state of an operator has all rows of, with the parts that have them."""
+    parts = vertex.operator.parts() if isinstance(vertex.operator, OnTables) else ()
+    held: Description = {}
+    for place, stream in enumerate(vertex.inputs):
+        names = [part.name for part in parts if part.holds == place]
+        if names:
+            held[stream.name] = {"parts": names, "columns": columns_of(stream)}
+    return held
 
 
 def _bounds(plan: Plan) -> dict[str, Bound]:

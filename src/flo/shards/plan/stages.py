@@ -142,6 +142,10 @@ class Plan:
         """The deliveries of a stream."""
         return [each for each in self.deliveries if each.stream == stream]
 
+    def stream(self, number: int) -> Stream:
+        """The output of a stage that has this number."""
+        return next(s for stage in self.stages for s in stage.dag.outputs if s.number == number)
+
     def natives_after(self, level: int) -> list[Native]:
         """The segments that run on the rows of a level."""
         return [each for each in self.natives if each.level == level]

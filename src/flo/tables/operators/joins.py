@@ -298,8 +298,8 @@ class Paired(JoinedByKey[P]):
 class JoinTables(Paired[Join | BagJoin]):
     """join(on, other_on, into) of z-sets and of bags."""
 
-    left: Trace = kept(NOTHING, Cut.BY_KEY)
-    right: Trace = kept(NOTHING, Cut.BY_KEY)
+    left: Trace = kept(NOTHING, Cut.BY_KEY, holds=0)
+    right: Trace = kept(NOTHING, Cut.BY_KEY, holds=1)
     ended_side: int | None = kept(None, Cut.SAME)
 
     name = "join_tables"
@@ -372,7 +372,7 @@ def select_by_partner(delta: Run, trace: Trace, partners: Partners, moved: Run, 
 class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
     """semi_join and anti_join. Of the right side it keeps only which keys are there."""
 
-    left: Trace = kept(NOTHING, Cut.BY_KEY)
+    left: Trace = kept(NOTHING, Cut.BY_KEY, holds=0)
     right: Partners = kept(NO_PARTNERS, Cut.BY_KEY)
     ended_side: int | None = kept(None, Cut.SAME)
 
@@ -409,8 +409,8 @@ class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
 class OuterTables(Paired[Outer]):
     """left_join, right_join and full_join: both sides by key, and which keys they have."""
 
-    left: Trace = kept(NOTHING, Cut.BY_KEY)
-    right: Trace = kept(NOTHING, Cut.BY_KEY)
+    left: Trace = kept(NOTHING, Cut.BY_KEY, holds=0)
+    right: Trace = kept(NOTHING, Cut.BY_KEY, holds=1)
     partners: Partners = kept(NO_PARTNERS, Cut.BY_KEY)
     """The keys of the right side, where rows of the left may stand alone."""
     other_partners: Partners = kept(NO_PARTNERS, Cut.BY_KEY)

@@ -82,7 +82,7 @@ class InGroups(OnTables[G]):
 class TopKTables(InGroups[TopK]):
     """The first k rows of each group. It emits how the heads of groups change."""
 
-    rows: Ranked = kept(Ranked(()), Cut.BY_KEY)
+    rows: Ranked = kept(Ranked(()), Cut.BY_KEY, holds=0)
     """All rows, by group and in order."""
     heads: Trace = kept(Trace(()), Cut.BY_KEY)
     """The rows at the heads of groups, as often as they count."""

@@ -136,9 +136,9 @@ class Extremes(NamedTuple):
 class OverTables(InGroups[Over]):
     """Rows with the results of window functions. Rows whose results change are retracted and inserted again."""
 
-    rows: Ranked = kept(Ranked(()), Cut.BY_KEY)
+    rows: Ranked = kept(Ranked(()), Cut.BY_KEY, holds=0)
     """The present rows, with positive weights."""
-    owed: Ranked = kept(Ranked(()), Cut.BY_KEY)
+    owed: Ranked = kept(Ranked(()), Cut.BY_KEY, holds=0)
     """Rows that were retracted more often than they came, with negative weights."""
 
     name = "over_tables"

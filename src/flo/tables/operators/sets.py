@@ -60,7 +60,7 @@ class Remembering(Stateless[Op]):
 class DistinctTables(Remembering[Distinct | Positive]):
     """distinct of z-sets, and their positive part. A row is emitted when its weight in the output changes."""
 
-    rows: Trace = kept(NOTHING, Cut.BY_KEY)
+    rows: Trace = kept(NOTHING, Cut.BY_KEY, holds=0)
     """The weight of each row."""
 
     name = "distinct_tables"
@@ -108,7 +108,7 @@ class NewTables(Remembering[ToBag | ToZSet | SequenceDistinct]):
 class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
     """zset_to_bag and zset_to_set: emits rows at the end; negative weights are an error."""
 
-    rows: Trace = kept(NOTHING, Cut.BY_KEY)
+    rows: Trace = kept(NOTHING, Cut.BY_KEY, holds=0)
 
     name = "from_zset_tables"
     grouping = Grouping.ANY
