@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from flo.api.running import Negative, expect_known, expect_one_of
 from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, brief
 from flo.core.stream_type import StreamType
 from flo.local.durable import DurableLoop
+from flo.local.evolution import Change, OnChange, find_evolution
 from flo.local.executors import MOST_WORKERS
 from flo.local.query import LocalQuery
 from flo.local.sharded import WorkersLoop
@@ -89,6 +90,9 @@ class OnHere:
         shards: int | None = None,
         on_error: OnError = "raise",
         keep: int | str = READABLE,
+        changed: OnChange = "reject",
+        fill: Mapping[str, object] | None = None,
+        refill: Sequence[str] = (),
     ) -> LocalQuery:
         """Starts a query on a checkpoint. Each push is a micro-batch: its changes go to the sinks, and it is committed.
 
@@ -99,6 +103,10 @@ class OnHere:
         - `shards`: how many; by default one for each worker. A checkpoint keeps its number.
         - `on_error="divert"`: diverts rows that do not fit, or on which a function raises.
         - `keep`: how many committed versions readers can read, such as 10, or for how long, such as `"1 day"`.
+        - `changed`: what to do if the checkpoint is of another program. `"reject"` raises, with what would be kept and
+          filled; `"fill"` keeps the state of operators that are the same, and computes the others from all input so far.
+        - `fill`: rows of inputs, for a fill that finds them nowhere in the checkpoint.
+        - `refill`: the names of functions whose code has changed: what depends on them is computed anew.
         """
         here, lease = Origin.here(), None
         try:
@@ -120,9 +128,13 @@ class OnHere:
             lease = Lease.take(folder, self._flow.name)
             count = resolve_shards(folder, ours, shards)
             batches = MicroBatches(program.plan, planned, folder, count, self._workers, ours["id"], Retention.of(keep))
+            evolution = find_evolution(program, batches, ours, Change(changed, fill or {}, refill, on_error))
             giving = Giving(batches, sinks, divert)
             giving.resume(ours["new_sinks"], ours["replaced"], runs_again=False)  # last: some sinks make tables
-            update_description(folder, ours)
+            if evolution is None:
+                update_description(folder, ours)
+            else:
+                evolution.run(giving, lease)
             loop = DurableLoop(program.dag, batches, giving, lease)
             query = LocalQuery(self._flow.name, loop, self._inputs, sinks, on_error)
             query.reads_time = self._flow._scope.now is not None

@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.core.collection import Value
-from flo.shards.checkpoint.commits import commit_version, committed_versions, read_state_versions
+from flo.shards.checkpoint.commits import PROGRAM, commit_version, committed_versions, read_state_versions
 from flo.shards.checkpoint.moments import forget_moment, record_moment
 from flo.shards.checkpoint.retention import Retention
 from flo.shards.plan.stages import POSITION, Delivery, Plan, Stage
@@ -94,6 +94,8 @@ class MicroBatches:
         """The oldest version that readers may read."""
         self.run = uuid.uuid4().hex
         """Identifies this start of the query."""
+        self.program: int | None = None
+        """The version with which the program has begun, if another one ran before it."""
         self.now: int | None = None
         """The number of the input that gets the time of the outside world, if there is one."""
         self._recent: dict[int, dict[int, StateVersions]] = {}
@@ -175,6 +177,10 @@ class MicroBatches:
         stages = dict(stage_rows), stage_seconds
         return Outcome(version, rows, ended, written, dict(taken), seconds, diverted, changed, *stages)
 
+    def set_state_versions(self, version: int, versions: dict[int, StateVersions]) -> None:
+        """Says where the states of a version are, which no micro-batch has written."""
+        self._recent = {**self._recent, version: versions}
+
     def forget_before(self, version: int) -> None:
         """Forget the state versions before one, which nothing goes back to."""
         self._recent = {each: versions for each, versions in self._recent.items() if each >= version}
@@ -188,6 +194,7 @@ class MicroBatches:
     ) -> None:
         """Commits a micro-batch: from now on readers see its version. `more` is what an engine notes with it."""
         versions = self.state_versions(outcome.version)
+        more = {**(more or {}), **({} if self.program is None else {PROGRAM: self.program})}
         commit_version(self.folder, outcome.version, self.shards, versions, epoch, given, more)
         self.forget_before(outcome.version)
         if self.now is not None:

@@ -30,7 +30,7 @@ from flo.core.program_outline import ANEW, Outline, expect_same_lines, from_plai
 from flo.program.bounds import find_bounds
 from flo.program.dag import Stream, Vertex
 from flo.program.identity import digest
-from flo.shards.checkpoint.commits import committed_versions, verified_versions
+from flo.shards.checkpoint.commits import PROGRAM, committed_versions, read_commit, verified_versions
 from flo.shards.checkpoint.given_changes import GIVEN
 from flo.shards.plan.planning import placement
 from flo.shards.plan.stages import Entry, Plan, Stage
@@ -57,18 +57,37 @@ Description = dict[str, Any]
 _OTHER_FLO = "another version of Flo wrote it, and cut the same program in another way"
 
 
-def read_description(where: str) -> Any:
-    """The program that a checkpoint belongs to, its stages and its number of shards; None if there is no checkpoint."""
-    files = folder(where)
-    if files.exists(DESCRIPTION):
-        return read_sealed(files, DESCRIPTION, **FIELDS)
+def read_description(where: str, version: int | None = None) -> Any:
+    """The program of a version, by default of the newest: its stages, and the number of shards; None if there is no
+    checkpoint."""
+    files, name = folder(where), _description_file(where, version)
+    if files.exists(name):
+        return read_sealed(files, name, **FIELDS)
     if committed_versions(where):
-        raise missing_file_error(files, DESCRIPTION)
+        raise missing_file_error(files, name)
     return None
 
 
-def write_description(where: str, content: Description) -> None:
-    write_sealed(folder(where), DESCRIPTION, content)
+def write_description(where: str, content: Description, version: int | None = None) -> None:
+    """Replaces the description of the program of a version, by default of the newest."""
+    write_sealed(folder(where), _description_file(where, version), content)
+
+
+def add_description(where: str, content: Description, version: int) -> None:
+    """Writes the description of a program that begins with a version."""
+    write_sealed(folder(where), _program_file(version), content)
+
+
+def _description_file(where: str, version: int | None) -> str:
+    versions = committed_versions(where)
+    if not versions:
+        return DESCRIPTION
+    begun = read_commit(where, versions[-1] if version is None else version).get(PROGRAM)
+    return DESCRIPTION if begun is None else _program_file(begun)
+
+
+def _program_file(version: int) -> str:
+    return f"programs/{version:08}.json"
 
 
 def describe_program(
@@ -176,11 +195,11 @@ def _placement(operator: Operator) -> Placement:
 
 
 def resolve_shards(where: str, ours: Description, shards: int | None) -> int:
-    """Compares our program with that of the checkpoint, and completes its description; returns the number of shards.
+    """Completes the description of our program with what the checkpoint has; returns the number of shards.
 
-    A checkpoint with commits keeps its number of shards and its id, by which sinks recognize it, and its program must
-    be ours. Without commits, another program may take its place, under a new id. The field `replaced` has the ids
-    before it, and `new_sinks` the outputs that were views and have other sinks now.
+    A checkpoint with commits keeps its number of shards and its id, by which sinks recognize it. Without commits,
+    another program may take its place, under a new id. The field `replaced` has the ids before it, and `new_sinks` the
+    outputs that were views and have other sinks now.
     """
     before, versions = read_description(where), verified_versions(where)
     resumes = before is not None and (bool(versions) or _is_same_program(before, ours))
@@ -189,13 +208,13 @@ def resolve_shards(where: str, ours: Description, shards: int | None) -> int:
     ours["replaced"] = replaced if before is None or resumes else [*replaced, before.get("id", where)]
     ours["new_sinks"] = []
     if before is not None and versions:
-        _expect_same_program(before, ours)
         if shards is not None and shards != before["shards"]:
             raise CheckpointError(
                 f"the checkpoint has {before['shards']} shards, but `shards` is {shards}",
                 instead=((f"flo state rescale {where} {shards}", "changes the number of shards"),),
             )
         ours["shards"] = before["shards"]
+        ours["sources"] = ours["sources"] or before["sources"]
         were = {*before.get("new_sinks", ()), *(name for name, how in before["outputs"].items() if how == VIEW)}
         ours["new_sinks"] = [name for name, how in ours["outputs"].items() if how != VIEW and name in were]
     return int(ours["shards"])
@@ -214,20 +233,19 @@ def update_description(where: str, ours: Description) -> None:
 
 def _is_same_program(before: Description, ours: Description) -> bool:
     try:
-        _expect_same_program(before, ours)
+        expect_unchanged(before, ours)
     except CheckpointError:
         return False
     return True
 
 
-def _expect_same_program(before: Description, ours: Description) -> None:
+def expect_unchanged(before: Description, ours: Description) -> None:
     """Raises with the difference if our program cannot resume from the state of the one before."""
     state = "the checkpoint"
     expect_same_program(_program(before), _program(ours), state)
     if before["sources"] and ours["sources"]:  # those of DataFrames; what is pushed has none
         theirs, own = ([f"input {line}" for line in each["sources"]] for each in (before, ours))
         expect_same_lines(theirs, own, state)
-    ours["sources"] = ours["sources"] or before["sources"]
     for name, how in ours["outputs"].items():
         if how == VIEW and before["outputs"][name] != VIEW:
             raise CheckpointError(

@@ -328,9 +328,7 @@ class _Planner:
             name = f"{self.names[stream]} {how} {to}".rstrip()
             delivery = Delivery(number, stream.number, stream.type, level, how, by, place, line, alone, own, name)
             self.deliveries[key] = delivery
-            self.streams[level, delivery.number] = delivered = Stream(
-                stream.type, -1 - delivery.number, stream.name
-            )
+            self.streams[level, delivery.number] = delivered = Stream(stream.type, -1 - delivery.number, stream.name)
             self.names[delivered] = self.names[stream]
             if how == KEYS:
                 self.by_keys.add(self.streams[level, delivery.number])

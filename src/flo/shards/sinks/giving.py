@@ -121,13 +121,15 @@ class Giving:
             writes.finish()
         return Attempt(tuple(files), (), rows)
 
-    def give(self, outcome: Outcome) -> list[OutputChanges]:
-        """Gives the changes of a micro-batch to all sinks, and returns them."""
+    def give(self, outcome: Outcome, *, staged: bool = True) -> list[OutputChanges]:
+        """Gives the changes of a micro-batch to all sinks, and returns them.
+
+        If they are not `staged`, they are in Flo's own files, and not where tasks write those of some sinks."""
         version = outcome.version
         attempts, before = self._attempts_at(version), self._attempts_at(version - 1)
         every, new = [], set()
         for output in self._batches.outputs:
-            changes = self._changes(output, outcome, before)
+            changes = self._changes(output if staged else replace(output, to=None), outcome, before)
             if output.how == PARTS and not self._sinks[output.name].replaces:
                 changes, is_new = self._expect_others(changes, attempts)
                 new |= {output.name} if is_new else set()

@@ -82,6 +82,11 @@ class Folder(ABC):
         """The names of the files in a folder, sorted, without temporary ones."""
         return sorted(name for name in self.files(under) if not name.startswith(TEMPORARY))
 
+    def add_from(self, source: Folder, name: str) -> None:
+        """Adds a file of another folder, which never changes, under the same name, if it is not there."""
+        if not self.exists(name):
+            self.write(name, source.read(name))
+
     def refetch(self, name: str) -> pa.Buffer | None:
         """Fetches a file again into the cache; None if the folder has no cache."""
         return None
@@ -184,6 +189,13 @@ class Local(Folder):
             raise
         _flush(parent)
         return size
+
+    def add_from(self, source: Folder, name: str) -> None:
+        if isinstance(source, Local) and not self.exists(name):
+            (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(OSError):  # a disk without hard links
+                os.link(source.path / name, self.path / name)
+        super().add_from(source, name)
 
     def map_file(self, name: str) -> pa.Buffer:
         if not (self.path / name).stat().st_size:

@@ -127,7 +127,7 @@ class Feeder:
                 part = next(given.parts, None)
             if part is None:
                 return
-            yield self._feed_part(name, part)
+            yield self.feed_part(name, part)
 
     def feed_in_turn(self, given: list[tuple[str, Any]]) -> None:
         """Feeds the data of one input after the other, and runs after each part."""
@@ -158,7 +158,8 @@ class Feeder:
         for name, value, _ in waiting:
             self.diverted.count(name, value.size())
 
-    def _feed_part(self, name: str, part: Part) -> int:
+    def feed_part(self, name: str, part: Part) -> int:
+        """Feeds a part of the data, and returns the number of its rows."""
         match part:
             case UnreadableRow():
                 self._divert(name, Diverted(part.row, part.reason, part.file, part.number))

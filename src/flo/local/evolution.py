@@ -1,0 +1,268 @@
+"""A start of a changed program on a checkpoint: what is not kept is filled, and the checkpoint switches to it at once.
+
+    checkpoint at version 6, of the program before
+        │   fill: micro-batches of the fill program, in the folder `fill`, restartable
+        ▼
+    states of version 7 ──> the difference of each output to its sink ──> commit of version 7, of our program
+
+Invariant: until version 7 is committed, the checkpoint is that of the program before, and readers see version 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import pyarrow as pa
+
+from flo.core.errors import CheckpointError
+from flo.core.program_outline import from_plain
+from flo.local.durable import ENDED, DurableLoop
+from flo.program.identity import digest
+from flo.shards.checkpoint.commits import PROGRAM, committed_versions, read_commit
+from flo.shards.checkpoint.inspect import Checkpoint
+from flo.shards.checkpoint.lease import Lease
+from flo.shards.checkpoint.program_changes import (
+    Description,
+    add_description,
+    expect_unchanged,
+    read_description,
+)
+from flo.shards.checkpoint.spark_logs import BATCH, PUSHED, ResumedBatches
+from flo.shards.checkpoint.stored_views import StoredView
+from flo.shards.evolution.comparison import Comparison, compare_programs
+from flo.shards.evolution.filling import FillBuilder, FillProgram
+from flo.shards.evolution.snapshots import read_rows
+from flo.shards.evolution.switch import StoredStates, Switch
+from flo.shards.micro_batches import MicroBatches, Outcome
+from flo.shards.plan.planning import plan_stages
+from flo.shards.program import ShardedProgram
+from flo.shards.sinks.giving import Giving
+from flo.shards.sinks.output_changes import schema_of
+from flo.shards.sinks.sinks import ViewSink
+from flo.shards.tasks.output_files import COUNT, PARTS, VIEW, Output, write_part
+from flo.tables.checkpoint.folders import Writes, folder
+from flo.tables.checkpoint.store import read_sealed, write_sealed
+from flo.tables.io.diverted import OnError
+from flo.tables.io.feeding import Feeder
+from flo.tables.values import Rows, layout_of
+
+FILL = "fill"
+"""The folder of a checkpoint in which the fill program runs."""
+PURPOSE, DIFFERENCES = "purpose.json", "differences.json"
+
+
+OnChange: TypeAlias = Literal["reject", "fill"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What the user allows of a changed program."""
+
+    changed: OnChange
+    fill: Mapping[str, object]
+    """The user's own rows of inputs."""
+    refill: Sequence[str]
+    """The names of functions whose code has changed."""
+    on_error: OnError
+
+
+@dataclass
+class Evolution:
+    """A changed program, on the checkpoint of the one before."""
+
+    program: ShardedProgram
+    batches: MicroBatches
+    ours: Description
+    compared: Comparison
+    fill: FillProgram
+    version: int
+    """The newest version of the checkpoint."""
+    change: Change
+
+    @property
+    def where(self) -> str:
+        return f"{self.batches.folder}/{FILL}"
+
+    def run(self, giving: Giving, lease: Lease) -> Outcome:
+        """Fills what is not kept, gives sinks the differences, and commits the version with which the program begins."""
+        loop = self._fill_states(lease)
+        filled = StoredStates(self.where, self.batches.shards, loop.version - 1)
+        levels = {v.id: stage.level for stage in loop.batches.plan.stages for v in stage.dag.vertices}
+        levels = {each: level for each, level in levels.items() if each in self.fill.ids}
+        before = StoredStates(self.batches.folder, self.batches.shards, self.version)
+        switch = Switch(
+            self.compared, self.program.plan, self.batches.outputs, before, filled, levels, self.version + 1
+        )
+        self.batches.set_state_versions(switch.version, switch.write())
+        outcome = self._differences(giving, switch.version, loop.version - 1)
+        lease.expect_held()
+        given = giving.give(outcome, staged=False)
+        add_description(self.batches.folder, self.ours, switch.version)
+        self.batches.program = switch.version
+        lease.expect_held()
+        self.batches.commit_micro_batch(outcome, lease.epoch, giving.given, self._notes())
+        giving.commit(given, switch.version)
+        folder(self.batches.folder).remove(FILL)
+        return outcome
+
+    def _fill_states(self, lease: Lease) -> DurableLoop:
+        """Runs the fill program, or what an interrupted start has left of it."""
+        purpose = {"after": self.version, "program": digest(repr(self.ours["outline"]), repr(self.ours["stages"]))}
+        files = folder(self.where)
+        if not files.exists(PURPOSE) or {**read_sealed(files, PURPOSE), **purpose} != read_sealed(files, PURPOSE):
+            folder(self.batches.folder).remove(FILL)
+            write_sealed(files, PURPOSE, purpose)
+        dag = self.fill.dag
+        plan = plan_stages(dag)
+        outputs = [
+            Output(name, stream, kind.type, VIEW)
+            for name, stream, kind in zip(self.fill.outputs, plan.outputs, dag.outputs, strict=False)
+        ]
+        batches = MicroBatches(plan, outputs, self.where, self.batches.shards, self.batches.tasks)
+        loop = DurableLoop(dag, batches, Giving(batches, {each.name: ViewSink() for each in outputs}), lease)
+        try:
+            done = loop.version
+            for number, push in enumerate(self._pushes(loop)):
+                if number >= done:
+                    push()
+                    loop._run_anyway()
+                    loop.commit({})
+        finally:
+            loop.executor.stop()
+        return loop
+
+    def _pushes(self, loop: DurableLoop) -> Iterator[Callable[[], None]]:
+        """The micro-batches of the fill: the rows of one input after the other, and then the ends."""
+        checkpoint = Checkpoint(self.batches.folder)
+        count = len(self.fill.inputs)
+
+        def push(place: int, value: Any) -> None:
+            loop.push(tuple(value if each == place else None for each in range(count)))
+
+        for place, each in enumerate(self.fill.inputs):
+            if each.holder is None:
+                yield from self._pushes_of_given(loop, place, each.stream.name)
+                continue
+            of: Any = each.stream.type.collection
+            for table in read_rows(checkpoint, self.version, each.holder, layout_of(of.base).schema):
+                yield lambda place=place, rows=Rows(of.base, table): push(place, rows)  # type: ignore[misc]
+        yield lambda: self._push_ends(loop)
+
+    def _pushes_of_given(self, loop: DurableLoop, place: int, name: str) -> Iterator[Callable[[], None]]:
+        feeder = Feeder(loop, {name: place}, self.change.on_error)
+        for part in feeder.open(name, self.change.fill[name]).parts:
+            yield lambda part=part: feeder.feed_part(name, part)  # type: ignore[misc]
+
+    def _push_ends(self, loop: DurableLoop) -> None:
+        ended = ended_inputs(self.batches.folder, self.version, self.compared.before)
+        sources = _inputs_of(self.program)
+        for place, each in enumerate(self.fill.inputs):
+            if sources[each.stream.name] <= ended:
+                loop.push(
+                    tuple(
+                        each.stream.type.collection.bottom().fix() if n == place else None
+                        for n in range(len(self.fill.inputs))
+                    )
+                )
+
+    def _differences(self, giving: Giving, version: int, filled: int) -> Outcome:
+        """What sinks get: the difference between what an output is now and what its sink has.
+
+        They are recorded before a sink gets them: one that has taken some would differ less the next time."""
+        files = folder(self.where)
+        if not files.exists(DIFFERENCES):
+            every: dict[str, Any] = {}
+            for output in self.batches.outputs:
+                if output.how == PARTS and output.name in self.fill.outputs:
+                    every[output.name] = self._difference(giving, output, version, filled)
+            write_sealed(files, DIFFERENCES, {"outputs": every})
+        every = read_sealed(files, DIFFERENCES, outputs=dict)["outputs"]
+        rows = {each.name: every.get(each.name, (0, []))[0] for each in self.batches.outputs}
+        changed = {name: paths for name, (_, paths) in every.items()}
+        return Outcome(version, rows, dict.fromkeys(rows, False), 0, {}, 0.0, changed_files=changed)
+
+    def _difference(self, giving: Giving, output: Output, version: int, filled: int) -> tuple[int, list[str]]:
+        """The number of rows of a difference, and the files that have them."""
+        view = StoredView.read(self.where, output.name, filled, self.batches.shards)
+        schema = schema_of(output)
+        parts = [part.changes() for part in view.parts()] if view is not None else []
+        now = pa.concat_tables([schema.empty_table(), *(each.select(schema.names).cast(schema) for each in parts)])
+        table = giving.difference(output, now)
+        writes = Writes()
+        try:
+            file = write_part(self.batches.folder, output.name, version, 0, table, writes)
+            writes.finish()
+        finally:
+            writes.close()
+        return table.num_rows, [file] if file is not None else []
+
+    def _notes(self) -> dict[str, Any]:
+        """What the commit says of inputs, by their places in our program."""
+        names = [stream.name for stream in self.program.dag.inputs]
+        last = read_commit(self.batches.folder, self.version)
+        before = input_names(self.compared.before)
+        counts = {before[int(place)]: count for place, count in last.get(PUSHED, {}).items()}
+        ended = ended_inputs(self.batches.folder, self.version, self.compared.before)
+        return {
+            PUSHED: {str(place): counts[name] for place, name in enumerate(names) if name in counts},
+            ENDED: [place for place, name in enumerate(names) if name in ended],
+            BATCH: ResumedBatches.after(self.batches.folder, self.version).last,
+        }
+
+
+def find_evolution(
+    program: ShardedProgram, batches: MicroBatches, ours: Description, change: Change
+) -> Evolution | None:
+    """What to do to start our program on a checkpoint; None if the state can be used as it is."""
+    version = max(committed_versions(batches.folder), default=-1)
+    before = read_description(batches.folder)
+    if before is None or version < 0:
+        return None
+    batches.program = read_commit(batches.folder, version).get(PROGRAM)
+    if change.changed == "reject":
+        expect_unchanged(before, ours)
+    refill = ids_with_functions(ours, change.refill)
+    compared = compare_programs(before, ours, program.dag, refill)
+    if compared.is_same:
+        return None
+    names = list(program.output_types)
+    wanted = frozenset(name for name in names if ours["outputs"][name] != COUNT)
+    fill = FillBuilder(compared, names, wanted, ended_inputs(batches.folder, version, before)).fill
+    for each in fill.inputs:
+        if each.holder is None and each.stream.name not in change.fill:
+            raise CheckpointError(f"nothing has the rows of `{each.stream.name}`")
+    return Evolution(program, batches, ours, compared, fill, version, change)
+
+
+def ids_with_functions(ours: Description, names: Sequence[str]) -> frozenset[str]:
+    """The ids of operators that call functions of these names."""
+    return frozenset(
+        each.id
+        for each in from_plain(ours["outline"])
+        if any(
+            called.identity.name.rpartition(".")[2] in names or called.identity.name in names
+            for called in each.functions
+        )
+    )
+
+
+def input_names(description: Description) -> list[str]:
+    """The names of the inputs of a program, in their order."""
+    return list(dict.fromkeys(line.partition(":")[0].partition(".")[0] for line in description["inputs"]))
+
+
+def ended_inputs(where: str, version: int, description: Description) -> frozenset[str]:
+    """The names of the inputs that have ended."""
+    names = input_names(description)
+    return frozenset(names[place] for place in read_commit(where, version).get(ENDED, ()))
+
+
+def _inputs_of(program: ShardedProgram) -> dict[str, frozenset[str]]:
+    """By name of a stream, the inputs that it depends on."""
+    sources = {stream: frozenset({stream.name}) for stream in program.dag.inputs}
+    for vertex in program.dag.vertices:
+        read = frozenset[str]().union(*(sources[stream] for stream in vertex.inputs))
+        sources |= dict.fromkeys(vertex.outputs, read)
+    return {stream.name: each for stream, each in sources.items()}

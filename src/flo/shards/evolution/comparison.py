@@ -1,0 +1,158 @@
+"""What a changed program keeps of the state of the one before it.
+
+    before                                now
+    orders ─> join ─> group_by ─> sums    orders ─> join ─> group_by ─> sums          kept: join, group_by
+                                                        └─> group_by ─> means         filled: the second group_by
+
+An operator is *kept* if the checkpoint has its id, its state has the same columns, and it runs in the same shards.
+Any other is *filled*: its state is what it would be after all input so far. What only the old program has is *dropped*.
+
+Invariant: every output is what the new program gives on all input so far. An output whose stream is the one before is
+kept, with its view or its sink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from flo.program.dag import Dag, Stream, Vertex
+from flo.shards.checkpoint.program_changes import Description, columns_of
+from flo.shards.tasks.output_files import VIEW
+
+UNORDERED = ("ZSet", "Bag", "Set")
+"""Collections that are the sum of their changes, in any order."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A place in a checkpoint that has all rows of a stream."""
+
+    columns: Mapping[str, str]
+    """The types of its columns, by name."""
+    level: int = -1
+    """The stage of the operator that keeps them."""
+    vertex: str = ""
+    parts: tuple[str, ...] = ()
+    """The parts of its state that have them."""
+    view: str = ""
+    """The view, if one has them."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The program of a checkpoint, and ours."""
+
+    before: Description
+    ours: Description
+    dag: Dag
+    """Our program, on tables."""
+    levels: Mapping[str, int]
+    """The stage of every operator of the program before."""
+    kept: frozenset[str]
+    """The ids of operators that keep their state."""
+    same_outputs: frozenset[str]
+    """The outputs whose streams are as before, and that are kept as before."""
+    holders: Mapping[str, list[Holder]] = field(repr=False)
+    """By the name of a stream, who has its rows."""
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the state can be used as it is: the same operators in the same stages, and the same outputs."""
+        return _layout(self.before) == _layout(self.ours) and self.same_outputs == set(self.ours["outputs"])
+
+    @property
+    def filled(self) -> list[Vertex]:
+        """The operators that are not kept."""
+        return [vertex for vertex in self.dag.vertices if vertex.id not in self.kept]
+
+    @property
+    def dropped(self) -> list[str]:
+        """The ids of operators that only the program before has."""
+        return [each for each in self.levels if each not in self.kept]
+
+    def find_holder(self, stream: Stream) -> Holder | None:
+        """Who has the rows of a stream, with all columns that are read of it."""
+        wanted = columns_of(stream)
+        if wanted is None or stream.type.collection.base.name not in UNORDERED:  # type: ignore[attr-defined]
+            return None
+        able = (each for each in self.holders.get(stream.name, ()) if wanted.items() <= each.columns.items())
+        return next(able, None)
+
+
+def compare_programs(before: Description, ours: Description, dag: Dag, refill: frozenset[str]) -> Comparison:
+    """Compares two programs. `refill` are the ids of operators whose state is computed anew, with all that follow."""
+    theirs = {key: (stage["level"], each) for stage in before["stages"] for key, each in stage["operators"].items()}
+    own = {key: each for stage in ours["stages"] for key, each in stage["operators"].items()}
+    stale = _ids_after(dag, refill)
+    kept = frozenset(
+        key
+        for key, each in own.items()
+        if key in theirs and key not in stale and _state_of(each) == _state_of(theirs[key][1])
+    )
+    changed = {stream.name for vertex in dag.vertices if vertex.id in stale for stream in vertex.outputs}
+    return Comparison(
+        before,
+        ours,
+        dag,
+        {key: level for key, (level, _) in theirs.items()},
+        kept,
+        frozenset(_same_outputs(before, ours, changed)),
+        _holders(before, changed),
+    )
+
+
+def _layout(description: Description) -> list[Any]:
+    return [
+        (stage["level"], {key: _state_of(each) for key, each in stage["operators"].items()})
+        for stage in description["stages"]
+    ]
+
+
+def _state_of(operator: Description) -> tuple[Any, ...]:
+    """What must be equal for a state to be kept."""
+    return operator.get("form"), operator["where"]
+
+
+def _ids_after(dag: Dag, changed: frozenset[str]) -> set[str]:
+    """The ids of these operators, and of all that read what they emit."""
+    stale: set[str] = set()
+    streams: set[Stream] = set()
+    for vertex in dag.vertices:
+        own = vertex.id.partition("/")[0]  # what a rewrite has added belongs to it
+        if own in changed or streams.intersection(vertex.inputs):
+            stale.add(vertex.id)
+            streams.update(vertex.outputs)
+    return stale
+
+
+def _same_outputs(before: Description, ours: Description, changed: set[str]) -> list[str]:
+    """The outputs that have the stream, the columns and the handling that they had."""
+    streams = before.get("streams", {})
+    return [
+        name
+        for name, how in ours["outputs"].items()
+        if streams.get(name) == ours["streams"][name]
+        and (how == VIEW) <= (before["outputs"].get(name) == VIEW)
+        and ours["streams"][name]["stream"] not in changed
+    ]
+
+
+def _holders(before: Description, changed: set[str]) -> dict[str, list[Holder]]:
+    """Who has the rows of which streams: views first, which have all columns and no others beside them."""
+    holders: dict[str, list[Holder]] = {}
+
+    def add(stream: str, holder: Holder) -> None:
+        if stream not in changed:
+            holders.setdefault(stream, []).append(holder)
+
+    for name, each in before.get("streams", {}).items():
+        if before["outputs"][name] == VIEW and each["columns"] is not None:
+            add(each["stream"], Holder(each["columns"], view=name))
+    for stage in before["stages"]:
+        for key, operator in stage["operators"].items():
+            for stream, held in operator.get("holds", {}).items():
+                if held["columns"] is not None:
+                    add(stream, Holder(held["columns"], stage["level"], key, tuple(held["parts"])))
+    return holders

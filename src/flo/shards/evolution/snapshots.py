@@ -1,0 +1,72 @@
+"""The rows of a stream, as the state of a checkpoint holds them, one shard after the other.
+
+    the join's part `left` in shard 0    runs r1, r2     ─>  a table: item, price, weight
+    the join's part `left` in shard 1    run r3          ─>  a table: item, price, weight
+
+A state is read as a term, in which runs are named. So the program that wrote it is not needed.
+
+Invariant: what the tables of all shards add up to is the stream, with the columns that are wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from flo.core.checkpoint import decode
+from flo.core.term import Call
+from flo.shards.checkpoint.inspect import Checkpoint
+from flo.shards.checkpoint.stored_views import StoredView
+from flo.shards.evolution.comparison import Holder
+from flo.tables.checkpoint.states import VertexState
+from flo.tables.checkpoint.store import Store
+from flo.tables.io.files import WEIGHTS
+from flo.tables.state.trace import Trace, consolidate_table
+from flo.tables.values import WEIGHT
+
+
+def read_rows(checkpoint: Checkpoint, version: int, holder: Holder, schema: pa.Schema) -> Iterator[pa.Table]:
+    """The rows of a stream at a version, with their weights, in as many tables as there are shards or parts of a view.
+
+    `schema` has the columns that are wanted."""
+    parts = _rows_of_view(checkpoint, version, holder) if holder.view else _rows_of_state(checkpoint, version, holder)
+    for table in parts:
+        wanted = pa.schema([*schema, pa.field(WEIGHT, pa.int64(), nullable=False)])
+        rows = table.select([*schema.names, WEIGHT]).cast(wanted).combine_chunks()
+        if rows.num_rows:
+            yield consolidate_table(rows)
+
+
+def _rows_of_view(checkpoint: Checkpoint, version: int, holder: Holder) -> Iterator[pa.Table]:
+    view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards)
+    for part in view.parts() if view is not None else ():
+        changes = part.changes()
+        yield changes.rename_columns([WEIGHT if name == WEIGHTS else name for name in changes.column_names])
+
+
+def _rows_of_state(checkpoint: Checkpoint, version: int, holder: Holder) -> Iterator[pa.Table]:
+    for _, store, state in states_of(checkpoint, version, holder.level, holder.vertex):
+        for part in holder.parts:
+            yield from _rows_of_trace(store, state.parts.get(part))
+
+
+def states_of(
+    checkpoint: Checkpoint, version: int, level: int, vertex_id: str
+) -> Iterator[tuple[int, Store, VertexState]]:
+    """The state of an operator in every shard that has one."""
+    for shard, changed in checkpoint.state_versions(version)[level].states():
+        store = checkpoint.store(level, shard)
+        term: Any = decode(store.read(changed)[0])
+        yield shard, store, next(state for state in map(VertexState.of, term[0]) if state.id == vertex_id)
+
+
+def _rows_of_trace(store: Store, term: Any) -> Iterator[pa.Table]:
+    """The rows of the runs of a trace."""
+    if not (isinstance(term, Call) and term.name in Trace.terms):
+        return
+    for run in term.args[1]:
+        stored = run.args if run.name == "parts" else (run,)
+        columns = tuple(stored[0].args[0])
+        yield store.get_parts(columns, tuple(each.args[1] for each in stored)).table
