@@ -15,6 +15,7 @@ import weakref
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from flo.local.executors import Executor, InProcess, Tasks, WorkerLost, Workers
 from flo.local.sharded import ShardedLoop, ShardedMoment
@@ -86,9 +87,11 @@ class DurableLoop(ShardedLoop):
         self.executor.finish()
         self._pending.append(Pending(outcome, self.snapshot()))
 
-    def commit(self, diverted: Mapping[str, list[Diverted]]) -> None:
-        """Give the changes of what was run to the sinks, and commit it. The rows that inputs have diverted go along."""
-        if any(diverted.values()) and not self._pending:
+    def commit(self, diverted: Mapping[str, list[Diverted]], notes: Mapping[str, Any] | None = None) -> None:
+        """Give the changes of what was run to the sinks, and commit it. The rows that inputs have diverted go along.
+
+        `notes` are for the last of these commits."""
+        if (notes or any(diverted.values())) and not self._pending:
             self._run_anyway()  # a micro-batch without rows, to commit them with
         for name, rows in diverted.items():
             file = write_diverted(self.batches.folder, name, rows)
@@ -100,6 +103,7 @@ class DurableLoop(ShardedLoop):
             self.lease.expect_held()
             counts = {str(number): count for number, count in each.moment.counts.items()}
             more = {PUSHED: counts, ENDED: sorted(each.moment.ended), BATCH: self._batch}
+            more |= (notes or {}) if len(self._pending) == 1 else {}
             self.batches.commit_micro_batch(each.outcome, self.lease.epoch, self.giving.given, more)
             self._committed = self._pending.pop(0).moment
             self.progress.append(each.outcome)

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
+from flo.core.collection import Value
 from flo.core.errors import CheckpointError
 from flo.core.program_outline import from_plain
 from flo.local.durable import ENDED, DurableLoop
@@ -51,6 +53,8 @@ from flo.tables.values import Rows, layout_of
 FILL = "fill"
 """The folder of a checkpoint in which the fill program runs."""
 PURPOSE, DIFFERENCES = "purpose.json", "differences.json"
+PUSHES = "pushes"
+"""In a commit of the fill: how many pushes it has taken."""
 
 
 OnChange: TypeAlias = Literal["reject", "fill"]
@@ -109,11 +113,7 @@ class Evolution:
 
     def _fill_states(self, lease: Lease) -> DurableLoop:
         """Runs the fill program, or what an interrupted start has left of it."""
-        purpose = {"after": self.version, "program": digest(repr(self.ours["outline"]), repr(self.ours["stages"]))}
-        files = folder(self.where)
-        if not files.exists(PURPOSE) or {**read_sealed(files, PURPOSE), **purpose} != read_sealed(files, PURPOSE):
-            folder(self.batches.folder).remove(FILL)
-            write_sealed(files, PURPOSE, purpose)
+        done = self._find_done()
         dag = self.fill.dag
         plan = plan_stages(dag)
         outputs = [
@@ -123,49 +123,54 @@ class Evolution:
         batches = MicroBatches(plan, outputs, self.where, self.batches.shards, self.batches.tasks)
         loop = DurableLoop(dag, batches, Giving(batches, {each.name: ViewSink() for each in outputs}), lease)
         try:
-            done = loop.version
             for number, push in enumerate(self._pushes(loop)):
                 if number >= done:
                     push()
-                    loop._run_anyway()
-                    loop.commit({})
+                    loop.run()
+                    loop.commit({}, {PUSHES: number + 1})
         finally:
             loop.executor.stop()
         return loop
 
+    def _find_done(self) -> int:
+        """How many pushes an interrupted fill has committed. One of another program is removed."""
+        purpose = {"after": self.version, "program": digest(repr(self.ours["outline"]), repr(self.ours["stages"]))}
+        files, newest = folder(self.where), max(committed_versions(self.where), default=-1)
+        if files.exists(PURPOSE):
+            known = read_sealed(files, PURPOSE)
+            done = read_commit(self.where, newest).get(PUSHES) if newest >= 0 else 0
+            if {**known, **purpose} == known and done is not None:
+                return int(done)
+        folder(self.batches.folder).remove(FILL)
+        write_sealed(files, PURPOSE, purpose)
+        return 0
+
     def _pushes(self, loop: DurableLoop) -> Iterator[Callable[[], None]]:
-        """The micro-batches of the fill: the rows of one input after the other, and then the ends."""
+        """The pushes of the fill: the rows of one input after the other, in parts, and then the ends."""
         checkpoint = Checkpoint(self.batches.folder)
-        count = len(self.fill.inputs)
-
-        def push(place: int, value: Any) -> None:
-            loop.push(tuple(value if each == place else None for each in range(count)))
-
+        names = {f"{place}" if e.holder else e.stream.name: place for place, e in enumerate(self.fill.inputs)}
+        feeder = Feeder(loop, names, self.change.on_error)
         for place, each in enumerate(self.fill.inputs):
             if each.holder is None:
-                yield from self._pushes_of_given(loop, place, each.stream.name)
+                name = each.stream.name
+                for part in feeder.open(name, self.change.fill[name]).parts:
+                    yield partial(feeder.feed_part, name, part)
                 continue
             of: Any = each.stream.type.collection
             for table in read_rows(checkpoint, self.version, each.holder, layout_of(of.base).schema):
-                yield lambda place=place, rows=Rows(of.base, table): push(place, rows)  # type: ignore[misc]
-        yield lambda: self._push_ends(loop)
+                yield partial(self._push, loop, place, Rows(of.base, table))
+        yield partial(self._push_ends, loop)
 
-    def _pushes_of_given(self, loop: DurableLoop, place: int, name: str) -> Iterator[Callable[[], None]]:
-        feeder = Feeder(loop, {name: place}, self.change.on_error)
-        for part in feeder.open(name, self.change.fill[name]).parts:
-            yield lambda part=part: feeder.feed_part(name, part)  # type: ignore[misc]
+    def _push(self, loop: DurableLoop, place: int, value: Value) -> None:
+        loop.push(tuple(value if each == place else None for each in range(len(self.fill.inputs))))
 
     def _push_ends(self, loop: DurableLoop) -> None:
+        """Ends the inputs whose streams have ended."""
         ended = ended_inputs(self.batches.folder, self.version, self.compared.before)
-        sources = _inputs_of(self.program)
         for place, each in enumerate(self.fill.inputs):
-            if sources[each.stream.name] <= ended:
-                loop.push(
-                    tuple(
-                        each.stream.type.collection.bottom().fix() if n == place else None
-                        for n in range(len(self.fill.inputs))
-                    )
-                )
+            sources = self.fill.sources[each.stream]
+            if sources and sources <= ended:
+                self._push(loop, place, each.stream.type.collection.bottom().fix())
 
     def _differences(self, giving: Giving, version: int, filled: int) -> Outcome:
         """What sinks get: the difference between what an output is now and what its sink has.
@@ -257,12 +262,3 @@ def ended_inputs(where: str, version: int, description: Description) -> frozense
     """The names of the inputs that have ended."""
     names = input_names(description)
     return frozenset(names[place] for place in read_commit(where, version).get(ENDED, ()))
-
-
-def _inputs_of(program: ShardedProgram) -> dict[str, frozenset[str]]:
-    """By name of a stream, the inputs that it depends on."""
-    sources = {stream: frozenset({stream.name}) for stream in program.dag.inputs}
-    for vertex in program.dag.vertices:
-        read = frozenset[str]().union(*(sources[stream] for stream in vertex.inputs))
-        sources |= dict.fromkeys(vertex.outputs, read)
-    return {stream.name: each for stream, each in sources.items()}

@@ -70,10 +70,17 @@ class Checkpoint:
         if self.description is None:
             raise CheckpointError(f"there is no checkpoint in {where!r}: the file `{DESCRIPTION}` is missing")
         self.shards = int(self.description["shards"])
+        self._described: dict[int, Any] = {}
 
     def versions(self) -> list[int]:
         """The committed versions. Raises if a commit is damaged."""
         return verified_versions(self.where)
+
+    def described(self, version: int) -> Any:
+        """The description of the program that has written a version."""
+        if version not in self._described:
+            self._described[version] = read_description(self.where, version)
+        return self._described[version]
 
     def store(self, level: int, shard: int) -> Store:
         """The store of a shard's states."""
@@ -82,14 +89,14 @@ class Checkpoint:
     def state_versions(self, version: int) -> dict[int, StateVersions]:
         """The state versions of a committed version, by level of the stage."""
         versions = read_state_versions(self.where, version, self.shards)
-        if any(stage["level"] not in versions for stage in self.description["stages"]):
+        if any(stage["level"] not in versions for stage in self.described(version)["stages"]):
             raise _of_another_program(version, self.where)
         return versions
 
     def states(self, version: int) -> Iterator[StoredState]:
         """Every state of a committed version. The state that unused shards share is one of them."""
         versions = self.state_versions(version)
-        for stage in self.description["stages"]:
+        for stage in self.described(version)["stages"]:
             for shard, changed in versions[stage["level"]].states():
                 yield StoredState(stage, shard, self.store(stage["level"], shard), changed)
 
@@ -110,13 +117,14 @@ class Checkpoint:
     def problems(self) -> Iterator[str]:
         """Files that are missing, truncated or altered, one line each."""
         wanted: dict[tuple[int, int], dict[int, int]] = {}
-        stages = {stage["level"]: stage for stage in self.description["stages"]}
+        stages: dict[tuple[int, int], Any] = {}
         newest = max(committed_versions(self.where), default=None)
         for version in committed_versions(self.where):
             problems = list(_try(lambda version=version: self.state_versions(version)))
             yield from problems
             for stage, shard, _, changed in () if problems else self.states(version):
                 wanted.setdefault((stage["level"], shard), {}).setdefault(changed, version)
+                stages[stage["level"], changed] = stage
         for (level, shard), versions in wanted.items():
             store = self.store(level, shard)
             numbers = store.numbers()
@@ -124,7 +132,7 @@ class Checkpoint:
                 if changed not in numbers:
                     yield f"version {version} is committed, but its state is missing in {shard_path(level, shard)}"
             for number in numbers:
-                yield from self._problems_at(stages[level], store, number)
+                yield from self._problems_at(stages.get((level, number)), store, number)
         for epoch in epochs(self.where):
             yield from _try(lambda epoch=epoch: read_lease(self.where, epoch))
         for name in inputs_with_diverted_rows(self.where):
@@ -197,10 +205,11 @@ def without_merges(term: Any) -> Any:
 
 
 def read_state(stage: Any, store: Store, version: int) -> tuple[dict[str, VertexState], tuple[tuple[str, Term], ...]]:
-    """The states of a shard by the ids of their vertices, and its views, as terms."""
+    """The states of a shard by the ids of their vertices, and its views, as terms. Raises unless they are of the
+    operators of this stage, if it is known."""
     term: Any = decode(store.read(version)[0])
     states = {state.id: state for state in map(VertexState.of, term[0])}
-    if states.keys() != stage["operators"].keys():
+    if stage is not None and states.keys() != stage["operators"].keys():
         raise _of_another_program(version, str(store.folder))
     return states, term[1]
 

@@ -77,13 +77,14 @@ def _rescale(where: str, shards: int, lease: Lease) -> list[int]:
     folder(where).remove(f"{STATE}/{shards:05}")  # left by an interrupted run
     for version in versions:
         standing = checkpoint.state_versions(version)
-        for stage in checkpoint.description["stages"]:
+        for stage in checkpoint.described(version)["stages"]:
             _Cutting(checkpoint, stage, shards, version).cut()
         every = dict.fromkeys(range(shards), version)
         cut = {level: StateVersions(every, ended=each.ended) for level, each in standing.items()}
         add_state_versions(where, version, shards, cut)
     lease.expect_held()
-    write_description(where, {**checkpoint.description, "shards": shards})
+    for version in versions:  # the newest last
+        write_description(where, {**checkpoint.described(version), "shards": shards}, version)
     folder(where).remove(f"{STATE}/{checkpoint.shards:05}")
     return versions
 

@@ -41,6 +41,8 @@ class FillProgram:
     """Where the rows of its inputs come from."""
     outputs: list[str] = field(default_factory=list)
     """The outputs of the new program whose rows it computes."""
+    sources: dict[Stream, frozenset[str]] = field(default_factory=dict)
+    """The inputs of the new program that each of its streams depends on."""
     ids: set[str] = field(default_factory=set)
     """The operators whose states it computes for the new program."""
 
@@ -55,10 +57,10 @@ class FillBuilder:
         self.fill = FillProgram()
         dag = compared.dag
         self._makers = {stream: vertex for vertex in dag.vertices for stream in vertex.outputs}
-        self._sources: dict[Stream, frozenset[str]] = {stream: frozenset({stream.name}) for stream in dag.inputs}
+        self.fill.sources = {stream: frozenset({stream.name}) for stream in dag.inputs}
         for vertex in dag.vertices:
-            read = frozenset[str]().union(*(self._sources[stream] for stream in vertex.inputs))
-            self._sources |= dict.fromkeys(vertex.outputs, read)
+            read = frozenset[str]().union(*(self.fill.sources[stream] for stream in vertex.inputs))
+            self.fill.sources |= dict.fromkeys(vertex.outputs, read)
         self._new: dict[Stream, Stream] = {}
         for vertex in dag.vertices:
             if vertex.id not in compared.kept and has_state(vertex):
@@ -100,7 +102,7 @@ class FillBuilder:
 
     def _has_ended(self, stream: Stream) -> bool:
         """Whether the stream has ended: operators keep nothing then. Literals end at once."""
-        return self._sources[stream] <= self.ended
+        return self.fill.sources[stream] <= self.ended
 
     def _keep_states(self) -> None:
         """Makes an output of every stream that is filled and leads to none: what no output needs is left out."""
