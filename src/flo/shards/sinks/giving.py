@@ -9,8 +9,9 @@ Version 7 runs again with a corrected function. The first attempt had the row (a
 
 Invariant: the changes that a sink has taken add up to the output, at the latest with the next version.
 
-A sink that is new to an output that was a view gets the rows of the view first. A row that a sink cannot hold is
-diverted.
+A sink that is new to an output that was a view gets the rows of the view first. One whose output has changed, or that
+is to be reconciled, gets the difference between the output and the rows that it has (`reconciling.py`). A row that a
+sink cannot hold is diverted.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from flo.core.errors import CheckpointError
 from flo.shards.checkpoint.commits import committed_versions, read_given, record_given
 from flo.shards.checkpoint.given_changes import Attempt, Attempts, remove_attempts
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.micro_batches import MicroBatches, Outcome
-from flo.shards.sinks.output_changes import OutputChanges, schema_of
+from flo.shards.sinks.output_changes import Held, OutputChanges, loose_schema, schema_of
+from flo.shards.sinks.reconciling import ChangedOutput, consolidated, difference_of, unreadable_error
 from flo.shards.sinks.sink_versions import Given, expect_empty, expect_no_replaced, expect_version
 from flo.shards.sinks.sinks import Sink, ViewSink
 from flo.shards.tasks.output_files import (
@@ -56,36 +59,112 @@ class Giving:
         """By output, the last version whose changes its sink was given, and their digest."""
         self._attempts: Attempts | None = None
         """Those at the last micro-batch."""
+        self._changed: Mapping[str, ChangedOutput] = {}
+        """The outputs whose content is computed anew at this start."""
+        self._first: set[str] = set()
+        """The outputs whose sinks are compared with the first version of the checkpoint."""
+        self._newest = max(committed_versions(batches.folder), default=-1) if batches.folder else -1
+        known = read_given(batches.folder, self._newest) if self._newest >= 0 else {}
+        self._known = dict(known or {})
+        """What sinks were given up to the newest version."""
 
-    def resume(self, new: Iterable[str], replaced: Iterable[str], runs_again: bool) -> None:
+    def find_misfits(self, new: Iterable[str], is_filled: bool) -> dict[str, bool]:
+        """The outputs whose sinks are to be compared with them, and whether they must be: they do not hold what they
+        were given. Those are the ones that the user reconciles, and if changes are filled, those with another sink."""
+        misfits: dict[str, bool] = {}
+        for name in (output.name for output in self._outputs if self._newest >= 0):
+            sink, given = self._sinks[name], self._known.get(name)
+            if sink.reconciles:
+                misfits[name] = not self._fits(name, name in new and given is None)
+            elif is_filled and given is not None and sink.held(self._batches.checkpoint, name) is None:
+                misfits[name] = True
+        return misfits
+
+    def _fits(self, name: str, is_new: bool) -> bool:
+        sink, given = self._sinks[name], self._known.get(name)
+        held = sink.held(self._batches.checkpoint, name)
+        try:
+            if is_new:
+                expect_empty(name, sink, held, self._newest)
+            else:
+                expect_version(name, sink, held, given, self._newest, self._half_taken(name))
+        except CheckpointError:
+            return False
+        return given is None or held is None or held.version is not None
+
+    def _half_taken(self, name: str) -> set[str]:
+        """The digests of changes that a sink may have taken although they are not committed."""
+        again = [Attempts.read(self._batches.folder, each) for each in (self._newest, self._newest + 1)]
+        return {digest for each in again for digest in each.digests(name)}
+
+    def resume(
+        self,
+        new: Iterable[str],
+        replaced: Iterable[str],
+        runs_again: bool,
+        changed: Mapping[str, ChangedOutput] | None = None,
+    ) -> None:
         """Compares what sinks hold with the checkpoint, prepares them, and writes the rows of views to new sinks.
 
         `new` are the outputs that were views, and `replaced` the ids of programs that ours has replaced. If the newest
-        micro-batch `runs_again`, new sinks get the rows of the version before it.
+        micro-batch `runs_again`, new sinks get the rows of the version before it. `changed` are the outputs whose
+        content is computed anew: their sinks get the difference later.
         """
-        where, checkpoint = self._batches.folder, self._batches.checkpoint
-        newest = max(committed_versions(where), default=-1)
-        known = read_given(where, newest) if newest >= 0 else {}
-        self.given = dict(known or {})
+        where, checkpoint, newest = self._batches.folder, self._batches.checkpoint, self._newest
+        self.given, self._changed = dict(self._known), changed or {}
         fill = [output for output in self._outputs if output.name in new and output.name not in self.given]
+        fill = [output for output in fill if output.name not in self._changed]
         counted = [each.name for each in self._batches.outputs if each.how == COUNT and each.name in new]
         self.given |= dict.fromkeys(counted, (newest, ""))  # their rows are not kept any more
         remove_attempts(where, newest - 1)
-        again = [Attempts.read(where, each) for each in (newest, newest + 1)]
         for name, sink in self._sinks.items():
-            expect_no_replaced(name, sink, [sink.held(each, name) for each in replaced])
             held = sink.held(checkpoint, name)
-            if any(output.name == name for output in fill):
+            if sink.reconciles and newest < 0:
+                self._first |= set() if sink.start_over() else {name}
+                continue
+            expect_no_replaced(name, sink, [sink.held(each, name) for each in replaced])
+            if name in self._changed:
+                self._expect_readable(name, sink, held)
+            elif any(output.name == name for output in fill):
                 expect_empty(name, sink, held, newest)
             else:
-                taken = {digest for each in again for digest in each.digests(name)}
-                expect_version(name, sink, held, self.given.get(name), newest, taken, runs_again)
+                expect_version(name, sink, held, self.given.get(name), newest, self._half_taken(name), runs_again)
         for name, sink in self._sinks.items():
+            if name in self._changed or name in self._first:
+                sink.evolve(self._changed.get(name, ChangedOutput()).columns)
             sink.prepare(checkpoint, name)
         version = newest - 1 if runs_again else newest
         for output in fill if version >= 0 else ():
             self._fill(output, version)
             record_given(where, newest, self.given)
+
+    def _expect_readable(self, name: str, sink: Sink, held: Held | None) -> None:
+        """Raises if a sink has taken changes of an output that has changed, and neither can say which."""
+        has_none = held is None or (held.version is None and name not in self.given)
+        if not sink.readable and not has_none and self._changed[name].given is None:
+            raise unreadable_error(name, sink, self._changed[name].line)
+
+    def next_version(self) -> int:
+        """The version of the differences: later than all that the sinks know."""
+        names = [name for name in self._changed if self._sinks[name].readable]
+        held = [self._sinks[name].newest(self._batches.checkpoint, name) for name in names]
+        return max(self._newest, *held, -1) + 1
+
+    def difference(self, output: Output, now: pa.Table) -> pa.Table:
+        """The changes that lead from the rows that the sink of an output has to its content now."""
+        name, sink = output.name, self._sinks[output.name]
+        held: pa.Table | None = None
+        if sink.reconciles or (sink.readable and self._holds_own_rows(name)):
+            held = sink.read_rows(output)
+        elif not sink.readable and name in self.given:
+            given = self._changed[name].given
+            held = None if given is None else given()
+        return consolidated(now) if held is None else difference_of(output, now, held)
+
+    def _holds_own_rows(self, name: str) -> bool:
+        """Whether a sink holds rows of its output."""
+        held = self._sinks[name].held(self._batches.checkpoint, name)
+        return held is not None and (held.version is not None or name in self.given)
 
     @property
     def _outputs(self) -> list[Output]:
@@ -130,11 +209,14 @@ class Giving:
         every, new = [], set()
         for output in self._batches.outputs:
             changes = self._changes(output if staged else replace(output, to=None), outcome, before)
-            if output.how == PARTS and not self._sinks[output.name].replaces:
+            if self._is_compared(output.name):
+                attempts.by_output.pop(output.name, None)  # what it has taken of them is in its rows
+                changes = self._reconciling(output, changes)
+            elif output.how == PARTS and not self._sinks[output.name].replaces:
                 changes, is_new = self._expect_others(changes, attempts)
                 new |= {output.name} if is_new else set()
             every.append(changes)
-        if new:
+        if new or self._changed or self._first:
             attempts.write()
         for number, changes in enumerate(every):
             try:
@@ -146,7 +228,36 @@ class Giving:
         self._divert_unfit(outcome, every)
         changed = {output.name for output in self._batches.outputs if output.how != VIEW and outcome.rows[output.name]}
         self.given |= {each.output: (version, each.digest) for each in every if each.output in changed or each.digest}
+        for each in every:
+            if each.reconciles:
+                self._note_given(each)
         return every + self._give_diverted(outcome)
+
+    def _is_compared(self, name: str) -> bool:
+        """Whether the changes of an output are the difference to the rows of its sink."""
+        return self._sinks[name].readable and (name in self._changed or name in self._first)
+
+    def _reconciling(self, output: Output, changes: OutputChanges) -> OutputChanges:
+        """The changes as a difference to the rows of the sink. Those of a first version are all rows."""
+        if output.name in self._first:
+            table = self.difference(output, changes.table())
+            with closing(Writes()) as writes:
+                file = write_part(changes.folder, output.name, changes.version, 0, table, writes)
+                writes.finish()
+            changes = changes.with_attempt(Attempt((file,) if file else (), (), table.num_rows))
+        return replace(changes, schema=loose_schema(changes.schema), reconciles=True)
+
+    def _note_given(self, changes: OutputChanges) -> None:
+        """Notes what a sink says that it holds after a difference, which may be empty."""
+        name, sink = changes.output, self._sinks[changes.output]
+        if sink.replaces:
+            self.given[name] = (changes.version, "")
+            return
+        held = sink.held(changes.checkpoint, name)
+        if held is None:
+            self.given.pop(name, None)
+        else:
+            self.given[name] = (changes.version if held.version is None else held.version, held.digest or "")
 
     def _changes(self, output: Output, outcome: Outcome, before: Attempts) -> OutputChanges:
         """The changes of an output, with what the version before has left for this one."""
@@ -215,6 +326,7 @@ class Giving:
 
     def commit(self, every: list[OutputChanges], version: int) -> None:
         """Tells the sinks that the micro-batch is committed, and removes the files of earlier ones."""
+        self._changed, self._first = {}, set()
         for each in every:
             self._sinks[each.output].commit(each)
         for output in self._outputs:  # if this micro-batch runs again, it may need what the one before has left for it
