@@ -130,6 +130,11 @@ class ZSetValue(WeightedValue):
         return weights.added(more)
 
 
+def bag_of(elements: Iterable[Element]) -> BagValue:
+    """Return the bag of these elements, each as often as it is given."""
+    return BagValue.of((element, 1) for element in elements)
+
+
 class Bag(ElementKind[T_co, "Bag[T_co]", "Bag[Any]"]):
     """A multiset: unordered elements with positive weights."""
 

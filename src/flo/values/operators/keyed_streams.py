@@ -34,7 +34,7 @@ from flo.values.operators.shapes import (
 )
 from flo.values.partitioned import Partitioned, partitioned_as
 from flo.values.sequence import Sequence, SequenceValue
-from flo.values.weighted import Bag, BagValue, Set, ZSet, ZSetValue
+from flo.values.weighted import Bag, BagValue, Set, ZSet, ZSetValue, bag_of
 
 TO_KEYED = (("{input}.key_by(f)", "one stream per key"),)
 
@@ -357,7 +357,7 @@ class KeyedJoin(KeptJoin):
         kind: type[BagValue | ZSetValue] = BagValue
         for key, value in units.items():
             if isinstance(value, SequenceValue):
-                value = BagValue.of((element, 1) for element in value.all_units())
+                value = bag_of(value.all_units())
             elif isinstance(value, ZSetValue):
                 kind = ZSetValue
             arrived[key] = value.weights.to_dict()

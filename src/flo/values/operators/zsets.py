@@ -12,16 +12,18 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
 from flo.core.collection import End
+from flo.core.elements import returned_type
 from flo.core.errors import ElementError, LawError
-from flo.core.facts import ALL_COLUMNS, Demand, PrimaryKey, Reads, Timing, first_key, no_key
+from flo.core.facts import ALL_COLUMNS, Demand, PrimaryKey, Reads, Timing, first_key, no_demands, no_key
 from flo.core.operator import Bound, Delta, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.core.untyped import Element, ElementFunction, Unit
+from flo.core.untyped import Element, ElementFunction, TypeForm, Unit
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import CONVERSIONS, Union, element_of
 from flo.values.operators.sets import Counted
 from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
+from flo.values.row_functions import passed_by
 from flo.values.weighted import Bag, Set, WeightedValue, Weights, ZSet, ZSetValue
 
 
@@ -73,6 +75,59 @@ class PerGroup(OnZSet):
         return replace(self, groups=PersistentMap()), (source.terminator(),)
 
 
+class GroupColumns(PerGroup):
+    """Every row of a z-set with columns that the rows of its group determine: into(row, columns), or (row, *columns).
+
+    When a group changes, what its old rows gave is retracted. `groups` has the rows of each group.
+    """
+
+    by: ElementFunction | None
+    into: Callable[[Element, Any], Any] | None
+
+    retracts = True
+    timing = Timing.LOSES
+    reads = ALL_COLUMNS
+    demands = no_demands
+
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
+        return passed_by(self.into, keys[0])
+
+    @abstractmethod
+    def column_types(self, element: TypeForm) -> tuple[TypeForm, ...]:
+        """Return the types of the columns that rows of this type get."""
+
+    @abstractmethod
+    def evaluate(self, rows: list[Element]) -> None:
+        """Let column expressions evaluate all these rows at once."""
+
+    @abstractmethod
+    def rows_of(self, weights: dict[Element, int]) -> list[tuple[Element, int]]:
+        """Return the output rows of a group, with their weights."""
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        element = expect_zset(self, inputs[0])
+        parts = (element, *self.column_types(element))
+        row = tuple[parts] if self.into is None else returned_type(self.into)  # type: ignore[valid-type]
+        return (StreamType(ZSet(row), inputs[0].bounded),)
+
+    def row(self, row: object, columns: tuple[object, ...]) -> Element:
+        """Return a row with its columns."""
+        return (row, *columns) if self.into is None else self.into(row, columns)
+
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
+        groups, changes = {}, []
+        for group, members in group_units(self.by, units).items():
+            before: Weights = self.groups.get(group, PersistentMap())
+            old = before.to_dict()
+            groups[group] = after = before.added(dict(members))
+            changes.append((old, after.to_dict()))
+        self.evaluate([row for old, new in changes for row in {**old, **new}])
+        delta: list[tuple[Element, int]] = []
+        for old, new in changes:
+            delta += negate_weights(self.rows_of(old)) + self.rows_of(new)
+        return replace(self, groups=self.groups.updated(groups, drop=PersistentMap())), make_delta(delta)
+
+
 @final
 @dataclass(frozen=True)
 class MapWeights(OnZSet):
@@ -96,10 +151,6 @@ class MapWeights(OnZSet):
 
     def demands(self, inputs: StreamTypes) -> Iterator[Demand]:
         yield Demand(self.f, "additive", (element_of(inputs[0]), int))
-
-    def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_zset(self, inputs[0])
-        return inputs
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         tried = [(element, weight) for element, _ in units for weight in (1, *TRIED)]

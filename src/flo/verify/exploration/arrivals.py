@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from flo.core.collection import Collection, Form, Value
 from flo.core.errors import FloError, Origin
 from flo.core.nested import Nested, NestedValue
-from flo.core.operator import Values
+from flo.core.operator import Values, replaced
 from flo.core.stream_type import StreamTypes
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lvar import LVar, LVarValue
@@ -120,7 +120,7 @@ def _split_inner_stream(collection: Nested[Any], item: Any) -> Iterator[Value]:
     for place, (stream, data) in enumerate(zip(collection.inner, parts, strict=True)):
         for deltas in pieces(stream.collection, data):
             for delta in deltas:
-                yield NestedValue.extending((*bottoms[:place], delta, *bottoms[place + 1 :]))
+                yield NestedValue.extending(replaced(bottoms, place, delta))
     if any(stream.bounded for stream in collection.inner):
         ends = zip(bottoms, collection.inner, strict=True)
         yield NestedValue.extending(tuple(value.fix() if stream.bounded else value for value, stream in ends))
