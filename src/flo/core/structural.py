@@ -69,6 +69,7 @@ class EmitOnce(Operator):
     rule: ClassVar[str]
     error: ClassVar[type[FloError]] = TypeMismatch
     arity = (0, 1)
+    keeps = Bound.NOTHING
     timing = Timing.LOSES
     retracts = True  # its value may: see `program/retractions.py`
     output_key = no_key
@@ -100,5 +101,4 @@ class Source(EmitOnce):
     value: Value | None = None
 
     name = "source"
-    keeps = Bound.NOTHING
     rule = "source-emit"

@@ -1,12 +1,15 @@
-"""SVG and HTML as text: escaping, the width of text, colours for light and dark, and the picture that users get."""
+"""SVG and HTML as text: escaping, the width of text, colours for light and dark, the picture that users get, and the
+data of a page."""
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from dataclasses import dataclass
 from html import escape
 from os import PathLike
 from pathlib import Path
+from typing import Any, TypeAlias
 
 MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
@@ -103,3 +106,18 @@ class Picture:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self.svg):,} characters of SVG>"
+
+
+PageData: TypeAlias = dict[str, Any]
+"""Whatever JSON can hold, by name."""
+
+
+def data_script(data: PageData) -> str:
+    """Return the data of a page, as JSON that cannot end its script element."""
+    text = to_json(data).replace("<", "\\u003c")
+    return f'<script type="application/json" id="data">{text}</script>'
+
+
+def to_json(data: PageData) -> str:
+    """Return data as short JSON."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))

@@ -17,15 +17,17 @@ from flo.core.errors import FloError, NameTakenError, Origin, UnknownNameError
 from flo.tools.ctrl_c import catch_ctrl_c
 from flo.tools.run import (
     InputSource,
+    add_page_options,
     follow,
+    keep_page,
     micro_batch_table,
     print_results,
     result_table,
+    show_page,
     sink_of_text,
     split_pairs,
     stop,
 )
-from flo.tools.run_page import add_page_options, keep_page, show_page
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

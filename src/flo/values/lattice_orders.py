@@ -22,8 +22,6 @@ class _Chain(Lattice[T_co]):
 
     ordered: type[T_co] = ANYTHING
 
-    name = "_Chain"
-
     @abstractmethod
     def _leq(self, a: object, b: object) -> bool:
         """⊑ on values other than BOTTOM."""
@@ -64,8 +62,6 @@ class _Chain(Lattice[T_co]):
 class Max(_Chain[T_co]):
     """The largest value so far, of any ordered type."""
 
-    name = "Max"
-
     def _leq(self, a: Element, b: Element) -> bool:
         return a <= b  # type: ignore[no-any-return]
 
@@ -75,16 +71,12 @@ class Max(_Chain[T_co]):
 class Min(_Chain[T_co]):
     """The smallest value so far, of any ordered type."""
 
-    name = "Min"
-
     def _leq(self, a: Element, b: Element) -> bool:
         return b <= a  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
 class _Truth(Lattice[bool]):
-    name = "_Truth"
-
     def conflict(self, value: object) -> bool:
         return False  # ⊤ is an ordinary value
 
@@ -101,8 +93,6 @@ class _Truth(Lattice[bool]):
 class Or(_Truth):
     """False until it becomes true."""
 
-    name = "Or"
-
     def bottom(self) -> bool:
         return False
 
@@ -117,8 +107,6 @@ class Or(_Truth):
 @dataclass(frozen=True)
 class And(_Truth):
     """True until it becomes false."""
-
-    name = "And"
 
     def bottom(self) -> bool:
         return True
@@ -148,8 +136,6 @@ class NaturalSum(Lattice[float]):
     """
 
     number: Any = Any
-
-    name = "NaturalSum"
 
     def bottom(self) -> float:
         return 0
@@ -193,8 +179,6 @@ class Flat(Lattice[T_co | Top], Generic[T_co]):
     """⊥ ⊑ any value ⊑ ⊤: all deltas must agree on one value; ⊤ means that they do not."""
 
     agreed: type[T_co] = ANYTHING
-
-    name = "Flat"
 
     def bottom(self) -> Element:
         return BOTTOM

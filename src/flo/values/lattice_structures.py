@@ -28,8 +28,6 @@ class SetUnion(Lattice[Set[T_co]], Generic[T_co]):
 
     member: type[T_co] = ANYTHING
 
-    name = "SetUnion"
-
     def bottom(self) -> frozenset[T_co]:
         return frozenset()
 
@@ -64,8 +62,6 @@ class MapUnion(Lattice[Mapping[K, Any]], Generic[K, L_co]):
 
     key: type[K]
     lattice: Lattice[Element]
-
-    name = "MapUnion"
 
     @classmethod
     def parameterised(cls, *parameters: Any) -> Lattice[Element]:
@@ -124,8 +120,6 @@ class Product(Lattice[tuple[Any, ...]], Generic[*Ls]):
 
     lattices: tuple[Lattice[Element], ...]
 
-    name = "Product"
-
     def __init__(self, *lattices: object) -> None:
         object.__setattr__(self, "lattices", tuple(map(Lattice.from_annotation, lattices)))
 
@@ -177,8 +171,6 @@ class Versioned(Lattice[tuple[T_co, Any]], Generic[T_co, L_co]):
 
     version: type[T_co]
     lattice: Lattice[Element]
-
-    name = "Versioned"
 
     @classmethod
     def parameterised(cls, *parameters: Any) -> Lattice[Element]:
@@ -235,8 +227,6 @@ R = TypeVar("R")
 class _Alias(Lattice[V_co]):
     """Another lattice under a name of its own."""
 
-    name = "_Alias"
-
     @cached_property
     @abstractmethod
     def same(self) -> Lattice[Element]:
@@ -275,8 +265,6 @@ class GCounter(_Alias[Mapping[R, int]], Generic[R]):
 
     replica: type[R] = ANYTHING
 
-    name = "GCounter"
-
     @cached_property
     def same(self) -> Lattice[Element]:
         return MapUnion(self.replica, NaturalSum(int))
@@ -292,8 +280,6 @@ class PNCounter(_Alias[tuple[Mapping[R, int], Mapping[R, int]]], Generic[R]):
     """A counter that goes up and down: each replica's increments and decrements."""
 
     replica: type[R] = ANYTHING
-
-    name = "PNCounter"
 
     @cached_property
     def same(self) -> Lattice[Element]:

@@ -1,4 +1,4 @@
-"""The total order of `flo.values.row_order` on columns: of all values, whether Python can compare them or not.
+"""The total order of `flo.values.canonical` on columns: of all values, whether Python can compare them or not.
 
     column   number        column            number: its rank in the column
     null     0             {a: 1, b: null}   0

@@ -23,8 +23,16 @@ from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
 from flo.values.canonical import canonical_element
 from flo.values.event_time import expect_durations, offset_of, origin_of
-from flo.values.operators.alike import element_of, expect_equal_keys
-from flo.values.operators.joins import Into, KeyFunction, combine_ahead, combine_pairs, key_type, pair
+from flo.values.operators.joins import (
+    Into,
+    KeyFunction,
+    combine_ahead,
+    combine_pairs,
+    element_of,
+    expect_equal_keys,
+    key_type,
+    pair,
+)
 from flo.values.operators.lvars import as_lvar, expect_lvar
 from flo.values.operators.retain import to_number
 from flo.values.operators.shapes import SIDES, ByPortions, consume_each, evaluate_ahead, expect_declared

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
-from flo.core.operator import Bound
 from flo.core.persistent import PersistentMap
 from flo.core.untyped import Element, ElementFunction, TypeForm
 from flo.values.canonical import canonical_element
@@ -36,7 +35,6 @@ class Over(GroupColumns):
     groups: PersistentMap[Element, Weights] = PersistentMap()  # noqa: RUF009
 
     name = "over"
-    keeps = Bound.ROWS
     recomputes = ("functions", "key", "into")
 
     def column_types(self, element: TypeForm) -> tuple[TypeForm, ...]:

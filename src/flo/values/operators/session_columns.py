@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, final
 
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
-from flo.core.operator import Bound, Deltas, Operator
+from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.untyped import Element, ElementFunction, TimeValue, TypeForm, Unit
 from flo.values.canonical import canonical_element
@@ -45,7 +45,6 @@ class SessionColumns(GroupColumns):
     groups: PersistentMap[Element, Weights] = PersistentMap()  # noqa: RUF009
 
     name = "session_columns"
-    keeps = Bound.ROWS
     recomputes = ("time", "into")
 
     def column_types(self, element: TypeForm) -> tuple[TypeForm, ...]:

@@ -20,7 +20,7 @@ from flo.core.elements import returned_type
 from flo.core.errors import TypeMismatch
 from flo.core.facts import Timing, no_demands
 from flo.core.nested import Nested, NestedValue
-from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_collection
+from flo.core.operator import Deltas, Operator, Step, Values, expect_collection
 from flo.core.persistent import Elements, PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
@@ -325,7 +325,6 @@ class Tumbling(AlignedWindows):
     unordered: bool = False
 
     name = "tumbling"
-    keeps = Bound.WINDOWS
 
     def durations(self) -> dict[str, Any]:
         return {"size": self.size}
@@ -355,7 +354,6 @@ class Sliding(AlignedWindows):
     unordered: bool = False
 
     name = "sliding"
-    keeps = Bound.WINDOWS
 
     def durations(self) -> dict[str, Any]:
         return {"size": self.size, "slide": self.slide}
@@ -402,7 +400,6 @@ class Session(TimeWindows):
     unordered: bool = False
 
     name = "session"
-    keeps = Bound.WINDOWS
 
     def durations(self) -> dict[str, Any]:
         return {"gap": self.gap}

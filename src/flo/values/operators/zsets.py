@@ -20,7 +20,7 @@ from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, TypeForm, Unit
 from flo.values.canonical import canonical_element
-from flo.values.operators.alike import CONVERSIONS, Union, element_of
+from flo.values.operators.joins import CONVERSIONS, Union, element_of
 from flo.values.operators.sets import Counted
 from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
 from flo.values.row_functions import passed_by
@@ -84,6 +84,7 @@ class GroupColumns(PerGroup):
     by: ElementFunction | None
     into: Callable[[Element, Any], Any] | None
 
+    keeps = Bound.ROWS
     retracts = True
     timing = Timing.LOSES
     reads = ALL_COLUMNS
@@ -206,6 +207,8 @@ class OfWeights(OnZSet):
 
     weights: Weights = PersistentMap()  # noqa: RUF009
 
+    keeps = Bound.ROWS
+    retracts = False
     timing = Timing.LOSES
     reads = ALL_COLUMNS
 
@@ -231,8 +234,6 @@ class Distinct(OfWeights):
     """distinct(M): (ZSet, X) ↪ (ZSet, X), weight 1 for every element with a positive weight."""
 
     name = "distinct"
-    keeps = Bound.ROWS
-    retracts = False
 
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
         return keys[0] if keys[0] is not None else columns or None
@@ -248,8 +249,6 @@ class Positive(OfWeights):
     """positive(M): (ZSet, X) ↪ (ZSet, X), the elements with a positive weight, which they keep."""
 
     name = "positive"
-    keeps = Bound.ROWS
-    retracts = False
     output_key = first_key
 
     @staticmethod
@@ -257,35 +256,35 @@ class Positive(OfWeights):
         return (total > 0) * total
 
 
+class ZSetUnion(Union):
+    """A union of z-sets. Linear, so each side is passed on without state."""
+
+    keeps = Bound.NOTHING
+    output_key = no_key
+    reads = Reads(passes=(0, 1))
+    kind = ZSet
+    side_rules = ("", "")
+
+
 @final
 @dataclass(frozen=True)
-class Plus(Union):
-    """plus(): the union of two z-sets: weights are added. Linear, so each side is passed on without state."""
+class Plus(ZSetUnion):
+    """plus(): the union of two z-sets: weights are added."""
 
     name = "plus"
-    keeps = Bound.NOTHING
     retracts = False
     timing = Timing.PASSES
-    output_key = no_key
-    reads = Reads(passes=(0, 1))
-    kind = ZSet
-    side_rules = ("", "")
 
 
 @final
 @dataclass(frozen=True)
-class Minus(Union):
-    """minus(): the left z-set minus the right one: weights are subtracted. Linear, like `plus`."""
+class Minus(ZSetUnion):
+    """minus(): the left z-set minus the right one: weights are subtracted."""
 
     name = "minus"
-    keeps = Bound.NOTHING
     retracts = True
     timing = Timing.LOSES
-    output_key = no_key
-    reads = Reads(passes=(0, 1))
     rule = "minus"
-    kind = ZSet
-    side_rules = ("", "")
 
     def consume(self, side: int, units: list[Unit], source: type[WeightedValue]) -> tuple[Operator, Delta]:
         return super().consume(side, negate_weights(units) if side == 1 else units, source)
@@ -310,6 +309,9 @@ class FromZSet(Unary):
 
     weights: Weights = PersistentMap()  # noqa: RUF009
 
+    keeps = Bound.ROWS
+    retracts = False
+    timing = Timing.LOSES
     target: ClassVar[type[Bag[Element] | Set[Element]]]
     waits = "waits for the end of its input, because weights may change until then"
 
@@ -349,9 +351,6 @@ class ZSetToBag(FromZSet):
     """zset_to_bag(M): (ZSet, B) ↪ (Bag, B), at the end: weights become counts."""
 
     name = "zset_to_bag"
-    keeps = Bound.ROWS
-    retracts = False
-    timing = Timing.LOSES
     rule = "to-bag"
     target = Bag
 
@@ -362,7 +361,5 @@ class ZSetToSet(FromZSet):
     """zset_to_set(M): (ZSet, B) ↪ (Set, B), at the end: the elements with positive weight; none may be negative."""
 
     name = "zset_to_set"
-    keeps = Bound.ROWS
-    retracts = False
     rule = "to-set"
     target = Set

@@ -30,10 +30,9 @@ from flo.verify.functions.equations import (
     monotone_equations,
 )
 from flo.verify.functions.trials import Domain, EquationTrials, Problem, timeout_error
-from flo.verify.histories import MOST_TRIALS, Trial, Trials
 from flo.verify.laws import Law
 from flo.verify.optional import st
-from flo.verify.processes import NotSent
+from flo.verify.processes import MOST_TRIALS, NotSent, Trial, Trials
 from flo.verify.report import Report
 from flo.verify.time_limit import TimeUp
 
