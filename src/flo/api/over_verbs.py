@@ -17,9 +17,10 @@ from flo.api.type_variables import B, B_co, C_co, T
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import belongs, returned_type, type_name
 from flo.core.errors import Origin, TypeMismatch, UnknownVerbError, brief
+from flo.core.type_relations import without_none
 from flo.values.exact import plain_type
 from flo.values.operators.over import Over
-from flo.values.operators.over_functions import AGGREGATES, WHOLE, Bound, Frame, WindowFunction, without_none
+from flo.values.operators.over_functions import AGGREGATES, WHOLE, Bound, Frame, WindowFunction
 from flo.values.weighted import ZSet
 
 if TYPE_CHECKING:

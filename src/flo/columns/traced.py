@@ -225,6 +225,3 @@ class _ColumnTranslation(_Body):
         if not (numbers or alike):
             raise Unclear("Python compares these types in another way")
         return _COMPARISONS[type(sign)](self.column(left), self.column(right))
-
-
-__all__ = ["TracedExpression", "expect_traced", "trace_function"]

@@ -83,6 +83,14 @@ def alternatives(kind: TypeForm) -> Iterator[TypeForm]:
         yield kind
 
 
+def without_none(kind: TypeForm) -> tuple[bool, TypeForm]:
+    """Return whether a type may have None, and the type without it. Nothing is known of Any."""
+    if is_union(kind):
+        rest = tuple(part for part in get_args(kind) if part is not type(None))
+        return len(rest) < len(get_args(kind)), Union[rest]  # noqa: UP007
+    return kind in (None, type(None), Any), type(None) if kind is None else kind
+
+
 def accepts(kind: TypeForm, other: object) -> bool:
     """Return whether every value of type `other` belongs to `kind`, as far as is known; Any fits both ways."""
     kinds = list(alternatives(kind))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from flo.spark.driver.query import Query
 
+HELP = "run the flow of a file, on Spark or here"
 ABOUT = """\
 Runs the flow of a file; FILE::NAME names one of several. An input is a file or a folder, or any source of
 Spark with its options:
@@ -45,13 +46,7 @@ SHOWN = 20
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".orc": "orc"}
 
 
-def add_to(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = subcommands.add_parser(
-        "run",
-        help="run the flow of a file, on Spark or here",
-        description=ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", help="a Python file or a module, and ::NAME of the flow if it has several"
     )

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from flo.spark.sql_views import Views
     from flo.sql.statements import ViewStatement
 
+HELP = "maintain the views of an SQL file"
 ABOUT = """\
 Maintains the views of a file, which has statements CREATE VIEW name AS SELECT …; of Spark SQL. A view may read the
 inputs, and the views before it. An input is a file or a folder, whose new files are new rows, or any source of
@@ -50,13 +51,7 @@ sources is processed.
 """
 
 
-def add_to(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = subcommands.add_parser(
-        "sql",
-        help="maintain the views of an SQL file",
-        description=ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a file of CREATE VIEW statements")
     parser.add_argument("--input", action="append", default=[], metavar="NAME=PATH|FORMAT:OPTIONS")
     parser.add_argument("--output", action="append", default=[], metavar="NAME=PATH|WHERE")

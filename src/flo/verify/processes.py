@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flo.core.code_uses import codes_in
 from flo.core.errors import is_users
 from flo.core.graph import Graph
 from flo.core.operator import Values
@@ -135,7 +136,7 @@ def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _names(code: types.CodeType) -> set[str]:
-    return set(code.co_names).union(*map(_names, _inner(code)))
+    return {name for each in codes_in(code) for name in each.co_names}
 
 
 def _used(names: Iterable[str], space: dict[str, Any]) -> dict[str, Any]:
