@@ -20,7 +20,7 @@ from flo.core.errors import Origin, TypeMismatch, UnknownVerbError, brief
 from flo.core.type_relations import without_none
 from flo.values.exact import plain_type
 from flo.values.operators.over import Over
-from flo.values.operators.over_functions import AGGREGATES, WHOLE, Bound, Frame, WindowFunction
+from flo.values.operators.over_functions import AGGREGATES, WHOLE, Frame, FrameBound, WindowFunction
 from flo.values.weighted import ZSet
 
 if TYPE_CHECKING:
@@ -162,8 +162,8 @@ class RowsOver(Generic[B]):
         if not isinstance(given, (tuple, list)) or len(given) != 2:
             raise _not_a_frame(name, mode, given, "a pair (from, to)")
         start, end = given
-        if isinstance(start, Bound) or isinstance(end, Bound):
-            start, end = (each.place if isinstance(each, Bound) else each for each in (start, end))
+        if isinstance(start, FrameBound) or isinstance(end, FrameBound):
+            start, end = (each.place if isinstance(each, FrameBound) else each for each in (start, end))
             return ("bounds", start, end)
         for bound in (start, end):
             if mode == "rows" and bound is not None and type(bound) is not int:

@@ -12,12 +12,10 @@ from flo.core.elements import belongs, find_mismatch, type_name
 from flo.core.persistent import PersistentMap
 from flo.core.term import Call, Lowering, Term
 from flo.core.untyped import Element, TypeForm
-from flo.values.lattice import ANYTHING, BOTTOM, Lattice, V_co
-from flo.values.lattice_orders import Max, NaturalSum
+from flo.values.lattice import ANYTHING, BOTTOM, L_co, Lattice, V_co
+from flo.values.lattice_orders import Max, NaturalSum, T_co, WithBottom
 
-T_co = TypeVar("T_co", covariant=True)
 K = TypeVar("K")
-L_co = TypeVar("L_co", bound=Lattice[Any], covariant=True)
 Ls = TypeVarTuple("Ls")
 
 
@@ -166,7 +164,7 @@ class Product(Lattice[tuple[Any, ...]], Generic[*Ls]):
 
 @final
 @dataclass(frozen=True)
-class Versioned(Lattice[tuple[T_co, Any]], Generic[T_co, L_co]):
+class Versioned(WithBottom[tuple[T_co, Any]], Generic[T_co, L_co]):
     """Pairs of a version and a value: the higher version wins; values of the same version are joined."""
 
     version: type[T_co]
@@ -176,9 +174,6 @@ class Versioned(Lattice[tuple[T_co, Any]], Generic[T_co, L_co]):
     def parameterised(cls, *parameters: Any) -> Lattice[Element]:
         version, lattice = parameters
         return cls(version, Lattice.from_annotation(lattice))
-
-    def bottom(self) -> Element:
-        return BOTTOM
 
     def join(self, a: Element, b: Element) -> Element:
         if a is BOTTOM or b is BOTTOM:
@@ -195,9 +190,6 @@ class Versioned(Lattice[tuple[T_co, Any]], Generic[T_co, L_co]):
         if a is BOTTOM or b is BOTTOM:
             return a is BOTTOM
         return bool(a[0] < b[0] or (a[0] == b[0] and self.lattice.leq(a[1], b[1])))
-
-    def is_bottom(self, value: object) -> bool:
-        return value is BOTTOM
 
     def mismatch(self, value: object) -> str | None:
         if value is BOTTOM:

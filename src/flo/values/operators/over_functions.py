@@ -40,7 +40,7 @@ POSITIONS = ("first_value", "last_value", "nth_value")
 _EXACTLY = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
 
-class Bound(NamedTuple):
+class FrameBound(NamedTuple):
     """A bound of a range that is not a fixed distance: the place of the column of the order that has it."""
 
     place: int
