@@ -20,14 +20,7 @@ from flo.core.facts import Timing, no_demands
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expect_collection, replaced
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
-from flo.values.event_time import (
-    expect_durations,
-    expect_times,
-    has_zone,
-    offset_of,
-    origin_of,
-    window_type,
-)
+from flo.values.event_time import expect_durations, expect_times, has_zone, offset_of, origin_of, window_type
 from flo.values.keyed import KeyedValue
 from flo.values.lattice import BOTTOM
 from flo.values.lattice_orders import Max

@@ -24,22 +24,12 @@ ANYWHERE = "which depends on where it runs"
 OF_TEXT = "which gives another result for the same text in each process"
 BY_IDENTITY = "compares with `is`, which may tell equal values apart"
 
+CLOCKS = (
+    "time time_ns monotonic monotonic_ns perf_counter perf_counter_ns process_time process_time_ns thread_time "
+    "clock_gettime"
+)
 CALLS: dict[str, dict[str, str]] = {
-    "time": dict.fromkeys(
-        (
-            "time",
-            "time_ns",
-            "monotonic",
-            "monotonic_ns",
-            "perf_counter",
-            "perf_counter_ns",
-            "process_time",
-            "process_time_ns",
-            "thread_time",
-            "clock_gettime",
-        ),
-        LATER,
-    ),
+    "time": dict.fromkeys(CLOCKS.split(), LATER),
     "uuid": {"uuid1": LATER, "uuid4": LATER, "getnode": ANYWHERE},
     "secrets": dict.fromkeys(
         ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "randbits", "choice", "SystemRandom"), LATER
