@@ -10,7 +10,7 @@ from flo.api.joins import combined_names, expect_comparable
 from flo.api.scope import AnyBase, StreamBase
 from flo.api.type_variables import B2, B, B_co, C_co, T, U
 from flo.core.elements import type_name
-from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.errors import TypeMismatch, brief
 from flo.values.exact import plain_type
 from flo.values.operators.zset_asof import AsOfJoin
 from flo.values.weighted import ZSet
@@ -46,15 +46,14 @@ class AsofVerbs(StreamBase[C_co, B_co]):
         expect_kind("join_asof", self, ZSet)
         _expect_option("direction", direction, ("backward", "forward"))
         _expect_option("how", how, ("left", "inner"))
-        self.scope.expect_here(other, "join_asof", Origin.here())
+        self.scope.expect_here(other, "join_asof")
         expect_kind("join_asof", other, ZSet)
         keys = _columns("by", by), _columns("other_by", by if other_by is None else other_by)
         if (keys[0] is None) != (keys[1] is None) or (keys[0] and keys[1] and len(keys[0]) != len(keys[1])):
             raise TypeMismatch(
                 "`by` and `other_by` of `join_asof` must have as many columns",
                 facts=(("by", brief(by)), ("other_by", brief(other_by))),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         at, other_at = _bound("on", on, self), _bound("other_on", on if other_on is None else other_on, other)
         _expect_order(at, other_at)
         key = None if keys[0] is None else _bound("by", keys[0], self)
@@ -71,8 +70,7 @@ def _expect_option(name: str, given: object, options: tuple[str, ...]) -> None:
         raise TypeMismatch(
             f"`{name}` of `join_asof` must be {' or '.join(map(repr, options))}; got {brief(given)}",
             instead=tuple((f'{name}="{option}"', "") for option in options),
-            where=Origin.here(),
-        )
+        ).at_users_line()
 
 
 def _columns(name: str, given: object) -> tuple[object, ...] | None:
@@ -82,8 +80,8 @@ def _columns(name: str, given: object) -> tuple[object, ...] | None:
     columns = tuple(given) if isinstance(given, (list, tuple)) else (given,)
     if not columns or not is_expression(columns):
         raise TypeMismatch(
-            f"`{name}` of `join_asof` must be a column, or a list of columns; got {brief(given)}", where=Origin.here()
-        )
+            f"`{name}` of `join_asof` must be a column, or a list of columns; got {brief(given)}"
+        ).at_users_line()
     return columns
 
 
@@ -91,7 +89,7 @@ def _bound(name: str, given: object, stream: AnyBase) -> Expression:
     """Return columns as a function of the rows of a stream."""
     if isinstance(given, tuple) or is_expression(given):
         return bind_columns("join_asof", name, given, (stream,))
-    raise TypeMismatch(f"`{name}` of `join_asof` must be one column; got {brief(given)}", where=Origin.here())
+    raise TypeMismatch(f"`{name}` of `join_asof` must be one column; got {brief(given)}").at_users_line()
 
 
 def _expect_order(on: Expression, other: Expression) -> None:
@@ -107,8 +105,7 @@ def _expect_order(on: Expression, other: Expression) -> None:
             "`join_asof` compares `on` of both sides: expected numbers, times or strings of one type, "
             f"got {labels[0]} and {labels[1]}",
             facts=(("on", brief(on)), ("other_on", brief(other))),
-            where=Origin.here(),
-        )
+        ).at_users_line()
 
 
 def _side_by_side(stream: AnyBase, other: AnyBase, by: tuple[object, ...], suffix: str, *, inner: bool) -> Expression:

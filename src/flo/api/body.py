@@ -92,8 +92,7 @@ def infer_collection(key: str, initial: object) -> Collection:
         f"cannot infer the collection of `read_defer({key!r})` from its initial value",
         facts=(("initial", brief(initial)),),
         instead=((f"loop.read_defer({key!r}, flo.ZSet[int], initial={{…}})", "specify the collection"),),
-        where=Origin.here(),
-    )
+    ).at_users_line()
 
 
 def build_body(
@@ -147,7 +146,7 @@ def _outputs(
                 instead=(("return a, b", "returns several streams"),) if isinstance(output, list) else (),
                 where=origin,
             )
-        scope.expect_here(output, verb, origin)
+        scope.expect_here(output, verb)
     return outputs
 
 

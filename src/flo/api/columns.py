@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional, TypeAlias
 
 from flo.api.column_errors import expect_known_columns, explain_misfit
-from flo.api.scope import AnyBase, StreamBase, name_input
+from flo.api.scope import AnyBase, StreamBase
 from flo.api.type_variables import T
 from flo.core.elements import type_name
-from flo.core.errors import FloError, Origin, TypeMismatch
+from flo.core.errors import FloError, TypeMismatch
 from flo.values.keyed import Keyed
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def bind_columns(
                 instead=((f"{verb}(nw.col({_example(given)}) > …)", "a comparison"),) if gives is bool else (),
             )
     except FloError as error:
-        raise name_input(error, streams[error.index or 0]).located(Origin.here()) from None
+        raise error.at_users_line(streams[error.index or 0]) from None
     return expression
 
 
@@ -156,7 +156,7 @@ def row_layout(verb: str, parameter: str, stream: AnyBase) -> Layout:
     try:
         return _layout(verb, parameter, stream)
     except FloError as error:
-        raise name_input(error, stream).located(Origin.here()) from None
+        raise error.at_users_line(stream) from None
 
 
 def column_layout(verb: str, parameter: str, given: object, stream: AnyBase) -> Layout:
@@ -174,7 +174,7 @@ def column_layout(verb: str, parameter: str, given: object, stream: AnyBase) -> 
                 facts=(("columns", ", ".join(layout.names)),),
             )
     except FloError as error:
-        raise name_input(error, stream).located(Origin.here()) from None
+        raise error.at_users_line(stream) from None
     return layout
 
 

@@ -12,7 +12,6 @@ from flo.api.joins import expect_how, expect_plain_join, is_column_join, join_pa
 from flo.api.scope import AnyBase, StreamBase, Wider
 from flo.api.type_variables import B2, B, B_co, C, C_co, D, E, K, R, T, U
 from flo.core.collection import Collection
-from flo.core.errors import Origin
 from flo.core.nested import Nested
 from flo.core.stream_type import Bounded
 from flo.core.structural import Wire
@@ -259,7 +258,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         """
         expect_known_arguments("join", unknown, {"left_on": "on=…", "right_on": "other_on=…", "lsuffix": "suffix=…"})
         expect_kind("join", self, Set, Bag, ZSet, Keyed, instead=joinable(self.collection))
-        self.scope.expect_here(other, "join", Origin.here())
+        self.scope.expect_here(other, "join")
         if expect_how(how) == "cross" or (into is None and is_column_join(on, other_on)):
             return join_rows(self, other, on, other_on, how, where, suffix, nulls_equal)
         expect_plain_join(how, where, suffix, nulls_equal, self)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from flo.api.arguments import expect_kind, explain_call
 from flo.api.clock_verbs import CLOCKS, clocks_in, expect_clock
 from flo.api.columns import bind_columns
-from flo.api.scope import AnyBase, StreamBase, Vertex, name_input
+from flo.api.scope import AnyBase, StreamBase, Vertex
 from flo.api.type_variables import B2, B, B_co, C_co, T
-from flo.core.errors import FloError, Origin, TypeMismatch
+from flo.core.errors import FloError, TypeMismatch
 from flo.core.labels import label
 from flo.program.dag import BuiltVertex
 from flo.program.on_time import END, NotOnTime, OnTime, trace_times
@@ -49,15 +49,14 @@ def _expect_groups(stream: AnyBase) -> tuple[Vertex, GroupBy]:
     """Return the aggregation that has made a stream, with its groups."""
     vertex = stream.source
     if vertex is None or not isinstance(vertex.operator, GroupBy):
-        error = TypeMismatch(
+        raise TypeMismatch(
             "`final` must directly follow `group_by(…).agg(…)`; {input} is something else",
             facts=(("{input}", stream.type.described()),),
             instead=(
                 ("group_by(…).agg(…).final(clock).filter(…)", "other verbs behind it"),
                 ('group_by("window_end").agg(…)', "not `rollup`, `cube` or `grouping_sets`"),
             ),
-        )
-        raise name_input(error, stream).located(Origin.here())
+        ).at_users_line(stream)
     return vertex, vertex.operator
 
 
@@ -82,25 +81,23 @@ def _example(clock: AnyBase) -> tuple[str, str]:
 
 
 def _behind(rows: AnyBase, clock: AnyBase) -> FloError:
-    error = TypeMismatch(
+    return TypeMismatch(
         f"`final` follows {clock.described_name}, and the rows of {{input}} may come behind it",
         facts=(("{input}", rows.type.described()), ("clock", "must have seen each row")),
         instead=(_example(clock), ("flo.min_clock(…)", "the clock that is behind, for rows of several")),
-    )
-    return name_input(error, rows).located(Origin.here())
+    ).at_users_line(rows)
 
 
 def _not_alone(vertex: BuiltVertex, clock: AnyBase) -> FloError:
     verb = _verb_of(vertex)
-    error = TypeMismatch(
+    return TypeMismatch(
         f"`final` needs rows of {clock.described_name}, through verbs that treat each row alone; `{verb}` does not",
         facts=((verb, f"made {vertex.outputs[0].type.described()}   ({vertex.origin})"),),
         instead=(
             (f"group_by(…).agg(…).final(…).to_zset().{verb}(…)", "behind it"),
             ("filter, select, with_columns, rename, drop, explode, union, to_bag, to_zset", "treat each row alone"),
         ),
-    )
-    return error.located(Origin.here())
+    ).at_users_line()
 
 
 def _end_of(stream: AnyBase, rows: AnyBase, groups: GroupBy, seen: OnTime, clock: AnyBase) -> Any:
@@ -117,25 +114,23 @@ def _end_of(stream: AnyBase, rows: AnyBase, groups: GroupBy, seen: OnTime, clock
     given = name if windows.size is None else call(END, (name,), size=windows.size, every=windows.every)
     end = bind_columns(VERB, END, given, (rows,))
     if end.layout.cells[0].nullable:
-        error = TypeMismatch(
+        raise TypeMismatch(
             f"`final` needs a window for every row; `{name}` of {{input}} may be null, because the time may be",
             facts=(("{input}", stream.type.described()),),
             instead=(('with_columns(at=nw.col("at").fill_null(0)).clock("at")', "a time that is never null"),),
-        )
-        raise name_input(error, stream).located(Origin.here())
+        ).at_users_line(stream)
     return end
 
 
 def _without_window(stream: AnyBase) -> FloError:
-    error = TypeMismatch(
+    return TypeMismatch(
         "the groups of `final` must be those of windows; {input} is not grouped by `window_end`, or by `window_start` "
         "of `tumble` or `hop`, as the windows have them",
         facts=(("{input}", stream.type.described()),),
         instead=(
             (f'tumble(60, "at").group_by("{END}", …).agg(…)', "a group does not change when its window has ended"),
         ),
-    )
-    return name_input(error, stream).located(Origin.here())
+    ).at_users_line(stream)
 
 
 def _other_time(vertex: BuiltVertex, clock: AnyBase) -> FloError:
@@ -143,12 +138,11 @@ def _other_time(vertex: BuiltVertex, clock: AnyBase) -> FloError:
     assert windows is not None
     by = "a computed time" if windows.time is None else f"`{windows.time}`"
     times = ", ".join(label(each.operator.time) for each in clocks_in(clock) if isinstance(each.operator, CLOCKS))
-    error = TypeMismatch(
+    return TypeMismatch(
         f"`final` needs windows of the time that {clock.described_name} has seen; `{verb}` is by {by}",
         facts=(("clock", f"is by {times}"), (verb, f"is at {vertex.origin}")),
         instead=((f'clock("at"), and {verb}(…, "at")', "the same column, which is passed on unchanged"),),
-    )
-    return error.located(Origin.here())
+    ).at_users_line()
 
 
 def _verb_of(vertex: BuiltVertex) -> str:

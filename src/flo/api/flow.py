@@ -174,7 +174,7 @@ class Flow(Displayed):
             (stream,) = self._scope.apply(Source(kind, kind.value(data).fix()), verb="constant")
         except FloError as error:
             error.input_name = error.input_name or "`constant`"
-            raise error.located(Origin.here()) from None
+            raise error.at_users_line() from None
         return stream
 
     def sql(self, text: str, /, **streams: AnyStream) -> Stream[ZSet[Any], Unbounded]:
@@ -187,7 +187,7 @@ class Flow(Displayed):
         """Make a stream an output of the program."""
         here = Origin.here()
         expect_stream_name(name, "output", here)
-        self._scope.expect_here(stream, "output", here)
+        self._scope.expect_here(stream, "output")
         if name in self._outputs:
             raise NameTakenError(
                 f"the output `{name}` is declared twice",
@@ -238,7 +238,7 @@ class Flow(Displayed):
                     where=stream.origin,
                 )
         if not self._outputs and not any(not vertex.outputs for vertex in self._scope.vertices):
-            raise UnknownNameError(f"the flow {self.name!r} has no outputs", where=Origin.here())
+            raise UnknownNameError(f"the flow {self.name!r} has no outputs").at_users_line()
         return program(self.graph(), tuple(stream.type for stream in self._scope.inputs))
 
     def explain(self) -> str:
@@ -285,14 +285,13 @@ class Flow(Displayed):
                 raise UnknownNameError(
                     f"`run` must get data for the bounded input `{name}`",
                     instead=((f"flow.run({name}=[…])", "an empty list if there is none"),),
-                    where=Origin.here(),
-                )
+                ).at_users_line()
         try:
             loop.push(**inputs)
             loop.end(*(name for name, ends in bounded.items() if ends))
             loop.run()
         except FloError as error:
-            raise error.located(Origin.here()) from error.__cause__
+            raise error.at_users_line() from error.__cause__
         return loop.result()
 
     @overload
@@ -310,8 +309,7 @@ class Flow(Displayed):
                 f"`on` must get a place to run on; got {type(place).__name__}",
                 facts=(("given", brief(place)),),
                 instead=(("flow.on(flo.here)", "on tables, in this process"), ("flow.on(spark)", "on Spark")),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         return run_on(self, place, workers)
 
     def explore(
@@ -361,20 +359,18 @@ class Flow(Displayed):
                 f"`explore` must get data by input name; got one {type(data).__name__}",
                 facts=(("inputs", ", ".join(places) or "none"),),
                 instead=(("flow.explore(name=[…])", "by name"), ('flow.explore({"name": […]})', "or in a mapping")),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         data = {} if data is None else data
         for name, option in options.items():
             if option is not None and name in places and name not in data:
                 raise NameTakenError(
                     f"`{name}` is both an input of this flow and an option of `explore`",
                     instead=((f'flow.explore({{"{name}": […]}})', "data for the input"),),
-                    where=Origin.here(),
-                )
+                ).at_users_line()
         for name in (*data, *inputs):
             expect_known(name, places, "input")
             if name in data and name in inputs:
-                raise NameTakenError(f"`explore` got the input `{name}` twice", where=Origin.here())
+                raise NameTakenError(f"`explore` got the input `{name}` twice").at_users_line()
         each = {**data, **inputs}
         return {name: list(items) if isinstance(items, Iterator) else items for name, items in each.items()}
 

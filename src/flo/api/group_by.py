@@ -26,11 +26,11 @@ from flo.api.projections import (
     is_column_function,
     named_columns,
 )
-from flo.api.scope import AnyBase, AnyStream, name_input
+from flo.api.scope import AnyBase, AnyStream
 from flo.api.type_variables import B
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import type_name
-from flo.core.errors import FloError, Origin, TypeMismatch, UnknownVerbError, brief
+from flo.core.errors import FloError, TypeMismatch, UnknownVerbError, brief
 from flo.core.structural import Source
 from flo.values.operators.elementwise import Map
 from flo.values.operators.group_by import Aggregated, GroupBy
@@ -71,7 +71,7 @@ class Grouped(Generic[B]):
             instead = (
                 ("agg(…).filter(…)", "conditions on groups") if name in CONDITIONS else (own, "aggregates by name")
             )
-            raise UnknownVerbError(f"`{self._verb}` has no verb `{name}`", instead=(instead,), where=Origin.here())
+            raise UnknownVerbError(f"`{self._verb}` has no verb `{name}`", instead=(instead,)).at_users_line()
 
     def agg(self, *unnamed: Never, **aggregates: AggregateSpec) -> Stream[ZSet[Any], B]:
         """Return a row for each group: its columns, and a column for each aggregate."""
@@ -93,10 +93,8 @@ def group_rows(
         expect_known_here(f"`{verb}`", each, stream)
     if not keys:
         raise TypeMismatch(
-            f"`{verb}` must get at least one column",
-            instead=((".agg(…)", "one row for all rows"),),
-            where=Origin.here(),
-        )
+            f"`{verb}` must get at least one column", instead=((".agg(…)", "one row for all rows"),)
+        ).at_users_line()
     bind_rows(verb, keys, stream)  # raises if they do not fit
     return Grouped(stream, keys, sets(tuple(keys)) if sets else None, verb)
 
@@ -109,12 +107,11 @@ def expect_known_here(subject: str, given: object, stream: AnyBase) -> None:
         raise TypeMismatch(
             f"{subject} must get columns one by one; got {brief(given)}",
             instead=(("lambda row: (row.a, row.b)", "several values as one"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     try:
         expect_known_columns(subject, given, columns_of(stream, "agg"))
     except FloError as error:
-        raise name_input(error, stream).located(Origin.here()) from None
+        raise error.at_users_line(stream) from None
 
 
 def rollup_sets(keys: tuple[str, ...]) -> GroupingSets:
@@ -135,8 +132,7 @@ def expect_sets(sets: Iterable[object]) -> list[tuple[str, ...]]:
             raise TypeMismatch(
                 f"`grouping_sets` must get lists of column names; got {brief(name)}",
                 instead=(('grouping_sets(["a", "b"], ["a"], [])', "each list is one grouping"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
     return tuples
 
 
@@ -181,10 +177,8 @@ def expect_names(unnamed: tuple[object, ...]) -> None:
         text = shown_argument(given)
         named = f"agg({given.kind}_1={text})" if isinstance(given, AggregateSpec) else "agg(n=flo.count(), …)"
         raise TypeMismatch(
-            f"`agg` must get aggregates by name; got {text}",
-            instead=((named, "name=aggregate"),),
-            where=Origin.here(),
-        )
+            f"`agg` must get aggregates by name; got {text}", instead=((named, "name=aggregate"),)
+        ).at_users_line()
 
 
 def _expect_aggregates(keys: Mapping[str, object], aggregates: Mapping[str, object]) -> None:
@@ -192,15 +186,13 @@ def _expect_aggregates(keys: Mapping[str, object], aggregates: Mapping[str, obje
         raise TypeMismatch(
             "`agg` must get at least one aggregate",
             instead=(("agg(n=flo.count())", "name=aggregate"), ("select(…).distinct()", "the groups alone")),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     for name, spec in aggregates.items():
         if isinstance(spec, WindowSpec):
             raise TypeMismatch(
                 f"`{name}` of `agg` must be an aggregate; got the window function {spec!r}",
                 instead=((f"over(…).with_columns({name}={spec!r})", "one result beside each row"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         if not isinstance(spec, AggregateSpec):
             raise TypeMismatch(
                 f"`{name}` of `agg` must be an aggregate; got {shown_argument(spec)}",
@@ -208,20 +200,17 @@ def _expect_aggregates(keys: Mapping[str, object], aggregates: Mapping[str, obje
                     (f"{name}=flo.sum({spec!r})" if isinstance(spec, str) else f"{name}=flo.sum(…)", "or another"),
                     (f"{name}=flo.count()", "counts rows"),
                 ),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         if spec.rows is not None or spec.range is not None:
             raise TypeMismatch(
                 f"`{name}` of `agg` must not have a frame; got {spec!r}",
                 instead=((f"over(…).with_columns({name}=…)", "aggregates over frames"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         if spec.kind in ("first", "last") and spec.order_by is None:
             raise TypeMismatch(
                 f"`{name}={spec!r}` of `agg` must say in which order",
                 instead=((f"flo.{spec.kind}({shown_argument(spec.arguments[0])}, order_by=…)", "by a column"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         expect_new_name("agg", name, keys)
 
 
@@ -231,8 +220,7 @@ def _expect_sets_for_id(aggregates: Mapping[str, AggregateSpec], sets: GroupingS
             raise TypeMismatch(
                 f"`{name}=flo.grouping_id()` must be in the `agg` of a `rollup`, `cube` or `grouping_sets`",
                 instead=(('rollup("a", "b").agg(…)', "has several groupings, which it tells apart"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
 
 
 class _Planned(NamedTuple):
@@ -348,24 +336,22 @@ class _Plan:
         from flo.columns.aggregate_types import Kind, TypedAggregate, aggregate_of, or_none
 
         if spec.where is not None and Kind.of(self._kinds[spec.where]).plain is not bool:
-            problem = TypeMismatch(
+            raise TypeMismatch(
                 f"`where` in {self._labels[name]} must be true or false; got {type_name(self._kinds[spec.where])}",
                 facts=(("{input}", self.stream.type.described()),),
                 instead=(("where=nw.col(…) > …", "a comparison"),),
-            )
-            raise name_input(problem, self.stream).located(Origin.here())
+            ).at_users_line(self.stream)
         kinds = tuple(self._kinds[each] for each in spec.arguments)
         if spec.kind == "linear" and is_column_function(spec.options[0]):
             expect_function("agg", "finish", spec.options[0], TypedValue(Any, "the totals"), columns=False)
         try:
             aggregate = aggregate_of(spec.kind, spec.options, kinds, self._directions.get(name, ()))
         except TypeError as error:
-            problem = TypeMismatch(
+            raise TypeMismatch(
                 f"{self._labels[name]} cannot be computed: {error}",
                 facts=(("{input}", self.stream.type.described()),),
                 instead=_converted(self._given[name], kinds[0] if kinds else None),
-            )
-            raise name_input(problem, self.stream).located(Origin.here()) from None
+            ).at_users_line(self.stream) from None
         if spec.kind == "linear":
             self._expect_functions(self._given[name].arguments)
         always = spec.kind in ("count", "count_distinct", "collect")
@@ -378,7 +364,7 @@ class _Plan:
             for each in filter(is_column_function, given):
                 expect(Obligation("agg", each, (A_FUNCTION,), (self._element,)))
         except FloError as error:
-            raise name_input(error, self.stream).located(Origin.here()) from None
+            raise error.at_users_line(self.stream) from None
 
 
 def _converted(spec: AggregateSpec, kind: Any) -> tuple[tuple[str, str], ...]:

@@ -10,10 +10,10 @@ from flo.api.clock_verbs import find_clock, share_clock
 from flo.api.columns import AnyFunction
 from flo.api.event_times import TimesOf, expect_same_kind, time_type, times_of
 from flo.api.joins import RIGHT, sides_of, without_null_keys
-from flo.api.scope import AnyBase, StreamBase, name_input
+from flo.api.scope import AnyBase, StreamBase
 from flo.api.type_variables import B2, B, B_co, C_co, T, U
 from flo.core.elements import returned_type, type_name
-from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.errors import TypeMismatch, brief
 from flo.values.event_time import Duration, is_duration_of, time_types
 from flo.values.operators.interval_joins import IntervalJoin, span_of
 from flo.values.operators.sets import ToBag
@@ -45,7 +45,7 @@ class IntervalVerbs(StreamBase[C_co, B_co]):
         row is forgotten when the clock of the other side has passed all that it could be paired with. Rows that are
         late go to `.late` of their clock. Null keys match nothing.
         """
-        self.scope.expect_here(other, VERB, Origin.here())
+        self.scope.expect_here(other, VERB)
         streams: list[AnyBase] = [self, other]
         operators, clocks = zip(*(find_clock(VERB, stream) for stream in streams), strict=True)
         streams = [each if isinstance(each.collection, Bag) else each._then_named(VERB, ToBag()) for each in streams]
@@ -66,8 +66,7 @@ def _expect_interval(between: object, *times: TimesOf) -> tuple[Any, Any]:
         raise TypeMismatch(
             f"`between` of `{VERB}` must be two spans of time; got {brief(between)}",
             instead=(("between=(0, 30)", "the other row is at most 30 later"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     kinds = {each for pair in times for each in time_types(time_type(*pair)) if each is not None}
     exact = kinds <= {int, float, date}
     spans = [span for span in between if type(span) is not int or span != 0]  # 0 is a span of all times
@@ -75,14 +74,13 @@ def _expect_interval(between: object, *times: TimesOf) -> tuple[Any, Any]:
     if not fitting or len({isinstance(span, timedelta) for span in spans}) > 1:
         wanted = {(int,): "integers", (date,): "timedeltas"}.get((*kinds,), "spans" if Any in kinds else "numbers")
         raise TypeMismatch(
-            f"`between` of `{VERB}` must be two {wanted}, as the times are; got {brief(between)}", where=Origin.here()
-        )
+            f"`between` of `{VERB}` must be two {wanted}, as the times are; got {brief(between)}"
+        ).at_users_line()
     if span_of(between[0]) > span_of(between[1]):
         raise TypeMismatch(
             f"`between` of `{VERB}` must have the smaller bound first; got {brief(between)}",
             instead=((f"between=({between[1]!r}, {between[0]!r})", "from … to …"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     return between
 
 
@@ -95,8 +93,7 @@ def _expect_same_times(stream: AnyBase, time: AnyFunction, other_time: AnyFuncti
     arrows = [layout.cells[0].arrow for layout in layouts if layout is not None and layout.form == "value"]
     if len(arrows) == 2 and (are_other_times(*arrows) or len(set(map(time_kind, arrows))) > 1):
         kinds = [type_name(returned_type(each)) for each in (time, other_time)]
-        error = TypeMismatch(
+        raise TypeMismatch(
             f"`{VERB}` compares the times of both sides, which are {kinds[0]} and {kinds[1]}",
             facts=(("{input}", stream.type.described()),),
-        )
-        raise name_input(error, stream).located(Origin.here())
+        ).at_users_line(stream)

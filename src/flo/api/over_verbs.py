@@ -12,11 +12,11 @@ from flo.api.arguments import expect_kind, expect_number, expect_optional
 from flo.api.columns import AnyFunction, Columns, bind_columns, is_expression
 from flo.api.ordering import OrderBy, TotalOrder, bind_total_order, one_or_tuple, sort_keys
 from flo.api.projections import columns_of, expect_new_name
-from flo.api.scope import AnyBase, AnyStream, StreamBase, name_input
+from flo.api.scope import AnyBase, AnyStream, StreamBase
 from flo.api.type_variables import B, B_co, C_co, T
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import belongs, returned_type, type_name
-from flo.core.errors import Origin, TypeMismatch, UnknownVerbError, brief
+from flo.core.errors import TypeMismatch, UnknownVerbError, brief
 from flo.values.exact import plain_type
 from flo.values.operators.over import Over
 from flo.values.operators.over_functions import AGGREGATES, WHOLE, Bound, Frame, WindowFunction, without_none
@@ -49,7 +49,7 @@ def number_rows(
 ) -> AnyStream:
     """Return the rows with the place of each in its group as a column; equal rows share one if there are ties."""
     if not isinstance(name, str):
-        raise TypeMismatch(f"`rank` of `top` must be the name of a column; got {brief(name)}", where=Origin.here())
+        raise TypeMismatch(f"`rank` of `top` must be the name of a column; got {brief(name)}").at_users_line()
     expect_new_name("top", name, dict.fromkeys(columns_of(stream, "top")))
     function = WindowFunction("rank" if with_ties else "row_number")
     return RowsOver(stream, by, order, 1)._added({name: function}, verb="top")
@@ -74,8 +74,7 @@ class RowsOver(Generic[B]):
             raise UnknownVerbError(
                 f"`over` has no verb `{name}`",
                 instead=(("over(…).with_columns(name=flo.rank())", "adds columns; select(…) may follow"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
 
     def with_columns(self, *unnamed: Never, **functions: WindowSpec | AggregateSpec) -> Stream[ZSet[Any], B]:
         """Add the results of window functions as columns. One with the name of an old column replaces it."""
@@ -83,10 +82,9 @@ class RowsOver(Generic[B]):
             raise TypeMismatch(
                 f"`with_columns` must get window functions by name; got {brief(unnamed[0])}",
                 instead=(("with_columns(place=flo.rank())", "name=function"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         if not functions:
-            raise TypeMismatch("`with_columns` must get at least one window function", where=Origin.here())
+            raise TypeMismatch("`with_columns` must get at least one window function").at_users_line()
         bound = {name: self._function(name, given) for name, given in functions.items()}
         return self._added(bound)
 
@@ -110,18 +108,16 @@ class RowsOver(Generic[B]):
                     (f"{name}=flo.rank()", "or row_number, lag, lead and the like"),
                     (f'{name}=flo.sum("…")', "or count, avg, min, max, first, last of a frame"),
                 ),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         given_of = given.of if isinstance(given, WindowSpec) else next(iter(given.arguments), None)
         of = None if given_of is None else self._bound(name, given_of)
         if of is None and given.kind in ("sum", "avg", "min", "max", "first", "last", "lag", "lead"):
-            raise TypeMismatch(f"`{given.kind}` must get a column or an expression", where=Origin.here())
+            raise TypeMismatch(f"`{given.kind}` must get a column or an expression").at_users_line()
         if getattr(given, "order_by", None) is not None:
             raise TypeMismatch(
                 f"`{name}` of `with_columns` must not have `order_by`: the rows have the order of `over`",
                 instead=((f"over(order_by=…).with_columns({name}=flo.{given.kind}(…))", "the order of the rows"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         where = getattr(given, "where", None)
         where = None if where is None else bind_columns("over", f"{name}, where", where, (self.stream,), bool)
         if given.kind in ("sum", "avg"):
@@ -134,8 +130,8 @@ class RowsOver(Generic[B]):
     def _bound(self, name: str, of: object) -> Expression:
         if isinstance(of, tuple) or not is_expression(of):
             raise TypeMismatch(
-                f"`{name}` of `with_columns` must read one column or expression; got {brief(of)}", where=Origin.here()
-            )
+                f"`{name}` of `with_columns` must read one column or expression; got {brief(of)}"
+            ).at_users_line()
         return bind_columns("over", name, of, (self.stream,))
 
     def _expect_default(self, name: str, given: WindowSpec | AggregateSpec, of: AnyFunction | None) -> None:
@@ -144,13 +140,12 @@ class RowsOver(Generic[B]):
             raise TypeMismatch(
                 f"`default` of `{given.kind}` must be {type_name(kind)}, as its column; got {brief(default)}",
                 facts=(("column", name),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
 
     def _frame(self, name: str, given: WindowSpec | AggregateSpec) -> Frame:
         """Return the frame of a function: as asked for, or as in SQL."""
         if given.rows is not None and given.range is not None:
-            raise TypeMismatch(f"`{name}` must have `rows` or `range`, not both", where=Origin.here())
+            raise TypeMismatch(f"`{name}` must have `rows` or `range`, not both").at_users_line()
         if given.rows is not None:
             return self._checked(name, "rows", given.rows)
         if given.range is not None:
@@ -183,7 +178,7 @@ class RowsOver(Generic[B]):
         if not _can_add(kind, bound):
             expected = "whole days" if kind is date else "timedeltas" if kind in (datetime, timedelta) else "numbers"
             error = _not_a_frame(name, "range", given, f"{expected}, which can be added to {type_name(kind)}")
-            raise name_input(error, self.stream)
+            raise error.name_input(self.stream)
         return bound
 
 
@@ -210,5 +205,4 @@ def _not_a_frame(name: str, mode: str, given: object, expected: str) -> TypeMism
         f"`{mode}` of `{name}` must be {expected}; got {brief(given)}",
         facts=(("a frame", "(from, to): None is unbounded, 0 the current row, a negative number before it"),),
         instead=((f"{mode}=(None, 0)", "all rows up to the current one"),),
-        where=Origin.here(),
-    )
+    ).at_users_line()

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from flo.api.arguments import expect_kind, explain_call
 from flo.api.columns import bind_columns, is_expression
 from flo.api.event_times import expect_column_duration, expect_same_kind, times_of
-from flo.api.scope import AnyBase, StreamBase, name_input
+from flo.api.scope import AnyBase, StreamBase
 from flo.api.type_variables import B2, B, B_co, C_co, T
 from flo.core.elements import type_name
-from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.errors import TypeMismatch, brief
 from flo.values.event_time import Duration, has_zone
 from flo.values.exact import plain_type
 from flo.values.lattice_orders import Max
@@ -43,9 +43,9 @@ class RetainVerbs(StreamBase[C_co, B_co]):
         expect_kind("retain", self, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
         if isinstance(time, tuple) or not is_expression(time):
             raise TypeMismatch(
-                f"`time` of `retain` must be a column or an expression; got {brief(time)}", where=Origin.here()
-            )
-        self.scope.expect_here(clock, "retain", Origin.here())
+                f"`time` of `retain` must be a column or an expression; got {brief(time)}"
+            ).at_users_line()
+        self.scope.expect_here(clock, "retain")
         bound = bind_columns("retain", "time", time, (self,))
         _expect_clock(self, bound, clock, keep)
         kept, expired = self.scope.apply(Retain(bound, keep), self, clock, verb="retain")
@@ -63,36 +63,32 @@ def _expect_clock(stream: AnyBase, time: Expression, clock: AnyBase, keep: objec
     kind = time_kind(cell.arrow) if time.layout.form == "value" else None
     row_kind = type_name(time.layout.element)
     if kind is None:
-        error = TypeMismatch(
+        raise TypeMismatch(
             f"`time` of `retain` must be integers, floats, dates or times; {time.__name__} of {{input}} is {row_kind}",
             facts=(("{input}", stream.type.described()),),
-        )
-        raise name_input(error, stream).located(Origin.here())
+        ).at_users_line(stream)
     lattice = getattr(clock.collection, "lattice", None)
     if not isinstance(lattice, Max):
-        error = TypeMismatch(
+        raise TypeMismatch(
             "`clock` of `retain` must be a clock, an LVar of Max; {input} is none",
             facts=(("{input}", clock.type.described()),),
             instead=(('clicks.fold_lattice(flo.Max(int), "at")', "the largest time so far"),),
-        )
-        raise name_input(error, clock).located(Origin.here())
+        ).at_users_line(clock)
     if isinstance(clock, Clock):
         expect_same_kind("retain", (time, stream), *times_of(clock))
     ordered = plain_type(lattice.ordered)
     if isinstance(ordered, type) and ordered not in (Any, *KINDS[kind]):
-        error = TypeMismatch(
+        raise TypeMismatch(
             f"`retain` compares the times of rows, {row_kind}, with the clock {{input}}, which is {type_name(ordered)}",
             facts=(("{input}", clock.type.described()),),
-        )
-        raise name_input(error, clock).located(Origin.here())
+        ).at_users_line(clock)
     zone, zoned = getattr(cell.arrow, "tz", None) is not None, has_zone(lattice.ordered)
     if isinstance(clock, Clock) and zoned is not None and zoned is not zone:  # the type of another LVar does not tell
         own, other = (f"{'with' if each else 'without'} a zone" for each in (zone, zoned))
-        error = TypeMismatch(
+        raise TypeMismatch(
             f"`retain` compares the times of rows, {own}, with the clock {{input}}, whose times are {other}",
             facts=(("{input}", clock.type.described()),),
             instead=(('nw.col("at").dt.replace_time_zone("UTC")', "takes times without a zone as UTC"),),
-        )
-        raise name_input(error, clock).located(Origin.here())
+        ).at_users_line(clock)
     if keep is not None:
         expect_column_duration("retain", "keep", keep, kind, time.layout.element, zero=True)

@@ -114,10 +114,10 @@ class Scope:
         expect_name(operator, origin)
         verb = verb or operator.name
         for stream in inputs:
-            self.expect_here(stream, verb, origin)
-        outputs = type_operator(operator, inputs, verb, origin)
+            self.expect_here(stream, verb)
+        outputs = type_operator(operator, inputs, verb)
         operator = operator.typed(tuple(stream.type for stream in inputs))
-        expect_lawful(operator, inputs, verb, origin)
+        expect_lawful(operator, inputs, verb)
         vertex = Vertex(operator, inputs, origin=origin and replace(origin, verb=verb))
         name = origin.assigned_name if origin else None
         vertex.outputs = tuple(Stream(self, output, name or verb, origin, vertex) for output in outputs)
@@ -126,16 +126,14 @@ class Scope:
         self.vertices.append(vertex)
         return vertex.outputs
 
-    def expect_here(self, stream: AnyBase, used_by: str, where: Origin | None) -> None:
+    def expect_here(self, stream: AnyBase, used_by: str) -> None:
         """Raise if the stream belongs to another flow or another body."""
         from flo.api.stream import Stream
 
         if not isinstance(stream, Stream):
             raise ScopeError(
-                f"`{used_by}` must get streams; got {type(stream).__name__}",
-                facts=(("given", repr(stream)[:80]),),
-                where=where,
-            )
+                f"`{used_by}` must get streams; got {type(stream).__name__}", facts=(("given", repr(stream)[:80]),)
+            ).at_users_line()
         if stream.scope is self:
             return
         name = stream.described_name
@@ -144,7 +142,7 @@ class Scope:
             (used_by, f"is in {self.description}"),
         )
         if stream.scope.root() is not self.root():
-            raise ScopeError(f"{name} belongs to another flow", facts=facts, where=where)
+            raise ScopeError(f"{name} belongs to another flow", facts=facts).at_users_line()
         raise ScopeError(
             f"{name} is used outside the body that it belongs to",
             facts=facts,
@@ -152,8 +150,7 @@ class Scope:
                 ("outer.zip(other).nest(lambda a, b: …)", "brings a second nested stream into the body"),
                 ("return the stream from the body", "makes it available outside"),
             ),
-            where=where,
-        )
+        ).at_users_line()
 
     def unread_late(self, outputs: Iterable[AnyBase]) -> list[AnyStream]:
         """Return the side outputs of late elements that nothing reads."""
@@ -174,17 +171,17 @@ def expect_stream_name(name: object, what: str, where: Origin | None) -> None:
         )
 
 
-def type_operator(operator: Operator, inputs: tuple[AnyBase, ...], verb: str, where: Origin | None) -> StreamTypes:
+def type_operator(operator: Operator, inputs: tuple[AnyBase, ...], verb: str) -> StreamTypes:
     """Return the types of the operator's outputs; an error names the stream at fault and the user's line."""
     try:
         return operator.judge(tuple(stream.type for stream in inputs)).outputs
     except FloError as error:
         at_fault = inputs[error.index or 0] if inputs else None
         error.rename_operator(operator.name, verb)
-        raise name_input(error, at_fault).located(where) from None
+        raise error.at_users_line(at_fault) from None
 
 
-def expect_lawful(operator: Operator, inputs: tuple[AnyBase, ...], verb: str, where: Origin | None) -> None:
+def expect_lawful(operator: Operator, inputs: tuple[AnyBase, ...], verb: str) -> None:
     """Raise if a function or lattice breaks a law that the operator requires."""
     try:
         for obligation in obligations(operator, tuple(stream.type for stream in inputs)):
@@ -192,18 +189,7 @@ def expect_lawful(operator: Operator, inputs: tuple[AnyBase, ...], verb: str, wh
     except FloError as error:
         error.rename_operator(operator.name, verb)
         error.instead = tuple((code.replace(f"{operator.name}(", f"{verb}("), why) for code, why in error.instead)
-        raise name_input(error, inputs[0] if inputs else None).located(where) from None
-
-
-def name_input(error: FloError, stream: AnyBase | None) -> FloError:
-    """Add the name of the stream at fault and the line that declares it to the error."""
-    if stream is not None and error.input_name is None:
-        error.input_name = stream.described_name
-        if stream.origin is not None:
-            error.facts = tuple(
-                (label, f"{text}   ({stream.origin})" if label == "{input}" else text) for label, text in error.facts
-            )
-    return error
+        raise error.at_users_line(inputs[0] if inputs else None) from None
 
 
 MEANT = {
@@ -255,18 +241,15 @@ def unknown_verb(stream: AnyBase, name: str) -> AttributeError:
     verbs = [each for each in dir(kind) if "_verbs" in str(getattr(getattr(kind, each), "__module__", ""))]
     if name in _columns_of(stream):
         return UnknownVerbError(
-            f"a stream has no verb `{name}`",
-            instead=((f'nw.col("{name}")', "the column"),),
-            where=Origin.here(),
-        )
+            f"a stream has no verb `{name}`", instead=((f'nw.col("{name}")', "the column"),)
+        ).at_users_line()
     close = get_close_matches(name, verbs, n=1, cutoff=0.75)
     meant = MEANT.get(name) or (f"{close[0]}(…)" if close else None)
     return UnknownVerbError(
         f"a stream has no verb `{name}`",
         facts=() if meant else (("verbs", ", ".join(verbs)),),
         instead=((meant, "the verb for this" if name in MEANT else "the closest name"),) if meant else (),
-        where=Origin.here(),
-    )
+    ).at_users_line()
 
 
 def _columns_of(stream: AnyBase) -> Iterable[str]:
@@ -372,10 +355,8 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
         """Apply any operator, built-in or your own, to this stream and others; return one stream per output."""
         if not isinstance(operator, Operator):
             raise TypeMismatch(
-                f"`apply` must get an operator; got {type(operator).__name__}",
-                facts=(("given", brief(operator)),),
-                where=Origin.here(),
-            )
+                f"`apply` must get an operator; got {type(operator).__name__}", facts=(("given", brief(operator)),)
+            ).at_users_line()
         return self.scope.apply(operator, self, *others)
 
     def _as(self, kind: type[S]) -> S:

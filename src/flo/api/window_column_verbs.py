@@ -13,10 +13,10 @@ from flo.api.columns import bind_columns, is_expression, row_layout
 from flo.api.event_times import expect_column_duration
 from flo.api.projections import columns_of
 from flo.api.row_verbs import project_rows
-from flo.api.scope import AnyBase, AnyStream, StreamBase, name_input
+from flo.api.scope import AnyBase, AnyStream, StreamBase
 from flo.api.type_variables import B, B_co, C, C_co, D, T
 from flo.core.elements import type_name
-from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.errors import TypeMismatch, brief
 from flo.program.dag import WindowColumns
 from flo.program.on_time import END, START
 from flo.values.element_value import ElementKind
@@ -54,9 +54,8 @@ class WindowColumnVerbs(StreamBase[C_co, B_co]):
 
         if every > size:  # type: ignore[operator]  # they fit one column of times
             raise TypeMismatch(
-                f"`every` of `hop` must be ≤ `size`, or rows between windows are lost; got {every!r} > {size!r}",
-                where=Origin.here(),
-            )
+                f"`every` of `hop` must be ≤ `size`, or rows between windows are lost; got {every!r} > {size!r}"
+            ).at_users_line()
         listed = project_rows(self, "hop", {**own, START: call("window_starts", (time,), size=size, every=every)})
         explode = Exploding.of(START, nullable, row_layout("hop", "time", listed))
         assert explode is not None, "a list of windows"
@@ -94,9 +93,7 @@ def session_columns(rows: AnyBase, gap: Duration, time: Column, by: object) -> A
 def _key_columns(by: object) -> tuple[object, ...]:
     columns = tuple(by) if isinstance(by, (list, tuple)) else (by,)
     if not columns or not is_expression(columns):
-        raise TypeMismatch(
-            f"`by` of `session` must be a column, or a list of columns; got {brief(by)}", where=Origin.here()
-        )
+        raise TypeMismatch(f"`by` of `session` must be a column, or a list of columns; got {brief(by)}").at_users_line()
     return columns
 
 
@@ -107,29 +104,26 @@ def _expect_windows(stream: AnyBase, verb: str, time: object, **durations: objec
         raise TypeMismatch(
             f"`time` of `{verb}` must be a column or an expression; got {brief(time)}",
             instead=((f'{verb}(…, "at")', "the column with the event time"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     from flo.columns.windowing import time_kind
 
     layout = bind_columns(verb, "time", time, (stream,)).layout
     kind = time_kind(layout.cells[0].arrow) if layout.form == "value" else None
     if kind is None:
-        error = TypeMismatch(
+        raise TypeMismatch(
             f"`time` of `{verb}` must be integers, floats, dates or times; {brief(time)} of {{input}} is "
             f"{type_name(layout.element)}",
             facts=(("{input}", stream.type.described()),),
-        )
-        raise name_input(error, stream).located(Origin.here())
+        ).at_users_line(stream)
     for name, given in durations.items():
         expect_column_duration(verb, name, given, kind, layout.element)
     taken = next((name for name in (START, END) if name in own), None)
     if taken is not None:
-        error = TypeMismatch(
+        raise TypeMismatch(
             f"`{verb}` adds the column `{taken}`, which {{input}} already has",
             facts=(("columns", ", ".join(own)),),
             instead=((f'{{input}}.rename({{"{taken}": "…"}})', "another name"), (f'drop("{taken}")', "without it")),
-        )
-        raise name_input(error, stream).located(Origin.here())
+        ).at_users_line(stream)
     return {name: name for name in own}, layout.cells[0].nullable
 
 

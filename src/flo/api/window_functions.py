@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from flo.core.errors import Origin, TypeMismatch, UnknownVerbError, brief
+from flo.core.errors import TypeMismatch, UnknownVerbError, brief
 
 if TYPE_CHECKING:
     from flo.api.aggregates import RangeFrame, RowFrame
@@ -38,8 +38,7 @@ class WindowSpec:
             raise UnknownVerbError(
                 f"`flo.{self.kind}(…)` has no `{name}`",
                 instead=((f"over(partition_by=…, order_by=…).with_columns(name=flo.{self.kind}(…))", "a window"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
 
 
 def row_number() -> WindowSpec:
@@ -100,6 +99,6 @@ def nth_value(of: AnyColumn, n: int, *, rows: RowFrame = None, range: RangeFrame
 def _expect_count(function: str, parameter: str, given: object, least: int) -> int:
     if type(given) is not int or given < least:
         raise TypeMismatch(
-            f"`{parameter}` of `{function}` must be an integer ≥ {least}; got {brief(given)}", where=Origin.here()
-        )
+            f"`{parameter}` of `{function}` must be an integer ≥ {least}; got {brief(given)}"
+        ).at_users_line()
     return given

@@ -13,7 +13,7 @@ from flo.api.aggregates import AggregateSpec
 from flo.api.projections import expect_new_name
 from flo.api.scope import AnyBase, AnyStream
 from flo.api.type_variables import B
-from flo.core.errors import Origin, UnknownVerbError
+from flo.core.errors import UnknownVerbError
 from flo.core.nested import Nested
 from flo.program.on_time import END, START
 from flo.values.event_time import TimeWindow
@@ -37,10 +37,8 @@ class GroupedWindows(Generic[B]):
             if name.startswith("_"):
                 raise AttributeError(name)
             raise UnknownVerbError(
-                f"`group_by` of windows has no verb `{name}`",
-                instead=(("agg(n=flo.count())", "aggregates by name"),),
-                where=Origin.here(),
-            )
+                f"`group_by` of windows has no verb `{name}`", instead=(("agg(n=flo.count())", "aggregates by name"),)
+            ).at_users_line()
 
     def agg(self, *unnamed: Never, **aggregates: AggregateSpec) -> Stream[Bag[Any], B]:
         """Return a row for each group of each window, when the window closes: the bounds of the window, if it has

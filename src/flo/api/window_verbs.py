@@ -12,7 +12,7 @@ from flo.api.event_times import expect_durations_of, expect_time
 from flo.api.scope import StreamBase
 from flo.api.type_variables import B, B_co, C_co, T
 from flo.api.window_column_verbs import session_columns
-from flo.core.errors import Origin, TypeMismatch
+from flo.core.errors import TypeMismatch
 from flo.values.event_time import Duration
 from flo.values.operators.windows import Session, Sliding, TimeWindows, Tumbling
 from flo.values.partitioned import Partitioned
@@ -217,8 +217,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
                 raise TypeMismatch(
                     f"`{operator.name}` with a clock has the time and the lateness of the clock",
                     instead=((f"{operator.name}(…, clock=…)", "without `time` and `lateness`"),),
-                    where=Origin.here(),
-                )
+                ).at_users_line()
             seen, follows = read_clock(operator.name, self, clock)
             expect_durations_of(operator.name, seen.time, self, **operator.durations())
             windows, late = self.apply(replace(given, time=seen.time, by_clock=True), follows)

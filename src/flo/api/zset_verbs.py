@@ -16,7 +16,7 @@ from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
 from flo.api.over_verbs import number_rows
 from flo.api.scope import StreamBase
 from flo.api.type_variables import B, B_co, C_co, T
-from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.errors import TypeMismatch, brief
 from flo.values.operators.zset_ranking import TopK
 from flo.values.operators.zsets import MapWeights, Minus, Negate
 from flo.values.weighted import ZSet
@@ -120,9 +120,9 @@ def _expect_order_by(key: object, with_ties: bool, rank: object) -> None:
     what = "`with_ties` and `rank` of `top` need `order_by`"
     if key is None:
         what = "`top` must get `order_by`, or a function as `key`; got NoneType"
-    raise TypeMismatch(what, instead=(('order_by=flo.desc("price")', "the largest first"),), where=Origin.here())
+    raise TypeMismatch(what, instead=(('order_by=flo.desc("price")', "the largest first"),)).at_users_line()
 
 
 def _expect_count(verb: str, name: str, given: object) -> None:
     if type(given) is not int or given < 0:
-        raise TypeMismatch(f"`{name}` of `{verb}` must be an integer ≥ 0; got {brief(given)}", where=Origin.here())
+        raise TypeMismatch(f"`{name}` of `{verb}` must be an integer ≥ 0; got {brief(given)}").at_users_line()

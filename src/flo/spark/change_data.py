@@ -83,8 +83,7 @@ def changes_of_delta(frame: DataFrame) -> DataFrame:
             f"the frame has no column `{TYPE}`, which Delta's change data feed has",
             facts=(("columns", ", ".join(frame.columns)),),
             instead=(('spark.readStream.format("delta").option("readChangeFeed", "true")', "reads the feed"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     _expect_no_weights(frame.columns, Origin.here())
     known = sf.col(TYPE)
     bad = _raise(sf.concat(sf.lit(f"`{TYPE}` is "), sf.coalesce(known, sf.lit("null"))), sf.to_json(sf.struct("*")))

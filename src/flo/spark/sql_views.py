@@ -16,7 +16,7 @@ from pyspark.sql.types import LongType, StructType
 from flo.api.flow import Flow
 from flo.api.scope import AnyStream
 from flo.columns.row_types import _type_of_spark, row_type_of
-from flo.core.errors import FloError, Origin, TypeMismatch, brief
+from flo.core.errors import FloError, TypeMismatch, brief
 from flo.pictures.notebook import html_text
 from flo.spark.change_data import Upserts
 from flo.spark.driver.query import Query
@@ -43,11 +43,10 @@ def views(
     column `_weight` has changes: a row with weight -1 is retracted. `flo.spark.Upserts` is an input whose rows replace
     those with the same key.
     """
-    here = Origin.here()
     try:
         return Views(spark, queries, inputs)
     except FloError as error:
-        raise error.located(here) from error.__cause__
+        raise error.at_users_line() from error.__cause__
 
 
 class Views:

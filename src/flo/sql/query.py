@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from flo.api.arguments import expect_kind
 from flo.api.columns import row_layout
 from flo.api.scope import StreamBase
-from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch, brief
+from flo.core.errors import FloError, NameTakenError, TypeMismatch, brief
 from flo.sql.catalyst import EXCLUDED, RULES, items_of, quoted, stand_in
 from flo.sql.compiler import compile_query
 from flo.sql.error_log import hide_own_errors
@@ -45,7 +45,6 @@ class QueryError(FloError):
 
 def sql_stream(text: str, streams: Mapping[str, RowStream]) -> RowStream:
     """Return the rows of a query over these streams, which it calls by their names."""
-    here = Origin.here()
     try:
         _expect_arguments(text, streams)
         active = active_session()
@@ -59,7 +58,7 @@ def sql_stream(text: str, streams: Mapping[str, RowStream]) -> RowStream:
             scope = next(iter(streams.values())).scope
             return compile_query(relation, given, active, names, scope=scope)
     except FloError as error:
-        raise error.located(here) from error.__cause__
+        raise error.at_users_line() from error.__cause__
 
 
 def _expect_arguments(text: object, streams: Mapping[str, object]) -> None:
