@@ -20,8 +20,7 @@ from flo.api.columns import (
     kind_of,
     stream_of,
 )
-from flo.api.scope import AnyBase, Scope, StreamBase, Vertex
-from flo.api.type_variables import R
+from flo.api.scope import AnyBase, R, Scope, StreamBase, Vertex
 from flo.core.collection import Collection
 from flo.core.elements import belongs, returned_type, type_name
 from flo.core.errors import CollectionError, FloError, Origin, TypeMismatch, brief

@@ -9,8 +9,7 @@ from flo.api.aligning import align_rows
 from flo.api.arguments import expect_kind, expect_known_arguments, expect_no_argument, expect_optional
 from flo.api.columns import AnyColumn, Asked, Columns
 from flo.api.joins import expect_how, expect_plain_join, is_column_join, join_pairs, join_rows
-from flo.api.scope import AnyBase, StreamBase, Wider
-from flo.api.type_variables import B2, B, B_co, C, C_co, D, E, K, R, T, U
+from flo.api.scope import B2, AnyBase, B, B_co, C, C_co, D, E, K, R, StreamBase, T, U, Wider
 from flo.core.collection import Collection
 from flo.core.nested import Nested
 from flo.core.stream_type import Bounded

@@ -15,8 +15,7 @@ from flo.api.arguments import (
 )
 from flo.api.columns import Asked, Columns
 from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
-from flo.api.scope import AnyBase, AnyStream, StreamBase
-from flo.api.type_variables import B, B_co, C, C_co, D, T, U
+from flo.api.scope import AnyBase, AnyStream, B, B_co, C, C_co, D, StreamBase, T, U
 from flo.core.errors import TypeMismatch, brief
 from flo.core.stream_type import Bounded
 from flo.values.element_value import ElementKind

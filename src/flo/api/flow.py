@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin,
 
 from flo.api.explain import explain_flow
 from flo.api.running import FlowLoop, Negative, Result, expect_known, schedule_of
-from flo.api.scope import AnyStream, Scope, expect_stream_name
+from flo.api.scope import AnyStream, C, Scope, T, expect_stream_name
 from flo.api.stream import Stream
-from flo.api.type_variables import C, T
 from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
 from flo.core.display import Displayed, pictures
@@ -190,10 +189,8 @@ class Flow(Displayed):
         self._scope.expect_here(stream, "output")
         if name in self._outputs:
             raise NameTakenError(
-                f"the output `{name}` is declared twice",
-                facts=(("first", repr(self._outputs[name])),),
-                where=here,
-            )
+                f"the output `{name}` is declared twice", facts=(("first", repr(self._outputs[name])),)
+            ).at_users_line()
         self._outputs[name] = stream
 
     def _late(self) -> dict[str, AnyStream]:

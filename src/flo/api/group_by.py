@@ -2,11 +2,14 @@
 
 Rows are first projected to the columns of the group and the arguments of the aggregates, each computed once. So the
 operator, its state and a shuffle only see what is needed.
+
+The groups of windows, `windows.group_by("user").agg(n=flo.count())`, are final: a window is complete when it closes.
+Each comes once, in a bag, which never retracts, and nothing is kept of windows that have closed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from datetime import timedelta
 from itertools import combinations, count
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Never, TypeAlias
@@ -14,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Never, TypeAlias
 from flo.api.aggregates import AggregateSpec, shown_argument
 from flo.api.aligning import retype
 from flo.api.arguments import expect_function, expect_kind
-from flo.api.column_errors import expect_known_columns
-from flo.api.columns import TypedValue, bind_columns
+from flo.api.columns import TypedValue, bind_columns, expect_known_columns
 from flo.api.ordering import OrderBy, bind_order
 from flo.api.projections import (
     bind_rows,
@@ -26,16 +28,19 @@ from flo.api.projections import (
     is_column_function,
     named_columns,
 )
-from flo.api.scope import AnyBase, AnyStream
-from flo.api.type_variables import B
+from flo.api.scope import AnyBase, AnyStream, B
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import type_name
 from flo.core.errors import FloError, TypeMismatch, UnknownVerbError, brief
+from flo.core.nested import Nested
 from flo.core.structural import Source
+from flo.program.on_time import END, START
+from flo.values.event_time import TimeWindow
 from flo.values.operators.elementwise import Map
 from flo.values.operators.group_by import Aggregated, GroupBy
 from flo.values.operators.zsets import Plus
-from flo.values.weighted import ZSet
+from flo.values.sequence import Sequence
+from flo.values.weighted import Bag, ZSet
 from flo.verify.functions.obligations import Obligation
 from flo.verify.functions.rejections import expect
 from flo.verify.laws import A_FUNCTION
@@ -266,7 +271,7 @@ class _Plan:
         given = bound.key.given
         return list(given), bound.directions
 
-    def _column(self, aggregate: str, given: object, taken: Sequence[str] = ()) -> str:
+    def _column(self, aggregate: str, given: object, taken: Container[str] = ()) -> str:
         """Return the name of the column with this argument. Equal arguments of different aggregates share one; those of
         one aggregate do not, because its state has a column for each: `taken` are the columns that it has already."""
         from flo.columns.expression import expression_text
@@ -418,3 +423,59 @@ def _without_set(
                 identifier = if_else(column(SET) == number, literal(identifiers[number]), identifier)
             given[name] = identifier
     return result._then_named("agg", Map(bind_columns("agg", "columns", given, (result,))))
+
+
+class GroupedWindows(Generic[B]):
+    """The rows of each window in groups, made by `group_by`. `agg` computes a row for each group."""
+
+    def __init__(self, windows: Any, columns: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+        self._windows, self._columns, self._named = windows, columns, named
+
+    if not TYPE_CHECKING:  # type checkers know that there is only `agg`
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise, with what to write instead."""
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise UnknownVerbError(
+                f"`group_by` of windows has no verb `{name}`", instead=(("agg(n=flo.count())", "aggregates by name"),)
+            ).at_users_line()
+
+    def agg(self, *unnamed: Never, **aggregates: AggregateSpec) -> Stream[Bag[Any], B]:
+        """Return a row for each group of each window, when the window closes: the bounds of the window, if it has
+        them, the columns of the group, and a column for each aggregate."""
+        return aggregate_windows(
+            self._windows, lambda rows: rows.group_by(*self._columns, **self._named).agg(*unnamed, **aggregates)
+        )
+
+
+def are_windows(stream: AnyBase) -> bool:
+    """Return whether the inner streams are windows, with their bounds or without."""
+    of = stream.collection
+    if not isinstance(of, Nested) or not 1 <= len(of.inner) <= 2:
+        return False
+    first, *others = (inner.collection for inner in of.inner)
+    return isinstance(first, (Sequence, Bag)) and all(map(_has_bounds, others))
+
+
+def _has_bounds(of: object) -> bool:
+    element = getattr(of, "element", None)
+    return isinstance(of, Sequence) and getattr(element, "__origin__", element) is TimeWindow
+
+
+def aggregate_windows(windows: AnyStream, aggregate: Callable[[AnyStream], AnyStream]) -> AnyStream:
+    """Return the results of `aggregate`, which gets the rows of a window as a z-set, for every window."""
+
+    def without_bounds(rows: AnyStream) -> AnyStream:
+        return aggregate(rows.to_zset()).to_bag()
+
+    def with_bounds(rows: AnyStream, bounds: AnyStream) -> AnyStream:
+        results = aggregate(rows.to_zset())
+        own = getattr(results.collection.element, "_columns", ())
+        for name in (START, END):
+            expect_new_name("agg", name, dict.fromkeys(own))
+        beside = bounds.to_zset().select(**{START: "start", END: "end"})
+        return beside.join(results, how="cross").to_bag()
+
+    both = len(windows.collection.inner) == 2
+    return windows.nest(with_bounds if both else without_bounds).flatten()

@@ -168,17 +168,3 @@ def _has_order(kind: object) -> bool:
     from flo.columns.known_types import is_orderable
 
     return is_orderable(kind)
-
-
-__all__ = [
-    "BoundOrder",
-    "OrderBy",
-    "SortKey",
-    "TotalOrder",
-    "asc",
-    "bind_order",
-    "bind_total_order",
-    "desc",
-    "one_or_tuple",
-    "sort_keys",
-]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_function, expect_kind
-from flo.api.column_errors import unknown_column
-from flo.api.columns import COLUMNS, AnyFunction, bind_columns, is_expression, kind_of
+from flo.api.columns import COLUMNS, AnyFunction, bind_columns, is_expression, kind_of, unknown_column
 from flo.api.scope import AnyBase, Vertex
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import returned_type, type_name

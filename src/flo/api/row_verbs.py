@@ -10,7 +10,9 @@ from flo.api.arguments import expect_kind
 from flo.api.columns import AnyColumn, Asked, column_layout
 from flo.api.group_by import (
     Grouped,
+    GroupedWindows,
     aggregated,
+    are_windows,
     cube_sets,
     expect_names,
     expect_sets,
@@ -18,9 +20,7 @@ from flo.api.group_by import (
     rollup_sets,
 )
 from flo.api.projections import bind_rows, columns_of, expect_column, expect_name, named_columns
-from flo.api.scope import StreamBase
-from flo.api.type_variables import B, B_co, C, C_co, D, T
-from flo.api.window_groups import GroupedWindows, are_windows
+from flo.api.scope import B, B_co, C, C_co, D, StreamBase, T
 from flo.core.elements import type_name
 from flo.core.errors import TypeMismatch, brief
 from flo.core.nested import Nested

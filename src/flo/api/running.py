@@ -13,15 +13,7 @@ from flo.api.scope import NOW
 from flo.columns.dicts import from_dicts
 from flo.core.collection import Value
 from flo.core.display import Displayed
-from flo.core.errors import (
-    ElementError,
-    FloError,
-    NameTakenError,
-    ScopeError,
-    TypeMismatch,
-    UnknownNameError,
-    brief,
-)
+from flo.core.errors import ElementError, FloError, NameTakenError, ScopeError, TypeMismatch, UnknownNameError, brief
 from flo.core.event_loop import EventLoop, ProgramLoop, RandomSchedule, Schedule, Snapshot
 from flo.core.graph import Graph
 from flo.core.program_outline import Outline

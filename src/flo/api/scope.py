@@ -13,11 +13,11 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 
-from flo.api.type_variables import B_co, C_co, C_contra
+from flo.core.collection import Collection
 from flo.core.display import Displayed
 from flo.core.errors import FloError, NameTakenError, Origin, ScopeError, TypeMismatch, UnknownVerbError, brief
 from flo.core.operator import Operator, expect_name
-from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.stream_type import StreamType, StreamTypes, Unbounded
 from flo.program.dag import WindowColumns
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
@@ -29,6 +29,32 @@ if TYPE_CHECKING:
 
 AnyStream: TypeAlias = "Stream[Any, Any]"
 """A stream of any collection, bounded or not."""
+
+# The type variables of the verbs: `Stream[C, B]` is a stream of collection C and boundedness B, D and E are other
+# collections, and T and U are elements, of this stream and of another one or of the result.
+
+T = TypeVar("T")
+U = TypeVar("U")
+R = TypeVar("R")
+"""The result of a function."""
+K = TypeVar("K")
+"""A key."""
+V = TypeVar("V")
+W = TypeVar("W")
+"""Values of lattice variables."""
+C = TypeVar("C", bound=Collection)
+C2 = TypeVar("C2", bound=Collection)
+C3 = TypeVar("C3", bound=Collection)
+D = TypeVar("D", bound=Collection)
+E = TypeVar("E", bound=Collection)
+B = TypeVar("B", bound=Unbounded)
+B2 = TypeVar("B2", bound=Unbounded)
+B3 = TypeVar("B3", bound=Unbounded)
+
+T_co = TypeVar("T_co", covariant=True)
+C_co = TypeVar("C_co", bound=Collection, covariant=True)
+C_contra = TypeVar("C_contra", bound=Collection, contravariant=True)
+B_co = TypeVar("B_co", bound=Unbounded, covariant=True)
 
 
 @dataclass(eq=False)
@@ -82,10 +108,11 @@ class Scope:
                 f"`{verb}` reads the time of the outside world, which the input does not determine: it needs a reason; "
                 f"got {brief(because)}",
                 instead=(('because="devices are switched off at night"', "the reason, which `explain` shows"),),
-                where=here,
-            )
+            ).at_users_line()
         if self.parent is not None:
-            raise ScopeError(f"`{verb}` reads the time of the outside world, which a body does not have", where=here)
+            raise ScopeError(
+                f"`{verb}` reads the time of the outside world, which a body does not have"
+            ).at_users_line()
         if self.now is None:
             self.now = self.add_input(NOW, StreamType(LVar(Max(datetime)), bounded=False), here)
         self.reasons.append(because)
@@ -327,21 +354,20 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
         here = Origin.here()
         expect_stream_name(name, "operator", here)
         if "/" in name:
-            raise TypeMismatch(f"the name of an operator must not contain `/`; got {brief(name)}", where=here)
+            raise TypeMismatch(f"the name of an operator must not contain `/`; got {brief(name)}").at_users_line()
         facts = ((self.name, str(self.origin)),)
         if self.source is None:
-            raise ScopeError(f"{self.described_name} is an input, which has a name", facts=facts, where=here)
+            raise ScopeError(f"{self.described_name} is an input, which has a name", facts=facts).at_users_line()
         if self.scope.parent is not None:
             raise ScopeError(
                 f"{self.described_name} is in a body, whose state belongs to the verb around it",
                 facts=facts,
                 instead=((f'per_key(…).named("{name}")', "a name for the verb with the body"),),
-                where=here,
-            )
+            ).at_users_line()
         for vertex in self.scope.vertices:
             if vertex.id == name and vertex is not self.source:
                 first = ((name, f"{vertex.origin}"),)
-                raise NameTakenError(f"two operators are named `{name}`", facts=first, where=here)
+                raise NameTakenError(f"two operators are named `{name}`", facts=first).at_users_line()
         waiting, number = [self.source], 0
         while waiting:
             vertex = waiting.pop(0)

@@ -10,8 +10,7 @@ from flo.api.arguments import expect_accumulator, expect_kind, expect_optional, 
 from flo.api.body import Loop, build_body
 from flo.api.columns import Asked
 from flo.api.event_times import expect_timed_pairs
-from flo.api.scope import StreamBase, Wider
-from flo.api.type_variables import C2, C3, B, B_co, C, C_co, D, E, T, U
+from flo.api.scope import C2, C3, B, B_co, C, C_co, D, E, StreamBase, T, U, Wider
 from flo.core.errors import DeferError
 from flo.core.nest import Nest
 from flo.core.nested import Nested

@@ -16,14 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from flo.api.explain import explain_partitions, explain_state
 from flo.api.running import expect_known, expect_one_of
-from flo.core.errors import (
-    BoundednessError,
-    FloError,
-    Origin,
-    TypeMismatch,
-    UnknownNameError,
-    brief,
-)
+from flo.core.errors import BoundednessError, FloError, Origin, TypeMismatch, UnknownNameError, brief
 from flo.pictures.notebook import html_text
 from flo.program.identity import supplied
 from flo.program.retractions import Cause

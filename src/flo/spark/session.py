@@ -16,15 +16,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import (
-    BooleanType,
-    DataType,
-    DateType,
-    NumericType,
-    StructType,
-    TimestampNTZType,
-    TimestampType,
-)
+from pyspark.sql.types import BooleanType, DataType, DateType, NumericType, StructType, TimestampNTZType, TimestampType
 
 from flo.core.errors import FloError
 from flo.shards.tasks.blobs import ROWS

@@ -213,6 +213,15 @@ def results(f: Any, of: Collection, table: pa.Table) -> pa.Table:
     return layout.fitted(values).combine_chunks()
 
 
+def with_group(table: pa.Table, by: Any, of: Collection) -> tuple[pa.Table, tuple[str, ...]]:
+    """Returns rows with the columns of their group, which are added where rows have none, and their names."""
+    columns = plain_columns(by, of) if by is not None else None
+    if columns is not None:
+        return table, columns
+    computed = group_keys(by, of, table)
+    return beside(table, computed), tuple(computed.column_names)
+
+
 def group_keys(by: Any, of: Collection, table: pa.Table) -> pa.Table:
     """The group key of each row."""
     if by is None:

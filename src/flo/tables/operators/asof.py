@@ -27,7 +27,6 @@ from typing import Any, NamedTuple, Self, final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from flo.columns.indices import Indices, Numbers, expand_ranges, one_chunk, take_rows
 from flo.core.collection import Collection
@@ -35,16 +34,16 @@ from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import ALL, KEY, apply_function, key_layout, plain_columns, with_key
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
-from flo.tables.operators.elementwise import like_rows
+from flo.tables.operators.elementwise import like_rows, negate_weights
 from flo.tables.operators.joins import Joined, must_be_coded
 from flo.tables.operators.weights import select_matching
-from flo.tables.state.keys import Keys, find_equal, keys_of
+from flo.tables.state.keys import find_equal, keys_of
 from flo.tables.state.order import Order
 from flo.tables.state.ranked import Ranked, Span, find_nearest, ranked_run
 from flo.tables.state.row_order import row_numbers
 from flo.tables.state.run import Run
 from flo.tables.translate import FORMS
-from flo.tables.values import WEIGHT, layout_of
+from flo.tables.values import layout_of
 from flo.values.operators.zset_asof import AsOfJoin
 from flo.values.row_functions import passed_by
 
@@ -146,7 +145,7 @@ class AsOfTables(OnTables[AsOfJoin]):
         after = [*before.runs, *([changed] if changed.rows else [])]
         parts = [self._pair_with_none(alone)]
         for run, places in self._find_touched(changed, after):
-            rows = _choose(run, places)
+            rows = run.take(places)
             parts += [*self._match(rows, list(before.runs), -1), *self._match(rows, after, 1)]
         parts += self._match(arrived, after, 1)
         stored = replace(self.left, columns=arrived.columns, order=self._order(0))
@@ -203,7 +202,7 @@ class AsOfTables(OnTables[AsOfJoin]):
 
     def _match_nearer_than(self, run: Run, places: Indices, after: list[Run], begin: pa.Array, order: Order) -> Any:
         """Returns which of these rows have a match nearer than a value: before it in the order of the right side."""
-        rows = _choose(run, places)
+        rows = run.take(places)
         nearest = find_nearest(after, rows, one_chunk(rows.table[self._order(0).columns[0]]), order)
         beyond = np.zeros(len(places), bool)
         if nearest is not None:
@@ -215,7 +214,7 @@ class AsOfTables(OnTables[AsOfJoin]):
         """Returns the results of left rows and their matches, with the weights of the left rows times `sign`."""
         if not rows.rows:
             return []
-        table = _multiply(rows.table, sign)
+        table = rows.table if sign > 0 else negate_weights(rows.table)
         nearest = find_nearest(rights, rows, one_chunk(table[self._order(0).columns[0]]), self._order(1))
         if nearest is None:
             return [self._pair_with_none(table)]
@@ -243,19 +242,6 @@ def _same_group_as_before(run: Run) -> npt.NDArray[np.bool_]:
         keys = run.table.select(list(run.columns))
         same[1:] &= find_equal(list(keys.slice(1).columns), list(keys.slice(0, run.rows - 1).columns))
     return same
-
-
-def _multiply(table: pa.Table, sign: int) -> pa.Table:
-    """The rows with their weights times 1 or -1."""
-    if sign == 1:
-        return table
-    place = table.schema.get_field_index(WEIGHT)
-    return table.set_column(place, table.schema.field(WEIGHT), pc.negate_checked(table[WEIGHT]))
-
-
-def _choose(run: Run, which: Indices) -> Run:
-    """Some rows of a run, in any order."""
-    return Run(run.columns, Keys(run.keys.at(which), run.keys.exact), take_rows(run.table, which))
 
 
 def _at_column(at: Any, of: Collection) -> str:

@@ -28,16 +28,7 @@ import pyarrow as pa
 from flo.columns.cell import Cell
 from flo.columns.indices import one_chunk
 from flo.columns.layout import Layout
-from flo.tables.operators.group_part import (
-    Chosen,
-    Delta,
-    Keeper,
-    Part,
-    Reading,
-    Summand,
-    Traces,
-    scatter,
-)
+from flo.tables.operators.group_part import Chosen, Delta, Keeper, Part, Reading, Summand, Traces, scatter
 from flo.tables.state.comparison import comparisons
 from flo.tables.state.order import Order
 from flo.tables.state.ranked import Heads, Leading, Ranked, Span, first_rows, groups_in, ranked_run, start_of

@@ -32,14 +32,7 @@ from flo.columns.indices import Indices, take_rows
 from flo.tables.functions import beside
 from flo.tables.groups import ONE
 from flo.tables.operator import register_in
-from flo.tables.operators.clocks import (
-    Axis,
-    EventTime,
-    Reading,
-    Times,
-    microseconds,
-    running_max,
-)
+from flo.tables.operators.clocks import Axis, EventTime, Reading, Times, microseconds, running_max
 from flo.tables.operators.weights import totals
 from flo.tables.operators.windowers import EVERY_TIME, WINDOWERS, Assigned, Bounds, Closing, Timed, Windower
 from flo.tables.state.panes import TIME, Panes, in_time_order, no_keys

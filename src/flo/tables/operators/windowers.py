@@ -41,16 +41,7 @@ from flo.core.errors import ElementError
 from flo.core.operator import Operator
 from flo.tables.groups import ONE, Groups
 from flo.tables.operator import register_in
-from flo.tables.operators.clocks import (
-    LARGE,
-    Axis,
-    EventTime,
-    Reading,
-    RowNumbers,
-    Times,
-    ids_of,
-    microseconds,
-)
+from flo.tables.operators.clocks import LARGE, Axis, EventTime, Reading, RowNumbers, Times, ids_of, microseconds
 from flo.tables.state.panes import Panes
 from flo.tables.state.run import Run
 from flo.values.event_time import find_window

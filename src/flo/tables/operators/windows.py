@@ -37,16 +37,7 @@ from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.groups import Groups
 from flo.tables.operator import Grouping, Placement
-from flo.tables.operators.clocks import (
-    Clock,
-    ReadsPartitions,
-    Times,
-    as_bag,
-    has_numbers,
-    ids_of,
-    moment_of,
-    new_clock,
-)
+from flo.tables.operators.clocks import Clock, ReadsPartitions, Times, as_bag, has_numbers, ids_of, moment_of, new_clock
 from flo.tables.operators.sessions import OpenSessions
 from flo.tables.operators.weights import select_rows
 from flo.tables.operators.windowers import WINDOWERS, Assigned, Closing, Timed, Windower, too_far

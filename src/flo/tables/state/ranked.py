@@ -106,6 +106,14 @@ def groups_in(run: Run) -> Run:
     return Run(run.columns, Keys(run.keys.numbers[firsts], run.keys.exact), take_rows(keys, firsts))
 
 
+def owners_of(groups: Run, rows: Run) -> Indices:
+    """Return the group of each row."""
+    ours, theirs = match_keys(groups, rows)
+    owners = np.empty(rows.rows, np.int64)
+    owners[theirs] = ours
+    return owners
+
+
 class Start(NamedTuple):
     """From where on to look for the new heads of groups."""
 

@@ -217,6 +217,13 @@ def with_weights(table: pa.Table, weights: Indices) -> pa.Table:
     return table.set_column(table.schema.get_field_index(WEIGHT), field, pa.array(weights, pa.int64()))
 
 
+def weigh(run: Run, weights: Indices) -> Run:
+    """Return the rows of a run with other weights, without those whose weight is 0."""
+    there = np.flatnonzero(weights)
+    rows = run.take(there)
+    return replace(rows, table=with_weights(rows.table, weights[there]))
+
+
 MANY = 1000
 """A table with so many rows is first searched for rows that could be equal to others."""
 
