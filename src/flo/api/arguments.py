@@ -28,6 +28,7 @@ from flo.core.operator import fit_advice
 from flo.core.type_relations import accepts, overlaps, positional_parameters, signature_of
 from flo.values.lattice import Custom, Lattice
 from flo.values.operators.elementwise import Filter
+from flo.values.weighted import ZSet
 
 F = TypeVar("F", bound=AnyFunction)
 
@@ -312,6 +313,11 @@ def expect_kind(
             instead=fit_advice(instead, stream.type),
             index=0,
         ).at_users_line(stream)
+
+
+def expect_zset(verb: str, stream: AnyBase) -> None:
+    """Raise unless the stream is a z-set."""
+    expect_kind(verb, stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
 
 
 def explain_call(**instead: str) -> Callable[[F], F]:

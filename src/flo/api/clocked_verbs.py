@@ -7,7 +7,7 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from flo.api.arguments import expect_kind, explain_call
+from flo.api.arguments import expect_kind, expect_zset, explain_call
 from flo.api.clock_verbs import CLOCKS, clocks_in, expect_clock
 from flo.api.columns import bind_columns, is_expression
 from flo.api.event_times import expect_column_duration, expect_same_kind, times_of
@@ -47,7 +47,7 @@ class ClockedVerbs(StreamBase[C_co, B_co]):
         """
         from flo.api.stream import Retained
 
-        expect_kind("retain", self, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
+        expect_zset("retain", self)
         if isinstance(time, tuple) or not is_expression(time):
             raise TypeMismatch(
                 f"`time` of `retain` must be a column or an expression; got {brief(time)}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, TypeVar, overload
 
 from flo.api.aligning import align_rows
-from flo.api.arguments import expect_kind, expect_known_arguments, expect_no_argument, expect_optional
+from flo.api.arguments import expect_kind, expect_known_arguments, expect_no_argument, expect_optional, expect_zset
 from flo.api.columns import AnyColumn, Asked, Columns
 from flo.api.joins import expect_how, expect_plain_join, is_column_join, join_pairs, join_rows
 from flo.api.scope import B2, AnyBase, B, B_co, C, C_co, D, E, K, R, StreamBase, T, U, Wider
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 JoinKeys: TypeAlias = "Columns | list[Any]"
 """The columns that rows are joined on."""
 Unordered: TypeAlias = Bag[Any] | Set[Any] | ZSet[Any] | LVar[Any]
+Joinable = TypeVar("Joinable", Set[Any], Bag[Any])
 
-ROWS = (("{input}.to_zset()", "rows that can be retracted"),)
 RE_KEY = (("stream.entries().key_by(…).join(…)", "joins on another key"),)
 
 
@@ -51,7 +51,7 @@ def joinable(collection: Collection) -> tuple[tuple[str, str], ...]:
 
 
 def _sides(verb: str, left: AnyBase, right: AnyBase) -> tuple[AnyBase, AnyBase]:
-    expect_kind(verb, left, ZSet, instead=ROWS)
+    expect_zset(verb, left)
     return align_rows(verb, left, right)
 
 
@@ -205,8 +205,8 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def join(self: CombineVerbs[Set[T], B], other: Stream[Set[tuple[T, U]], B2]) -> Stream[Set[U], B | B2]: ...
     @overload
     def join(
-        self: CombineVerbs[Set[Any], B],
-        other: Stream[Set[Any], B2],
+        self: CombineVerbs[Joinable, B],
+        other: Stream[Joinable, B2],
         on: AnyColumn | JoinKeys,
         other_on: AnyColumn | JoinKeys | None = None,
         into: Callable[[Any, Any], Any] | Columns | None = None,
@@ -214,19 +214,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         where: Columns | None = None,
         suffix: str = "_right",
         nulls_equal: bool = False,
-    ) -> Stream[Set[Any], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[Bag[Any], B],
-        other: Stream[Bag[Any], B2],
-        on: AnyColumn | JoinKeys,
-        other_on: AnyColumn | JoinKeys | None = None,
-        into: Callable[[Any, Any], Any] | Columns | None = None,
-        *,
-        where: Columns | None = None,
-        suffix: str = "_right",
-        nulls_equal: bool = False,
-    ) -> Stream[Bag[Any], B | B2]: ...
+    ) -> Stream[Joinable, B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[Keyed[K, Any], B],

@@ -12,6 +12,7 @@ from flo.api.arguments import (
     expect_no_argument,
     expect_optional,
     expect_reason,
+    expect_zset,
 )
 from flo.api.columns import Asked, Columns
 from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
@@ -174,7 +175,7 @@ def _expect_no_zset(verb: str, stream: AnyBase, code: str) -> None:
 
 def first_of_each(stream: AnyBase, on: object, order_by: OrderBy | None) -> AnyStream:
     """Return one row for each content of some columns."""
-    expect_kind("distinct", stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
+    expect_zset("distinct", stream)
     by = expect_function("distinct", "on", one_or_tuple(on), stream)
     total = bind_total_order("distinct", order_by, stream)
     return stream._then_named("distinct", TopK(1, total.key, by, total.directions))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Never, TypeAlias
 
 from flo.api.aggregates import AggregateSpec, shown_argument
 from flo.api.aligning import retype
-from flo.api.arguments import expect_function, expect_kind
+from flo.api.arguments import expect_function, expect_zset
 from flo.api.columns import TypedValue, bind_columns, expect_known_columns
 from flo.api.ordering import OrderBy, bind_order
 from flo.api.projections import (
@@ -92,7 +92,7 @@ def group_rows(
     sets: Callable[[tuple[str, ...]], GroupingSets] | None = None,
 ) -> Grouped[Any]:
     """Return the rows in groups. Raises if they are not a z-set or there are no columns."""
-    expect_kind(verb, stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
+    expect_zset(verb, stream)
     keys = named_columns(verb, columns, named, stream)
     for each in keys.values():
         expect_known_here(f"`{verb}`", each, stream)

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, get_args
 
 from flo.api.aligning import retype
-from flo.api.arguments import expect_keys, expect_kind, expect_no_argument, expect_optional
+from flo.api.arguments import expect_keys, expect_no_argument, expect_optional, expect_zset
 from flo.api.columns import Argument, Perhaps, bind_columns, is_expression, row_layout
 from flo.api.ordering import one_or_tuple
 from flo.api.projections import columns_of, expect_column
@@ -77,7 +77,7 @@ def is_column_join(on: object, other_on: object) -> bool:
 def expect_plain_join(how: str, where: object, suffix: str, nulls_equal: bool, left: AnyBase) -> None:
     """Raise if a join of pairs gets an argument that only joins of rows have."""
     if how != "inner":
-        _expect_zset(left)
+        expect_zset("join", left)
     for name, given, is_usual in (
         ("where", where, where is None),
         ("suffix", suffix, suffix == RIGHT),
@@ -89,10 +89,6 @@ def expect_plain_join(how: str, where: object, suffix: str, nulls_equal: bool, l
                 facts=((name, brief(given)),),
                 instead=((f'join(other, on="id", {name}=…)', "rows with the columns of both"),),
             ).at_users_line()
-
-
-def _expect_zset(left: AnyBase) -> None:
-    expect_kind("join", left, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
 
 
 def perhaps(left: AnyBase, right: AnyBase, how: str) -> tuple[Argument, Argument]:
@@ -314,7 +310,7 @@ def _expect_arguments(on: object, how: str, suffix: object, left: AnyBase) -> No
     if not isinstance(suffix, str) or not suffix:
         raise TypeMismatch(f"`suffix` of `join` must be a non-empty string; got {brief(suffix)}").at_users_line()
     if how != "inner":
-        _expect_zset(left)
+        expect_zset("join", left)
 
 
 def _keys(on: object) -> tuple[object, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Never, overload
 
 from flo.api.aggregates import AggregateSpec
-from flo.api.arguments import expect_kind
+from flo.api.arguments import expect_kind, expect_zset
 from flo.api.columns import AnyColumn, Asked, column_layout
 from flo.api.group_by import (
     Grouped,
@@ -117,7 +117,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
     def agg(self: RowVerbs[ZSet[Any], B], *unnamed: Never, **aggregates: AggregateSpec) -> Stream[ZSet[Any], B]:
         """Return one row with aggregates of all rows, also before any row has come."""
         expect_names(unnamed)
-        expect_kind("agg", self, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
+        expect_zset("agg", self)
         return aggregated(self, {}, aggregates)
 
     def explode(self: RowVerbs[ElementKind[T, C, D], B], column: str, *, keep_empty: bool = False) -> Stream[D, B]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
-from flo.api.arguments import expect_kind, expect_no_argument, explain_call
+from flo.api.arguments import expect_no_argument, expect_zset, explain_call
 from flo.api.clock_verbs import read_clock
 from flo.api.columns import Asked, bind_columns, is_expression, row_layout
 from flo.api.event_times import expect_column_duration, expect_durations_of, expect_time
@@ -282,7 +282,7 @@ def _with_windows(
 
 def session_columns(rows: AnyBase, gap: Duration, time: Column, by: object) -> AnyStream:
     """Return the rows with the bounds of their sessions."""
-    expect_kind("session", rows, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
+    expect_zset("session", rows)
     _expect_windows(rows, "session", time, gap=gap)
     from flo.columns.functions import call
     from flo.columns.projection import Widened

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING
 
-from flo.api.arguments import expect_kind
+from flo.api.arguments import expect_zset
 from flo.api.columns import row_layout
 from flo.api.scope import StreamBase
 from flo.core.errors import FloError, NameTakenError, TypeMismatch, brief
@@ -26,7 +26,6 @@ from flo.sql.plan import scans
 from flo.sql.plan_reader import read_frame
 from flo.sql.rejections import expect_no_special_times
 from flo.sql.row_streams import RowStream
-from flo.values.weighted import ZSet
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -176,7 +175,7 @@ def _schema(name: str, stream: RowStream) -> StructType:
     """Return the schema of a stream's rows in Spark's types."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    expect_kind("sql", stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
+    expect_zset("sql", stream)
     layout = row_layout("sql", name, stream)
     try:
         return from_arrow_schema(layout.schema, prefer_timestamp_ntz=True)
