@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from flo.core.errors import TypeMismatch, UnknownVerbError, brief
+from flo.core.errors import HasVerbs, TypeMismatch, UnknownVerbError, brief
 from flo.core.labels import label
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ RangeFrame: TypeAlias = tuple[Any, Any] | None
 
 
 @dataclass(frozen=True)
-class AggregateSpec:
+class AggregateSpec(HasVerbs):
     """An aggregate, as the user wrote it."""
 
     kind: str
@@ -47,17 +47,12 @@ class AggregateSpec:
                 parts.append(f"{name}={shown_argument(given)}")
         return f"flo.{self.kind}({', '.join(parts)})"
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Raise, with what to write instead of `.alias(…)`, `.over(…)` and the like."""
-            if name.startswith("_"):
-                raise AttributeError(name)
-            over = f"over(partition_by=…, order_by=…).with_columns(name={self!r})"
-            raise UnknownVerbError(
-                f"`{self!r}` has no `{name}`",
-                instead=((over, "a window") if name == "over" else (f"agg(name={self!r})", "the name is a keyword"),),
-            ).at_users_line()
+    def _unknown(self, verb: str) -> UnknownVerbError:
+        over = f"over(partition_by=…, order_by=…).with_columns(name={self!r})"
+        return UnknownVerbError(
+            f"`{self!r}` has no `{verb}`",
+            instead=((over, "a window") if verb == "over" else (f"agg(name={self!r})", "the name is a keyword"),),
+        )
 
     def described(self) -> str:
         """Return the aggregate for `explain`: `sum(price, where=qty > 2)`."""

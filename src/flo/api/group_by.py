@@ -31,7 +31,7 @@ from flo.api.projections import (
 from flo.api.scope import AnyBase, AnyStream, B
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import type_name
-from flo.core.errors import FloError, TypeMismatch, UnknownVerbError, brief
+from flo.core.errors import FloError, HasVerbs, TypeMismatch, UnknownVerbError, brief
 from flo.core.nested import Nested
 from flo.core.structural import Source
 from flo.program.on_time import END, START
@@ -57,7 +57,7 @@ CONDITIONS = ("having", "filter", "where")
 SET, PRESENT = "=set", f"{ARGUMENT}present"
 
 
-class Grouped(Generic[B]):
+class Grouped(HasVerbs, Generic[B]):
     """Rows in groups, made by `group_by`, `rollup`, `cube` or `grouping_sets`. `agg` computes a row for each group."""
 
     def __init__(self, stream: AnyBase, keys: dict[str, object], sets: GroupingSets | None, verb: str) -> None:
@@ -66,17 +66,10 @@ class Grouped(Generic[B]):
     def __repr__(self) -> str:
         return f"<{self._verb} {', '.join(self._keys)} of {self._stream!r}>"
 
-    if not TYPE_CHECKING:  # type checkers know that there is only `agg`
-
-        def __getattr__(self, name: str) -> Any:
-            """Raise, with what to write instead."""
-            if name.startswith("_"):
-                raise AttributeError(name)
-            own = "agg(n=flo.count())" if name in ("count", "len", "size") else f"agg({name}=flo.{name}(…))"
-            instead = (
-                ("agg(…).filter(…)", "conditions on groups") if name in CONDITIONS else (own, "aggregates by name")
-            )
-            raise UnknownVerbError(f"`{self._verb}` has no verb `{name}`", instead=(instead,)).at_users_line()
+    def _unknown(self, verb: str) -> UnknownVerbError:
+        own = "agg(n=flo.count())" if verb in ("count", "len", "size") else f"agg({verb}=flo.{verb}(…))"
+        instead = ("agg(…).filter(…)", "conditions on groups") if verb in CONDITIONS else (own, "aggregates by name")
+        return UnknownVerbError(f"`{self._verb}` has no verb `{verb}`", instead=(instead,))
 
     def agg(self, *unnamed: Never, **aggregates: AggregateSpec) -> Stream[ZSet[Any], B]:
         """Return a row for each group: its columns, and a column for each aggregate."""
@@ -425,21 +418,16 @@ def _without_set(
     return result._then_named("agg", Map(bind_columns("agg", "columns", given, (result,))))
 
 
-class GroupedWindows(Generic[B]):
+class GroupedWindows(HasVerbs, Generic[B]):
     """The rows of each window in groups, made by `group_by`. `agg` computes a row for each group."""
 
     def __init__(self, windows: Any, columns: tuple[Any, ...], named: Mapping[str, Any]) -> None:
         self._windows, self._columns, self._named = windows, columns, named
 
-    if not TYPE_CHECKING:  # type checkers know that there is only `agg`
-
-        def __getattr__(self, name: str) -> Any:
-            """Raise, with what to write instead."""
-            if name.startswith("_"):
-                raise AttributeError(name)
-            raise UnknownVerbError(
-                f"`group_by` of windows has no verb `{name}`", instead=(("agg(n=flo.count())", "aggregates by name"),)
-            ).at_users_line()
+    def _unknown(self, verb: str) -> UnknownVerbError:
+        return UnknownVerbError(
+            f"`group_by` of windows has no verb `{verb}`", instead=(("agg(n=flo.count())", "aggregates by name"),)
+        )
 
     def agg(self, *unnamed: Never, **aggregates: AggregateSpec) -> Stream[Bag[Any], B]:
         """Return a row for each group of each window, when the window closes: the bounds of the window, if it has

@@ -25,7 +25,7 @@ from flo.api.projections import columns_of, expect_new_name
 from flo.api.scope import AnyBase, AnyStream, B, B_co, C_co, StreamBase, T
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import belongs, returned_type, type_name
-from flo.core.errors import TypeMismatch, UnknownVerbError, brief
+from flo.core.errors import HasVerbs, TypeMismatch, UnknownVerbError, brief
 from flo.values.exact import plain_type
 from flo.values.operators.over import Over
 from flo.values.operators.over_functions import AGGREGATES, WHOLE, Bound, Frame, WindowFunction, without_none
@@ -167,7 +167,7 @@ def number_rows(
 
 
 @dataclass(frozen=True)
-class RowsOver(Generic[B]):
+class RowsOver(HasVerbs, Generic[B]):
     """The rows of a stream among those of their partitions. Made by `over`."""
 
     stream: AnyBase
@@ -176,16 +176,11 @@ class RowsOver(Generic[B]):
     asked: int
     """How many sort keys the user gave."""
 
-    if not TYPE_CHECKING:  # type checkers know that there is only `with_columns`
-
-        def __getattr__(self, name: str) -> Any:
-            """Raise, with what to write instead."""
-            if name.startswith("_"):
-                raise AttributeError(name)
-            raise UnknownVerbError(
-                f"`over` has no verb `{name}`",
-                instead=(("over(…).with_columns(name=flo.rank())", "adds columns; select(…) may follow"),),
-            ).at_users_line()
+    def _unknown(self, verb: str) -> UnknownVerbError:
+        return UnknownVerbError(
+            f"`over` has no verb `{verb}`",
+            instead=(("over(…).with_columns(name=flo.rank())", "adds columns; select(…) may follow"),),
+        )
 
     def with_columns(self, *unnamed: Never, **functions: WindowSpec | AggregateSpec) -> Stream[ZSet[Any], B]:
         """Add the results of window functions as columns. One with the name of an old column replaces it."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from flo.core.display import Displayed
 
@@ -288,6 +288,20 @@ class UnknownVerbError(FloError, AttributeError):
 
     Fix: the message names the verb of Flo that does the same.
     """
+
+
+class HasVerbs:
+    """The base of classes that raise for a verb that they do not have, with what to write instead."""
+
+    def _unknown(self, verb: str) -> UnknownVerbError:
+        raise NotImplementedError
+
+    if not TYPE_CHECKING:  # type checkers know which verbs there are
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise self._unknown(name).at_users_line()
 
 
 class ElementError(FloError):

@@ -166,13 +166,13 @@ class Clock(ABC):
     def moved(self, keys: Run, reading: Reading) -> Self:
         """The clock after the rows of these keys."""
 
-    @abstractmethod
     def ended(self, keys: Run) -> Self:
         """The clock after the streams of these keys have ended."""
+        return self
 
-    @abstractmethod
     def table(self) -> pa.Table | None:
         """The keys that have had a row; None if there are none, or no key columns."""
+        return None
 
 
 def new_clock(keys: tuple[str, ...], partitions: int | None = None) -> Clock:
@@ -206,12 +206,6 @@ class ClockOfAll(Clock, Lowerable):
     def moved(self, keys: Run, reading: Reading) -> ClockOfAll:
         closed = None if reading.closed.mask.all() else reading.closed[0].item()
         return ClockOfAll(reading.latest[0].item(), bool(reading.zoned[0]), closed)
-
-    def ended(self, keys: Run) -> ClockOfAll:
-        return self
-
-    def table(self) -> None:
-        return None
 
     def lower(self, lower: Lowering) -> Term:
         return Call("clock", (self.latest, self.zoned, self.closed))
@@ -267,12 +261,6 @@ class ClockOfPartitions(Clock, Lowerable):
     def moved(self, keys: Run, reading: Reading) -> ClockOfPartitions:
         closed = None if reading.closed.mask.all() else reading.closed[0].item()
         return replace(self, zoned=bool(reading.zoned[0]), closed=closed)
-
-    def ended(self, keys: Run) -> ClockOfPartitions:
-        return self
-
-    def table(self) -> None:
-        return None
 
     def lower(self, lower: Lowering) -> Term:
         return Call(self.term, (self.partitions, self.each, self.zoned, self.closed))

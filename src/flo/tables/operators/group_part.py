@@ -247,6 +247,19 @@ class Keeper(ABC):
 
 
 @dataclass(frozen=True)
+class OfValues(Keeper):
+    """The base of keepers with one trace, which has the values of some columns, in the rows that count."""
+
+    names: tuple[str, ...]
+    which: Chosen
+
+    traces = 1
+
+    def initial(self) -> Traces:
+        return (Trace(()),)
+
+
+@dataclass(frozen=True)
 class Reading:
     """The groups of a delta, each in two *states*, before the delta and after it: results are computed from these.
 

@@ -31,9 +31,9 @@ from flo.columns.layout import Layout
 from flo.tables.functions import beside
 from flo.tables.operators.group_orders import FirstPart, orders_for
 from flo.tables.operators.group_part import (
-    Chosen,
     Delta,
     Keeper,
+    OfValues,
     Own,
     Part,
     Reading,
@@ -53,7 +53,7 @@ from flo.tables.state.order import Order
 from flo.tables.state.products import Addends
 from flo.tables.state.run import Run, match_keys, run_of
 from flo.tables.state.totals import Sums, as_array, numbers_in, sums_of
-from flo.tables.state.trace import Trace, group_equal_rows, sum_ranges, with_weights
+from flo.tables.state.trace import group_equal_rows, sum_ranges, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators import group_aggregates as on_values
 from flo.values.operators import moments
@@ -66,16 +66,8 @@ PRESENT, SUM = "present", "sum"
 
 @final
 @dataclass(frozen=True)
-class DistinctValues(Keeper):
+class DistinctValues(OfValues):
     """Keeps the weight of each value of some columns, and gives sums over the values that are present."""
-
-    names: tuple[str, ...]
-    which: Chosen
-
-    traces = 1
-
-    def initial(self) -> Traces:
-        return (Trace(()),)
 
     def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
         values, owners = self._values(delta)
@@ -144,16 +136,8 @@ class DistinctPart(Part):
 
 @final
 @dataclass(frozen=True)
-class GroupValues(Keeper):
+class GroupValues(OfValues):
     """Keeps the values of each group."""
-
-    names: tuple[str, ...]
-    which: Chosen
-
-    traces = 1
-
-    def initial(self) -> Traces:
-        return (Trace(()),)
 
     def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
         some = delta.choose(self.which, self.names)
