@@ -234,7 +234,6 @@ class _Checked:
         return sf.concat(sf.lit(f"{self.name} must be {_described(kind)}; got "), self.text())
 
     def field(self, name: str) -> _Checked:
-        """A value of this object."""
         quote = "'" if '"' in name else '"'
         path = f"$[{quote}{name}{quote}]"
         inside = "" if self.name == "the message" else self.name.strip("`") + "."

@@ -178,7 +178,6 @@ class ExpressionReader(ABC):
     # Columns
 
     def _new(self, attribute: Java) -> Node:
-        """Return a new column."""
         name = called = attribute.name()
         while called in self.taken:
             self.taken[name] += 1
@@ -210,7 +209,6 @@ class ExpressionReader(ABC):
     # Expressions
 
     def expression(self, given: Java) -> Node:
-        """Return an expression as a node."""
         name = given.getClass().getSimpleName().removesuffix("$")
         if name == "AttributeReference":
             known = self.names.get(given.exprId().id())

@@ -68,7 +68,6 @@ class Compiler:
         return self.project(self.stream(relation), dict(zip(names, relation.columns, strict=True)))
 
     def stream(self, relation: Relation) -> RowStream:
-        """Return the stream of a relation."""
         return self.shared(relation, getattr(self, f"_{type(relation).__name__.lower()}"))
 
     def shared(self, relation: Relation, make: Callable[[Any], RowStream]) -> RowStream:
@@ -100,7 +99,6 @@ class Compiler:
         return _apply(stream, Map(Expression(columns, (layout_of(stream),))))
 
     def extended(self, stream: RowStream, more: Mapping[str, Node]) -> RowStream:
-        """Return the rows with more columns."""
         return self.project(stream, {**own_columns(stream), **more}) if more else stream
 
     def filtered(self, stream: RowStream, condition: Node) -> RowStream:

@@ -180,7 +180,6 @@ class Catalyst:
         return self._alias(given, like.name(), like.exprId())
 
     def named(self, given: Java, name: str) -> Java:
-        """Return a new column."""
         return self._alias(given, name, self._numbers.newExprId())
 
     def items(self, generator: Java, names: tuple[str, ...], outer: bool) -> tuple[Java, ...]:
@@ -235,7 +234,6 @@ class Segment(Flattening):
         self._known: OrderedDict[Any, list[Any]] = OrderedDict()
 
     def then(self, step: Step) -> Segment:
-        """Return the segment with one more step."""
         return Segment(self.spark, self.input, (*self.steps, step))
 
     @cached_property

@@ -40,7 +40,6 @@ class Relation:
 
     @property
     def by_name(self) -> dict[str, Node]:
-        """The columns by their names."""
         return {each.column: each for each in self.columns}
 
 

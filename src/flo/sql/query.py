@@ -87,7 +87,6 @@ def _expect_arguments(text: object, streams: Mapping[str, object]) -> None:
 
 
 def active_session() -> SparkSession:
-    """Return the active session, or a new one."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 

@@ -113,7 +113,6 @@ class QueryWatch:
         }
 
     def close(self) -> None:
-        """Closes the page, if it is served."""
         with self._serving:
             if self._server is not None:
                 self._server.close()

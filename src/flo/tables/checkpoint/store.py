@@ -183,7 +183,6 @@ def _checksum(content: dict[str, Any]) -> str:
 
 
 def missing_file_error(folder: Folder, name: str) -> CheckpointError:
-    """The error for a file that does not exist."""
     facts = (("folder", str(folder)),)
     return CheckpointError(f"the checkpoint lacks the file `{name}`", facts=facts, instead=MENDING)
 

@@ -114,7 +114,6 @@ class AsOfTables(OnTables[AsOfJoin]):
         return with_key(table, self.bys[place], self.inputs[place])
 
     def _order(self, place: int) -> Order:
-        """The order of a side within a key."""
         columns = (_at_column(self.ats[place], self.inputs[place]),)
         layout = layout_of(self.inputs[place])
         if place == 0:
@@ -122,7 +121,6 @@ class AsOfTables(OnTables[AsOfJoin]):
         return LargestFirst(columns, not self.like.forward, layout, by_text=False)
 
     def _sort(self, place: int, table: pa.Table) -> Sorted:
-        """Sorts the rows of a side by key and in its order."""
         order = self._order(place)
         rows, columns = self._with_key(place, table.combine_chunks())
         (at,) = order.columns

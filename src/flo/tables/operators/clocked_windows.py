@@ -216,7 +216,6 @@ class ClockedOfEveryKey(WithForm[TimeWindows]):
 
     @property
     def nothing_said(self) -> pa.Table:
-        """No announcements of keys."""
         return KeyedColumns(expect_keyed(self.inputs[0])).bottom().keys
 
     def steps(self, inputs: Values) -> Iterator[Step]:

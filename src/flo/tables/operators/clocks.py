@@ -84,7 +84,6 @@ def as_bag(rows: pa.Table) -> pa.Table:
 
 
 def ids_of(groups: Groups) -> Indices:
-    """The index of the group of each row."""
     return np.repeat(np.arange(len(groups.counts)), groups.counts)
 
 

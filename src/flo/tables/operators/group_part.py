@@ -309,7 +309,6 @@ class Part(ABC):
 
     @cached_property
     def which(self) -> Chosen:
-        """The rows that count."""
         required = self.of.aggregator.required(len(self.names))
         columns = zip(self.names[:required], self.cells[:required], strict=True)
         return Chosen(self.where, tuple(name for name, cell in columns if cell.nullable))
@@ -340,7 +339,6 @@ class Part(ABC):
         return (Ones(self.which),) if self.selective else ()
 
     def count(self, reading: Reading) -> Indices:
-        """How many values each group has."""
         return reading.integers(Ones(self.which)) if self.selective else reading.sums[WEIGHT]
 
 

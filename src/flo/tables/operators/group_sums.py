@@ -111,7 +111,6 @@ class BitsPart(Part):
 
     @property
     def _places(self) -> list[Bit]:
-        """The bits of the number."""
         number = Number(self.which, self.names[0])
         return [Bit(number, place) for place in range(self._aggregator.bits)]
 

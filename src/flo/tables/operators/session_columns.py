@@ -108,7 +108,6 @@ class SessionTables(InGroups[SessionColumns]):
         return after, (self.emitted(pa.concat_tables(parts) if parts else None),)
 
     def _sort(self, table: pa.Table) -> Sorted:
-        """Sorts the rows of a delta by key and time."""
         of, like = self.inputs[0], self.like
         table, columns = with_group(table, like.by, of)
         (at,) = plain_columns(like.time, of) or (AT,)

@@ -65,11 +65,9 @@ class Spans:
         return len(self.groups)
 
     def within(self, group: int) -> Spans:
-        """The sessions of a group."""
         return self.of(slice(*np.searchsorted(self.groups, [group, group + 1])))
 
     def of(self, indices: Any) -> Spans:
-        """The sessions with these indices."""
         return Spans(self.groups[indices], self.first[indices], self.last[indices])
 
     def with_others(self, *others: Spans) -> Spans:
@@ -110,7 +108,6 @@ class OpenSessions(Trace):
     term = "sessions"
 
     def of(self, keys: Run, dtype: Any) -> Spans:
-        """Returns the sessions of these keys."""
         nothing = np.zeros(0, dtype)
         met = [(run.table, *match_keys(keys, run)) for run in self.runs]
         groups = np.concatenate([nothing.astype(np.int64), *(ours for _, ours, _ in met)])
@@ -392,17 +389,14 @@ class SessionsClosing(Closing):
 
 
 def _in_order(spans: Spans) -> SortedKeys[Span]:
-    """The sessions of one group."""
     return SortedKeys(zip(spans.first.tolist(), spans.last.tolist(), strict=True))
 
 
 def _spans(group: int, spans: list[Span], dtype: Any) -> Spans:
-    """The sessions of one group as columns."""
     first, last = (np.array([span[at] for span in spans], dtype) for at in (0, 1))
     return Spans(np.full(len(spans), group), first, last)
 
 
 @register_in(WINDOWERS, Session)
 def make_sessions(like: Any, inputs: Any) -> Windower:
-    """The windower of session windows."""
     return Sessions(EventTime(like, inputs), microseconds(like.gap))

@@ -48,7 +48,6 @@ def totals(table: pa.Table, columns: tuple[str, ...]) -> Run:
 
 
 def weights_of(run: Run) -> Indices:
-    """The weights of the rows of a run."""
     weights: Indices = run.table[WEIGHT].to_numpy()
     return weights
 

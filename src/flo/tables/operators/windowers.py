@@ -77,7 +77,6 @@ class Timed:
 
     @cached_property
     def ids(self) -> Indices:
-        """The group of each row."""
         return ids_of(self.groups)
 
 
@@ -200,23 +199,19 @@ class Grid(Windower):
     slide: Any
 
     def start(self, windows: Any) -> Any:
-        """The start of the windows with these numbers."""
         return windows * self.slide
 
     def end(self, windows: Any) -> Any:
-        """The end of the windows with these numbers."""
         next_start = self.start(windows + 1)
         if self.slide == self.size:
             return next_start
         return np.maximum(self.start(windows) + self.size, next_start)  # no gap where floats are rounded
 
     def holding(self, times: Times) -> WindowRange:
-        """The windows that hold each time."""
         last = self.last(times)
         return WindowRange(last if self.slide == self.size else self.after(times), last)
 
     def last(self, times: Times) -> Any:
-        """The last window that holds each time."""
         if times.dtype == np.int64:
             return times // self.slide
         if times.dtype == object:
@@ -256,7 +251,6 @@ class Grid(Windower):
         return high
 
     def _ends_after(self, window: int, moment: Any) -> bool:
-        """Whether a window ends behind a moment."""
         try:
             return bool(self.end(np.array([window], object))[0] > moment)  # compared as Python compares
         except OverflowError:  # no float is as large
@@ -376,7 +370,6 @@ def _whole(numbers: Any) -> Indices:
 
 @register_in(WINDOWERS, Tumbling, Sliding)
 def make_grid(like: Any, inputs: Any) -> Windower:
-    """The windower of tumbling and sliding windows."""
     return Grid(EventTime(like, inputs), microseconds(like.size), microseconds(like.slide))
 
 

@@ -84,7 +84,6 @@ class EmitsWindows(ReadsPartitions[TimeWindows | Batch]):
 
     @property
     def _names(self) -> list[str]:
-        """The columns of an element."""
         return list(layout_of(inner_of(expect_nested(self.outputs[0]))[0]).names)
 
     def _close(self, groups: Groups, assigned: Assigned, owners: Indices, old: pa.Table | None) -> Streams | None:

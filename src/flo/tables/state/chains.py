@@ -59,7 +59,6 @@ class Spacing:
     gap: Any
 
     def read(self, run: Run) -> Moments:
-        """Return the time of each row."""
         return TimeNumbers.of("session", one_chunk(run.table[self.column])).numbers
 
     def are_apart(self, later: Moments, earlier: Moments) -> Mask:
@@ -92,11 +91,9 @@ class Chains(NamedTuple):
         return chains
 
     def first(self, which: Indices) -> Moments:
-        """Return the first time of each of these chains."""
         return self.times[self.starts[which]]
 
     def last(self, which: Indices) -> Moments:
-        """Return the last time of each of these chains."""
         return self.times[self.starts[which + 1] - 1]
 
     def find_near(self, first: Moments, last: Moments, within: Ranges, spacing: Spacing) -> Ranges:

@@ -80,12 +80,10 @@ class Units:
 
     @property
     def count(self) -> int:
-        """How many units there are."""
         return len(self.rows)
 
     @cached_property
     def each(self) -> Indices:
-        """The index of each unit."""
         return np.arange(self.count)
 
     @cached_property
@@ -100,7 +98,6 @@ class Units:
 
     @cached_property
     def peer_bounds(self) -> Ranges:
-        """For each unit, its peers."""
         return _bounds(self.peers)
 
     @property

@@ -46,7 +46,6 @@ class Keys:
     exact: bool
 
     def at(self, indices: Indices) -> Numbers:
-        """Return the numbers at these indices."""
         return self.numbers.take(indices)
 
     def between(self, start: int, end: int, exact: bool) -> Keys:
@@ -166,7 +165,6 @@ def _fits_int64(kind: pa.DataType) -> bool:
 
 
 def _to_int64(array: pa.Array) -> pa.Array:
-    """Return integers and times as int64."""
     narrow = pa.types.is_date32(array.type) or pa.types.is_time32(array.type)
     return (array.cast(pa.int32()) if narrow else array).cast(pa.int64())
 

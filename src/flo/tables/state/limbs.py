@@ -71,7 +71,6 @@ class Limbs:
         return self.digits[-1] < 0  # type: ignore[no-any-return]
 
     def absolute(self) -> Limbs:
-        """Return the numbers without their signs."""
         return Limbs(self.low, np.where(self.negative(), -self.digits, self.digits)).carry()
 
     def number(self, place: int) -> int:
@@ -79,7 +78,6 @@ class Limbs:
         return sum(int(digit) << (BITS * index) for index, digit in enumerate(self.digits[:, place]))
 
     def at(self, places: Indices) -> Limbs:
-        """Return some of the numbers."""
         return Limbs(self.low, self.digits[:, places])
 
     def fractions(self) -> list[Fraction]:
@@ -146,7 +144,6 @@ class Limbs:
         return Limbs(self.low + other.low, digits * signs).carry()
 
     def minus(self, other: Limbs) -> Limbs:
-        """Return the differences to other numbers."""
         low = min(self.low, other.low)
         high = max(self.low + len(self.digits), other.low + len(other.digits))
         digits = np.zeros((high - low, self.digits.shape[1]), np.int64)
@@ -156,11 +153,9 @@ class Limbs:
 
     @staticmethod
     def of_ints(numbers: Indices) -> Limbs:
-        """Return int64 numbers as limbs."""
         return Limbs(0, np.array([numbers & MASK, numbers >> BITS]))
 
     def times_ten(self, power: int) -> Limbs:
-        """Return the numbers times a power of ten."""
         limbs = self
         for zeros in range(power, 0, -9):
             limbs = Limbs(self.low, limbs.digits * 10 ** min(zeros, 9)).carry()

@@ -65,7 +65,6 @@ class Order:
 
     @property
     def directions(self) -> tuple[bool, ...]:
-        """For each column, whether it is descending."""
         return (self.descending,) * len(self.columns) if isinstance(self.descending, bool) else self.descending
 
     @cached_property
@@ -214,7 +213,6 @@ def _within(groups: npt.NDArray[Any], keys: list[npt.NDArray[Any]]) -> Indices:
 
 
 def _can_compare(one: Any, other: Any) -> bool:
-    """Return whether Python can compare two keys."""
     try:
         comparable(one) < comparable(other)  # noqa: B015
     except TypeError:

@@ -260,7 +260,6 @@ def _keep_waiting(run: Run, left: int | None, cutoffs: FindCutoffs) -> Run:
 
 
 def _merge_waiting(runs: list[Run]) -> Run:
-    """Merge runs of rows that wait into one."""
     runs = [run for run in runs if run.rows] or runs[:1]
     if len(runs) == 1:
         return runs[0]

@@ -147,7 +147,6 @@ class Leading(NamedTuple):
     """How often each row is among the first ones of its group."""
 
     def only(self, which: Mask) -> Leading:
-        """Return the rows of some groups."""
         rows = np.flatnonzero(which[self.groups])
         return (
             self
@@ -357,11 +356,9 @@ class Span(NamedTuple):
         return self._replace(groups=self.groups + more)
 
     def only(self, which: Mask) -> Span:
-        """Return the ranges of some groups."""
         return self.select(np.flatnonzero(which[self.groups]))
 
     def select(self, rows: Indices) -> Span:
-        """Return some of the ranges."""
         return self._replace(groups=self.groups[rows], starts=self.starts[rows], ends=self.ends[rows])
 
     def since(self, begin: pa.Array, order: Order, worth: int = WORTH_A_SEARCH) -> Span:

@@ -107,7 +107,6 @@ class _Sorted(NamedTuple):
         return cls(one_chunk(table[order.columns[0]]).take(pa.array(rows)), until, before)
 
     def at(self, groups: Indices, ranks: Indices) -> pa.Array:
-        """Return the values of groups at ranks."""
         return self.values.take(pa.array(np.searchsorted(self.until, self.before[groups] + ranks, "right")))
 
 
