@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 IsPlace: TypeAlias = Callable[[object], bool]
 RunOn: TypeAlias = "Callable[[Flow, Any, int | None], Any]"
 MakeStream: TypeAlias = Callable[[str, Mapping[str, AnyStream]], AnyStream]
-Key: TypeAlias = str | list[str] | tuple[str, ...]
+KeyColumns: TypeAlias = str | list[str] | tuple[str, ...]
 """The columns of a primary key."""
 _engines: list[tuple[IsPlace, RunOn]] = []
 _sql: list[MakeStream] = []
@@ -112,15 +112,15 @@ class Flow(Displayed):
 
     @overload
     def table(
-        self, name: str, row: type[T], *, key: Key, order_by: str | None = None, bounded: Literal[False] = False
+        self, name: str, row: type[T], *, key: KeyColumns, order_by: str | None = None, bounded: Literal[False] = False
     ) -> Stream[ZSet[T], Unbounded]: ...
     @overload
     def table(
-        self, name: str, row: type[T], *, key: Key, order_by: str | None = None, bounded: Literal[True]
+        self, name: str, row: type[T], *, key: KeyColumns, order_by: str | None = None, bounded: Literal[True]
     ) -> Stream[ZSet[T], Bounded]: ...
     @overload
     def table(
-        self, name: str, row: Any, *, key: Key, order_by: str | None = None, bounded: bool = False
+        self, name: str, row: Any, *, key: KeyColumns, order_by: str | None = None, bounded: bool = False
     ) -> Stream[ZSet[Any], Unbounded]: ...
     def table(self, name: str, row: Any, *, key: Any, order_by: Any = None, bounded: bool = False) -> Any:
         """Declare an input of upserts and deletes by primary key: the current rows, as a z-set.

@@ -196,6 +196,8 @@ RUNS = Sharing()
 """Deltas by key, so that operators on the same stream and key share them."""
 ALL = f"{KEY}all"
 """The key column if all rows are one group."""
+AT = f"{KEY}at"
+"""The column of the times of rows, or of other values in whose order they are, where it is computed."""
 
 
 def result_layout(f: Any, of: Collection) -> Layout | None:

@@ -25,14 +25,13 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self, final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from flo.columns.indices import Indices, Numbers, expand_ranges, one_chunk, take_rows
+from flo.columns.indices import Indices, Mask, Numbers, expand_ranges, one_chunk, take_rows
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import ALL, KEY, apply_function, key_layout, plain_columns, with_key
+from flo.tables.functions import ALL, AT, apply_function, key_layout, plain_columns, with_key
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
 from flo.tables.operators.elementwise import like_rows, negate_weights
 from flo.tables.operators.joins import Joined, must_be_coded
@@ -47,8 +46,6 @@ from flo.tables.values import layout_of
 from flo.values.operators.zset_asof import AsOfJoin
 from flo.values.row_functions import passed_by
 
-AT = f"{KEY}at"
-"""The column that is compared, where it is computed."""
 NO_ROWS = Ranked(())
 AT_FIRST = 16
 """How many left rows after a changed right row are looked at first."""
@@ -62,7 +59,7 @@ class LargestFirst(Order):
         return ~row_numbers(rows, self.layout.names)  # type: ignore[return-value]
 
 
-class Sorted(NamedTuple):
+class SortedSide(NamedTuple):
     """The rows of one side of a delta."""
 
     rows: Run
@@ -120,7 +117,7 @@ class AsOfTables(OnTables[AsOfJoin]):
             return Order(columns, self.like.forward, layout, by_text=False)
         return LargestFirst(columns, not self.like.forward, layout, by_text=False)
 
-    def _sort(self, place: int, table: pa.Table) -> Sorted:
+    def _sort(self, place: int, table: pa.Table) -> SortedSide:
         order = self._order(place)
         rows, columns = self._with_key(place, table.combine_chunks())
         (at,) = order.columns
@@ -133,7 +130,7 @@ class AsOfTables(OnTables[AsOfJoin]):
         alone = take_rows(rows, np.flatnonzero(nothing)) if nothing.any() else rows.slice(0, 0)
         rows = take_rows(rows, np.flatnonzero(~nothing)) if nothing.any() else rows.combine_chunks()
         groups = (*self.keys, *columns)
-        return Sorted(ranked_run(rows, groups, keys_of([rows[name] for name in groups]), order), alone)
+        return SortedSide(ranked_run(rows, groups, keys_of([rows[name] for name in groups]), order), alone)
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         (arrived, alone), (changed, _) = self._sort(0, left), self._sort(1, right)
@@ -231,7 +228,7 @@ class AsOfTables(OnTables[AsOfJoin]):
         return like_rows(joined.results(table, None), table, self.keys)
 
 
-def _same_group_as_before(run: Run) -> npt.NDArray[np.bool_]:
+def _same_group_as_before(run: Run) -> Mask:
     """Returns which rows of a run have the key of the row before them."""
     same = np.zeros(run.rows, bool)
     numbers = run.keys.numbers

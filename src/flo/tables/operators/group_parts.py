@@ -33,12 +33,12 @@ from flo.tables.operators.group_orders import FirstPart, orders_for
 from flo.tables.operators.group_part import (
     Delta,
     Keeper,
-    OfValues,
     Own,
     Part,
     Reading,
     Summand,
     Traces,
+    ValuesKeeper,
     fill_zeros,
     has_sums,
     or_null,
@@ -66,7 +66,7 @@ PRESENT, SUM = "present", "sum"
 
 @final
 @dataclass(frozen=True)
-class DistinctValues(OfValues):
+class DistinctValues(ValuesKeeper):
     """Keeps the weight of each value of some columns, and gives sums over the values that are present."""
 
     def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
@@ -136,7 +136,7 @@ class DistinctPart(Part):
 
 @final
 @dataclass(frozen=True)
-class GroupValues(OfValues):
+class GroupValues(ValuesKeeper):
     """Keeps the values of each group."""
 
     def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
@@ -158,7 +158,7 @@ class GroupValues(OfValues):
         return pa.concat_tables(tables).combine_chunks() if tables else None
 
 
-class InOrder(NamedTuple):
+class ValuesInOrder(NamedTuple):
     """Values by result and in order, each once."""
 
     values: pa.Array
@@ -197,7 +197,7 @@ class ValuesPart(Part):
             return self._nothing(reading.states)
         return self._of_values(*ordered, reading.states)
 
-    def _sort(self, table: pa.Table, down: tuple[bool, ...]) -> InOrder:
+    def _sort(self, table: pa.Table, down: tuple[bool, ...]) -> ValuesInOrder:
         """Sorts values. Equal ones meet, so their weights are added up here, and only those that are present stay."""
         layout, owners = self._layout, numbers_in(table, OWNER)
         assert layout is not None
@@ -205,7 +205,7 @@ class ValuesPart(Part):
         order, firsts = Order(columns, down, layout, by_text=False, key=layout, decisive=True).sort(table, owners)
         times = sum_ranges(numbers_in(table, WEIGHT)[order], firsts)
         there = order[firsts[times > 0]]
-        return InOrder(one_chunk(table[self.names[0]]).take(pa.array(there)), times[times > 0], owners[there])
+        return ValuesInOrder(one_chunk(table[self.names[0]]).take(pa.array(there)), times[times > 0], owners[there])
 
     def _nothing(self, count: int) -> pa.Array:
         """The results of groups without values."""

@@ -44,7 +44,7 @@ from flo.tables.state.comparison import Comparison, comparison, comparisons, own
 from flo.tables.state.frames import Before, Read, Units
 from flo.tables.state.keys import Keys, find_equal, keys_of
 from flo.tables.state.limbs import has_digits
-from flo.tables.state.neighbours import Distinct, Near, Reach, find_stretches, reach_of, search
+from flo.tables.state.neighbours import DistinctRows, Near, Reach, find_stretches, reach_of, search
 from flo.tables.state.order import Order, have_equal_texts
 from flo.tables.state.ranked import Ranked, groups_in, owners_of, ranked_run
 from flo.tables.state.run import Run, match_keys
@@ -76,7 +76,7 @@ class OverOrder(Order):
         return (*own, *(Comparison(own_numbers),) * self.apart)
 
 
-class Part(NamedTuple):
+class RunPart(NamedTuple):
     """Some rows of a run."""
 
     run: Run
@@ -179,14 +179,14 @@ class OverTables(InGroups[Over]):
         if that costs no more."""
         like = self.like
         reach = reach_of(like.functions, like.peers)
-        others = [Part(run, *match_keys(groups, run), OWED) for run in owed]
-        others.append(Part(delta, owners_of(groups, delta), np.arange(delta.rows), NEW))
+        others = [RunPart(run, *match_keys(groups, run), OWED) for run in owed]
+        others.append(RunPart(delta, owners_of(groups, delta), np.arange(delta.rows), NEW))
         searched = None if reach.whole or not rows.runs else search(rows.runs, delta, groups, order, reach, like.peers)
         width = reach.rows + MORE if reach.rows else 0
         while searched is not None and (reach.onward or searched.cost(width) < searched.rows):
             near = searched.near(width, reach.onward)
             parts = [
-                Part(run, owners, places, OLD)
+                RunPart(run, owners, places, OLD)
                 for run, owners, places in zip(near.search.runs, near.owners, near.rows, strict=True)
             ]
             changed = self._select_around(near, _consolidate([*parts, *others], groups, order), reach, order)
@@ -195,7 +195,7 @@ class OverTables(InGroups[Over]):
             if not width:
                 break
             width *= 4
-        parts = [Part(run, *match_keys(groups, run), OLD) for run in rows]
+        parts = [RunPart(run, *match_keys(groups, run), OLD) for run in rows]
         return _consolidate([*parts, *others], groups, order).changed
 
     def _select_around(self, near: Near, read: Distinguished, reach: Reach, order: OverOrder) -> Changed | None:
@@ -205,7 +205,9 @@ class OverTables(InGroups[Over]):
         peers = order.find_changes(changed.table, self.like.peers)
         peers[1:] |= changed.owners[1:] != changed.owners[:-1]
         anchors = places[-1][near.search.anchors]
-        rows = Distinct(changed.table, tuple(places[:count]), anchors, changed.owners, changed.was, changed.now, peers)
+        rows = DistinctRows(
+            changed.table, tuple(places[:count]), anchors, changed.owners, changed.was, changed.now, peers
+        )
         stretch = find_stretches(near, rows, reach)
         if stretch is None:
             return None
@@ -358,7 +360,7 @@ class OverTables(InGroups[Over]):
         return layout.cells[place].arrow
 
 
-def _consolidate(parts: list[Part], groups: Run, order: OverOrder) -> Distinguished:
+def _consolidate(parts: list[RunPart], groups: Run, order: OverOrder) -> Distinguished:
     """Puts the rows of parts by partition and in order, and adds up the weights of equal ones, by their source."""
     table = pa.concat_tables([take_rows(part.run.table, part.rows) for part in parts]).combine_chunks()
     owners = np.concatenate([part.owners for part in parts])

@@ -29,11 +29,11 @@ from flo.columns.projection import Widened
 from flo.columns.windowing import session_bounds, time_kind
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import KEY, plain_columns, result_layout, results, runs_on_columns, with_group
+from flo.tables.functions import AT, plain_columns, result_layout, results, runs_on_columns, with_group
 from flo.tables.operator import Cut, kept, register_in
 from flo.tables.operators.elementwise import like_rows
 from flo.tables.operators.ordering import InGroups, widen
-from flo.tables.state.chains import Elements, Spacing, Stored, find_elements
+from flo.tables.state.chains import SessionElements, Spacing, Stored, find_elements
 from flo.tables.state.keys import keys_of
 from flo.tables.state.order import Order
 from flo.tables.state.ranked import Ranked, groups_in, owners_of, ranked_run
@@ -45,12 +45,10 @@ from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.session_columns import SessionColumns
 from flo.values.row_functions import passed_by
 
-AT = f"{KEY}at"
-"""The time, where it is computed."""
 NO_ROWS = Ranked(())
 
 
-class Sorted(NamedTuple):
+class SortedDelta(NamedTuple):
     """The rows of a delta."""
 
     rows: Run
@@ -107,7 +105,7 @@ class SessionTables(InGroups[SessionColumns]):
         after = replace(self, rows=rows.extend(moved), owed=owed.extend(owing))
         return after, (self.emitted(pa.concat_tables(parts) if parts else None),)
 
-    def _sort(self, table: pa.Table) -> Sorted:
+    def _sort(self, table: pa.Table) -> SortedDelta:
         of, like = self.inputs[0], self.like
         table, columns = with_group(table, like.by, of)
         (at,) = plain_columns(like.time, of) or (AT,)
@@ -118,7 +116,7 @@ class SessionTables(InGroups[SessionColumns]):
         alone, table = (take_rows(table, np.flatnonzero(which)) for which in (unknown, ~unknown))
         groups = (*columns, *self.keys)
         run = ranked_run(table, groups, keys_of([table[name] for name in groups]), self._order(at))
-        return Sorted(run, alone, Spacing(at, like.gap))
+        return SortedDelta(run, alone, Spacing(at, like.gap))
 
     def _order(self, column: str) -> Order:
         return Order((column,), False, layout_of(self.inputs[0]), by_text=False, group_columns=self.keys)
@@ -155,7 +153,7 @@ class SessionTables(InGroups[SessionColumns]):
         moved[asked], more[asked] = (np.maximum(sums, 0) - there)[row], (np.minimum(sums, 0) - owing)[row]
         return Split(weigh(delta, moved), weigh(delta, more))
 
-    def _find_changes(self, stored: Stored, moved: Run, elements: Elements, spacing: Spacing) -> pa.Table:
+    def _find_changes(self, stored: Stored, moved: Run, elements: SessionElements, spacing: Spacing) -> pa.Table:
         """Returns the output rows that are no longer right, with negative weights, and the new ones."""
         (old_first, old_last), (first, last) = (
             elements.find_sessions(there, spacing) for there in (elements.was, elements.now)

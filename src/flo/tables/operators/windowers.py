@@ -41,7 +41,7 @@ from flo.core.errors import ElementError
 from flo.core.operator import Operator
 from flo.tables.groups import ONE, Groups
 from flo.tables.operator import register_in
-from flo.tables.operators.clocks import LARGE, Axis, EventTime, Reading, RowNumbers, Times, ids_of, microseconds
+from flo.tables.operators.clocks import LARGE, Axis, ClockReading, EventTime, RowNumbers, Times, ids_of, microseconds
 from flo.tables.state.panes import Panes
 from flo.tables.state.run import Run
 from flo.values.event_time import find_window
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Timed:
+class TimedDelta:
     """The rows of a delta with their times, and the watermark at each of them."""
 
     groups: Groups
@@ -63,7 +63,7 @@ class Timed:
     """As they are computed with."""
     marks: Times | None
     """The watermark at each row; None if no row can be late."""
-    before: Reading
+    before: ClockReading
     """The clock of each group before these rows."""
     latest: Times | None
     """The largest time of each group, after these rows; None if no window can close yet."""
@@ -137,7 +137,7 @@ class Assigned:
     closing: Closing
     opened: OpenSessions | None
     closed: Any
-    """The last time of the last session of each group that has closed; see `Reading.closed`."""
+    """The last time of the last session of each group that has closed; see `ClockReading.closed`."""
     opens: Indices | None = None
     """The first window of each row that it is not late for, where a waiting row must remember it."""
 
@@ -155,13 +155,13 @@ class Windower(ABC):
     axis: Axis
 
     @abstractmethod
-    def assign(self, delta: Timed, opened: OpenSessions | None, panes: Panes) -> Assigned:
+    def assign(self, delta: TimedDelta, opened: OpenSessions | None, panes: Panes) -> Assigned:
         """Assigns the rows of a delta to windows, and finds out which windows close. Here, and nowhere else, it is
         decided which rows are late."""
 
     @abstractmethod
     def remaining(
-        self, keys: Run, before: Reading, opened: OpenSessions | None, panes: Panes
+        self, keys: Run, before: ClockReading, opened: OpenSessions | None, panes: Panes
     ) -> tuple[Closing, OpenSessions | None]:
         """Returns the open windows of these keys, whose streams have ended, and the sessions without them."""
 
@@ -171,12 +171,12 @@ class Windower(ABC):
         watermark may be None."""
 
     @abstractmethod
-    def gone(self, reading: Reading) -> Times:
+    def gone(self, reading: ClockReading) -> Times:
         """Returns the time before which no rows of a key wait, given its clock."""
 
 
-Make: TypeAlias = Callable[[Any, Any], Windower]
-WINDOWERS: dict[type[Operator], Make] = {}
+MakeWindower: TypeAlias = Callable[[Any, Any], Windower]
+WINDOWERS: dict[type[Operator], MakeWindower] = {}
 """For a class of window operators: a function from the operator and the collections that it reads to its windower."""
 
 
@@ -269,7 +269,7 @@ class Grid(Windower):
             late = late[within < opened]
         return OpenWindows(first, last, late)
 
-    def assign(self, delta: Timed, opened: OpenSessions | None, panes: Panes) -> Assigned:
+    def assign(self, delta: TimedDelta, opened: OpenSessions | None, panes: Panes) -> Assigned:
         first, last, late = self._find_open(delta.exact, delta.marks)  # refuses a time that is too large for its window
         opens = _whole(first) if delta.partitioned and self.slide != self.size else None
         if delta.latest is None:
@@ -291,7 +291,7 @@ class Grid(Windower):
         closed = delta.before.closed
         return Assigned(late, rows, _whole(first[rows]), counts, waits, closing, opened, closed, opens)
 
-    def _closing(self, before: Reading, stops: Any) -> AlignedClosing:
+    def _closing(self, before: ClockReading, stops: Any) -> AlignedClosing:
         """Returns the windows that were open before a delta and that close: before `stops`, or all if that is None."""
         known, begin = np.flatnonzero(before.known), None
         since, until, gone = -EVERY_TIME, None, EVERY_TIME
@@ -313,7 +313,7 @@ class Grid(Windower):
         return self.after(self.axis.watermark(latest)) if len(latest) else np.zeros(0, np.int64)
 
     def remaining(
-        self, keys: Run, before: Reading, opened: OpenSessions | None, panes: Panes
+        self, keys: Run, before: ClockReading, opened: OpenSessions | None, panes: Panes
     ) -> tuple[Closing, OpenSessions | None]:
         return self._closing(before, None), opened
 
@@ -322,7 +322,7 @@ class Grid(Windower):
         first = first if mark is None else np.maximum(first, self.after(np.array([mark], object)))
         return Bounds(self.start(first)[0], self.end(last)[0])
 
-    def gone(self, reading: Reading) -> Times:
+    def gone(self, reading: ClockReading) -> Times:
         return self.axis.bounds(self.start(self._begin(reading.latest)))
 
 

@@ -32,13 +32,12 @@ from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
 from uuid import UUID
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import fields_of
 from flo.columns.expression import calling
-from flo.columns.indices import Numbers
+from flo.columns.indices import Mask, Numbers
 from flo.columns.layout import Layout
 from flo.core.data import class_name
 from flo.core.term import Call, Lowering, Term
@@ -95,7 +94,7 @@ class Comparison:
 
     of_values: Callable[[pa.Array], Numbers]
     """Gives numbers in the order of values without nulls; equal for equal values only."""
-    inside: Callable[[pa.Array], npt.NDArray[np.bool_]] | None = None
+    inside: Callable[[pa.Array], Mask] | None = None
     """Says which values other than nulls Python may not be able to compare; None if it can compare all."""
     raw: bool = False
     """Whether Python compares the values itself, as those in a row or a list. It cannot compare nulls."""
@@ -104,9 +103,9 @@ class Comparison:
         """Return numbers in the order of values with nulls, which come first."""
         return number_nulls_first(self.of_values, array)
 
-    def doubtful(self, array: pa.Array) -> npt.NDArray[np.bool_]:
+    def doubtful(self, array: pa.Array) -> Mask:
         """Return which values Python may not be able to compare with others."""
-        nulls: npt.NDArray[np.bool_] = np.asarray(array.is_null())
+        nulls: Mask = np.asarray(array.is_null())
         doubtful = nulls.copy() if self.raw else np.zeros(len(array), bool)
         if self.inside is not None:
             doubtful[~nulls] = self.inside(array.drop_null())
@@ -218,7 +217,7 @@ def _struct(parts: tuple[Comparison | None, ...]) -> Comparison | None:
     def numbers(array: pa.Array) -> Numbers:
         return rank_densely([part.numbers(column) for part, column in zip(known, array.flatten(), strict=True)])
 
-    def inside(array: pa.Array) -> npt.NDArray[np.bool_]:
+    def inside(array: pa.Array) -> Mask:
         each = [part.doubtful(column) for part, column in zip(known, array.flatten(), strict=True)]
         return np.logical_or.reduce(each)  # type: ignore[no-any-return]
 
@@ -248,7 +247,7 @@ def rank_lists(numbers: Callable[[pa.Array], Numbers], array: pa.Array) -> Numbe
     return ranks
 
 
-def _find_doubtful_lists(inner: Comparison, array: pa.Array) -> npt.NDArray[np.bool_]:
+def _find_doubtful_lists(inner: Comparison, array: pa.Array) -> Mask:
     """Return which lists have a doubtful item."""
     lengths = np.asarray(pc.list_value_length(array)).astype(np.int64)
     running = np.concatenate([[0], np.cumsum(inner.doubtful(array.flatten()))])

@@ -29,7 +29,6 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from flo.columns.indices import Indices, Mask, bisect_ranges, expand_ranges, one_chunk, take_rows
@@ -365,7 +364,7 @@ class Span(NamedTuple):
         """Return the ranges without rows before `begin`; a range of at most `worth` rows is not worth a search."""
         column = one_chunk(self.run.table[order.columns[0]])
 
-        def is_before(rows: Indices, which: Indices) -> npt.NDArray[np.bool_]:
+        def is_before(rows: Indices, which: Indices) -> Mask:
             before = order.before(column.take(pa.array(rows)), begin.take(pa.array(self.groups[which])))
             return ~before if self.backwards else before
 

@@ -100,7 +100,7 @@ class Trace(Lowerable):
         return consolidate_runs(*runs, fully=fully)
 
     def cut(self, runs: list[Run], fuel: int) -> list[int] | None:
-        """Cut the rows of one key number, if these have an order; see `merging.Cut`."""
+        """Cut the rows of one key number, if these have an order; see `merging.CutRuns`."""
         return None
 
     def consolidate(self) -> Self:
