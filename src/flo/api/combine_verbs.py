@@ -12,6 +12,7 @@ from flo.api.joins import expect_how, expect_plain_join, is_column_join, join_pa
 from flo.api.scope import B2, AnyBase, B, B_co, C, C_co, D, E, K, R, StreamBase, T, U, Wider
 from flo.core.collection import Collection
 from flo.core.nested import Nested
+from flo.core.operator import Operator
 from flo.core.stream_type import Bounded
 from flo.core.structural import Wire
 from flo.values.keyed import Keyed
@@ -68,17 +69,9 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         """Combine both streams. For sequences, all of this one comes first, so it must be bounded."""
         expect_kind("union", self, Sequence, Bag, Set, ZSet, LVar)
         this, other = align_rows("union", self, other)
-        match self.collection:
-            case Bag():
-                return this._then(BagUnion(), other)
-            case Set():
-                return this._then(UnionSets(), other)
-            case ZSet():
-                return this._then(Plus(), other)
-            case LVar():
-                return this._then(LVarUnion(), other)
-            case _:
-                return this._then(UnionSequences(), other)
+        unions: dict[type[Collection], Callable[[], Operator]]
+        unions = {Sequence: UnionSequences, Bag: BagUnion, Set: UnionSets, ZSet: Plus, LVar: LVarUnion}
+        return this._then(unions[type(self.collection)](), other)
 
     def union_distinct(self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[Any], B2]) -> Stream[ZSet[T], B | B2]:
         """Return the rows of both, each once. `union` keeps duplicates."""
