@@ -39,8 +39,7 @@ from flo.spark.driver.job_names import hold_description
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.query import Query
 from flo.spark.driver.shipping import resolve_annotations, ship
-from flo.spark.driver.spark_changes import SparkChanges
-from flo.spark.driver.views import View
+from flo.spark.driver.spark_changes import SparkChanges, View
 from flo.spark.driver.watch import Watched
 from flo.spark.session import export_s3_settings, hold_on_executors, hold_settings, task_settings
 from flo.tables.io.diverted import OnError

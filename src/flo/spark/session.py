@@ -20,7 +20,7 @@ from pyspark.sql.types import BooleanType, DataType, DateType, NumericType, Stru
 
 from flo.core.errors import FloError
 from flo.shards.tasks.blobs import ROWS
-from flo.spark.arrow_types import arrow_schema
+from flo.spark.arrow_rows import arrow_schema
 
 LOGGING = Path(__file__).absolute().with_name("log4j2.properties")
 EMBEDDED = {

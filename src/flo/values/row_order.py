@@ -1,7 +1,7 @@
 """One total order of all values that a column can have: None is the least, NaN the greatest number.
 
 Zoned times are compared as instants, enums by name, UUIDs by their bytes, rows column by column. The same order on
-columns is in `flo.tables.state.row_order`.
+columns is in `flo.tables.state.comparison`.
 """
 
 from __future__ import annotations

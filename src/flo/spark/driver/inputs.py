@@ -28,7 +28,7 @@ from flo.core.operator import Operator
 from flo.program.dag import Dag
 from flo.shards.plan.stages import Entry
 from flo.shards.tasks.input_task import MALFORMED, OFFSET, PARTITION, is_partitioned, row_collection
-from flo.spark.arrow_types import arrow_schema, arrow_type
+from flo.spark.arrow_rows import arrow_schema, arrow_type
 from flo.spark.driver.pushdown import are_distinct_names, runs_in_catalyst
 from flo.spark.driver.python_errors import MISFIT
 from flo.sql.catalyst import quoted

@@ -36,10 +36,10 @@ from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, regist
 from flo.tables.operators.elementwise import like_rows, negate_weights
 from flo.tables.operators.joins import Joined, must_be_coded
 from flo.tables.operators.weights import select_matching
+from flo.tables.state.comparison import row_numbers
 from flo.tables.state.keys import find_equal, keys_of
 from flo.tables.state.order import Order
 from flo.tables.state.ranked import Ranked, Span, find_nearest, ranked_run
-from flo.tables.state.row_order import row_numbers
 from flo.tables.state.run import Run
 from flo.tables.translate import FORMS
 from flo.tables.values import layout_of

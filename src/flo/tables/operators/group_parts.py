@@ -29,7 +29,7 @@ from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.columns.indices import grouped as group_indices
 from flo.columns.layout import Layout
 from flo.tables.functions import beside
-from flo.tables.operators.group_orders import FirstPart, orders_for
+from flo.tables.operators.group_orders import FirstPart, QuantilePart, orders_for
 from flo.tables.operators.group_part import (
     Delta,
     Keeper,
@@ -44,7 +44,6 @@ from flo.tables.operators.group_part import (
     or_null,
     scatter,
 )
-from flo.tables.operators.group_quantiles import QuantilePart
 from flo.tables.operators.group_sums import BitsPart, FinishedPart, LinearPart, MomentsPart
 from flo.tables.operators.weights import find_flips
 from flo.tables.state.comparison import comparisons

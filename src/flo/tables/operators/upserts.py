@@ -30,7 +30,7 @@ from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
-from flo.tables.state.row_order import order_numbers
+from flo.tables.state.comparison import order_numbers
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.trace import Latest, group_equal_rows, text_of, with_weights
 from flo.tables.translate import FORMS
