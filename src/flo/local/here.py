@@ -128,9 +128,11 @@ class OnHere:
             lease = Lease.take(folder, self._flow.name)
             count = resolve_shards(folder, ours, shards)
             batches = MicroBatches(program.plan, planned, folder, count, self._workers, ours["id"], Retention.of(keep))
-            evolution = find_evolution(program, batches, ours, Change(changed, fill or {}, refill, on_error))
             giving = Giving(batches, sinks, divert)
-            giving.resume(ours["new_sinks"], ours["replaced"], runs_again=False)  # last: some sinks make tables
+            misfits = giving.find_misfits(ours["new_sinks"], changed == "fill")
+            evolution = find_evolution(program, batches, ours, Change(changed, fill or {}, refill, on_error, misfits))
+            compared = evolution.changed_outputs if evolution is not None else {}
+            giving.resume(ours["new_sinks"], ours["replaced"], False, compared)  # last: some sinks make tables
             if evolution is None:
                 update_description(folder, ours)
             else:

@@ -37,8 +37,8 @@ from flo.shards.sinks.unfit_rows import UnfitRows, find_unfit
 from flo.shards.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
 from flo.tables.io.diverted import INSTEAD, Diverted
 
-STAGED, VERSIONS = "flo_staged", "flo_versions"
-"""The temporary table of a micro-batch, and the table of versions."""
+STAGED, WANTED, VERSIONS = "flo_staged", "flo_wanted", "flo_versions"
+"""The temporary tables of a micro-batch and of the columns of an output, and the table of versions."""
 RECORD = {"digest": "string", "key_columns": "string", "target": "string", "row_count": "integer", "unfit": "integer"}
 """The other columns of the table of versions, and their kinds."""
 
@@ -73,11 +73,12 @@ class Record:
 
 
 class Statement(NamedTuple):
-    """A statement that changes the columns of a table."""
+    """A statement that changes a column of a table."""
 
     text: str
-    is_addition: bool
-    """Whether no value is lost."""
+    column: str
+    loses: bool = False
+    """Whether it loses the values that the column has."""
 
 
 class Database(Upserting):
@@ -91,6 +92,8 @@ class Database(Upserting):
     """The kinds of columns that are sent as texts, because the driver does not take them."""
     selected_as: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """The kinds of columns that are read as another type, because the driver does not know theirs."""
+    describe: ClassVar[str]
+    """The query for the columns of a table and their types."""
     alters_types: ClassVar[bool] = True
     """Whether a column can get another type, with its values."""
 
@@ -136,8 +139,9 @@ class Database(Upserting):
         if not self._has_table(rows, self.name):
             return None
         with self._transaction(rows, commits=False) as cursor:
-            names = self._column_names(cursor)
-            there = [each for each in rows.schema if each.name in names and not self._is_replaced(rows, each)]
+            types = self._types(cursor, self.name)
+            replaced = {each.column for each in self._statements_to_evolve(cursor, rows) if each.loses}
+            there = [each for each in rows.schema if each.name in types.keys() - replaced]
             cursor.execute(f"SELECT {', '.join(map(self._selected, there))} FROM {self.name}")
             table = cursor.fetch_arrow_table()
         columns = {each.name: read_column(table.column(place), each, rows.key) for place, each in enumerate(there)}
@@ -147,60 +151,58 @@ class Database(Upserting):
     def _evolve(self, rows: KeyedOutput, identity: str) -> None:
         """Gives the table the columns of the output. DuckDB cannot alter a table and write to it in one transaction."""
         with self._transaction(rows, commits=False) as cursor:
-            statements = self._statements_to_evolve(cursor, rows)
-        if any(not each.is_addition for each in statements):  # until it is done, the program before must not go on
-            mark = f"UPDATE {VERSIONS} SET digest = 'other columns' WHERE id = {_text(identity)}"
-            statements = [Statement(mark, False), *statements]
+            statements = [each.text for each in self._statements_to_evolve(cursor, rows)]
+            loses = any(each.loses for each in self._statements_to_evolve(cursor, rows))
+        if loses:  # until it is done, the program before must not go on
+            statements.insert(0, f"UPDATE {VERSIONS} SET digest = 'other columns' WHERE id = {_text(identity)}")
         for each in statements:
             with self._transaction(rows) as cursor:
-                cursor.execute(each.text)
+                cursor.execute(each)
 
     def _statements_to_evolve(self, cursor: Any, rows: KeyedOutput) -> list[Statement]:
         """What gives the table the columns of the output. One that the output does not have any more becomes null."""
-        assert rows.changed is not None
-        names, statements, table = self._column_names(cursor), list[Statement](), f"ALTER TABLE {self.name}"
+        if rows.changed is None:
+            return []
+        types, wanted = self._types(cursor, self.name), self._wanted_types(cursor, rows)
+        statements, table = list[Statement](), f"ALTER TABLE {self.name}"
         for field in rows.schema:
             name, kind = _quoted(field.name), self._type(rows.name, field)
-            is_there = field.name in names
-            if is_there and self._is_replaced(rows, field):
-                if field.name in rows.key:
+            is_there = field.name in types
+            if is_there and rows.changed.has_other_type(field.name) and types[field.name] != wanted[field.name]:
+                before = rows.changed.retyped.get(field.name)
+                if self.alters_types and before is not None and widens(before, field.type):
+                    statements.append(Statement(f"{table} ALTER COLUMN {name} TYPE {kind}", field.name))
+                elif field.name in rows.key:
                     raise TypeMismatch(
                         f"the key column `{field.name}` of the output `{rows.name}` has another type than in the table"
                         f" {self.target} of {self.kind}",
+                        facts=(("in the table", types[field.name]), ("in the output", wanted[field.name])),
                         instead=((f'Upsert("{self.kind}", …)', "another table, which gets all rows"),),
                     )
-                statements.append(Statement(f"{table} DROP COLUMN {name}", False))
-                is_there = False
+                else:
+                    statements.append(Statement(f"{table} DROP COLUMN {name}", field.name, loses=True))
+                    is_there = False
             if not is_there:
-                statements.append(Statement(f"{table} ADD COLUMN {name} {kind}", True))
-            elif field.name in rows.changed.retyped and kind != self._type_before(rows, field):
-                statements.append(Statement(f"{table} ALTER COLUMN {name} TYPE {kind}", True))
-        for each in sorted(rows.changed.removed.intersection(names)):
-            name = _quoted(each)
-            statements.append(Statement(f"UPDATE {self.name} SET {name} = NULL WHERE {name} IS NOT NULL", False))
+                statements.append(Statement(f"{table} ADD COLUMN {name} {kind}", field.name))
+        for each in sorted(rows.changed.removed.intersection(types)):
+            text = f"UPDATE {self.name} SET {_quoted(each)} = NULL WHERE {_quoted(each)} IS NOT NULL"
+            statements.append(Statement(text, each, loses=True))
         return statements
 
-    def _is_replaced(self, rows: KeyedOutput, field: pa.Field) -> bool:
-        """Whether a column has another type now that cannot take the values that it has."""
-        if rows.changed is None or field.name not in rows.changed.retyped:
-            return False
-        before = rows.changed.retyped[field.name]
-        if before is None or kind_of(before) is None:
-            return True
-        same = self._type_before(rows, field) == self._type(rows.name, field)
-        return not same and not (self.alters_types and widens(before, field.type))
+    def _wanted_types(self, cursor: Any, rows: KeyedOutput) -> dict[str, str]:
+        """The types that the columns of the output have in a table, in the words of the database."""
+        columns = ", ".join(f"{_quoted(field.name)} {self._type(rows.name, field)}" for field in rows.schema)
+        cursor.execute(f"CREATE TEMPORARY TABLE {WANTED} ({columns})")
+        types = self._types(cursor, WANTED)
+        cursor.execute(f"DROP TABLE {WANTED}")
+        return types
 
-    def _type_before(self, rows: KeyedOutput, field: pa.Field) -> str:
-        """The type in SQL that a column had."""
-        assert rows.changed is not None
-        return self._type(rows.name, field.with_type(rows.changed.retyped[field.name]))
-
-    def _column_names(self, cursor: Any) -> list[str]:
-        """The columns of the table."""
-        cursor.execute(f"SELECT * FROM {self.name} WHERE 1 = 0")
-        names = [column[0] for column in cursor.description]
-        cursor.fetchall()
-        return names
+    def _types(self, cursor: Any, table: str) -> dict[str, str]:
+        """The columns of a table, and their types."""
+        cursor.execute(
+            self.describe.format(table=table, text=_text(table), last=_text(table.split(".")[-1].strip('"')))
+        )
+        return {row[0]: row[1] for row in cursor.fetchall()}
 
     def _selected(self, field: pa.Field) -> str:
         """A column of the table, as the driver gives it in a type that is known."""
@@ -429,6 +431,10 @@ class PostgreSQL(Database):
     module, package = "adbc_driver_postgresql.dbapi", "adbc-driver-postgresql"
     as_text = ("decimal",)
     selected_as = MappingProxyType({"decimal": "TEXT"})
+    describe = (
+        "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute"
+        " WHERE attrelid = {text}::regclass AND attnum > 0 AND NOT attisdropped"
+    )
 
 
 class SQLite(Database):
@@ -437,6 +443,7 @@ class SQLite(Database):
     kind = "sqlite"
     module, package = "adbc_driver_sqlite.dbapi", "adbc-driver-sqlite"
     as_text = ("decimal",)
+    describe = "SELECT name, type FROM pragma_table_info({last})"
     alters_types = False
     selected_as = MappingProxyType(
         {
@@ -452,6 +459,7 @@ class DuckDB(Database):
 
     kind = "duckdb"
     module, package = "adbc_driver_duckdb.dbapi", "duckdb, which has the driver, and adbc-driver-manager"
+    describe = "DESCRIBE {table}"
 
 
 def _identity(changes: OutputChanges) -> str:

@@ -117,6 +117,8 @@ class Giving:
         counted = [each.name for each in self._batches.outputs if each.how == COUNT and each.name in new]
         self.given |= dict.fromkeys(counted, (newest, ""))  # their rows are not kept any more
         remove_attempts(where, newest - 1)
+        if not runs_again:
+            self._recover()
         for name, sink in self._sinks.items():
             held = sink.held(checkpoint, name)
             if sink.reconciles and newest < 0:
@@ -137,6 +139,16 @@ class Giving:
         for output in fill if version >= 0 else ():
             self._fill(output, version)
             record_given(where, newest, self.given)
+
+    def _recover(self) -> None:
+        """Tells sinks of changes that were committed, if the query has ended before it did."""
+        batches = self._batches
+        for output in self._outputs:
+            sink, given = self._sinks[output.name], self._known.get(output.name)
+            held = sink.held(batches.checkpoint, output.name)
+            if given is not None and held is not None and held.version is not None and held.version < given[0]:
+                outcome = Outcome(given[0], {}, {}, 0, {}, 0.0)
+                sink.recover(OutputChanges.of(batches.folder, output, outcome, batches.shards, batches.checkpoint))
 
     def _expect_readable(self, name: str, sink: Sink, held: Held | None) -> None:
         """Raises if a sink has taken changes of an output that has changed, and neither can say which."""
@@ -159,7 +171,8 @@ class Giving:
         elif not sink.readable and name in self.given:
             given = self._changed[name].given
             held = None if given is None else given()
-        return consolidated(now) if held is None else difference_of(output, now, held)
+        table = consolidated(now) if held is None else difference_of(output, now, held)
+        return table.cast(loose_schema(schema_of(output)) if self._is_compared(name) else schema_of(output))
 
     def _holds_own_rows(self, name: str) -> bool:
         """Whether a sink holds rows of its output."""

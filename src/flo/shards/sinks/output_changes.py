@@ -50,11 +50,16 @@ class Held:
 
 @dataclass(frozen=True)
 class ColumnChanges:
-    """What has become of the columns of an output since its sink took the last changes, besides those that are new."""
+    """What has become of the columns of an output since its sink took the last changes."""
 
+    added: frozenset[str] = frozenset()
     removed: frozenset[str] = frozenset()
     retyped: Mapping[str, pa.DataType | None] = field(default_factory=dict)
     """By name, the types that columns had; None if one is not known."""
+
+    def has_other_type(self, name: str) -> bool:
+        """Whether a column of this name that a sink has may have another type. It may have had it long ago."""
+        return name in self.added or name in self.retyped
 
 
 class Piece(NamedTuple):

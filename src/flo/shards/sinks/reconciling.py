@@ -45,9 +45,10 @@ class ChangedOutput:
 
 def columns_between(before: dict[str, str] | None, now: dict[str, str] | None) -> ColumnChanges:
     """What has become of the columns of an output; each is the text of a type, by name."""
-    before, now = before or {}, now or {}
+    if before is None or now is None:
+        return ColumnChanges()
     retyped = {name: type_of(text) for name, text in before.items() if now.get(name, text) != text}
-    return ColumnChanges(frozenset(before.keys() - now.keys()), retyped)
+    return ColumnChanges(frozenset(now.keys() - before.keys()), frozenset(before.keys() - now.keys()), retyped)
 
 
 def difference_of(output: Output, now: pa.Table, held: pa.Table) -> pa.Table:

@@ -139,6 +139,10 @@ class Sink:
     def commit(self, changes: OutputChanges) -> None:
         """Called after the micro-batch is committed: it cannot change any more, though it may still come again."""
 
+    def recover(self, changes: OutputChanges) -> None:
+        """Called before a start, if it was given these changes and does not hold them: the query has ended after they
+        were committed, and before `commit`."""
+
     def write_result(self, name: str, result: Any) -> bool:
         """Writes the result of a run on bounded inputs. Returns False if it does not write: the result is printed."""
         return False
@@ -297,11 +301,17 @@ class Changes(Sink):
         if isinstance(self.folder, Local) and self.folder.exists(staged):
             self.folder.remove(target)
             (self.folder.path / staged).rename(self.folder.path / target)
+        if changes.reconciles:  # the versions before it may be of another checkpoint
+            self.commit(changes)
 
     def commit(self, changes: OutputChanges) -> None:
         schema = changes.schema.serialize().to_pybytes().hex()
         log = ChangeLog(changes.checkpoint, changes.version, schema, changes.version - 1, output=changes.output)
         commit_changes(self.folder, log, self.retention, adopts=changes.reconciles)
+
+    def recover(self, changes: OutputChanges) -> None:
+        if self.folder.folders(version_folder(changes.version)) or self.folder.names(version_folder(changes.version)):
+            self.commit(changes)
 
     def write_result(self, name: str, result: Any) -> bool:
         if hasattr(result, "write"):  # a DataFrame

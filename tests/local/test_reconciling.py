@@ -1,0 +1,445 @@
+"""Sinks that do not hold what the checkpoint has given them, and sinks of outputs that have changed.
+
+After each start the rows of a sink are those of a view of the same stream."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import pyarrow as pa
+import pytest
+
+import flo
+from flo.local.query import LocalQuery
+from flo.shards.checkpoint.change_folders import StoredChanges
+from flo.shards.checkpoint.inspect import Checkpoint
+from flo.shards.micro_batches import MicroBatches
+from flo.shards.sinks.sinks import Changes, Memory
+from flo.shards.sinks.upserts import Upsert
+
+
+class Sale(NamedTuple):
+    shop: str
+    price: int
+
+
+Build = Callable[[Any], Any]
+"""Makes the output of the sales."""
+
+
+def flow_of(build: Build) -> flo.Flow:
+    """A program with an output `sums`, for a sink, and the same as a view."""
+    flow = flo.Flow("shops")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    flow.output("kept", sales.distinct())
+    flow.output("sums", build(sales))
+    flow.output("view", build(sales))
+    return flow
+
+
+def sums(sales: Any) -> Any:
+    return sales.group_by("shop").agg(total=flo.sum("price"))
+
+
+def sums_and_counts(sales: Any) -> Any:
+    return sales.group_by("shop").agg(total=flo.sum("price"), n=flo.count())
+
+
+def counts(sales: Any) -> Any:
+    return sales.group_by("shop").agg(n=flo.count())
+
+
+def means(sales: Any) -> Any:
+    return sales.group_by("shop").agg(total=flo.avg("price"))
+
+
+def names(sales: Any) -> Any:
+    return sales.group_by("shop").agg(total=flo.sum("price")).with_columns(total=nw.col("shop"))
+
+
+def large_sums(sales: Any) -> Any:
+    return sums(sales.filter(nw.col("price") > 4))
+
+
+PROGRAMS = [sums, sums_and_counts, counts, means, names, large_sums, sums]
+
+
+@dataclass
+class Place:
+    """A kind of sinks: how one is made, what it has, and how it is dropped."""
+
+    folder: Path
+    kind: str
+    taken: list[pa.Table] = field(default_factory=list)
+
+    @property
+    def path(self) -> Path:
+        return self.folder / f"sink of {self.kind}"
+
+    def sink(self) -> Any:
+        if self.kind == "changes":
+            return Changes(str(self.path))
+        return Upsert(self.kind, "sums", {"uri": str(self.path)})
+
+    def execute(self, statement: str) -> list[dict[str, Any]]:
+        if self.kind == "sqlite":
+            with sqlite3.connect(self.path) as connection:
+                cursor = connection.execute(statement)
+                names = [each[0] for each in cursor.description or ()]
+                return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        import duckdb
+
+        with duckdb.connect(str(self.path)) as connection:
+            result: Any = connection.execute(statement)
+            return list(result.to_arrow_table().to_pylist()) if statement.startswith("SELECT") else []
+
+    def rows(self) -> Counter[Any]:
+        if self.kind == "changes":
+            stored = StoredChanges(str(self.path))
+            tables = [part.changes() for part in stored.parts(None, -1, None)[0]]
+            rows = [row for table in tables for row in table.to_pylist()]
+        else:
+            rows = [{**row, "_weight": 1} for row in self.execute("SELECT * FROM sums")]
+        total = Counter[Any]()
+        for row in rows:
+            weight = row.pop("_weight")
+            total[plain(row)] += weight
+        return Counter({row: weight for row, weight in total.items() if weight})
+
+    def drop(self) -> None:
+        if self.kind == "changes":
+            shutil.rmtree(self.path)
+        else:
+            self.execute("DROP TABLE sums")
+
+
+def plain(row: dict[str, Any]) -> Any:
+    """The values of a row that are not null, by name: a column that an output does not have any more is null."""
+    values = {
+        name: value if isinstance(value, str) else float(value) for name, value in row.items() if value is not None
+    }
+    return tuple(sorted(values.items()))
+
+
+@pytest.fixture(params=["sqlite", pytest.param("duckdb", marks=pytest.mark.slow), "changes"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    if request.param != "changes":
+        pytest.importorskip(f"adbc_driver_{request.param}.dbapi")
+    return Place(tmp_path, request.param)
+
+
+def start(
+    place: Place, build: Callable[[Any], Any] = sums, sink: Any = ..., where: str = "c", **more: Any
+) -> LocalQuery:
+    outputs = {"sums": place.sink() if sink is ... else sink}
+    return flow_of(build).on(flo.here).start(outputs, checkpoint=place.folder / where, **more)
+
+
+def compare(place: Place, query: LocalQuery) -> None:
+    view = Counter(
+        plain({k: v for k, v in row.items() if k != "_weight"}) for row in query.view("view").arrow().to_pylist()
+    )
+    assert place.rows() == view
+    assert not list(Checkpoint(query._batches.folder).problems())
+
+
+def push(query: LocalQuery, *rows: tuple[str, int]) -> None:
+    query.push(sales=[Sale(*row) for row in rows])
+
+
+def test_changed_programs(place: Place) -> None:
+    """Columns are added, removed and get other types; and each sink gets the difference."""
+    for number, build in enumerate(PROGRAMS):
+        with start(place, build, changed="fill") as query:
+            if number:
+                compare(place, query)
+            push(query, ("a", number), ("b", 3), (f"only {number}", 5))
+            compare(place, query)
+            query.push(sales={Sale("b", 3): -1})
+            compare(place, query)
+        with start(place, build) as query:
+            compare(place, query)
+
+
+def restored(place: Place) -> None:
+    """The checkpoint is that of some versions ago."""
+    with start(place) as query:
+        push(query, ("a", 1), ("b", 2))
+    shutil.copytree(place.folder / "c", place.folder / "copy")
+    with start(place) as query:
+        push(query, ("a", 10), ("d", 4))
+        push(query, ("e", 5))
+        query.push(sales={Sale("b", 2): -1})
+    shutil.rmtree(place.folder / "c")
+    (place.folder / "copy").rename(place.folder / "c")
+
+
+def behind(place: Place) -> None:
+    """The sink is that of some versions ago."""
+    with start(place) as query:
+        push(query, ("a", 1), ("b", 2))
+    copy = place.folder / "copy"
+    (shutil.copytree if place.kind == "changes" else shutil.copy)(place.path, copy)
+    with start(place) as query:
+        push(query, ("a", 10), ("d", 4))
+        query.push(sales={Sale("b", 2): -1})
+    place.drop()
+    if place.path.exists():
+        place.path.unlink()
+    copy.rename(place.path)
+
+
+def dropped(place: Place) -> None:
+    with start(place) as query:
+        push(query, ("a", 1), ("b", 2))
+        push(query, ("c", 2))
+    place.drop()
+
+
+def another(place: Place) -> None:
+    """The sink belongs to another checkpoint."""
+    with start(place, where="other") as query:
+        for number in range(5):
+            push(query, ("a", number), ("x", 2))
+    with start(place, sink=None) as query:
+        push(query, ("a", 1), ("b", 2))
+    with start(place, sink="noop") as query:
+        push(query, ("c", 2))
+
+
+@pytest.mark.parametrize("happens", [restored, behind, dropped, another])
+def test_reconciled_sinks(place: Place, happens: Callable[[Place], None]) -> None:
+    happens(place)
+    for _ in range(2):
+        with pytest.raises(flo.CheckpointError) as caught:
+            start(place).stop()
+        assert '").reconcile()' in str(caught.value)
+    with start(place, sink=place.sink().reconcile()) as query:
+        compare(place, query)
+        push(query, ("f", 7), ("a", 1))
+        compare(place, query)
+    with start(place) as query:
+        compare(place, query)
+        query.push(sales={Sale("a", 1): -1})
+        compare(place, query)
+
+
+def test_a_sink_that_has_what_it_was_given(place: Place) -> None:
+    """Nothing is committed; and rows that somebody has changed by hand are mended."""
+    with start(place) as query:
+        push(query, ("a", 1), ("b", 2))
+    with start(place, sink=place.sink().reconcile()) as query:
+        assert query.view("view").version == 0
+        compare(place, query)
+    if place.kind != "changes":
+        place.execute("DELETE FROM sums WHERE shop = 'a'")
+        place.execute("INSERT INTO sums VALUES ('x', 7)")
+        with start(place, sink=place.sink().reconcile()) as query:
+            assert query.view("view").version == 1
+            compare(place, query)
+            push(query, ("a", 3))
+            compare(place, query)
+
+
+def test_a_new_checkpoint_over_an_old_sink(place: Place) -> None:
+    with start(place, where="other") as query:
+        push(query, ("a", 1), ("b", 2))
+        push(query, ("c", 1))
+    for _ in range(2):  # nothing is committed at the first start
+        with start(place, sink=place.sink().reconcile()) as query:
+            pass
+    with start(place, sink=place.sink().reconcile()) as query:
+        push(query, ("a", 1), ("d", 2))
+        compare(place, query)
+        push(query, ("b", 1))
+        compare(place, query)
+    with start(place) as query:
+        push(query, ("c", 1))
+        compare(place, query)
+    if place.kind != "changes":  # the other one must not go on
+        with pytest.raises(flo.CheckpointError, match="holds nothing"):
+            start(place, where="other").stop()
+
+
+class Stop(Exception):
+    """Raised where the process ends."""
+
+
+def stop(*given: Any, **more: Any) -> None:
+    raise Stop
+
+
+@pytest.mark.parametrize("when", ["before the commit", "after it"])
+def test_a_crash_while_sinks_get_the_difference(place: Place, when: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They get it once: with the same program, another one, or the one before, which has to be reconciled."""
+    with start(place) as query:
+        push(query, ("a", 1), ("b", 2), ("b", 20))
+
+    def crash(build: Build) -> None:
+        with monkeypatch.context() as patch, pytest.raises(Stop):
+            if when == "before the commit":
+                patch.setattr(MicroBatches, "commit_micro_batch", stop)
+            else:
+                patch.setattr("flo.shards.sinks.giving.Giving.commit", stop)
+            start(place, build, changed="fill").stop()
+
+    crash(large_sums)
+    with start(place, large_sums, changed="fill") as query:
+        compare(place, query)
+        push(query, ("a", 10))
+        compare(place, query)
+    crash(counts)
+    crash(sums_and_counts)
+    with start(place, sums_and_counts, changed="fill") as query:
+        compare(place, query)
+    crash(sums)
+    if when == "after it":
+        with start(place, sums) as query:
+            compare(place, query)
+    elif place.kind != "changes":
+        with pytest.raises(flo.CheckpointError, match="is ahead of the checkpoint|with other rows"):
+            start(place, sums_and_counts).stop()
+    if when != "after it":
+        with start(place, sums_and_counts, sink=place.sink().reconcile()) as query:
+            compare(place, query)
+            push(query, ("c", 10))
+            compare(place, query)
+        with start(place, sums_and_counts) as query:
+            compare(place, query)
+
+
+def test_a_crash_before_a_folder_shows_a_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Place(tmp_path, "changes")
+    with start(place) as query:
+        push(query, ("a", 1))
+        with monkeypatch.context() as patch, pytest.raises(Stop):
+            patch.setattr(Changes, "commit", stop)
+            push(query, ("b", 2))
+    with start(place) as query:
+        compare(place, query)
+        push(query, ("c", 3))
+        compare(place, query)
+
+
+def test_a_difference_has_no_row_that_is_the_same(tmp_path: Path) -> None:
+    place = Place(tmp_path, "changes")
+    with start(place) as query:
+        push(query, *((f"shop {number}", 5) for number in range(20)), ("small", 1), ("small", 7))
+    with start(place, large_sums, changed="fill"):
+        parts = StoredChanges(str(place.path)).parts(None, 0, 1)[0]
+        rows = sorted(tuple(map(str, row.values())) for part in parts for row in part.changes().to_pylist())
+        assert rows == [("small", "7", "1"), ("small", "8", "-1")]
+
+
+def take_into(taken: list[pa.Table]) -> Callable[[pa.Table, int], None]:
+    return lambda changes, version: taken.append(changes)
+
+
+def test_functions_get_what_is_known(tmp_path: Path) -> None:
+    """A function gets all rows of a new output, and the difference if the checkpoint has the rows that it was given."""
+    taken: list[pa.Table] = []
+    place = Place(tmp_path, "function")
+
+    def total() -> Counter[Any]:
+        counter = Counter[Any]()
+        for table in taken:
+            for row in table.to_pylist():
+                counter[plain(row)] += row["_weight"]
+        return Counter({row: weight for row, weight in counter.items() if weight})
+
+    with start(place, sink=take_into(taken)) as query:
+        push(query, ("a", 1), ("b", 20))
+    with start(place, large_sums, sink=take_into(taken), changed="fill") as query:  # the view before has the rows
+        assert total() == Counter(map(plain, query.view("view").arrow().to_pylist()))
+        push(query, ("a", 10))
+        assert total() == Counter(map(plain, query.view("view").arrow().to_pylist()))
+    with pytest.raises(flo.CheckpointError) as caught:
+        start(place, counts, sink=take_into(taken), changed="fill").stop()
+    message = str(caught.value)
+    assert "the output `sums` has changed, and what its sink Callback has taken of it so far cannot be read" in message
+    assert "test_reconciling.py" in message
+    for way in ('"view"', "flo.Upsert(", "flo.Changes(", "another checkpoint"):
+        assert way in message
+    with pytest.raises(flo.TypeMismatch, match="Memory cannot be reconciled"):
+        Memory().reconcile()
+
+
+def test_rows_that_nothing_holds(tmp_path: Path) -> None:
+    pytest.importorskip("adbc_driver_sqlite.dbapi")
+    sink = Upsert("sqlite", "large", {"uri": str(tmp_path / "db?password=secret")}, key="shop")
+
+    def begin(sink: Any, **more: Any) -> LocalQuery:
+        flow = flo.Flow("large")
+        flow.output("large", flow.input("sales", flo.ZSet[Sale]).filter(nw.col("price") > 4))
+        return flow.on(flo.here).start({"large": sink}, checkpoint=tmp_path / "c", **more)
+
+    def rows() -> list[Any]:
+        return sorted(sqlite3.connect(tmp_path / "db?password=secret").execute("SELECT * FROM large").fetchall())
+
+    with begin(sink) as query:
+        push(query, ("a", 5), ("b", 1))
+    with begin(sink.reconcile()) as query:  # nothing says that it is wrong
+        push(query, ("c", 6))
+    sqlite3.connect(tmp_path / "db?password=secret").execute("DROP TABLE large")
+    with pytest.raises(flo.CheckpointError) as caught:
+        begin(sink.reconcile()).stop()
+    assert "cannot be reconciled: that needs all rows that the input `sales` has had" in str(caught.value)
+    assert 'fill={"sales": rows}' in str(caught.value)
+    assert "secret" not in f"{caught.value} {sink.reconcile()!r}"
+    with begin(sink.reconcile(), fill={"sales": [Sale("a", 5), Sale("b", 1), Sale("c", 6)]}) as query:
+        assert rows() == [("a", 5), ("c", 6)]
+        push(query, ("d", 7))
+    assert rows() == [("a", 5), ("c", 6), ("d", 7)]
+
+
+def test_outputs_with_other_sinks(tmp_path: Path) -> None:
+    """An output that is added, or whose sink is another one now, gets all rows."""
+    pytest.importorskip("adbc_driver_sqlite.dbapi")
+    table, folder = Place(tmp_path, "sqlite"), Place(tmp_path, "changes")
+    with start(table) as query:
+        push(query, ("a", 1), ("b", 2))
+        push(query, ("c", 3))
+    with start(folder, changed="fill") as query:
+        compare(folder, query)
+        push(query, ("a", 2))
+        compare(folder, query)
+    with start(table, sink=None, changed="fill") as query:
+        push(query, ("a", 2))
+    with start(table, sink=Upsert("sqlite", "other", {"uri": str(table.path)}), changed="fill") as query:
+        push(query, ("e", 2))
+        others = table.execute("SELECT shop, total FROM other")
+        assert Counter(map(plain, others)) == Counter(map(plain, query.view("view").arrow().to_pylist()))
+
+
+def test_rows_in_order(tmp_path: Path) -> None:
+    """Those of a sequence are never retracted: a folder of changes gets those that it lacks."""
+
+    def begin(least: int, sink: Changes) -> LocalQuery:
+        flow = flo.Flow("prices")
+        sales = flow.input("sales", flo.Sequence[Sale])
+        large = sales.filter(nw.col("price") >= least)
+        for name in ("prices", "view"):
+            flow.output(name, large)
+        rows = {"sales": [Sale("a", number) for number in range(5)]}
+        return flow.on(flo.here).start({"prices": sink}, checkpoint=tmp_path / "c", changed="fill", fill=rows)
+
+    def prices() -> list[int]:
+        parts = StoredChanges(str(tmp_path / "prices")).parts(None, -1, None)[0]
+        return [row["price"] for part in parts for row in part.changes().to_pylist()]
+
+    with begin(0, Changes(str(tmp_path / "prices"))) as query:
+        push(query, *(("a", number) for number in range(5)))
+    shutil.rmtree(tmp_path / "prices")
+    with begin(0, Changes(str(tmp_path / "prices")).reconcile()) as query:
+        assert prices() == [0, 1, 2, 3, 4]
+        push(query, ("a", 5))
+        assert prices() == [0, 1, 2, 3, 4, 5]
+    with pytest.raises(flo.CheckpointError, match="the output is a Sequence"):
+        begin(2, Changes(str(tmp_path / "prices"))).stop()
