@@ -453,3 +453,63 @@ def test_rows_in_order(tmp_path: Path) -> None:
         assert prices() == [0, 1, 2, 3, 4, 5]
     with pytest.raises(flo.CheckpointError, match="the output is a Sequence"):
         begin(2, Changes(str(tmp_path / "prices"))).stop()
+
+
+def test_versions_that_no_checkpoint_has_committed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder has taken one, and goes on with a later one, because another sink is ahead."""
+    pytest.importorskip("adbc_driver_sqlite.dbapi")
+    folder, table = Place(tmp_path, "changes"), Place(tmp_path, "sqlite")
+
+    def begin(reconciles: bool = False) -> LocalQuery:
+        flow = flow_of(sums)
+        flow.output("table", sums(flow._scope.inputs[0]))
+        sink = table.sink().reconcile() if reconciles else table.sink()
+        return flow.on(flo.here).start({"sums": folder.sink(), "table": sink}, checkpoint=tmp_path / "c")
+
+    with begin() as query:
+        push(query, ("a", 1))
+    shutil.copytree(tmp_path / "c", tmp_path / "copy")
+    shutil.copytree(folder.path, tmp_path / "folder")
+    with begin() as query:
+        for number in range(4):
+            push(query, ("a", number))
+    for place, copy in ((tmp_path / "c", "copy"), (folder.path, "folder")):
+        shutil.rmtree(place)
+        (tmp_path / copy).rename(place)
+    (folder.path / "version=00000001").mkdir()
+    shutil.copy(next((folder.path / "version=00000000").iterdir()), folder.path / "version=00000001")
+    with begin(reconciles=True) as query:
+        for place in (folder, table):
+            compare(place, query)
+        push(query, ("b", 1))
+        for place in (folder, table):
+            compare(place, query)
+
+
+def test_a_table_that_others_write_to(tmp_path: Path) -> None:
+    pytest.importorskip("adbc_driver_sqlite.dbapi")
+    place = Place(tmp_path, "sqlite")
+    with start(place) as query:
+        push(query, ("a", 1), ("b", 2))
+    place.execute("INSERT INTO sums VALUES ('theirs', 7)")
+    with pytest.raises(flo.CheckpointError, match="has 3 rows, and was given 2"):
+        start(place, large_sums, changed="fill")
+    assert len(place.rows()) == 3
+    with start(place, large_sums, sink=place.sink().reconcile(), changed="fill") as query:
+        compare(place, query)
+
+
+def test_another_key(place: Place) -> None:
+    """Rows by another key need another table. A folder has no key."""
+
+    def by_price(sales: Any) -> Any:
+        return sales.group_by("price").agg(n=flo.count())
+
+    with start(place) as query:
+        push(query, ("a", 1), ("b", 2))
+    if place.kind == "changes":
+        with start(place, by_price, changed="fill") as query:
+            compare(place, query)
+    else:
+        with pytest.raises(flo.TypeMismatch, match="holds rows by the key shop; the key is now price"):
+            start(place, by_price, changed="fill")

@@ -174,11 +174,11 @@ class OnSpark:
             static_names = [name for name in frames if name not in streaming]
             giving = Giving(batches, sinks, divert)
             giving.within = partial(SparkChanges.within, self._spark)
-            misfits = giving.find_misfits(ours["new_sinks"], changed == "fill")
+            runs_again = resumed.is_newest and not has_committed(offsets, -1 if resumed.last is None else resumed.last)
+            misfits = giving.find_misfits(ours["new_sinks"], changed == "fill", runs_again)
             change = Change(changed, fill or {}, refill, on_error, misfits)
             evolution = find_evolution(self._program, batches, ours, change, again, static_names)
             compared = evolution.changed_outputs if evolution is not None else {}
-            runs_again = resumed.is_newest and not has_committed(offsets, -1 if resumed.last is None else resumed.last)
             giving.resume(ours["new_sinks"], ours["replaced"], runs_again, compared)  # last: some sinks make tables
             if evolution is None:
                 update_description(folder, ours)

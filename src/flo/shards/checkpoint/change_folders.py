@@ -109,6 +109,9 @@ def commit_changes(where: Folder, log: ChangeLog, retention: Retention | None, a
     if before is not None and (adopts or before.checkpoint == log.checkpoint):
         schema = _common_schema(before.rows, log.rows).serialize().to_pybytes().hex()
         newest = max(log.newest, before.newest)
+        for number in _numbers(where) if newest > before.newest + 1 else ():
+            if before.newest < number < newest:  # taken, and never committed
+                where.remove(version_folder(number))
         log = replace(log, base=before.base, files=before.files, newest=newest, schema=schema)
     elif before is not None:  # of a checkpoint that was replaced: its versions are overwritten one by one
         where.remove(BASE)

@@ -61,7 +61,12 @@ class Record:
         if row.get("version", -1) < 0:
             return cls()
         key = row.get("key_columns")
-        held = Held(row["version"], row.get("digest"), None if key is None else tuple(json.loads(key)))
+        held = Held(
+            row["version"],
+            row.get("digest"),
+            None if key is None else tuple(json.loads(key)),
+            row.get("row_count"),
+        )
         return cls(held, row.get("target"), row.get("row_count") or 0, row.get("unfit") or 0)
 
     def values(self) -> dict[str, str]:
@@ -252,6 +257,7 @@ class Database(Upserting):
             if changes.reconciles:
                 cursor.execute(f"SELECT count(*) FROM {self.name}")
                 count = cursor.fetchall()[0][0]
+            if changes.alone:  # another checkpoint must not go on with this table
                 cursor.execute(
                     f"DELETE FROM {VERSIONS} WHERE target = {_text(self.target)} AND id <> {_text(_identity(changes))}"
                 )

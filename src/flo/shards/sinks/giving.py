@@ -29,7 +29,7 @@ from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.sinks.output_changes import Held, OutputChanges, loose_schema, schema_of
 from flo.shards.sinks.reconciling import ChangedOutput, consolidated, difference_of, unreadable_error
-from flo.shards.sinks.sink_versions import Given, expect_empty, expect_no_replaced, expect_version
+from flo.shards.sinks.sink_versions import Given, expect_empty, expect_no_replaced, expect_own_rows, expect_version
 from flo.shards.sinks.sinks import Sink, ViewSink
 from flo.shards.tasks.output_files import (
     COUNT,
@@ -61,6 +61,9 @@ class Giving:
         """Those at the last micro-batch."""
         self._changed: Mapping[str, ChangedOutput] = {}
         """The outputs whose content is computed anew at this start."""
+        self._last_held: dict[str, Held | None] = {}
+        self._alone: set[str] = set()
+        """The outputs whose sinks were read."""
         self._first: set[str] = set()
         """The outputs whose sinks are compared with the first version of the checkpoint."""
         self._newest = max(committed_versions(batches.folder), default=-1) if batches.folder else -1
@@ -68,29 +71,34 @@ class Giving:
         self._known = dict(known or {})
         """What sinks were given up to the newest version."""
 
-    def find_misfits(self, new: Iterable[str], is_filled: bool) -> dict[str, bool]:
+    def find_misfits(self, new: Iterable[str], is_filled: bool, runs_again: bool = False) -> dict[str, bool]:
         """The outputs whose sinks are to be compared with them, and whether they must be: they do not hold what they
-        were given. Those are the ones that the user reconciles, and if changes are filled, those with another sink."""
+        were given. Those are the ones that the user reconciles, and if changes are filled, all that do not fit."""
+        self._recover()
         misfits: dict[str, bool] = {}
         for name in (output.name for output in self._outputs if self._newest >= 0):
-            sink, given = self._sinks[name], self._known.get(name)
-            if sink.reconciles:
-                misfits[name] = not self._fits(name, name in new and given is None)
-            elif is_filled and given is not None and sink.held(self._batches.checkpoint, name) is None:
-                misfits[name] = True
+            sink, is_new = self._sinks[name], name in new and name not in self._known
+            if sink.reconciles or (is_filled and sink.readable and not is_new):
+                fits = self._fits(name, is_new, runs_again)
+                misfits |= {name: not fits} if sink.reconciles or not fits else {}
         return misfits
 
-    def _fits(self, name: str, is_new: bool) -> bool:
-        sink, given = self._sinks[name], self._known.get(name)
-        held = sink.held(self._batches.checkpoint, name)
+    def _fits(self, name: str, is_new: bool, runs_again: bool) -> bool:
+        sink, given, held = self._sinks[name], self._known.get(name), self._held(name)
         try:
             if is_new:
                 expect_empty(name, sink, held, self._newest)
             else:
-                expect_version(name, sink, held, given, self._newest, self._half_taken(name))
+                expect_version(name, sink, held, given, self._newest, self._half_taken(name), runs_again)
         except CheckpointError:
             return False
-        return given is None or held is None or held.version is not None
+        return True
+
+    def _held(self, name: str) -> Held | None:
+        """What a sink holds, as far as it was read: to ask for it may take a second."""
+        if name not in self._last_held:
+            self._last_held[name] = self._sinks[name].held(self._batches.checkpoint, name)
+        return self._last_held[name]
 
     def _half_taken(self, name: str) -> set[str]:
         """The digests of changes that a sink may have taken although they are not committed."""
@@ -117,10 +125,8 @@ class Giving:
         counted = [each.name for each in self._batches.outputs if each.how == COUNT and each.name in new]
         self.given |= dict.fromkeys(counted, (newest, ""))  # their rows are not kept any more
         remove_attempts(where, newest - 1)
-        if not runs_again:
-            self._recover()
         for name, sink in self._sinks.items():
-            held = sink.held(checkpoint, name)
+            held = self._held(name)
             if sink.reconciles and newest < 0:
                 self._first |= set() if sink.start_over() else {name}
                 continue
@@ -145,10 +151,11 @@ class Giving:
         batches = self._batches
         for output in self._outputs:
             sink, given = self._sinks[output.name], self._known.get(output.name)
-            held = sink.held(batches.checkpoint, output.name)
+            held = self._held(output.name)
             if given is not None and held is not None and held.version is not None and held.version < given[0]:
                 outcome = Outcome(given[0], {}, {}, 0, {}, 0.0)
                 sink.recover(OutputChanges.of(batches.folder, output, outcome, batches.shards, batches.checkpoint))
+                self._last_held.pop(output.name)
 
     def _expect_readable(self, name: str, sink: Sink, held: Held | None) -> None:
         """Raises if a sink has taken changes of an output that has changed, and neither can say which."""
@@ -168,6 +175,9 @@ class Giving:
         held: pa.Table | None = None
         if sink.reconciles or (sink.readable and self._holds_own_rows(name)):
             held = sink.read_rows(output)
+            self._alone.add(name)
+            if held is not None and not sink.reconciles and not self._divert:
+                expect_own_rows(name, sink, self._held(name), held.num_rows)
         elif not sink.readable and name in self.given:
             given = self._changed[name].given
             held = None if given is None else given()
@@ -176,7 +186,7 @@ class Giving:
 
     def _holds_own_rows(self, name: str) -> bool:
         """Whether a sink holds rows of its output."""
-        held = self._sinks[name].held(self._batches.checkpoint, name)
+        held = self._held(name)
         return held is not None and (held.version is not None or name in self.given)
 
     @property
@@ -258,7 +268,8 @@ class Giving:
                 file = write_part(changes.folder, output.name, changes.version, 0, table, writes)
                 writes.finish()
             changes = changes.with_attempt(Attempt((file,) if file else (), (), table.num_rows))
-        return replace(changes, schema=loose_schema(changes.schema), reconciles=True)
+        alone = output.name in self._alone
+        return replace(changes, schema=loose_schema(changes.schema), reconciles=True, alone=alone)
 
     def _note_given(self, changes: OutputChanges) -> None:
         """Notes what a sink says that it holds after a difference, which may be empty."""

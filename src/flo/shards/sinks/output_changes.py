@@ -46,6 +46,8 @@ class Held:
     digest: str | None = None
     """The `digest` of the last changes that it took."""
     key: tuple[str, ...] | None = None
+    rows: int | None = field(default=None, compare=False)
+    """How many rows it was given, if it knows."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,8 @@ class OutputChanges:
     """Other changes that the sink may have taken for this version, before the micro-batch ran again."""
     reconciles: bool = False
     """Whether they are the difference to the rows that the sink has, whichever version it says that it holds."""
+    alone: bool = False
+    """Whether these were all rows of the sink, so that it has none of others."""
     unfit: list[Diverted] | None = None
     """Where a sink puts rows that it cannot hold; None if such a row is an error."""
 

@@ -110,11 +110,25 @@ def expect_no_replaced(output: str, sink: Sink, every: Iterable[Held | None]) ->
         )
 
 
+def expect_own_rows(output: str, sink: Sink, held: Held | None, rows: int) -> None:
+    """Raises if a sink has more rows than its output has given it: the difference would remove the others."""
+    if held is not None and held.rows is not None and rows > held.rows:
+        raise CheckpointError(
+            f"the sink {sink.label} of the output `{output}` has {rows:,} rows, and was given {held.rows:,}",
+            facts=(("why", "others write to it, too; the output has changed, and would remove their rows"),),
+            instead=(("another table", "gets all rows of the output"), *_reconciling(sink)),
+        )
+
+
 def expect_key(output: str, sink: Sink, held: Held | None, key: tuple[str, ...]) -> None:
     """Raises if the rows of a sink were written by another key."""
     if held is not None and held.key is not None and held.key != key:
         raise TypeMismatch(
             f"the sink {sink.label} of the output `{output}` holds rows by the key {', '.join(held.key)};"
             f" the key is now {', '.join(key)}",
-            instead=((f"key={list(held.key)}", "the key that it has"), ANEW),
+            instead=(
+                (f"key={list(held.key)}", "the key that it has"),
+                ("another table or topic", 'gets all rows, with changed="fill"'),
+                ANEW,
+            ),
         )
