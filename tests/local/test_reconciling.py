@@ -4,6 +4,7 @@ After each start the rows of a sink are those of a view of the same stream."""
 
 from __future__ import annotations
 
+import random
 import shutil
 import sqlite3
 from collections import Counter
@@ -23,6 +24,10 @@ from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.micro_batches import MicroBatches
 from flo.shards.sinks.sinks import Changes, Memory
 from flo.shards.sinks.upserts import Upsert
+from tests.local.test_changed_programs import build, edit
+from tests.quick import times
+from tests.relational.harness import random_deltas
+from tests.relational.random_programs import SOURCES
 
 
 class Sale(NamedTuple):
@@ -154,15 +159,15 @@ def push(query: LocalQuery, *rows: tuple[str, int]) -> None:
 
 def test_changed_programs(place: Place) -> None:
     """Columns are added, removed and get other types; and each sink gets the difference."""
-    for number, build in enumerate(PROGRAMS):
-        with start(place, build, changed="fill") as query:
+    for number, program in enumerate(PROGRAMS):
+        with start(place, program, changed="fill") as query:
             if number:
                 compare(place, query)
             push(query, ("a", number), ("b", 3), (f"only {number}", 5))
             compare(place, query)
             query.push(sales={Sale("b", 3): -1})
             compare(place, query)
-        with start(place, build) as query:
+        with start(place, program) as query:
             compare(place, query)
 
 
@@ -513,3 +518,46 @@ def test_another_key(place: Place) -> None:
     else:
         with pytest.raises(flo.TypeMismatch, match="holds rows by the key shop; the key is now price"):
             start(place, by_price, changed="fill")
+
+
+def total_of(tables: list[pa.Table]) -> Counter[str]:
+    """How often each row is there."""
+    total = Counter[str]()
+    for table in tables:
+        for row in table.to_pylist():
+            weight = row.pop("_weight", 1)
+            total[repr(sorted(row.items()))] += weight
+    return Counter({row: weight for row, weight in total.items() if weight})
+
+
+@pytest.mark.parametrize("seed", range(times(20)))
+def test_random_programs_that_change(seed: int, tmp_path: Path) -> None:
+    """Folders of changes add up to what the program of the moment gives on all input so far."""
+    rng = random.Random(seed)
+    parts = {f"out {number}": rng.randrange(10_000) for number in range(rng.randrange(1, 4))}
+    deltas = random_deltas(SOURCES, seed, 5, 4)
+    total = {name: Counter[Any]() for name in SOURCES}
+    for turn, delta in enumerate(deltas):
+        fill = {name: {row: n for row, n in each.items() if n} for name, each in total.items()}
+        flow = build(parts)
+        sinks = {name: Changes(str(tmp_path / name)) for name in parts}
+        shards = None if turn else rng.choice([1, 3])
+        where = tmp_path / "checkpoint"
+        if rng.randrange(3) == 0 and turn:
+            name = rng.choice(list(parts))
+            shutil.rmtree(tmp_path / name, ignore_errors=True)
+            sinks[name] = sinks[name].reconcile()
+        with flow.on(flo.here).start(sinks, checkpoint=where, shards=shards, changed="fill", fill=fill) as query:
+            query.push(**delta)
+        loop = flow.on(flo.here).loop(negative="allow")
+        for each in deltas[: turn + 1]:
+            loop.push(**each)
+        result = loop.result()
+        for name in parts:
+            stored = StoredChanges(str(tmp_path / name)).parts(None, -1, None)[0]
+            assert total_of([part.changes() for part in stored]) == total_of([result[name]])
+        for name, changes in delta.items():
+            for row, n in changes.items():
+                total[name][row] += n
+        parts = edit(parts, rng)
+    assert not list(Checkpoint(str(tmp_path / "checkpoint")).problems())
