@@ -157,7 +157,7 @@ class OnSpark:
             sinks |= self._program.bind_sinks(self._spark, sinks, planned_outputs)
             lease = Lease.take(folder, self._flow.name)
             count = resolve_shards(folder, ours, shards)
-            before = read_description(folder) or {}
+            before: dict[str, Any] = read_description(folder) or {}
             ours["logs"] = before.get("logs", SPARK)
             offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{ours['logs']}"
             resumed = ResumedBatches.after(folder, max(committed_versions(folder), default=-1))
