@@ -199,7 +199,7 @@ def test_an_interrupted_fill_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyP
         push(self, *given)
 
     monkeypatch.setattr(Evolution, "_push", push_once)
-    for _ in range(3):
+    for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             by_city("dear").on(flo.here).start(checkpoint=tmp_path, changed="fill")
         assert rows(View(str(tmp_path), "cities", 0)) == [("x", 8, 44), ("y", 4, 22)]
