@@ -188,7 +188,8 @@ def test_a_corrected_function_is_computed_anew(tmp_path: Path, monkeypatch: pyte
 
 def test_an_interrupted_fill_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with by_city().on(flo.here).start(checkpoint=tmp_path, shards=3) as query:
-        query.push(sales=SALES, shops=SHOPS)
+        shops = [Shop(str(number), "xy"[number % 2]) for number in range(30)]
+        query.push(sales=[Sale(shop.shop, int(shop.shop)) for shop in shops], shops=shops)
     push = Evolution._push
     pushes: list[Any] = []
 
@@ -199,13 +200,13 @@ def test_an_interrupted_fill_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyP
         push(self, *given)
 
     monkeypatch.setattr(Evolution, "_push", push_once)
-    for _ in range(2):
+    for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
             by_city("dear").on(flo.here).start(checkpoint=tmp_path, changed="fill")
-        assert rows(View(str(tmp_path), "cities", 0)) == [("x", 8, 44), ("y", 4, 22)]
+        assert rows(View(str(tmp_path), "cities", 0)) == [("x", 15, 210), ("y", 15, 225)]
     monkeypatch.undo()
     with by_city("dear").on(flo.here).start(checkpoint=tmp_path, changed="fill") as query:
-        assert rows(query.view("dear")) == [("x", 11), ("y", 10)]
+        assert rows(query.view("dear")) == [("x", 28), ("y", 29)]
 
 
 class Narrow(NamedTuple):

@@ -12,6 +12,7 @@ Invariant: rows after the offsets of the last micro-batch are not read. The quer
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ from pyspark.sql import functions as sf
 
 from flo.core.errors import CheckpointError
 from flo.core.program_outline import ANEW
-from flo.shards.checkpoint.spark_logs import OFFSETS
+from flo.shards.checkpoint.spark_logs import OFFSETS, SOURCES
 from flo.shards.tasks.input_task import MALFORMED
 from flo.spark.driver.inputs import BoundInput
 from flo.spark.driver.offset_logs import NO_OFFSET, OffsetLines, copy_source_logs
@@ -71,15 +72,26 @@ class ReadAgain:
             if number == 0:  # later ones have rows that the query will read itself
                 self._write(bound, batch, f"{where}/rows")
 
+        gone = [path for place in places for path in self._missing_files(bound.frame, place)]
+        if gone:
+            raise _not_readable(name, f"{len(gone):,} of its files are gone", ("file", gone[0]))
         writer = bound.frame.writeStream.foreachBatch(take).option("checkpointLocation", f"{where}/logs")
         try:
             writer.trigger(availableNow=True).start().awaitTermination()
         except Exception as error:
-            raise CheckpointError(
-                f"the rows that the input `{name}` has had so far cannot be read again: {python_error(error)}",
-                instead=((f'fill={{"{name}": rows}}', "your own copy of them"), ANEW),
-            ) from error
+            raise _not_readable(name, str(python_error(error)).partition("\n")[0]) from error
         return True
+
+    def _missing_files(self, frame: DataFrame, place: int) -> list[str]:
+        """The files in the log of a source that do not exist any more. Spark would read the others without a word."""
+        files, entries = folder(self.logs), []
+        for entry in files.names(f"{SOURCES}/{place}"):
+            lines = files.read(f"{SOURCES}/{place}/{entry}").decode(errors="replace").split("\n")[1:]
+            entries += [json.loads(line) for line in lines if line.startswith('{"path"')]
+        jvm: Any = frame.sparkSession._jvm
+        settings = frame.sparkSession._jsc.hadoopConfiguration()  # type: ignore[union-attr]
+        paths = [jvm.org.apache.hadoop.fs.Path(each) for each in dict.fromkeys(each["path"] for each in entries)]
+        return [path.toString() for path in paths if not path.getFileSystem(settings).exists(path)]
 
     def _write(self, bound: BoundInput, rows: DataFrame, where: str) -> None:
         """Writes rows as Parquet; those of a sequence in order."""
@@ -88,6 +100,14 @@ class ReadAgain:
         if bound.position is not None and bound.partition is None:
             rows = rows.orderBy(sf.col(quoted(bound.position))).coalesce(1)
         rows.write.mode("overwrite").parquet(where)
+
+
+def _not_readable(name: str, why: str, *facts: tuple[str, str]) -> CheckpointError:
+    return CheckpointError(
+        f"the rows that the input `{name}` has had so far cannot be read again: {why}",
+        facts=facts,
+        instead=((f'fill={{"{name}": rows}}', "your own copy of them"), ANEW),
+    )
 
 
 def _rows_of(bound: BoundInput, where: str) -> Any:
