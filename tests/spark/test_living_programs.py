@@ -113,3 +113,32 @@ def test_a_source_that_has_lost_its_files(spark: SparkSession, tmp_path: Path) -
     own = [Sale(**row) for row in pipeline.rows["sales"]]
     found = pipeline.run("counts", "most", changed="fill", fill={"sales": own})
     assert found == pipeline.expected("counts", "most")
+
+
+VIEWS: list[dict[str, str]] = [
+    {"counts": "SELECT shop, count(*) AS n FROM sales GROUP BY shop"},
+    {
+        "counts": "SELECT shop, count(*) AS n FROM sales GROUP BY shop",
+        "dear": "SELECT * FROM sales WHERE price > 3",
+    },
+    {
+        "dear": "SELECT * FROM sales WHERE price > 4",
+        "counts": "SELECT shop, count(*) AS n, sum(price) AS total FROM sales GROUP BY shop",
+    },
+]
+
+
+def test_queries_change(spark: SparkSession, tmp_path: Path) -> None:
+    pipeline = Pipeline(spark, tmp_path)
+    for turn, queries in enumerate(VIEWS):
+        pipeline.add("sales", sales(turn))
+        views = flo.spark.views(spark, queries, {"sales": pipeline._read("sales")})
+        query = views.start(checkpoint=tmp_path / "checkpoint", trigger={"availableNow": True}, changed="fill")
+        query.wait()
+        spark.createDataFrame(pipeline.rows["sales"]).createOrReplaceTempView("sales")  # type: ignore[type-var]
+        for name, text in queries.items():
+            table = query.view(name).arrow().to_pylist()
+            found = [tuple(row.values())[:-1] for row in table for _ in range(row["_weight"])]
+            columns = [each for each in query.view(name).arrow().column_names if each != "_weight"]
+            wanted = [tuple(row[each] for each in columns) for row in spark.sql(text).collect()]
+            assert sorted(found) == sorted(wanted), (turn, name)

@@ -27,7 +27,7 @@ from flo.core.program_outline import ANEW
 from flo.shards.checkpoint.spark_logs import OFFSETS, SOURCES
 from flo.shards.tasks.input_task import MALFORMED
 from flo.spark.driver.inputs import BoundInput
-from flo.spark.driver.offset_logs import NO_OFFSET, OffsetLines, copy_source_logs
+from flo.spark.driver.offset_logs import NO_OFFSET, OffsetLines, Place, copy_source_logs
 from flo.spark.driver.python_errors import python_error
 from flo.sql.catalyst import quoted
 from flo.tables.checkpoint.folders import folder
@@ -39,7 +39,7 @@ class ReadAgain:
 
     inputs: Mapping[str, BoundInput]
     """The inputs with their DataFrames, with all columns of a row."""
-    places: Mapping[str, range]
+    places: Mapping[str, list[Place]]
     """For each streaming input that the query has read, the places of its sources in Spark's logs."""
     logs: str
     """The folder of Spark's logs."""
@@ -61,18 +61,19 @@ class ReadAgain:
         if self.last is None or name not in self.places:
             return False
         lines, places = OffsetLines.read(self.logs, self.last), self.places[name]
-        own = tuple(lines.sources[place] for place in places)
+        own = tuple(lines.sources[place.line] for place in places)
         if all(line == NO_OFFSET for line in own):
             return False
         folder(where).remove("logs")
-        copy_source_logs(self.logs, f"{where}/logs", {place: number for number, place in enumerate(places)})
+        sources = dict.fromkeys(place.source for place in places)
+        copy_source_logs(self.logs, f"{where}/logs", {source: number for number, source in enumerate(sources)})
         folder(f"{where}/logs").write(f"{OFFSETS}/0", OffsetLines(lines.version, lines.about, own).text())
 
         def take(batch: DataFrame, number: int) -> None:
             if number == 0:  # later ones have rows that the query will read itself
                 self._write(bound, batch, f"{where}/rows")
 
-        gone = [path for place in places for path in self._missing_files(bound.frame, place)]
+        gone = [path for source in sources for path in self._missing_files(bound.frame, source)]
         if gone:
             raise _not_readable(name, f"{len(gone):,} of its files are gone", ("file", gone[0]))
         writer = bound.frame.writeStream.foreachBatch(take).option("checkpointLocation", f"{where}/logs")
@@ -82,11 +83,11 @@ class ReadAgain:
             raise _not_readable(name, str(python_error(error)).partition("\n")[0]) from error
         return True
 
-    def _missing_files(self, frame: DataFrame, place: int) -> list[str]:
+    def _missing_files(self, frame: DataFrame, source: int) -> list[str]:
         """The files in the log of a source that do not exist any more. Spark would read the others without a word."""
         files, entries = folder(self.logs), []
-        for entry in files.names(f"{SOURCES}/{place}"):
-            lines = files.read(f"{SOURCES}/{place}/{entry}").decode(errors="replace").split("\n")[1:]
+        for entry in files.names(f"{SOURCES}/{source}"):
+            lines = files.read(f"{SOURCES}/{source}/{entry}").decode(errors="replace").split("\n")[1:]
             entries += [json.loads(line) for line in lines if line.startswith('{"path"')]
         jvm: Any = frame.sparkSession._jvm
         settings = frame.sparkSession._jsc.hadoopConfiguration()  # type: ignore[union-attr]
