@@ -167,7 +167,7 @@ class OnSpark:
             )
             batches.now = self._now
             rows = batches.add_inputs(bound, divert)
-            known = before.get("offsets", ours["offsets"])
+            known: Mapping[str, Sequence[int]] = before.get("offsets") or ours["offsets"]
             whole = self._bind_inputs(frames, order or {}, divert=True)
             again = ReadAgain(whole, find_places(known, ours["offsets"]), offsets, resumed.last)
             change = Change(changed, fill or {}, refill, on_error)

@@ -90,7 +90,7 @@ class ReadAgain:
             lines = files.read(f"{SOURCES}/{source}/{entry}").decode(errors="replace").split("\n")[1:]
             entries += [json.loads(line) for line in lines if line.startswith('{"path"')]
         jvm: Any = frame.sparkSession._jvm
-        settings = frame.sparkSession._jsc.hadoopConfiguration()  # type: ignore[union-attr]
+        settings = frame.sparkSession._jsc.hadoopConfiguration()
         paths = [jvm.org.apache.hadoop.fs.Path(each) for each in dict.fromkeys(each["path"] for each in entries)]
         return [path.toString() for path in paths if not path.getFileSystem(settings).exists(path)]
 
