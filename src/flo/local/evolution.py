@@ -31,6 +31,7 @@ from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.program_changes import (
     Description,
     add_description,
+    complete_description,
     expect_unchanged,
     read_description,
 )
@@ -264,6 +265,7 @@ def find_evolution(
     before = read_description(batches.folder)
     if before is None or version < 0:
         return None
+    before = complete_description(before, ours)
     batches.program = read_commit(batches.folder, version).get(PROGRAM)
     for name in change.fill:
         expect_known(name, {stream.name: stream for stream in program.dag.inputs}, "input")
