@@ -115,6 +115,13 @@ def expect_same_outline(before: Outline, ours: Outline, state: str = "the state"
             )
 
 
+def find_replaced(before: Outline, ours: Outline) -> frozenset[str]:
+    """Return the ids that the user has named and that stand for another operator now, or for other streams."""
+    by_id = {each.id: each for each in before}
+    same = ((by_id[each.id], each) for each in ours if each.id in by_id)
+    return frozenset(new.id for old, new in same if _key(old) != _key(new) or old.reads != new.reads)
+
+
 def expect_same_functions(before: Outline, ours: Outline, refill: Sequence[str]) -> None:
     """Raise if a function of an operator that both programs have has changed so that its state does not fit any more.
 
@@ -202,10 +209,11 @@ def _expect_same_function(
     facts = (*_place(operator), ("used in", _with_line(operator, operator.words)), function)
     if not changed and values is not None:
         facts = (*facts, *_change(*values))
+    again = ((f'changed="fill", refill=["{new.label}"]', "computes what depends on it anew"),) if new.name else ()
     raise CheckpointError(
         f"{state} has results of {named} as it was: it has changed, and could not retract them",
         facts=(*facts, ("retracted", applied.retracted)),
-        instead=((f"{named} as it was", "resumes"), ANEW),
+        instead=((f"{named} as it was", "resumes"), *again, ANEW),
     )
 
 

@@ -24,7 +24,7 @@ from flo.api.running import expect_known
 from flo.api.scope import NOW
 from flo.core.collection import Value
 from flo.core.errors import CheckpointError, UnknownNameError
-from flo.core.program_outline import expect_same_functions, from_plain
+from flo.core.program_outline import expect_same_functions, find_replaced, from_plain
 from flo.local.durable import ENDED, DurableLoop
 from flo.program.identity import digest
 from flo.shards.checkpoint.commits import PROGRAM, committed_versions, read_commit
@@ -33,6 +33,7 @@ from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.program_changes import (
     Description,
     add_description,
+    complete_description,
     expect_unchanged,
     read_description,
     update_description,
@@ -203,7 +204,7 @@ class Evolution:
         write_sealed(files, PURPOSE, purpose)
         return 0
 
-    def _pushes(self, loop: DurableLoop) -> Iterator[Callable[[], None]]:
+    def _pushes(self, loop: DurableLoop) -> Iterator[Callable[[], object]]:
         """The pushes of the fill: the rows of one input after the other, in parts, and then the ends."""
         checkpoint = Checkpoint(self.batches.folder)
         names = {f"{place}" if e.holder else e.stream.name: place for place, e in enumerate(self.fill.inputs)}
@@ -304,37 +305,59 @@ def find_evolution(
     before = read_description(batches.folder)
     if before is None or version < 0:
         return None
+    before = complete_description(before, ours)
     batches.program = read_commit(batches.folder, version).get(PROGRAM)
     for name in change.fill:
         expect_known(name, {stream.name: stream for stream in program.dag.inputs}, "input")
+    ids_with_functions(ours, change.refill)  # raises if a name is unknown
     if change.changed == "fill":
         expect_same_functions(from_plain(before["outline"]), from_plain(ours["outline"]), change.refill)
-    refill = ids_with_functions(ours, change.refill) | changed_sources(before, ours)
-    compared = compare_programs(before, ours, program.dag, refill)
-    if change.changed == "fill" and compared.is_same and not change.misfits:
-        return None
-    names = list(program.output_types)
-    wanted = frozenset(name for name in names if ours["outputs"][name] != COUNT)
-    over, same_outputs = ended_inputs(batches.folder, version, before), compared.same_outputs
+    compared, fill = plan_change(program, batches.folder, version, before, ours, change.refill)
+    is_same, same_outputs = compared.is_same, compared.same_outputs
     if change.changed == "reject":
         try:
             expect_unchanged(before, ours)
         except CheckpointError as error:
-            raise changed_program_error(error, compared, FillBuilder(compared, names, wanted, over).fill) from None
-    is_same, must = compared.is_same, {name for name, needed in change.misfits.items() if needed}
-    compared = replace(compared, same_outputs=same_outputs - change.misfits.keys())
-    fill = FillBuilder(compared, names, wanted, over).fill
-    if must != change.misfits.keys() and any(each.holder is None for each in fill.inputs):
-        # no input is read again only to see that a sink has what it was given
-        compared = replace(compared, same_outputs=same_outputs - must)
-        fill = FillBuilder(compared, names, wanted, over).fill
-        change = replace(change, misfits=dict.fromkeys(must, True))
+            raise changed_program_error(error, compared, fill) from None
     if is_same and not change.misfits:
         return None
+    over = ended_inputs(batches.folder, version, before)
+    must = {name for name, needed in change.misfits.items() if needed}
+    if change.misfits:
+        compared = replace(compared, same_outputs=same_outputs - change.misfits.keys())
+        fill = plan_fill(program, compared, over)
+    if must != change.misfits.keys() and any(each.holder is None for each in fill.inputs):
+        # no input is read again only to see that a sink has what it was given
+        if is_same and not must:
+            return None
+        compared = replace(compared, same_outputs=same_outputs - must)
+        change, fill = replace(change, misfits=dict.fromkeys(must, True)), plan_fill(program, compared, over)
     over = over.union(ended)
     evolution = Evolution(program, batches, ours, compared, fill, version, change, over, read_again, is_same)
     evolution.expect_rows()
     return evolution
+
+
+def plan_change(
+    program: ShardedProgram,
+    where: str,
+    version: int,
+    before: Description,
+    ours: Description,
+    refill: Sequence[str] = (),
+) -> tuple[Comparison, FillProgram]:
+    """Compares our program with that of a version, and plans how to fill what is not kept."""
+    outlines = from_plain(before["outline"]), from_plain(ours["outline"])
+    stale = ids_with_functions(ours, refill) | changed_sources(before, ours) | find_replaced(*outlines)
+    compared = compare_programs(before, ours, program.dag, stale)
+    return compared, plan_fill(program, compared, ended_inputs(where, version, before))
+
+
+def plan_fill(program: ShardedProgram, compared: Comparison, ended: frozenset[str]) -> FillProgram:
+    """How to fill what is not kept, after some inputs have ended."""
+    names = list(program.output_types)
+    wanted = frozenset(name for name in names if compared.ours["outputs"][name] != COUNT)
+    return FillBuilder(compared, names, wanted, ended).fill
 
 
 def changed_sources(before: Description, ours: Description) -> frozenset[str]:

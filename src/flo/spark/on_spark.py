@@ -51,7 +51,7 @@ from flo.shards.tasks.state import READABLE
 from flo.spark.driver.inputs import BoundInput, InputOrder, NativePrefix, bind_input, describe_source, has_weights
 from flo.spark.driver.job_names import hold_description
 from flo.spark.driver.micro_batches import SparkMicroBatches
-from flo.spark.driver.offset_logs import count_sources, move_logs, places_of
+from flo.spark.driver.offset_logs import find_places, move_logs, number_sources
 from flo.spark.driver.query import Query
 from flo.spark.driver.read_again import ReadAgain
 from flo.spark.driver.shipping import resolve_annotations, ship
@@ -152,12 +152,12 @@ class OnSpark:
                 describe_source(name, frame, entry, (order or {}).get(name)) for (name, frame), entry in read
             ]
             ours["sources"] += [f"{name}: {how}" for name, how in self._described.items()]
-            ours["offsets"] = {name: count_sources(frames[name]) for name in streaming}
+            ours["offsets"] = number_sources({name: frames[name] for name in streaming})
             bound = self._bind_inputs(frames, order or {}, divert)
             sinks |= self._program.bind_sinks(self._spark, sinks, planned_outputs)
             lease = Lease.take(folder, self._flow.name)
             count = resolve_shards(folder, ours, shards)
-            before = read_description(folder) or {}
+            before: dict[str, Any] = read_description(folder) or {}
             ours["logs"] = before.get("logs", SPARK)
             offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{ours['logs']}"
             resumed = ResumedBatches.after(folder, max(committed_versions(folder), default=-1))
@@ -167,17 +167,15 @@ class OnSpark:
             )
             batches.now = self._now
             rows = batches.add_inputs(bound, divert)
-            known = before.get("offsets", ours["offsets"])
-            again = ReadAgain(
-                self._bind_inputs(frames, order or {}, divert=True), places_of(known), offsets, resumed.last
-            )
-            static_names = [name for name in frames if name not in streaming]
+            known: Mapping[str, Sequence[int]] = before.get("offsets") or ours["offsets"]
+            whole = self._bind_inputs(frames, order or {}, divert=True)
+            again = ReadAgain(whole, find_places(known, ours["offsets"]), offsets, resumed.last)
             giving = Giving(batches, sinks, divert)
             giving.within = partial(SparkChanges.within, self._spark)
             runs_again = resumed.is_newest and not has_committed(offsets, -1 if resumed.last is None else resumed.last)
             misfits = giving.find_misfits(ours["new_sinks"], changed == "fill", runs_again)
             change = Change(changed, fill or {}, refill, on_error, misfits)
-            evolution = find_evolution(self._program, batches, ours, change, again, static_names)
+            evolution = find_evolution(self._program, batches, ours, change, again, frames.keys() - set(streaming))
             compared = evolution.changed_outputs if evolution is not None else {}
             giving.resume(ours["new_sinks"], ours["replaced"], runs_again, compared)  # last: some sinks make tables
             if evolution is None:
@@ -202,7 +200,7 @@ class OnSpark:
     def _evolve(
         self,
         evolution: Evolution,
-        known: Mapping[str, int],
+        known: Mapping[str, Sequence[int]],
         logs: str,
         giving: Giving,
         lease: Lease,

@@ -58,6 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spark", metavar="MASTER", help="the Spark master (default: embedded, on all cores)")
     parser.add_argument("--here", action="store_true", help="run in this process, without Spark")
     parser.add_argument("--checkpoint", metavar="FOLDER", help="resume from this checkpoint, and keep state in it")
+    parser.add_argument(
+        "--changed",
+        choices=("reject", "fill"),
+        default="reject",
+        help="what to do if the program has changed: reject it, or keep what is the same and fill the rest",
+    )
     parser.add_argument("--shards", type=int, metavar="N")
     parser.add_argument(
         "--every", metavar="TIME", help='keep running, with a micro-batch every TIME, such as "10 seconds"'
@@ -149,7 +155,13 @@ def _on_spark(
             return
         trigger = {"processingTime": given.every} if given.every else {"availableNow": True}
         query = flow.on(spark).start(
-            frames, sinks, checkpoint=checkpoint, order=order, shards=given.shards, trigger=trigger
+            frames,
+            sinks,
+            checkpoint=checkpoint,
+            order=order,
+            shards=given.shards,
+            trigger=trigger,
+            changed=given.changed,
         )
         show_page(given, query, stack)
         stack.callback(query.stop)

@@ -57,6 +57,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", action="append", default=[], metavar="NAME=PATH|WHERE")
     parser.add_argument("--spark", metavar="MASTER", help="the Spark master (default: embedded, on all cores)")
     parser.add_argument("--checkpoint", metavar="FOLDER", help="resume from this checkpoint, and keep state in it")
+    parser.add_argument(
+        "--changed",
+        choices=("reject", "fill"),
+        default="reject",
+        help="what to do if the program has changed: reject it, or keep what is the same and fill the rest",
+    )
     parser.add_argument("--shards", type=int, metavar="N")
     parser.add_argument("--every", metavar="TIME", help='a micro-batch every TIME, such as "10 seconds"')
     parser.add_argument("--once", action="store_true", help="end when all data of the sources is processed")
@@ -100,7 +106,7 @@ def run(given: argparse.Namespace) -> int:
             return 0
         checkpoint = given.checkpoint or stack.enter_context(tempfile.TemporaryDirectory(prefix="flo-"))
         trigger = {"processingTime": given.every} if given.every else {"availableNow": True} if given.once else {}
-        query = views.start(sinks, checkpoint=checkpoint, shards=given.shards, trigger=trigger)
+        query = views.start(sinks, checkpoint=checkpoint, shards=given.shards, trigger=trigger, changed=given.changed)
         show_page(given, query, stack)
         stack.callback(query.stop)
         names = [name for name in statements if name not in sinks]

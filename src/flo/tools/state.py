@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
+from flo.tools import state_plan
+
 if TYPE_CHECKING:
     from flo.shards.checkpoint.inspect import StateSize
 
@@ -18,6 +20,7 @@ ABOUT = """\
 show      stages, operators and views, with the rows and bytes that each shard holds of them
 verify    reads every file that a retained version names; exit status 1 if one is missing, truncated or altered
 rescale   cuts the state into another number of shards; rejected while a query runs on it
+plan      what a start of a changed program would keep, fill and drop
 
 A checkpoint is a path, or an address such as s3a://bucket/path.
 """
@@ -37,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action.set_defaults(run=run)
         if name == "rescale":
             action.add_argument("shards", metavar="N", type=int, help="the new number of shards")
+    state_plan.add_to(actions)
 
 
 def show(given: argparse.Namespace) -> int:

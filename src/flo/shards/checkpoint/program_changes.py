@@ -230,6 +230,18 @@ def update_description(where: str, ours: Description) -> None:
         write_description(where, ours)
 
 
+def complete_description(before: Description, ours: Description) -> Description:
+    """The description of the same program, with what earlier versions of Flo did not say: the columns of states."""
+    if "streams" in before or not _is_same_program(before, ours):
+        return before
+    own = {key: each for stage in ours["stages"] for key, each in stage["operators"].items()}
+    stages = [
+        {**stage, "operators": {key: {**own.get(key, {}), **each} for key, each in stage["operators"].items()}}
+        for stage in before["stages"]
+    ]
+    return {**before, "stages": stages, "streams": ours["streams"]}
+
+
 def _is_same_program(before: Description, ours: Description) -> bool:
     try:
         expect_unchanged(before, ours)
