@@ -378,7 +378,7 @@ def test_functions_get_what_is_known(tmp_path: Path) -> None:
     with pytest.raises(flo.CheckpointError) as caught:
         start(place, counts, sink=take_into(taken), changed="fill").stop()
     message = str(caught.value)
-    assert "the output `sums` has changed, and what its sink Callback has taken of it so far cannot be read" in message
+    assert "its sink Callback cannot be corrected: the rows that it has taken cannot be read" in message
     assert "test_reconciling.py" in message
     for way in ('"view"', "flo.Upsert(", "flo.Changes(", "another checkpoint"):
         assert way in message

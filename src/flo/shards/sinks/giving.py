@@ -28,7 +28,7 @@ from flo.shards.checkpoint.given_changes import Attempt, Attempts, remove_attemp
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.sinks.output_changes import Held, OutputChanges, loose_schema, schema_of
-from flo.shards.sinks.reconciling import ChangedOutput, consolidated, difference_of, unreadable_error
+from flo.shards.sinks.reconciling import ChangedOutput, consolidated, difference_of, incorrigible_error
 from flo.shards.sinks.sink_versions import Given, expect_empty, expect_no_replaced, expect_own_rows, expect_version
 from flo.shards.sinks.sinks import Sink, ViewSink
 from flo.shards.tasks.output_files import (
@@ -46,6 +46,8 @@ from flo.tables.checkpoint.folders import Writes
 from flo.tables.io.files import WEIGHTS
 from flo.tables.state.trace import consolidate_table
 from flo.tables.values import WEIGHT
+
+UNREADABLE = "the rows that it has taken cannot be read"
 
 
 class Giving:
@@ -161,7 +163,7 @@ class Giving:
         """Raises if a sink has taken changes of an output that has changed, and neither can say which."""
         has_none = held is None or (held.version is None and name not in self.given)
         if not sink.readable and not has_none and self._changed[name].given is None:
-            raise unreadable_error(name, sink, self._changed[name].line)
+            raise incorrigible_error(name, sink, self._changed[name].line, UNREADABLE)
 
     def next_version(self) -> int:
         """The version of the differences: later than all that the sinks know."""
@@ -182,6 +184,9 @@ class Giving:
             given = self._changed[name].given
             held = None if given is None else given()
         table = consolidated(now) if held is None else difference_of(output, now, held)
+        if not sink.keeps_weight and WEIGHTS in table.column_names and _retracts(table):
+            why = "it cannot take rows that are retracted"
+            raise incorrigible_error(name, sink, self._changed[name].line, why)
         return table.cast(loose_schema(schema_of(output)) if self._is_compared(name) else schema_of(output))
 
     def _holds_own_rows(self, name: str) -> bool:

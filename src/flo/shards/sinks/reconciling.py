@@ -88,10 +88,10 @@ def _consolidate(table: pa.Table) -> pa.Table:
     return consolidate_table(renamed.combine_chunks()).rename_columns(names)
 
 
-def unreadable_error(output: str, sink: Sink, line: str) -> CheckpointError:
-    """The error for an output that has changed, whose sink cannot be compared with it."""
+def incorrigible_error(output: str, sink: Sink, line: str, why: str) -> CheckpointError:
+    """The error for an output that has changed, whose sink cannot get the difference."""
     return CheckpointError(
-        f"the output `{output}` has changed, and what its sink {sink.label} has taken of it so far cannot be read",
+        f"the output `{output}` has changed, and its sink {sink.label} cannot be corrected: {why}",
         facts=((("output", line),) if line else ()),
         instead=(
             ('"view"', "instead of the sink: it has the rows of the changed program"),

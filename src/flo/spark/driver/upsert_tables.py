@@ -102,7 +102,6 @@ class MergedTable(Upserting):
 
     def read(self, rows: KeyedOutput) -> pa.Table | None:
         try:
-            self.spark.catalog.refreshTable(self.name)
             frame = self.spark.table(self.name)
         except PySparkException:
             return None
@@ -198,6 +197,10 @@ class IcebergTable(MergedTable):
         if isinstance(before, DecimalType) and isinstance(now, DecimalType):
             return before.scale == now.scale and before.precision <= now.precision
         return (type(before), type(now)) in WIDENED_BY_ICEBERG
+
+    def read(self, rows: KeyedOutput) -> pa.Table | None:
+        self.spark.catalog.refreshTable(self.name)
+        return super().read(rows)
 
     def write(self, changes: OutputChanges, rows: KeyedOutput) -> None:
         super().write(changes, rows)
