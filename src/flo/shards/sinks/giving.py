@@ -47,8 +47,6 @@ from flo.tables.io.files import WEIGHTS
 from flo.tables.state.trace import consolidate_table
 from flo.tables.values import WEIGHT
 
-UNREADABLE = "the rows that it has taken cannot be read"
-
 
 class Giving:
     """Gives the changes of micro-batches to the sinks."""
@@ -127,6 +125,7 @@ class Giving:
         counted = [each.name for each in self._batches.outputs if each.how == COUNT and each.name in new]
         self.given |= dict.fromkeys(counted, (newest, ""))  # their rows are not kept any more
         remove_attempts(where, newest - 1)
+        skips = self.next_version() > newest + 1  # then no sink can be given what it has half taken once more
         for name, sink in self._sinks.items():
             held = self._held(name)
             if sink.reconciles and newest < 0:
@@ -134,11 +133,12 @@ class Giving:
                 continue
             expect_no_replaced(name, sink, [sink.held(each, name) for each in replaced])
             if name in self._changed:
-                self._expect_readable(name, sink, held)
+                self._expect_corrigible(name, sink)
             elif any(output.name == name for output in fill):
                 expect_empty(name, sink, held, newest)
             else:
-                expect_version(name, sink, held, self.given.get(name), newest, self._half_taken(name), runs_again)
+                half_taken = set[str]() if skips else self._half_taken(name)
+                expect_version(name, sink, held, self.given.get(name), newest, half_taken, runs_again)
         for name, sink in self._sinks.items():
             if name in self._changed or name in self._first:
                 sink.evolve(self._changed.get(name, ChangedOutput()).columns)
@@ -159,11 +159,11 @@ class Giving:
                 sink.recover(OutputChanges.of(batches.folder, output, outcome, batches.shards, batches.checkpoint))
                 self._last_held.pop(output.name)
 
-    def _expect_readable(self, name: str, sink: Sink, held: Held | None) -> None:
-        """Raises if a sink has taken changes of an output that has changed, and neither can say which."""
-        has_none = held is None or (held.version is None and name not in self.given)
-        if not sink.readable and not has_none and self._changed[name].given is None:
-            raise incorrigible_error(name, sink, self._changed[name].line, UNREADABLE)
+    def _expect_corrigible(self, name: str, sink: Sink) -> None:
+        """Raises if a sink has taken changes of an output that has changed, and nobody can say which."""
+        changed = self._changed[name]
+        if not sink.readable and name in self.given and changed.given is None:
+            raise incorrigible_error(name, sink, changed.line, "the rows that it has taken cannot be read")
 
     def next_version(self) -> int:
         """The version of the differences: later than all that the sinks know."""
@@ -233,7 +233,8 @@ class Giving:
 
         If they are not `staged`, they are in Flo's own files, and not where tasks write those of some sinks."""
         version = outcome.version
-        attempts, before = self._attempts_at(version), self._attempts_at(version - 1)
+        last = self._newest if self._changed else version - 1
+        attempts, before = self._attempts_at(version), self._attempts_at(last)
         every, new = [], set()
         for output in self._batches.outputs:
             changes = self._changes(output if staged else replace(output, to=None), outcome, before)
