@@ -480,9 +480,9 @@ def test_versions_that_no_checkpoint_has_committed(tmp_path: Path, monkeypatch: 
     with begin() as query:
         for number in range(4):
             push(query, ("a", number))
-    for place, copy in ((tmp_path / "c", "copy"), (folder.path, "folder")):
-        shutil.rmtree(place)
-        (tmp_path / copy).rename(place)
+    for path, copy in ((tmp_path / "c", "copy"), (folder.path, "folder")):
+        shutil.rmtree(path)
+        (tmp_path / copy).rename(path)
     (folder.path / "version=00000001").mkdir()
     shutil.copy(next((folder.path / "version=00000000").iterdir()), folder.path / "version=00000001")
     with begin(reconciles=True) as query:
