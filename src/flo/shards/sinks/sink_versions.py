@@ -60,7 +60,7 @@ def expect_version(
             return
         raise CheckpointError(
             f"{where} holds nothing, but the checkpoint has given it changes up to version {given[0]}",
-            facts=(("why", "the table, topic or folder was dropped or emptied, or the output had another sink"),),
+            facts=(("why", "it was dropped or emptied, another checkpoint has it now, or the output had another sink"),),
             instead=ways_of(sink),
         )
     if held.version is None:
