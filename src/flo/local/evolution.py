@@ -26,6 +26,7 @@ from flo.shards.checkpoint.commits import PROGRAM, committed_versions, read_comm
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.program_changes import (
+    FILL,
     Description,
     add_description,
     expect_unchanged,
@@ -50,8 +51,6 @@ from flo.tables.io.diverted import OnError
 from flo.tables.io.feeding import Feeder
 from flo.tables.values import Rows, layout_of
 
-FILL = "fill"
-"""The folder of a checkpoint in which the fill program runs."""
 PURPOSE, DIFFERENCES = "purpose.json", "differences.json"
 PUSHES = "pushes"
 """In a commit of the fill: how many pushes it has taken."""

@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flo.core.errors import CheckpointError
+from flo.shards.checkpoint.commits import name_line
 from flo.shards.checkpoint.retention import Retention
 from flo.shards.tasks.view_parts import ALL
 from flo.tables.checkpoint.folders import Folder, folder
@@ -60,6 +61,8 @@ class ChangeLog:
     """The files of the base."""
     output: str = ""
     """The output whose changes they are; empty in a log of an earlier release."""
+    backs: tuple[int, ...] = ()
+    """The versions that the folder went back to."""
 
     @classmethod
     def read(cls, where: Folder) -> ChangeLog | None:
@@ -69,10 +72,11 @@ class ChangeLog:
         known = {"checkpoint": str, "newest": int, "schema": str, "base": int, "files": list}
         content = read_sealed(where, LOG, **known)
         more = {"files": tuple(content["files"]), "output": content.get("output", "")}
+        more["backs"] = tuple(content.get("backs", ()))
         return cls(**{name: content[name] for name in known} | more)
 
     def write(self, where: Folder) -> None:
-        write_sealed(where, LOG, {**vars(self), "files": list(self.files)})
+        write_sealed(where, LOG, {**vars(self), "files": list(self.files), "backs": list(self.backs)})
 
     @property
     def rows(self) -> pa.Schema:
@@ -93,7 +97,8 @@ def commit_changes(where: Folder, log: ChangeLog, retention: Retention | None) -
     """Shows a version to readers, and folds those that are no longer kept."""
     before = ChangeLog.read(where)
     if before is not None and before.checkpoint == log.checkpoint:
-        log = replace(log, base=before.base, files=before.files, newest=max(log.newest, before.newest))
+        known = {"base": before.base, "files": before.files, "backs": before.backs}
+        log = replace(log, **known, newest=max(log.newest, before.newest))
     elif before is not None:  # of a checkpoint that was replaced: its versions are overwritten one by one
         where.remove(BASE)
     upto = log.base if retention is None else _newest_expired(where, log, retention)
@@ -103,6 +108,18 @@ def commit_changes(where: Folder, log: ChangeLog, retention: Retention | None) -
     folded = replace(log, base=upto, files=tuple(_fold(where, log, upto)))
     folded.write(where)
     _remove_old(where, log, folded)
+
+
+def abandon_changes(where: Folder, after: int) -> None:
+    """Removes the versions after one, unless some of them are part of the base."""
+    log = ChangeLog.read(where)
+    if log is None or log.base > after:
+        return
+    if log.newest > after:
+        replace(log, newest=after, backs=(*log.backs, after)).write(where)
+    for number in _numbers(where):
+        if number > after:
+            where.remove(version_folder(number))
 
 
 def _newest_expired(where: Folder, log: ChangeLog, retention: Retention) -> int:
@@ -231,7 +248,11 @@ class StoredChanges:
         log = ChangeLog.read(self.where)
         if log is None:
             raise missing_file_error(self.where, LOG)
-        self.log, self.id = log, log.checkpoint
+        self.log = log
+
+    def id_at(self, version: int) -> str:
+        """Identifies what a version is: a number is used again after the checkpoint went back."""
+        return name_line(self.log.checkpoint, self.log.backs, version)
 
     def versions(self) -> list[int]:
         """The versions whose rows can be read, in order."""

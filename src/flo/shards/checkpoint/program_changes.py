@@ -32,6 +32,7 @@ from flo.program.dag import Stream, Vertex
 from flo.program.identity import digest
 from flo.shards.checkpoint.commits import PROGRAM, committed_versions, read_commit, verified_versions
 from flo.shards.checkpoint.given_changes import GIVEN
+from flo.shards.checkpoint.spark_offsets import SPARK_CHECKPOINT
 from flo.shards.plan.planning import placement
 from flo.shards.plan.stages import Entry, Plan, Stage
 from flo.shards.tasks.input_task import row_collection
@@ -42,7 +43,11 @@ from flo.tables.checkpoint.store import missing_file_error, read_sealed, write_s
 from flo.tables.operator import OnTables, Placement, to_value_type
 from flo.tables.values import Columns, layout_of
 
-DESCRIPTION = "flo.json"
+DESCRIPTION, PROGRAMS = "flo.json", "programs"
+FILL = "fill"
+"""The folder of a checkpoint in which a changed program is filled."""
+BACKS, COPIED = "backs", "copied"
+"""In a description: the versions that the checkpoint went back to; the ids of those that it is a copy of."""
 FIELDS = {
     "flow": str,
     "outline": list,
@@ -53,6 +58,8 @@ FIELDS = {
     "stages": list,
 }
 """The fields of a description, with their types."""
+KEPT = (BACKS, COPIED, SPARK_CHECKPOINT)
+"""The fields that another start keeps."""
 Description = dict[str, Any]
 _OTHER_FLO = "another version of Flo wrote it, and cut the same program in another way"
 
@@ -87,7 +94,7 @@ def _description_file(where: str, version: int | None) -> str:
 
 
 def _program_file(version: int) -> str:
-    return f"programs/{version:08}.json"
+    return f"{PROGRAMS}/{version:08}.json"
 
 
 def describe_program(
@@ -215,6 +222,7 @@ def resolve_shards(where: str, ours: Description, shards: int | None) -> int:
             )
         ours["shards"] = before["shards"]
         ours["sources"] = ours["sources"] or before["sources"]
+        ours |= {name: before[name] for name in KEPT if name in before and name not in ours}
         were = {*before.get("new_sinks", ()), *(name for name, how in before["outputs"].items() if how == VIEW)}
         ours["new_sinks"] = [name for name, how in ours["outputs"].items() if how != VIEW and name in were]
     return int(ours["shards"])

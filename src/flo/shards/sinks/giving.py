@@ -21,12 +21,18 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from flo.shards.checkpoint.commits import committed_versions, read_given, record_given
+from flo.shards.checkpoint.commits import BACK, committed_versions, read_commit, read_given, record_given
 from flo.shards.checkpoint.given_changes import Attempt, Attempts, remove_attempts
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.sinks.output_changes import OutputChanges, schema_of
-from flo.shards.sinks.sink_versions import Given, expect_empty, expect_no_replaced, expect_version
+from flo.shards.sinks.sink_versions import (
+    Given,
+    expect_empty,
+    expect_no_replaced,
+    expect_not_of_original,
+    expect_version,
+)
 from flo.shards.sinks.sinks import Sink, ViewSink
 from flo.shards.tasks.output_files import (
     COUNT,
@@ -57,14 +63,31 @@ class Giving:
         self._attempts: Attempts | None = None
         """Those at the last micro-batch."""
 
-    def resume(self, new: Iterable[str], replaced: Iterable[str], runs_again: bool) -> None:
+    def expect_can_go_back(self, version: int, new: Iterable[str]) -> None:
+        """Raises if a sink holds later versions than one to go back to, and keeps them. `new` is as for `resume`."""
+        where, checkpoint = self._batches.folder, self._batches.checkpoint
+        given = read_given(where, version) or {}
+        for name, sink in self._sinks.items():
+            held = sink.held_at(checkpoint, name, version)
+            if name in new and name not in given:
+                expect_empty(name, sink, held, version)
+            else:
+                expect_version(name, sink, held, given.get(name), version)
+
+    def resume(
+        self, new: Iterable[str], replaced: Iterable[str], runs_again: bool, copied: Iterable[str] = ()
+    ) -> None:
         """Compares what sinks hold with the checkpoint, prepares them, and writes the rows of views to new sinks.
 
-        `new` are the outputs that were views, and `replaced` the ids of programs that ours has replaced. If the newest
-        micro-batch `runs_again`, new sinks get the rows of the version before it.
+        `new` are the outputs that were views, `replaced` the ids of programs that ours has replaced, and `copied` those
+        of the checkpoints that ours is a copy of. If the newest micro-batch `runs_again`, new sinks get the rows of the
+        version before it.
         """
         where, checkpoint = self._batches.folder, self._batches.checkpoint
         newest = max(committed_versions(where), default=-1)
+        if newest >= 0 and read_commit(where, newest).get(BACK):
+            for name, sink in self._sinks.items():
+                sink.go_back(checkpoint, name, newest)
         known = read_given(where, newest) if newest >= 0 else {}
         self.given = dict(known or {})
         fill = [output for output in self._outputs if output.name in new and output.name not in self.given]
@@ -74,6 +97,7 @@ class Giving:
         again = [Attempts.read(where, each) for each in (newest, newest + 1)]
         for name, sink in self._sinks.items():
             expect_no_replaced(name, sink, [sink.held(each, name) for each in replaced])
+            expect_not_of_original(name, sink, [sink.held(each, name) for each in copied])
             held = sink.held(checkpoint, name)
             if any(output.name == name for output in fill):
                 expect_empty(name, sink, held, newest)

@@ -106,3 +106,16 @@ def expect_key(output: str, sink: Sink, held: Held | None, key: tuple[str, ...])
             f" the key is now {', '.join(key)}",
             instead=((f"key={list(held.key)}", "the key that it has"), ANEW),
         )
+
+
+def expect_not_of_original(output: str, sink: Sink, every: Iterable[Held | None]) -> None:
+    """Raises if a sink holds rows of the checkpoint that this one is a copy of."""
+    if any(held is not None and held.version is not None for held in every):
+        raise CheckpointError(
+            f"the sink {sink.label} of the output `{output}` belongs to the checkpoint that this one is a copy of",
+            facts=(("why", "two checkpoints that write to one sink would mix their rows"),),
+            instead=(
+                ("another table, topic or folder", "for the copy"),
+                ("sink.reconcile()", "makes the sink one of the copy: compares it with the output, and corrects it"),
+            ),
+        )

@@ -14,7 +14,7 @@ retraction as one more row, so Flo rejects it for an output that retracts rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -22,7 +22,13 @@ import pyarrow.parquet as pq
 
 from flo.api.running import SHOWN
 from flo.core.errors import FloError
-from flo.shards.checkpoint.change_folders import ChangeLog, commit_changes, has_versions, version_folder
+from flo.shards.checkpoint.change_folders import (
+    ChangeLog,
+    abandon_changes,
+    commit_changes,
+    has_versions,
+    version_folder,
+)
 from flo.shards.checkpoint.retention import Retention
 from flo.shards.sinks.output_changes import Held, OutputChanges
 from flo.shards.tasks.output_files import COUNT, PARTS, VIEW, Output
@@ -72,6 +78,13 @@ class Sink:
     def held(self, checkpoint: str, output: str) -> Held | None:
         """What it holds of an output of a checkpoint; None if nothing. By default it does not know."""
         return Held(None)
+
+    def held_at(self, checkpoint: str, output: str, version: int) -> Held | None:
+        """What it will hold after `go_back`. By default what it holds now: it cannot go back."""
+        return self.held(checkpoint, output)
+
+    def go_back(self, checkpoint: str, output: str, version: int) -> None:
+        """Drops what it has taken after a version, because the checkpoint went back to that, if it can."""
 
     def prepare(self, checkpoint: str, output: str) -> None:
         """Makes the place where rows go, before the query starts. What it holds fits the checkpoint: that is checked
@@ -167,6 +180,9 @@ class Memory(Sink):
     keeps_weight = True
     replaces = True
 
+    def go_back(self, checkpoint: str, output: str, version: int) -> None:
+        self.versions = {each: table for each, table in self.versions.items() if each <= version}
+
     def take(self, changes: OutputChanges) -> None:
         self.versions[changes.version] = changes.table()
 
@@ -214,6 +230,17 @@ class Changes(Sink):
         if log is None or log.checkpoint != checkpoint or log.output not in ("", output):
             return None
         return Held(log.newest) if has_versions(self.folder, log) else None
+
+    def held_at(self, checkpoint: str, output: str, version: int) -> Held | None:
+        held, log = self.held(checkpoint, output), ChangeLog.read(self.folder)
+        if held is None or log is None or not log.base <= version < log.newest:
+            return held
+        log = replace(log, newest=version)
+        return Held(version) if has_versions(self.folder, log) else None
+
+    def go_back(self, checkpoint: str, output: str, version: int) -> None:
+        if self.held(checkpoint, output) is not None:
+            abandon_changes(self.folder, version)
 
     def staging_path(self) -> str:
         return f"{self.folder}/{STAGED}/" if isinstance(self.folder, Local) else f"{self.folder}/version="

@@ -158,6 +158,15 @@ def read_diverted(where: str, name: str, newest: int) -> pa.Table:
     return pa.concat_tables([SCHEMA.empty_table(), *(_read_diverted_file(where, file) for file in files)])
 
 
+def copy_diverted(where: str, to: str, newest: int) -> None:
+    """Copies the diverted rows that no sink has taken, up to this version, to a copy of the checkpoint."""
+    for name in inputs_with_diverted_rows(where):
+        for version, files in _files_by_version(where, name).items():
+            if version <= newest:
+                for file in (*files, _manifest(name, version)):
+                    folder(to).add_from(folder(where), file)
+
+
 def _read_diverted_file(where: str, file: str) -> pa.Table:
     return read_part(where, file, lambda data: file.endswith(f"/{_digest(data)}.arrow"))
 

@@ -233,7 +233,7 @@ class StageTask:
         batch, shard = self.batch, self._cached(stage, number).shard
         if number in report.shards:
             views, more = record.parts(outputs), record.more(outputs)
-            saved = shard.save(batch.version, loop.nodes, views, more, batch.oldest, writes)
+            saved = shard.save(batch.version, loop.nodes, views, more, (*batch.tagged, batch.oldest), writes)
             report.written += saved.bytes
         cached = Cached(batch.run, shard, batch.version, loop.nodes, record)
         writes.afterwards(partial(_shards.__setitem__, self._key(stage, number), cached))
