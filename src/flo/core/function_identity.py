@@ -28,7 +28,7 @@ import re
 import sys
 from argparse import Namespace
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -85,6 +85,10 @@ class Identity:
     """The values that belong to it: those that a lambda or a local function captures."""
     reads: ValueTexts
     """The other values and functions that its code uses."""
+
+    def is_called(self, names: Collection[str]) -> bool:
+        """Return whether one of these is its name, with or without the module and the class."""
+        return bool(self.name) and (self.name in names or self.name.rpartition(".")[2] in names)
 
 
 def identify(function: Any) -> Identity:

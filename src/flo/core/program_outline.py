@@ -7,7 +7,7 @@ function may have: a restored program is compared with the outline of the one th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, TypeAlias
@@ -113,6 +113,18 @@ def expect_same_outline(before: Outline, ours: Outline, state: str = "the state"
             raise CheckpointError(
                 f"{state} {ANOTHER}: {_called(new)} reads other streams", facts=facts, instead=(RESUMES, ANEW)
             )
+
+
+def expect_same_functions(before: Outline, ours: Outline, refill: Sequence[str]) -> None:
+    """Raise if a function of an operator that both programs have has changed so that its state does not fit any more.
+
+    What depends on the functions that `refill` names is computed anew."""
+    by_id = {each.id: each for each in before}
+    for new in ours:
+        old = by_id.get(new.id)
+        for their, our in zip(old.functions, new.functions, strict=False) if old is not None else ():
+            if old is not None and not our.identity.is_called(refill):
+                _expect_same_function(their.identity, our, old, new, "the checkpoint")
 
 
 def _key(operator: AppliedOperator) -> tuple[Any, ...]:

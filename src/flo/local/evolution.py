@@ -10,16 +10,19 @@ Invariant: until version 7 is committed, the checkpoint is that of the program b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
+from flo.api.running import expect_known
+from flo.api.scope import NOW
 from flo.core.collection import Value
-from flo.core.errors import CheckpointError
-from flo.core.program_outline import from_plain
+from flo.core.errors import CheckpointError, UnknownNameError
+from flo.core.program_outline import expect_same_functions, from_plain
 from flo.local.durable import ENDED, DurableLoop
 from flo.program.identity import digest
 from flo.shards.checkpoint.commits import PROGRAM, committed_versions, read_commit
@@ -36,6 +39,7 @@ from flo.shards.checkpoint.spark_logs import BATCH, PUSHED, ResumedBatches
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.evolution.comparison import Comparison, compare_programs
 from flo.shards.evolution.filling import FillBuilder, FillProgram
+from flo.shards.evolution.plan_text import changed_program_error, missing_rows_error
 from flo.shards.evolution.snapshots import read_rows
 from flo.shards.evolution.switch import StoredStates, Switch
 from flo.shards.micro_batches import MicroBatches, Outcome
@@ -57,6 +61,8 @@ PUSHES = "pushes"
 
 
 OnChange: TypeAlias = Literal["reject", "fill"]
+ReadAgain: TypeAlias = Callable[[str, str], object]
+"""Gives the rows that an input, by its name, has had so far. It may keep files in a folder."""
 
 
 @dataclass(frozen=True)
@@ -83,13 +89,18 @@ class Evolution:
     version: int
     """The newest version of the checkpoint."""
     change: Change
+    ended: frozenset[str]
+    """The inputs that have ended."""
+    read_again: ReadAgain | None = None
+    move_logs: Callable[[], None] | None = None
+    """Moves what an engine has beside the state, before the version is committed."""
 
     @property
     def where(self) -> str:
         return f"{self.batches.folder}/{FILL}"
 
     def run(self, giving: Giving, lease: Lease) -> Outcome:
-        """Fills what is not kept, gives sinks the differences, and commits the version with which the program begins."""
+        """Fills what is not kept, gives sinks the differences, and commits the version that our program begins with."""
         loop = self._fill_states(lease)
         filled = StoredStates(self.where, self.batches.shards, loop.version - 1)
         levels = {v.id: stage.level for stage in loop.batches.plan.stages for v in stage.dag.vertices}
@@ -102,6 +113,8 @@ class Evolution:
         outcome = self._differences(giving, switch.version, loop.version - 1)
         lease.expect_held()
         given = giving.give(outcome, staged=False)
+        if self.move_logs is not None:
+            self.move_logs()
         add_description(self.batches.folder, self.ours, switch.version)
         self.batches.program = switch.version
         lease.expect_held()
@@ -119,7 +132,8 @@ class Evolution:
             Output(name, stream, kind.type, VIEW)
             for name, stream, kind in zip(self.fill.outputs, plan.outputs, dag.outputs, strict=False)
         ]
-        batches = MicroBatches(plan, outputs, self.where, self.batches.shards, self.batches.tasks)
+        workers = 1 if self.read_again is not None else self.batches.tasks  # a process with Java in it does not fork
+        batches = MicroBatches(plan, outputs, self.where, self.batches.shards, workers)
         loop = DurableLoop(dag, batches, Giving(batches, {each.name: ViewSink() for each in outputs}), lease)
         try:
             for number, push in enumerate(self._pushes(loop)):
@@ -152,7 +166,7 @@ class Evolution:
         for place, each in enumerate(self.fill.inputs):
             if each.holder is None:
                 name = each.stream.name
-                for part in feeder.open(name, self.change.fill[name]).parts:
+                for part in feeder.open(name, self._rows_of_input(name)).parts:
                     yield partial(feeder.feed_part, name, part)
                 continue
             of: Any = each.stream.type.collection
@@ -160,15 +174,33 @@ class Evolution:
                 yield partial(self._push, loop, place, Rows(of.base, table))
         yield partial(self._push_ends, loop)
 
+    def _rows_of_input(self, name: str) -> object:
+        """The rows that an input has had so far: the user's own, or those that its source still has."""
+        if name in self.change.fill:
+            return self.change.fill[name]
+        if name == NOW:
+            return datetime.now(UTC)
+        if self.read_again is None:
+            return []  # it is new: no row has come
+        return self.read_again(name, f"{self.where}/rows/{name}")
+
+    def expect_rows(self) -> None:
+        """Raises if nothing has the rows that a fill needs."""
+        before = input_names(self.compared.before)
+        for each in self.fill.inputs:
+            name = each.stream.name
+            if each.holder is None and name in before and name != NOW and name not in self.change.fill:
+                if self.read_again is None:
+                    raise missing_rows_error(self.compared, self.fill, name)
+
     def _push(self, loop: DurableLoop, place: int, value: Value) -> None:
         loop.push(tuple(value if each == place else None for each in range(len(self.fill.inputs))))
 
     def _push_ends(self, loop: DurableLoop) -> None:
         """Ends the inputs whose streams have ended."""
-        ended = ended_inputs(self.batches.folder, self.version, self.compared.before)
         for place, each in enumerate(self.fill.inputs):
             sources = self.fill.sources[each.stream]
-            if sources and sources <= ended:
+            if sources and sources <= self.ended:
                 self._push(loop, place, each.stream.type.collection.bottom().fix())
 
     def _differences(self, giving: Giving, version: int, filled: int) -> Outcome:
@@ -208,48 +240,83 @@ class Evolution:
         last = read_commit(self.batches.folder, self.version)
         before = input_names(self.compared.before)
         counts = {before[int(place)]: count for place, count in last.get(PUSHED, {}).items()}
-        ended = ended_inputs(self.batches.folder, self.version, self.compared.before)
         return {
             PUSHED: {str(place): counts[name] for place, name in enumerate(names) if name in counts},
-            ENDED: [place for place, name in enumerate(names) if name in ended],
+            ENDED: [place for place, name in enumerate(names) if name in self.ended],
             BATCH: ResumedBatches.after(self.batches.folder, self.version).last,
         }
 
 
 def find_evolution(
-    program: ShardedProgram, batches: MicroBatches, ours: Description, change: Change
+    program: ShardedProgram,
+    batches: MicroBatches,
+    ours: Description,
+    change: Change,
+    read_again: ReadAgain | None = None,
+    ended: Iterable[str] = (),
 ) -> Evolution | None:
-    """What to do to start our program on a checkpoint; None if the state can be used as it is."""
+    """What to do to start our program on a checkpoint; None if the state can be used as it is.
+
+    `read_again` gives the rows that an input has had so far, if its source still has them. `ended` are inputs that are
+    read at once."""
     version = max(committed_versions(batches.folder), default=-1)
     before = read_description(batches.folder)
     if before is None or version < 0:
         return None
     batches.program = read_commit(batches.folder, version).get(PROGRAM)
-    if change.changed == "reject":
-        expect_unchanged(before, ours)
-    refill = ids_with_functions(ours, change.refill)
+    for name in change.fill:
+        expect_known(name, {stream.name: stream for stream in program.dag.inputs}, "input")
+    if change.changed == "fill":
+        expect_same_functions(from_plain(before["outline"]), from_plain(ours["outline"]), change.refill)
+    refill = ids_with_functions(ours, change.refill) | changed_sources(before, ours)
     compared = compare_programs(before, ours, program.dag, refill)
-    if compared.is_same:
+    if change.changed == "fill" and compared.is_same:
         return None
     names = list(program.output_types)
     wanted = frozenset(name for name in names if ours["outputs"][name] != COUNT)
-    fill = FillBuilder(compared, names, wanted, ended_inputs(batches.folder, version, before)).fill
-    for each in fill.inputs:
-        if each.holder is None and each.stream.name not in change.fill:
-            raise CheckpointError(f"nothing has the rows of `{each.stream.name}`")
-    return Evolution(program, batches, ours, compared, fill, version, change)
+    over = ended_inputs(batches.folder, version, before)
+    fill = FillBuilder(compared, names, wanted, over).fill
+    if change.changed == "reject":
+        try:
+            expect_unchanged(before, ours)
+        except CheckpointError as error:
+            raise changed_program_error(error, compared, fill) from None
+        if compared.is_same:
+            return None
+    evolution = Evolution(program, batches, ours, compared, fill, version, change, over.union(ended), read_again)
+    evolution.expect_rows()
+    return evolution
+
+
+def changed_sources(before: Description, ours: Description) -> frozenset[str]:
+    """The names of inputs whose rows Catalyst computes in another way."""
+    theirs, own = (_by_input(each["sources"]) for each in (before, ours))
+    return frozenset(name for name in own if name in theirs and theirs[name] != own[name])
+
+
+def _by_input(lines: list[str]) -> dict[str, list[str]]:
+    named: dict[str, list[str]] = {}
+    for line in lines:
+        name, _, how = line.partition(": ")
+        named.setdefault(name, []).append(how)
+    return named
 
 
 def ids_with_functions(ours: Description, names: Sequence[str]) -> frozenset[str]:
-    """The ids of operators that call functions of these names."""
-    return frozenset(
-        each.id
-        for each in from_plain(ours["outline"])
-        if any(
-            called.identity.name.rpartition(".")[2] in names or called.identity.name in names
-            for called in each.functions
-        )
-    )
+    """The ids of operators that call functions of these names. Raises if none does."""
+    functions = [(each.id, called.identity) for each in from_plain(ours["outline"]) for called in each.functions]
+    for name in names:
+        if not any(function.is_called([name]) for _, function in functions):
+            known = dict.fromkeys(function.name for _, function in functions if _is_plain(function.name))
+            raise UnknownNameError(
+                f"`refill` names `{name}`, which no operator calls", facts=(("functions", ", ".join(known) or "none"),)
+            )
+    return frozenset(own for own, function in functions if function.is_called(names))
+
+
+def _is_plain(name: str) -> bool:
+    """Whether it is the name of a function, and not the text of an expression."""
+    return bool(name) and all(part.isidentifier() for part in name.replace("<locals>", "locals").split("."))
 
 
 def input_names(description: Description) -> list[str]:

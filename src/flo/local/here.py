@@ -104,7 +104,7 @@ class OnHere:
         - `on_error="divert"`: diverts rows that do not fit, or on which a function raises.
         - `keep`: how many committed versions readers can read, such as 10, or for how long, such as `"1 day"`.
         - `changed`: what to do if the checkpoint is of another program. `"reject"` raises, with what would be kept and
-          filled; `"fill"` keeps the state of operators that are the same, and computes the others from all input so far.
+          filled; `"fill"` keeps the state of operators that are the same, and fills the others from all input so far.
         - `fill`: rows of inputs, for a fill that finds them nowhere in the checkpoint.
         - `refill`: the names of functions whose code has changed: what depends on them is computed anew.
         """

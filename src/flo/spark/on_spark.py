@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from itertools import repeat
 from pathlib import Path
@@ -18,18 +18,25 @@ from flo.api.explain import explain_partitions, explain_state
 from flo.api.running import expect_known, expect_one_of
 from flo.core.errors import (
     BoundednessError,
+    CheckpointError,
     FloError,
     Origin,
     TypeMismatch,
     UnknownNameError,
     brief,
 )
+from flo.local.evolution import Change, Evolution, OnChange, find_evolution
 from flo.pictures.notebook import html_text
 from flo.program.identity import supplied
 from flo.program.retractions import Cause
 from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.checkpoint.lease import Lease
-from flo.shards.checkpoint.program_changes import describe_program, resolve_shards, update_description
+from flo.shards.checkpoint.program_changes import (
+    describe_program,
+    read_description,
+    resolve_shards,
+    update_description,
+)
 from flo.shards.checkpoint.retention import Retention
 from flo.shards.checkpoint.spark_logs import SPARK, ResumedBatches, expect_sound_logs, has_committed
 from flo.shards.plan.explain import Block, explain_plan, plan_blocks
@@ -44,10 +51,11 @@ from flo.shards.tasks.state import READABLE
 from flo.spark.driver.inputs import BoundInput, InputOrder, NativePrefix, bind_input, describe_source, has_weights
 from flo.spark.driver.job_names import hold_description
 from flo.spark.driver.micro_batches import SparkMicroBatches
+from flo.spark.driver.offset_logs import count_sources, move_logs, places_of
 from flo.spark.driver.query import Query
+from flo.spark.driver.read_again import ReadAgain
 from flo.spark.driver.shipping import resolve_annotations, ship
-from flo.spark.driver.spark_changes import SparkChanges
-from flo.spark.driver.views import View
+from flo.spark.driver.spark_changes import SparkChanges, View
 from flo.spark.driver.watch import Watched
 from flo.spark.session import export_s3_settings, hold_on_executors, hold_settings, task_settings
 from flo.tables.io.diverted import OnError
@@ -96,6 +104,9 @@ class OnSpark:
         spark_checkpoint: str | Path | None = None,
         on_error: OnError = "raise",
         keep: int | str = READABLE,
+        changed: OnChange = "reject",
+        fill: Mapping[str, object] | None = None,
+        refill: Sequence[str] = (),
     ) -> Query:
         """Starts a query on these DataFrames, at least one of them streaming. It runs until it is stopped.
 
@@ -109,6 +120,11 @@ class OnSpark:
         - `on_error="divert"`: diverts rows that do not fit, or on which a function raises before a shuffle. Those of
           the input `orders` go to `query.diverted("orders")`, or to the sink of the output `orders diverted`.
         - `keep`: how many committed versions readers can read, such as 10, or for how long, such as `"1 day"`.
+        - `changed`: what to do if the checkpoint is of another program. `"reject"` raises, with what would be kept and
+          filled; `"fill"` keeps the state of operators that are the same, and fills the others from all input so far:
+          from the state, or from the sources, up to the offsets of the last micro-batch.
+        - `fill`: rows of inputs that their sources do not have any more: a table, a frame, files or rows.
+        - `refill`: the names of functions whose code has changed: what depends on them is computed anew.
         """
         here, lease = Origin.here(), None
         try:
@@ -136,24 +152,37 @@ class OnSpark:
                 describe_source(name, frame, entry, (order or {}).get(name)) for (name, frame), entry in read
             ]
             ours["sources"] += [f"{name}: {how}" for name, how in self._described.items()]
+            ours["offsets"] = {name: count_sources(frames[name]) for name in streaming}
             bound = self._bind_inputs(frames, order or {}, divert)
             sinks |= self._program.bind_sinks(self._spark, sinks, planned_outputs)
             lease = Lease.take(folder, self._flow.name)
             count = resolve_shards(folder, ours, shards)
-            offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{SPARK}"
-            newest = max(committed_versions(folder), default=-1)
-            resumed = ResumedBatches.after(folder, newest)
+            before = read_description(folder) or {}
+            ours["logs"] = before.get("logs", SPARK)
+            offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{ours['logs']}"
+            resumed = ResumedBatches.after(folder, max(committed_versions(folder), default=-1))
             expect_sound_logs(offsets, resumed.last)
             batches = SparkMicroBatches(
                 self._spark, self._plan, planned_outputs, folder, count, ours["id"], retention, self._flow.name
             )
             batches.now = self._now
             rows = batches.add_inputs(bound, divert)
+            known = before.get("offsets", ours["offsets"])
+            again = ReadAgain(
+                self._bind_inputs(frames, order or {}, divert=True), places_of(known), offsets, resumed.last
+            )
+            static_names = [name for name in frames if name not in streaming]
+            change = Change(changed, fill or {}, refill, on_error)
+            evolution = find_evolution(self._program, batches, ours, change, again, static_names)
             giving = Giving(batches, sinks, divert)
             giving.within = partial(SparkChanges.within, self._spark)
             runs_again = resumed.is_newest and not has_committed(offsets, -1 if resumed.last is None else resumed.last)
             giving.resume(ours["new_sinks"], ours["replaced"], runs_again)  # last: some sinks make tables
-            update_description(folder, ours)
+            if evolution is None:
+                update_description(folder, ours)
+            else:
+                offsets = self._evolve(evolution, known, offsets, giving, lease, spark_checkpoint)
+                resumed = ResumedBatches.after(folder, max(committed_versions(folder)))
             static = [rows[name] for name in frames if name not in streaming]
             ended = {place for place, name in enumerate(self._inputs) if name in frames and name not in streaming}
             streams = [rows[name] for name in streaming]
@@ -168,6 +197,31 @@ class OnSpark:
                 raise error.located(here) from error.__cause__
             raise
 
+    def _evolve(
+        self,
+        evolution: Evolution,
+        known: Mapping[str, int],
+        logs: str,
+        giving: Giving,
+        lease: Lease,
+        own_logs: str | Path | None,
+    ) -> str:
+        """Moves the checkpoint to our program; returns the folder of Spark's logs."""
+        ours, last = evolution.ours, ResumedBatches.after(evolution.batches.folder, evolution.version).last
+        if list(known.items()) != list(ours["offsets"].items()) and last is not None:
+            if own_logs is not None:
+                raise CheckpointError(
+                    "the streaming inputs have changed, and Spark's offsets are kept outside of the checkpoint",
+                    facts=(("before", ", ".join(known)), ("now", ", ".join(ours["offsets"]))),
+                    instead=(("without spark_checkpoint=…", "Flo writes the offsets of the new inputs"),),
+                )
+            ours["logs"] = f"{SPARK}_{evolution.version + 1:08}"
+            moved = f"{evolution.batches.folder}/{ours['logs']}"
+            evolution.move_logs = partial(move_logs, logs, moved, last, known, ours["offsets"])
+            logs = moved
+        evolution.run(giving, lease)
+        return logs
+
     def run(
         self,
         *,
@@ -181,7 +235,6 @@ class OnSpark:
         Returns a DataFrame for each output, or plain Python if it has no columns. With `on_error="divert"`
         the rows that the input `orders` diverts are the output `orders diverted`.
         """
-        here = Origin.here()
         folder = tempfile.mkdtemp(prefix="flo-")
         try:
             frames = self._check_frames(inputs)
@@ -211,7 +264,7 @@ class OnSpark:
                 for each in outputs
             }
         except FloError as error:
-            raise error.located(here) from error.__cause__
+            raise error.at_users_line() from error.__cause__
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -320,19 +373,17 @@ def connect_error(what: str) -> TypeMismatch:
 def _expect_session(spark: object) -> None:
     """Raises unless this is a classic session that is running."""
     if is_connect(spark):
-        raise connect_error("`on` was given a session of Spark Connect").located(Origin.here())
+        raise connect_error("`on` was given a session of Spark Connect").at_users_line()
     if type(spark).__module__.startswith("pyspark.") and not isinstance(spark, SparkSession):
         raise TypeMismatch(
             f"`on` needs a Spark session; got {type(spark).__name__}",
             instead=(("flow.on(spark)", "where `spark` is SparkSession.builder.getOrCreate()"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     if isinstance(spark, SparkSession) and spark.sparkContext._jsc is None:
         raise FloError(
             "the Spark session has been stopped",
             instead=(("SparkSession.builder.getOrCreate()", "starts another one for `flow.on`"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
 
 
 def _expect_same_session(name: str, frame: DataFrame, spark: SparkSession) -> None:

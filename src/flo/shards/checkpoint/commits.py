@@ -34,7 +34,7 @@ from flo.tables.checkpoint.store import (
 COMMITS, STATE_VERSIONS, GIVEN = "commits", "state_versions", "given"
 
 PROGRAM = "program"
-"""In a commit: the version with which its program has begun; not there for the first one, which `flo.json` describes."""
+"""In a commit: the version that its program has begun with; not there for the first one, which `flo.json` describes."""
 
 
 BACK = "back"

@@ -9,11 +9,11 @@
 
     before                      now                       a start with it
     sums is a view              sums goes to a sink       resumes: the sink first gets the rows of the view
-    sums goes to a sink         sums is a view            is rejected: its earlier changes were not kept
-    group_by(shop)              group_by(city)            is rejected, if a version is committed
+    sums goes to a sink         sums is a view            the view is filled
+    group_by(shop)              group_by(city)            is rejected, or filled: see `flo.shards.evolution`
 
-Invariant: a checkpoint with commits belongs to one program, under one id, with one number of shards. The id is how
-sinks recognize its versions.
+Invariant: a version belongs to one program, and a checkpoint has one id and one number of shards. The id is how sinks
+recognize its versions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 from flo.core.checkpoint import Program, expect_same_program
 from flo.core.errors import CheckpointError
 from flo.core.operator import Bound, Operator
-from flo.core.program_outline import ANEW, Outline, expect_same_lines, from_plain, to_plain
+from flo.core.program_outline import Outline, expect_same_lines, from_plain, to_plain
 from flo.program.bounds import find_bounds
 from flo.program.dag import Stream, Vertex
 from flo.program.identity import digest
@@ -61,7 +61,6 @@ FIELDS = {
 KEPT = (BACKS, COPIED, SPARK_CHECKPOINT)
 """The fields that another start keeps."""
 Description = dict[str, Any]
-_OTHER_FLO = "another version of Flo wrote it, and cut the same program in another way"
 
 
 def read_description(where: str, version: int | None = None) -> Any:
@@ -254,17 +253,6 @@ def expect_unchanged(before: Description, ours: Description) -> None:
     if before["sources"] and ours["sources"]:  # those of DataFrames; what is pushed has none
         theirs, own = ([f"input {line}" for line in each["sources"]] for each in (before, ours))
         expect_same_lines(theirs, own, state)
-    for name, how in ours["outputs"].items():
-        if how == VIEW and before["outputs"][name] != VIEW:
-            raise CheckpointError(
-                f"the output `{name}` cannot become a view: its earlier changes were not kept",
-                instead=(("another checkpoint", "starts from scratch"), ("its previous sink", "resumes")),
-            )
-    for their, our in zip(before["stages"], ours["stages"], strict=False):
-        if _stage_lines(their) != _stage_lines(our):
-            raise CheckpointError(f"{state} has another stage {our['level']}: {_OTHER_FLO}", instead=(ANEW,))
-    if len(before["stages"]) != len(ours["stages"]):
-        raise CheckpointError(f"{state} has other stages: {_OTHER_FLO}", instead=(ANEW,))
 
 
 def _program(description: Description) -> Program:
@@ -272,8 +260,3 @@ def _program(description: Description) -> Program:
     inputs = (f"input {line}" for line in description["inputs"])
     ends = (*inputs, *(f"output {name}" for name in description["outputs"]))
     return Program(ends, from_plain(description["outline"]))
-
-
-def _stage_lines(stage: Description) -> dict[str, str]:
-    """The placement of each operator of a stage, by its id."""
-    return {vertex_id: each["where"] for vertex_id, each in stage["operators"].items()}

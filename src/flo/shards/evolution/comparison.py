@@ -20,6 +20,7 @@ from typing import Any
 from flo.program.dag import Dag, Stream, Vertex
 from flo.shards.checkpoint.program_changes import Description, columns_of
 from flo.shards.tasks.output_files import VIEW
+from flo.tables.values import layout_of
 
 UNORDERED = ("ZSet", "Bag", "Set")
 """Collections that are the sum of their changes, in any order."""
@@ -77,12 +78,27 @@ class Comparison:
         wanted = columns_of(stream)
         if wanted is None or stream.type.collection.base.name not in UNORDERED:  # type: ignore[attr-defined]
             return None
-        able = (each for each in self.holders.get(stream.name, ()) if wanted.items() <= each.columns.items())
-        return next(able, None)
+        added = self._added_columns(stream)
+        for each in self.holders.get(stream.name, ()):
+            missing = wanted.keys() - each.columns.keys()
+            if missing <= added and all(
+                is_as_wide(each.columns[name], kind) for name, kind in wanted.items() if name in each.columns
+            ):
+                return each
+        return None
+
+    def _added_columns(self, stream: Stream) -> set[str]:
+        """The columns that an input has gained, if it is one: no row so far has a value in them."""
+        if stream not in self.dag.inputs:
+            return set()
+        known = {line.partition(": ")[0] for line in self.before["inputs"]}
+        schema = layout_of(stream.type.collection.base).schema  # type: ignore[attr-defined]
+        return {each.name for each in schema if each.nullable and f"{stream.name}.{each.name}" not in known}
 
 
 def compare_programs(before: Description, ours: Description, dag: Dag, refill: frozenset[str]) -> Comparison:
-    """Compares two programs. `refill` are the ids of operators whose state is computed anew, with all that follow."""
+    """Compares two programs. `refill` are the ids of operators, and the names of inputs, whose rows are not those of
+    before: what follows is computed anew."""
     theirs = {key: (stage["level"], each) for stage in before["stages"] for key, each in stage["operators"].items()}
     own = {key: each for stage in ours["stages"] for key, each in stage["operators"].items()}
     stale = _ids_after(dag, refill)
@@ -91,7 +107,7 @@ def compare_programs(before: Description, ours: Description, dag: Dag, refill: f
         for key, each in own.items()
         if key in theirs and key not in stale and _state_of(each) == _state_of(theirs[key][1])
     )
-    changed = {stream.name for vertex in dag.vertices if vertex.id in stale for stream in vertex.outputs}
+    changed = {stream.name for vertex in dag.vertices if vertex.id in stale for stream in vertex.outputs} | refill
     return Comparison(
         before,
         ours,
@@ -101,6 +117,20 @@ def compare_programs(before: Description, ours: Description, dag: Dag, refill: f
         frozenset(_same_outputs(before, ours, changed)),
         _holders(before, changed),
     )
+
+
+WIDER = {
+    "int8": ("int16", "int32", "int64"),
+    "int16": ("int32", "int64"),
+    "int32": ("int64",),
+    "float": ("double",),
+}
+"""The types that hold every value of another."""
+
+
+def is_as_wide(kind: str, other: str) -> bool:
+    """Whether a type has all values of the first one."""
+    return kind == other or other in WIDER.get(kind, ())
 
 
 def _layout(description: Description) -> list[Any]:
@@ -118,7 +148,7 @@ def _state_of(operator: Description) -> tuple[Any, ...]:
 def _ids_after(dag: Dag, changed: frozenset[str]) -> set[str]:
     """The ids of these operators, and of all that read what they emit."""
     stale: set[str] = set()
-    streams: set[Stream] = set()
+    streams = {stream for stream in dag.inputs if stream.name in changed}
     for vertex in dag.vertices:
         own = vertex.id.partition("/")[0]  # what a rewrite has added belongs to it
         if own in changed or streams.intersection(vertex.inputs):

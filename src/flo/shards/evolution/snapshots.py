@@ -34,6 +34,9 @@ def read_rows(checkpoint: Checkpoint, version: int, holder: Holder, schema: pa.S
     parts = _rows_of_view(checkpoint, version, holder) if holder.view else _rows_of_state(checkpoint, version, holder)
     for table in parts:
         wanted = pa.schema([*schema, pa.field(WEIGHT, pa.int64(), nullable=False)])
+        for field in schema:
+            if field.name not in table.column_names:  # a column that the input has gained
+                table = table.append_column(field, pa.nulls(table.num_rows, field.type))
         rows = table.select([*schema.names, WEIGHT]).cast(wanted).combine_chunks()
         if rows.num_rows:
             yield consolidate_table(rows)

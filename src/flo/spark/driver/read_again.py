@@ -1,0 +1,103 @@
+"""Reads again what a streaming input has given so far, up to the offsets of the last micro-batch.
+
+    spark/offsets/7          what all micro-batches up to 7 have read, a line for each source
+    spark/sources/0          the log of source 0
+
+A second query gets a copy of these logs, in which all of it is its first micro-batch, begun and not committed. So
+Spark plans exactly these rows again, for any source that can: files, Kafka, Delta, Iceberg. They are written as
+Parquet, in the folder of the fill.
+
+Invariant: rows after the offsets of the last micro-batch are not read. The query goes on with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from flo.core.errors import CheckpointError
+from flo.core.program_outline import ANEW
+from flo.shards.checkpoint.spark_logs import OFFSETS
+from flo.shards.tasks.input_task import MALFORMED
+from flo.spark.driver.inputs import BoundInput
+from flo.spark.driver.offset_logs import NO_OFFSET, OffsetLines, copy_source_logs
+from flo.spark.driver.python_errors import python_error
+from flo.sql.catalyst import quoted
+from flo.tables.checkpoint.folders import folder
+
+
+@dataclass(frozen=True)
+class ReadAgain:
+    """Reads inputs again."""
+
+    inputs: Mapping[str, BoundInput]
+    """The inputs with their DataFrames, with all columns of a row."""
+    places: Mapping[str, range]
+    """For each streaming input that the query has read, the places of its sources in Spark's logs."""
+    logs: str
+    """The folder of Spark's logs."""
+    last: int | None
+    """The last micro-batch."""
+
+    def __call__(self, name: str, where: str) -> Any:
+        """The rows that an input has had so far. Keeps them in a folder, for a start that is interrupted."""
+        bound = self.inputs[name]
+        if not folder(where).exists("rows/_SUCCESS"):
+            if not bound.frame.isStreaming:
+                self._write(bound, bound.frame, f"{where}/rows")
+            elif not self._read_stream(name, bound, where):
+                return []
+        return _rows_of(bound, f"{where}/rows")
+
+    def _read_stream(self, name: str, bound: BoundInput, where: str) -> bool:
+        """Runs the query that reads all rows so far. Returns False if there are none."""
+        if self.last is None or name not in self.places:
+            return False
+        lines, places = OffsetLines.read(self.logs, self.last), self.places[name]
+        own = tuple(lines.sources[place] for place in places)
+        if all(line == NO_OFFSET for line in own):
+            return False
+        folder(where).remove("logs")
+        copy_source_logs(self.logs, f"{where}/logs", {place: number for number, place in enumerate(places)})
+        folder(f"{where}/logs").write(f"{OFFSETS}/0", OffsetLines(lines.version, lines.about, own).text())
+
+        def take(batch: DataFrame, number: int) -> None:
+            if number == 0:  # later ones have rows that the query will read itself
+                self._write(bound, batch, f"{where}/rows")
+
+        writer = bound.frame.writeStream.foreachBatch(take).option("checkpointLocation", f"{where}/logs")
+        try:
+            writer.trigger(availableNow=True).start().awaitTermination()
+        except Exception as error:
+            raise CheckpointError(
+                f"the rows that the input `{name}` has had so far cannot be read again: {python_error(error)}",
+                instead=((f'fill={{"{name}": rows}}', "your own copy of them"), ANEW),
+            ) from error
+        return True
+
+    def _write(self, bound: BoundInput, rows: DataFrame, where: str) -> None:
+        """Writes rows as Parquet; those of a sequence in order."""
+        if MALFORMED in rows.columns:
+            rows = rows.where(sf.col(MALFORMED).isNull()).drop(MALFORMED)
+        if bound.position is not None and bound.partition is None:
+            rows = rows.orderBy(sf.col(quoted(bound.position))).coalesce(1)
+        rows.write.mode("overwrite").parquet(where)
+
+
+def _rows_of(bound: BoundInput, where: str) -> Any:
+    """The rows as they are pushed: a folder of files, or of a partitioned input the rows of each partition."""
+    if bound.partition is None:
+        return where if "://" not in where else _table(where)
+    table = _table(where).sort_by([(str(bound.partition), "ascending"), (str(bound.position), "ascending")])
+    numbers = table[bound.partition].unique().to_pylist()
+    return {number: table.filter(ds.field(bound.partition) == number) for number in numbers}
+
+
+def _table(where: str) -> pa.Table:
+    return ds.dataset(where, format="parquet").to_table()
