@@ -254,13 +254,15 @@ def find_evolution(
     change: Change,
     read_again: ReadAgain | None = None,
     ended: Iterable[str] = (),
+    version: int | None = None,
 ) -> Evolution | None:
-    """What to do to start our program on a checkpoint; None if the state can be used as it is.
+    """What to do to start our program on a checkpoint, at a version, by default the newest; None if the state can be
+    used as it is.
 
     `read_again` gives the rows that an input has had so far, if its source still has them. `ended` are inputs that are
     read at once."""
-    version = max(committed_versions(batches.folder), default=-1)
-    before = read_description(batches.folder)
+    version = max(committed_versions(batches.folder), default=-1) if version is None else version
+    before = read_description(batches.folder, version)
     if before is None or version < 0:
         return None
     batches.program = read_commit(batches.folder, version).get(PROGRAM)

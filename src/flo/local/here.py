@@ -18,9 +18,19 @@ from flo.local.query import LocalQuery
 from flo.local.sharded import WorkersLoop
 from flo.local.table_loop import TableLoop, TableResult
 from flo.program.retractions import causes_of_pushes
+from flo.shards.checkpoint.going_back import go_back
 from flo.shards.checkpoint.lease import Lease
-from flo.shards.checkpoint.program_changes import describe_program, resolve_shards, update_description
+from flo.shards.checkpoint.program_changes import (
+    BACKS,
+    COPIED,
+    describe_program,
+    read_description,
+    resolve_shards,
+    update_description,
+)
 from flo.shards.checkpoint.retention import Retention
+from flo.shards.checkpoint.spark_offsets import spark_folder
+from flo.shards.checkpoint.tags import find_start
 from flo.shards.micro_batches import MicroBatches
 from flo.shards.program import ShardedProgram, as_table, checkpoint_folder, expect_shards, finish_as_table
 from flo.shards.sinks.giving import Giving
@@ -93,6 +103,7 @@ class OnHere:
         changed: OnChange = "reject",
         fill: Mapping[str, object] | None = None,
         refill: Sequence[str] = (),
+        version: int | str | None = None,
     ) -> LocalQuery:
         """Starts a query on a checkpoint. Each push is a micro-batch: its changes go to the sinks, and it is committed.
 
@@ -107,6 +118,8 @@ class OnHere:
           filled; `"fill"` keeps the state of operators that are the same, and fills the others from all input so far.
         - `fill`: rows of inputs, for a fill that finds them nowhere in the checkpoint.
         - `refill`: the names of functions whose code has changed: what depends on them is computed anew.
+        - `version`: a version to go back to, by its number or by the name of its tag (`flo state tag`). Later ones are
+          abandoned.
         """
         here, lease = Origin.here(), None
         try:
@@ -126,11 +139,17 @@ class OnHere:
             )
             sinks |= program.bind_sinks(None, sinks, planned)
             lease = Lease.take(folder, self._flow.name)
-            count = resolve_shards(folder, ours, shards)
+            start = find_start(folder, version)
+            count = resolve_shards(folder, ours, shards, start)
             batches = MicroBatches(program.plan, planned, folder, count, self._workers, ours["id"], Retention.of(keep))
-            evolution = find_evolution(program, batches, ours, Change(changed, fill or {}, refill, on_error))
+            change = Change(changed, fill or {}, refill, on_error)
+            evolution = find_evolution(program, batches, ours, change, version=start)
+            if version is not None:
+                Giving(batches, sinks, divert).expect_can_go_back(start, ours["new_sinks"])
+                ours[BACKS] = go_back(folder, start, spark_folder(folder, read_description(folder, start)))
             giving = Giving(batches, sinks, divert)
-            giving.resume(ours["new_sinks"], ours["replaced"], runs_again=False)  # last: some sinks make tables
+            copied = ours.get(COPIED, ())
+            giving.resume(ours["new_sinks"], ours["replaced"], False, copied)  # last: some sinks make tables
             if evolution is None:
                 update_description(folder, ours)
             else:

@@ -8,7 +8,7 @@ Version 7, committed under the lease of epoch 3: of 8 shards, in stage 1, the st
 of shard 3 at version 5, and all others share the blank one. The sink of `large` was given the changes of version 7.
 
     commits/00000005.friday.json      the commit of version 5, which the tag `friday` keeps (tags.py)
-    commits/back-to-00000005.json     the checkpoint is going back to version 5 (going_back.py): later ones are abandoned
+    commits/back-to-00000005.json     the checkpoint is going back to version 5: see going_back.py
 
 Invariant: a version is the id of a micro-batch, and is committed once all shards and sinks have it. Only the query with
 the newest epoch commits. One look at the folder says which versions and tags there are.
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from flo.core.errors import CheckpointError
@@ -89,6 +90,15 @@ def name_line(checkpoint: str, backs: Sequence[int], version: int) -> str:
 def committed_versions(where: str) -> list[int]:
     """The versions that readers may see, in order."""
     return Commits.list(where).versions
+
+
+def format_versions(versions: list[int]) -> str:
+    """Versions in order, as text: "5, 97 to 99"."""
+    if not versions:
+        return "none"
+    ends = [place for place, (one, other) in enumerate(pairwise(versions), start=1) if other != one + 1]
+    parts = [versions[low:high] for low, high in pairwise([0, *ends, len(versions)])]
+    return ", ".join(f"{each[0]} to {each[-1]}" if len(each) > 1 else str(each[0]) for each in parts)
 
 
 def commit_version(

@@ -4,8 +4,8 @@
 
 Files never change once they are named, so a local copy is made of hard links. A tag keeps the version meanwhile.
 
-Invariant: the description comes last, and without it the copy is not a checkpoint. Sinks know a checkpoint by its id, so
-those of the original are not touched; a start of the copy on them is rejected.
+Invariant: the description comes last, and without it the copy is not a checkpoint. Sinks know a checkpoint by its id.
+So those of the original are not touched, and a start of the copy on them is rejected.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from flo.shards.checkpoint.commits import copy_commit, read_commit
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.program_changes import BACKS, COPIED, write_description
 from flo.shards.checkpoint.spark_logs import SPARK
-from flo.shards.checkpoint.spark_offsets import SPARK_CHECKPOINT
+from flo.shards.checkpoint.spark_offsets import LOGS, SPARK_CHECKPOINT
 from flo.shards.checkpoint.tags import add_tag, copy_logs_of, remove_tag
 from flo.shards.tasks.output_files import copy_diverted
 from flo.shards.tasks.state import shard_path, state_folder
@@ -27,7 +27,7 @@ from flo.tables.checkpoint.store import Store
 
 
 def copy_checkpoint(where: str, to: str, version: int | str | None = None) -> int:
-    """Copies a version of a checkpoint, by default the newest, to a folder that is empty or new. Returns the version."""
+    """Copies a version of a checkpoint, by default the newest, to a folder that is empty or new; returns it."""
     _expect_empty(where, to)
     tag = f"copying-{uuid.uuid4().hex[:8]}"
     number = add_tag(where, tag, version)
@@ -59,7 +59,7 @@ def _copy(where: str, to: str, version: int) -> None:
     copy_logs_of(where, version, f"{to}/{SPARK}")
     described = checkpoint.described(version)
     copied = [*described.get(COPIED, ()), described.get("id", where)]
-    kept = {name: each for name, each in described.items() if name not in (BACKS, SPARK_CHECKPOINT)}
+    kept = {name: each for name, each in described.items() if name not in (BACKS, LOGS, SPARK_CHECKPOINT)}
     write_description(to, {**kept, "id": uuid.uuid4().hex, "replaced": [], COPIED: copied})
 
 

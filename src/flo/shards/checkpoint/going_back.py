@@ -27,7 +27,7 @@ from flo.shards.checkpoint.commits import (
 from flo.shards.checkpoint.given_changes import GIVEN
 from flo.shards.checkpoint.moments import MOMENTS
 from flo.shards.checkpoint.program_changes import BACKS, FILL, PROGRAMS, read_description, write_description
-from flo.shards.checkpoint.spark_logs import ResumedBatches
+from flo.shards.checkpoint.spark_logs import SPARK, ResumedBatches
 from flo.shards.checkpoint.spark_offsets import cut_logs, expect_offsets, has_logs
 from flo.shards.checkpoint.tags import saved_logs
 from flo.shards.tasks.output_files import DIVERTED, OUTPUTS
@@ -53,14 +53,16 @@ def expect_can_go_back(where: str, version: int, spark: str) -> None:
     expect_offsets(spark, version, ResumedBatches.after(where, version).last, saved_logs(where, version))
 
 
-def go_back(where: str, version: int, spark: str) -> None:
-    """Makes a version the newest one. Needs the lease."""
+def go_back(where: str, version: int, spark: str) -> list[int]:
+    """Makes a version the newest one; returns the versions that the checkpoint went back to. Needs the lease."""
+    backs = list(read_description(where).get(BACKS, ()))
     if Commits.list(where).versions[-1] == version:
-        return
-    backs = [*read_description(where).get(BACKS, ()), version]
-    content = {"spark": spark, "saved": saved_logs(where, version), BACKS: backs}
-    announce_going_back(where, version, content)
+        return backs
+    expect_can_go_back(where, version, spark)
+    backs.append(version)
+    announce_going_back(where, version, {"spark": spark, "saved": saved_logs(where, version), BACKS: backs})
     finish_going_back(where)
+    return backs
 
 
 def finish_going_back(where: str) -> None:
@@ -83,6 +85,9 @@ def finish_going_back(where: str) -> None:
         for name in files.folders(f"{OUTPUTS}/{output}"):
             if _number(name) > version:
                 files.remove(f"{OUTPUTS}/{output}/{name}")
+    for name in files.folders():
+        if name.startswith(f"{SPARK}_") and _number(name.removeprefix(f"{SPARK}_")) > version:
+            files.remove(name)  # logs of a changed program
     files.remove(FILL)
     write_description(where, {**read_description(where, version), BACKS: content[BACKS]}, version)
     finish_commits(where, version)

@@ -32,7 +32,7 @@ from flo.program.dag import Stream, Vertex
 from flo.program.identity import digest
 from flo.shards.checkpoint.commits import PROGRAM, committed_versions, read_commit, verified_versions
 from flo.shards.checkpoint.given_changes import GIVEN
-from flo.shards.checkpoint.spark_offsets import SPARK_CHECKPOINT
+from flo.shards.checkpoint.spark_offsets import LOGS, SPARK_CHECKPOINT
 from flo.shards.plan.planning import placement
 from flo.shards.plan.stages import Entry, Plan, Stage
 from flo.shards.tasks.input_task import row_collection
@@ -58,8 +58,8 @@ FIELDS = {
     "stages": list,
 }
 """The fields of a description, with their types."""
-KEPT = (BACKS, COPIED, SPARK_CHECKPOINT)
-"""The fields that another start keeps."""
+KEPT = (BACKS, COPIED, SPARK_CHECKPOINT, LOGS, "offsets")
+"""The fields that another start keeps, unless it has its own."""
 Description = dict[str, Any]
 
 
@@ -200,14 +200,15 @@ def _placement(operator: Operator) -> Placement:
     return Placement.BY_KEY if wanted is Placement.ONE_PLACE else wanted
 
 
-def resolve_shards(where: str, ours: Description, shards: int | None) -> int:
-    """Completes the description of our program with what the checkpoint has; returns the number of shards.
+def resolve_shards(where: str, ours: Description, shards: int | None, version: int | None = None) -> int:
+    """Completes the description of our program with what the checkpoint has at a version, by default the newest;
+    returns the number of shards.
 
     A checkpoint with commits keeps its number of shards and its id, by which sinks recognize it. Without commits,
     another program may take its place, under a new id. The field `replaced` has the ids before it, and `new_sinks` the
     outputs that were views and have other sinks now.
     """
-    before, versions = read_description(where), verified_versions(where)
+    before, versions = read_description(where, version), verified_versions(where)
     resumes = before is not None and (bool(versions) or _is_same_program(before, ours))
     ours["id"] = before.get("id", where) if resumes else uuid.uuid4().hex
     replaced = [] if before is None or versions else before.get("replaced", [])

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from flo.core.errors import CheckpointError
 from flo.shards.checkpoint.spark_logs import (
@@ -33,18 +34,18 @@ from flo.shards.checkpoint.spark_logs import (
 from flo.tables.checkpoint.folders import Folder, folder
 from flo.tables.checkpoint.store import missing_file_error
 
-SPARK_CHECKPOINT = "spark_checkpoint"
-"""In a description: where Spark keeps its logs, if not in the checkpoint."""
+SPARK_CHECKPOINT, LOGS = "spark_checkpoint", "logs"
+"""In a description: where Spark keeps its logs, if the user has chosen it; or their folder in the checkpoint."""
 COMMITTED = b'v1\n{"nextBatchWatermarkMs":0}'
 """An entry of Spark's commit log, for a micro-batch that Flo has committed and Spark not yet."""
 ATTEMPTS = 10
 """So often a source log is copied that Spark compacts meanwhile."""
 
 
-def spark_folder(where: str, description: object) -> str:
-    """Where Spark keeps the logs of a checkpoint."""
-    given = description.get(SPARK_CHECKPOINT) if isinstance(description, dict) else None
-    return given or f"{where}/{SPARK}"
+def spark_folder(where: str, description: Mapping[str, Any] | None) -> str:
+    """Where Spark keeps the logs of a program."""
+    described = description or {}
+    return described.get(SPARK_CHECKPOINT) or f"{where}/{described.get(LOGS, SPARK)}"
 
 
 def has_logs(where: str) -> bool:

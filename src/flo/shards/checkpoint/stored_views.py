@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow as pa
 
 from flo.core.errors import CheckpointError, UnknownNameError
-from flo.shards.checkpoint.commits import committed_versions, name_line, read_state_versions
+from flo.shards.checkpoint.commits import committed_versions, format_versions, name_line, read_state_versions
 from flo.shards.checkpoint.program_changes import BACKS, DESCRIPTION, read_description
 from flo.shards.tasks.output_files import VIEW
 from flo.shards.tasks.state import shard_path, state_folder
@@ -154,7 +154,7 @@ def version_error(where: str, name: str, version: int, versions: list[int]) -> C
     why = "is not committed yet" if version > versions[-1] else "is no longer kept"
     return CheckpointError(
         f"version {version} of `{name}` {why}",
-        facts=(("kept", f"{versions[0]} to {versions[-1]}"), ("checkpoint", where)),
+        facts=(("kept", format_versions(versions)), ("checkpoint", where)),
         instead=(
             ("start(…, keep=100)", "keeps more versions"),
             ('start(…, keep="1 day")', "keeps them longer"),

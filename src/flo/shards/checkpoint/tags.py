@@ -17,10 +17,9 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
-from itertools import pairwise
 
 from flo.core.errors import CheckpointError, NameTakenError, UnknownNameError, brief
-from flo.shards.checkpoint.commits import Commits, tag_commit, untag_commit, versions_with_tag
+from flo.shards.checkpoint.commits import Commits, format_versions, tag_commit, untag_commit, versions_with_tag
 from flo.shards.checkpoint.program_changes import DESCRIPTION, read_description
 from flo.shards.checkpoint.spark_logs import SPARK, ResumedBatches
 from flo.shards.checkpoint.spark_offsets import (
@@ -104,20 +103,17 @@ def find_version(where: str, wanted: int | str | None) -> int:
     raise _unknown(where, wanted)
 
 
+def find_start(where: str, version: int | str | None) -> int:
+    """The version that a start goes on from: the one to go back to, or the newest; -1 if nothing is committed."""
+    versions = Commits.list(where).versions
+    return find_version(where, version) if version is not None else max(versions, default=-1)
+
+
 def describe_versions(where: str) -> tuple[tuple[str, str], ...]:
     """The tags and versions of a checkpoint, for an error."""
     commits = Commits.list(where)
     tags = ", ".join(f"{tag} (version {version})" for tag, version in sorted(commits.tags.items()))
     return ("tags", tags or "none"), ("versions", format_versions(commits.versions)), ("checkpoint", where)
-
-
-def format_versions(versions: list[int]) -> str:
-    """Versions in order, as text: "5, 97 to 99"."""
-    if not versions:
-        return "none"
-    ends = [place for place, (one, other) in enumerate(pairwise(versions), start=1) if other != one + 1]
-    parts = [versions[low:high] for low, high in pairwise([0, *ends, len(versions)])]
-    return ", ".join(f"{each[0]} to {each[-1]}" if len(each) > 1 else str(each[0]) for each in parts)
 
 
 def saved_logs(where: str, version: int) -> str | None:

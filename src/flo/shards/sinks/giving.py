@@ -74,9 +74,7 @@ class Giving:
             else:
                 expect_version(name, sink, held, given.get(name), version)
 
-    def resume(
-        self, new: Iterable[str], replaced: Iterable[str], runs_again: bool, copied: Iterable[str] = ()
-    ) -> None:
+    def resume(self, new: Iterable[str], replaced: Iterable[str], runs_again: bool, copied: Iterable[str] = ()) -> None:
         """Compares what sinks hold with the checkpoint, prepares them, and writes the rows of views to new sinks.
 
         `new` are the outputs that were views, `replaced` the ids of programs that ours has replaced, and `copied` those
