@@ -22,7 +22,7 @@ from flo.shards.checkpoint.spark_offsets import LOGS, SPARK_CHECKPOINT
 from flo.shards.checkpoint.tags import add_tag, copy_logs_of, remove_tag
 from flo.shards.tasks.output_files import copy_diverted
 from flo.shards.tasks.state import shard_path, state_folder
-from flo.tables.checkpoint.folders import folder
+from flo.tables.checkpoint.folders import Local, folder
 from flo.tables.checkpoint.store import Store
 
 
@@ -71,7 +71,9 @@ def _expect_empty(where: str, to: str) -> None:
             f"a copy needs a folder that is empty or new; {to!r} is not",
             instead=(("another folder", "for the copy"),),
         )
-    if f"{target}/".startswith(f"{folder(where)}/"):
+    source = folder(where)
+    paths = [each.path.resolve() if isinstance(each, Local) else each for each in (target, source)]
+    if f"{paths[0]}/".startswith(f"{paths[1]}/"):
         raise NameTakenError(
             f"a copy cannot be in the checkpoint itself; got {to!r}", instead=(("another folder", "for the copy"),)
         )
