@@ -231,7 +231,7 @@ def test_a_crash_while_going_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert committed_versions(str(tmp_path)) == [0, 1]
     assert rows(View.of(str(tmp_path), "totals")) == expected([0, 1])["totals"]
     with start(tmp_path) as query:
-        assert Commits.list(str(tmp_path)).back is None
+        assert Commits.read(str(tmp_path)).back is None
         assert views(query) == expected([0, 1])
         push(query, range(2, 6))
         assert views(query) == expected(list(range(6)))

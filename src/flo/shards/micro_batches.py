@@ -90,7 +90,7 @@ class MicroBatches:
         self.checkpoint = checkpoint
         """The id of the checkpoint; empty for a batch job, which keeps none."""
         self.retention = retention or Retention()
-        commits = Commits.list(folder) if folder else Commits(frozenset(), {})
+        commits = Commits.read(folder) if folder else Commits(frozenset(), {})
         self._kept = Kept.of(commits, min(commits.own, default=0))
         """The versions that readers may read."""
         self.run = uuid.uuid4().hex

@@ -35,6 +35,7 @@ from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.program_changes import (
     BACKS,
     COPIED,
+    Description,
     describe_program,
     read_description,
     resolve_shards,
@@ -166,7 +167,7 @@ class OnSpark:
             lease = Lease.take(folder, self._flow.name)
             start = find_start(folder, version)
             count = resolve_shards(folder, ours, shards, start)
-            before = read_description(folder, start) or {}
+            before: Description = read_description(folder, start) or {}
             ours[LOGS] = before.get(LOGS, SPARK)
             ours[SPARK_CHECKPOINT] = checkpoint_folder(spark_checkpoint) if spark_checkpoint else None
             offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{ours[LOGS]}"

@@ -60,7 +60,7 @@ def show(given: argparse.Namespace) -> int:
     versions = checkpoint.versions()
     width = None if sys.stdout.isatty() else WIDTH
     output = Console(file=sys.stdout, highlight=False, soft_wrap=True, width=width)
-    tags = Commits.list(given.checkpoint).tags_of
+    tags = Commits.read(given.checkpoint).tags_of
     kept = ", ".join(" ".join([str(each), *(f"({tag})" for tag in tags(each))]) for each in versions) or "none"
     output.print(
         f"flow {checkpoint.description['flow']}, {checkpoint.shards} shards, versions kept: {kept}", markup=False

@@ -97,8 +97,8 @@ def commit_changes(where: Folder, log: ChangeLog, retention: Retention | None) -
     """Shows a version to readers, and folds those that are no longer kept."""
     before = ChangeLog.read(where)
     if before is not None and before.checkpoint == log.checkpoint:
-        known = {"base": before.base, "files": before.files, "backs": before.backs}
-        log = replace(log, **known, newest=max(log.newest, before.newest))
+        log = replace(log, base=before.base, files=before.files, newest=max(log.newest, before.newest))
+        log = replace(log, backs=before.backs)
     elif before is not None:  # of a checkpoint that was replaced: its versions are overwritten one by one
         where.remove(BASE)
     upto = log.base if retention is None else _newest_expired(where, log, retention)

@@ -55,7 +55,7 @@ class Commits:
     """The version that the checkpoint is going back to."""
 
     @classmethod
-    def list(cls, where: str) -> Commits:
+    def read(cls, where: str) -> Commits:
         own, tags, back = set[int](), dict[str, int](), None
         for name in folder(where).names(COMMITS):
             number, dot, tag = name.removesuffix(".json").partition(".")
@@ -89,7 +89,7 @@ def name_line(checkpoint: str, backs: Sequence[int], version: int) -> str:
 
 def committed_versions(where: str) -> list[int]:
     """The versions that readers may see, in order."""
-    return Commits.list(where).versions
+    return Commits.read(where).versions
 
 
 def format_versions(versions: list[int]) -> str:
@@ -211,7 +211,7 @@ def read_commit(where: str, version: int) -> Any:
         return read_sealed(files, name, **_fields(version))
     except CheckpointError:
         if not files.exists(name):
-            for tag in Commits.list(where).tags_of(version):
+            for tag in Commits.read(where).tags_of(version):
                 return read_sealed(files, _name(version, tag), **_fields(version))
         raise
 
@@ -238,7 +238,7 @@ def commit_epoch(where: str, version: int) -> int:
 
 def verified_versions(where: str) -> list[int]:
     """The committed versions. Raises if a commit is damaged."""
-    commits = Commits.list(where)
+    commits = Commits.read(where)
     for version in commits.versions:
         read_commit(where, version)
     for tag, version in commits.tags.items():
@@ -272,7 +272,7 @@ def add_state_versions(where: str, version: int, shards: int, versions: Mapping[
 def _replace(where: str, version: int, content: dict[str, Any]) -> None:
     """Replaces a commit, and what tags have of it."""
     files = folder(where)
-    names = [_name(version, tag) for tag in Commits.list(where).tags_of(version)]
+    names = [_name(version, tag) for tag in Commits.read(where).tags_of(version)]
     for name in [_name(version), *names] if not names or files.exists(_name(version)) else names:
         write_sealed(files, name, content)
 

@@ -38,7 +38,7 @@ from flo.tables.checkpoint.store import Store
 
 def expect_can_go_back(where: str, version: int, spark: str) -> None:
     """Raises if a checkpoint cannot go back to a version. `spark` is where Spark's logs are."""
-    later = {tag: of for tag, of in Commits.list(where).tags.items() if of > version}
+    later = {tag: of for tag, of in Commits.read(where).tags.items() if of > version}
     if later:
         listed = ", ".join(f"{tag} (version {of})" for tag, of in sorted(later.items()))
         first = min(later)
@@ -56,7 +56,7 @@ def expect_can_go_back(where: str, version: int, spark: str) -> None:
 def go_back(where: str, version: int, spark: str) -> list[int]:
     """Makes a version the newest one; returns the versions that the checkpoint went back to. Needs the lease."""
     backs = list(read_description(where).get(BACKS, ()))
-    if Commits.list(where).versions[-1] == version:
+    if Commits.read(where).versions[-1] == version:
         return backs
     expect_can_go_back(where, version, spark)
     backs.append(version)
@@ -67,7 +67,7 @@ def go_back(where: str, version: int, spark: str) -> list[int]:
 
 def finish_going_back(where: str) -> None:
     """Removes what abandoned versions have left, if the checkpoint is going back."""
-    version = Commits.list(where).back
+    version = Commits.read(where).back
     if version is None:
         return
     content: Any = read_announcement(where, version)

@@ -74,4 +74,4 @@ class Retention:
             remove_commit(where, number)
         oldest = ages[count][0]
         self._next = version + removal_step(version - oldest)
-        return Kept.of(Commits.list(where), oldest)
+        return Kept.of(Commits.read(where), oldest)

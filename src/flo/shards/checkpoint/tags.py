@@ -38,7 +38,7 @@ TAGS = "tags"
 def list_tags(where: str) -> dict[str, int]:
     """The versions that have tags, by the names of the tags."""
     expect_checkpoint(where)
-    return dict(sorted(Commits.list(where).tags.items()))
+    return dict(sorted(Commits.read(where).tags.items()))
 
 
 def add_tag(where: str, tag: str, version: int | str | None = None) -> int:
@@ -46,7 +46,7 @@ def add_tag(where: str, tag: str, version: int | str | None = None) -> int:
     _expect_name(tag)
     expect_checkpoint(where)
     number = find_version(where, version)
-    known = Commits.list(where).tags.get(tag)
+    known = Commits.read(where).tags.get(tag)
     if known == number:
         return number
     if known is not None:
@@ -56,12 +56,12 @@ def add_tag(where: str, tag: str, version: int | str | None = None) -> int:
         tag_commit(where, number, tag)
         if len(versions_with_tag(where, tag)) > 1:
             raise _taken(where, tag, min(set(versions_with_tag(where, tag)) - {number}))
-        commits = Commits.list(where)
+        commits = Commits.read(where)
         if number not in commits.own and commits.tags_of(number) in ([], [tag]):
             raise _removed(where, number)
     except BaseException as error:
         _remove(where, tag, number)
-        if isinstance(error, CheckpointError) and number not in Commits.list(where).versions:
+        if isinstance(error, CheckpointError) and number not in Commits.read(where).versions:
             raise _removed(where, number) from None
         raise
     return number
@@ -86,7 +86,7 @@ def _remove(where: str, tag: str, version: int) -> None:
 
 def find_version(where: str, wanted: int | str | None) -> int:
     """The version of a number or a tag, by default the newest. Raises if it is not there."""
-    commits = Commits.list(where)
+    commits = Commits.read(where)
     versions = commits.versions
     if wanted is None and versions:
         return versions[-1]
@@ -105,20 +105,20 @@ def find_version(where: str, wanted: int | str | None) -> int:
 
 def find_start(where: str, version: int | str | None) -> int:
     """The version that a start goes on from: the one to go back to, or the newest; -1 if nothing is committed."""
-    versions = Commits.list(where).versions
+    versions = Commits.read(where).versions
     return find_version(where, version) if version is not None else max(versions, default=-1)
 
 
 def describe_versions(where: str) -> tuple[tuple[str, str], ...]:
     """The tags and versions of a checkpoint, for an error."""
-    commits = Commits.list(where)
+    commits = Commits.read(where)
     tags = ", ".join(f"{tag} (version {version})" for tag, version in sorted(commits.tags.items()))
     return ("tags", tags or "none"), ("versions", format_versions(commits.versions)), ("checkpoint", where)
 
 
 def saved_logs(where: str, version: int) -> str | None:
     """The copies of Spark's logs that a tag of this version has, if there is one."""
-    for tag in Commits.list(where).tags_of(version):
+    for tag in Commits.read(where).tags_of(version):
         if has_logs(f"{where}/{TAGS}/{tag}/{SPARK}"):
             return f"{where}/{TAGS}/{tag}/{SPARK}"
     return None
@@ -175,12 +175,12 @@ def _unknown(where: str, wanted: object) -> CheckpointError | UnknownNameError:
     facts = describe_versions(where)
     tagging = ("flo state tag CHECKPOINT NAME", "keeps a version under a name")
     if isinstance(wanted, str) and not wanted.isdecimal():
-        close = get_close_matches(wanted, Commits.list(where).tags, n=1)
+        close = get_close_matches(wanted, Commits.read(where).tags, n=1)
         meant = tuple((repr(each), "did you mean this tag?") for each in close)
         return UnknownNameError(f"the checkpoint has no tag `{wanted}`", facts=facts, instead=(*meant, tagging))
     if wanted is None:
         return CheckpointError("no version is committed yet", facts=facts)
-    newest = max(Commits.list(where).versions, default=-1)
+    newest = max(Commits.read(where).versions, default=-1)
     why = "is no longer kept" if 0 <= int(str(wanted)) <= newest else "is not committed"
     more = (("start(…, keep=100)", "keeps more versions"), tagging)
     return CheckpointError(f"version {wanted} {why}", facts=facts, instead=more)

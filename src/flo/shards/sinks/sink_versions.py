@@ -24,7 +24,7 @@ from flo.shards.sinks.sinks import Sink
 Given = tuple[int, str]
 """A version, and the digest of its changes; empty if no digest is known."""
 SAME = ("the sink as it was", "restored from a copy that has the version of the checkpoint")
-RESTORED = "the checkpoint was restored from a copy, and the sink was not"
+RESTORED = "the checkpoint was restored from a copy or went back to a version, and the sink was not"
 
 
 def expect_version(
