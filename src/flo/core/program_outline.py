@@ -202,10 +202,11 @@ def _expect_same_function(
     facts = (*_place(operator), ("used in", _with_line(operator, operator.words)), function)
     if not changed and values is not None:
         facts = (*facts, *_change(*values))
+    again = ((f'changed="fill", refill=["{new.label}"]', "computes what depends on it anew"),) if new.name else ()
     raise CheckpointError(
         f"{state} has results of {named} as it was: it has changed, and could not retract them",
         facts=(*facts, ("retracted", applied.retracted)),
-        instead=((f"{named} as it was", "resumes"), ANEW),
+        instead=((f"{named} as it was", "resumes"), *again, ANEW),
     )
 
 

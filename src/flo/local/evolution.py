@@ -158,7 +158,7 @@ class Evolution:
         write_sealed(files, PURPOSE, purpose)
         return 0
 
-    def _pushes(self, loop: DurableLoop) -> Iterator[Callable[[], None]]:
+    def _pushes(self, loop: DurableLoop) -> Iterator[Callable[[], object]]:
         """The pushes of the fill: the rows of one input after the other, in parts, and then the ends."""
         checkpoint = Checkpoint(self.batches.folder)
         names = {f"{place}" if e.holder else e.stream.name: place for place, e in enumerate(self.fill.inputs)}
@@ -268,16 +268,12 @@ def find_evolution(
     batches.program = read_commit(batches.folder, version).get(PROGRAM)
     for name in change.fill:
         expect_known(name, {stream.name: stream for stream in program.dag.inputs}, "input")
+    ids_with_functions(ours, change.refill)  # raises if a name is unknown
     if change.changed == "fill":
         expect_same_functions(from_plain(before["outline"]), from_plain(ours["outline"]), change.refill)
-    refill = ids_with_functions(ours, change.refill) | changed_sources(before, ours)
-    compared = compare_programs(before, ours, program.dag, refill)
+    compared, fill = plan_change(program, batches.folder, version, before, ours, change.refill)
     if change.changed == "fill" and compared.is_same:
         return None
-    names = list(program.output_types)
-    wanted = frozenset(name for name in names if ours["outputs"][name] != COUNT)
-    over = ended_inputs(batches.folder, version, before)
-    fill = FillBuilder(compared, names, wanted, over).fill
     if change.changed == "reject":
         try:
             expect_unchanged(before, ours)
@@ -285,9 +281,26 @@ def find_evolution(
             raise changed_program_error(error, compared, fill) from None
         if compared.is_same:
             return None
-    evolution = Evolution(program, batches, ours, compared, fill, version, change, over.union(ended), read_again)
+    over = ended_inputs(batches.folder, version, before).union(ended)
+    evolution = Evolution(program, batches, ours, compared, fill, version, change, over, read_again)
     evolution.expect_rows()
     return evolution
+
+
+def plan_change(
+    program: ShardedProgram,
+    where: str,
+    version: int,
+    before: Description,
+    ours: Description,
+    refill: Sequence[str] = (),
+) -> tuple[Comparison, FillProgram]:
+    """Compares our program with that of a version, and plans how to fill what is not kept."""
+    stale = ids_with_functions(ours, refill) | changed_sources(before, ours)
+    compared = compare_programs(before, ours, program.dag, stale)
+    names = list(program.output_types)
+    wanted = frozenset(name for name in names if ours["outputs"][name] != COUNT)
+    return compared, FillBuilder(compared, names, wanted, ended_inputs(where, version, before)).fill
 
 
 def changed_sources(before: Description, ours: Description) -> frozenset[str]:

@@ -35,7 +35,6 @@ from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.program_changes import (
     BACKS,
     COPIED,
-    Description,
     describe_program,
     read_description,
     resolve_shards,
@@ -57,7 +56,7 @@ from flo.shards.tasks.state import READABLE
 from flo.spark.driver.inputs import BoundInput, InputOrder, NativePrefix, bind_input, describe_source, has_weights
 from flo.spark.driver.job_names import hold_description
 from flo.spark.driver.micro_batches import SparkMicroBatches
-from flo.spark.driver.offset_logs import count_sources, move_logs, places_of
+from flo.spark.driver.offset_logs import find_places, move_logs, number_sources
 from flo.spark.driver.query import Query
 from flo.spark.driver.read_again import ReadAgain
 from flo.spark.driver.shipping import resolve_annotations, ship
@@ -161,13 +160,13 @@ class OnSpark:
                 describe_source(name, frame, entry, (order or {}).get(name)) for (name, frame), entry in read
             ]
             ours["sources"] += [f"{name}: {how}" for name, how in self._described.items()]
-            ours["offsets"] = {name: count_sources(frames[name]) for name in streaming}
+            ours["offsets"] = number_sources({name: frames[name] for name in streaming})
             bound = self._bind_inputs(frames, order or {}, divert)
             sinks |= self._program.bind_sinks(self._spark, sinks, planned_outputs)
             lease = Lease.take(folder, self._flow.name)
             start = find_start(folder, version)
             count = resolve_shards(folder, ours, shards, start)
-            before: Description = read_description(folder, start) or {}
+            before: dict[str, Any] = read_description(folder, start) or {}
             ours[LOGS] = before.get(LOGS, SPARK)
             ours[SPARK_CHECKPOINT] = checkpoint_folder(spark_checkpoint) if spark_checkpoint else None
             offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{ours[LOGS]}"
@@ -179,13 +178,12 @@ class OnSpark:
             )
             batches.now = self._now
             rows = batches.add_inputs(bound, divert)
-            known = before.get("offsets", ours["offsets"])
-            again = ReadAgain(
-                self._bind_inputs(frames, order or {}, divert=True), places_of(known), offsets, resumed.last
-            )
-            static_names = [name for name in frames if name not in streaming]
+            known: Mapping[str, Sequence[int]] = before.get("offsets") or ours["offsets"]
+            whole = self._bind_inputs(frames, order or {}, divert=True)
+            again = ReadAgain(whole, find_places(known, ours["offsets"]), offsets, resumed.last)
             change = Change(changed, fill or {}, refill, on_error)
-            evolution = find_evolution(self._program, batches, ours, change, again, static_names, start)
+            at_once = frames.keys() - set(streaming)
+            evolution = find_evolution(self._program, batches, ours, change, again, at_once, start)
             if version is not None:
                 Giving(batches, sinks, divert).expect_can_go_back(start, ours["new_sinks"])
                 ours[BACKS] = go_back(folder, start, offsets)
@@ -217,7 +215,7 @@ class OnSpark:
     def _evolve(
         self,
         evolution: Evolution,
-        known: Mapping[str, int],
+        known: Mapping[str, Sequence[int]],
         logs: str,
         giving: Giving,
         lease: Lease,

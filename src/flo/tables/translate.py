@@ -186,16 +186,15 @@ class _Translation:
             self._convert(stream, want, f"{vertex.id}/input{place}")
             for place, (stream, want) in enumerate(zip(given, wanted, strict=True))
         ]
-        before = len(self.tables.vertices)
+        count = len(self.tables.vertices)
         if isinstance(chosen, Operator):
             outputs = self.tables.apply(chosen.typed(wanted), read, vertex.origin, vertex.id)
         else:
             outputs = self.tables.apply_graph(initial(chosen, wanted)[0], read)
-            for place, each in enumerate(self.tables.vertices[before:]):
+            for place, each in enumerate(self.tables.vertices[count:]):
                 each.id, each.origin = f"{vertex.id}/form{place}", each.origin or vertex.origin
-        for given, own in zip(vertex.outputs, outputs, strict=True):
-            self.new[given] = own
-            own.name = given.name
+        for before, own in zip(vertex.outputs, outputs, strict=True):
+            self.new[before], own.name = own, before.name
 
     def _convert(self, stream: Stream, wanted: StreamType, vertex_id: str) -> Stream:
         """The stream as this type. All readers share the conversion."""

@@ -69,6 +69,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_checkpoint_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", metavar="FOLDER", help="resume from this checkpoint, and keep state in it")
     parser.add_argument("--version", metavar="NAME|N", help="go back to this tag or version of the checkpoint")
+    parser.add_argument(
+        "--changed",
+        choices=("reject", "fill"),
+        default="reject",
+        help="what to do if the program has changed: reject it, or keep what is the same and fill the rest",
+    )
 
 
 def expect_known_version(given: argparse.Namespace) -> None:
@@ -172,6 +178,7 @@ def _on_spark(
             shards=given.shards,
             trigger=trigger,
             version=given.version,
+            changed=given.changed,
         )
         show_page(given, query, stack)
         stack.callback(query.stop)

@@ -103,7 +103,8 @@ def run(given: argparse.Namespace) -> int:
             return 0
         checkpoint = given.checkpoint or stack.enter_context(tempfile.TemporaryDirectory(prefix="flo-"))
         trigger = {"processingTime": given.every} if given.every else {"availableNow": True} if given.once else {}
-        query = views.start(sinks, checkpoint=checkpoint, shards=given.shards, trigger=trigger, version=given.version)
+        options = {"shards": given.shards, "changed": given.changed, "version": given.version}
+        query = views.start(sinks, checkpoint=checkpoint, trigger=trigger, **options)
         show_page(given, query, stack)
         stack.callback(query.stop)
         names = [name for name in statements if name not in sinks]

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from flo.core.errors import FloError
+from flo.tools import state_plan
 
 if TYPE_CHECKING:
     from flo.shards.checkpoint.inspect import StateSize
@@ -20,6 +21,7 @@ ABOUT = """\
 show      stages, operators and views, with the rows and bytes that each shard holds of them
 verify    reads every file that a retained version names; exit status 1 if one is missing, truncated or altered
 rescale   cuts the state into another number of shards; rejected while a query runs on it
+plan      what a start of a changed program would keep, fill and drop
 tag       keeps a version under a name until the tag is removed; without a name, lists the tags
 copy      copies a version, with its state and offsets, to a checkpoint of its own
 
@@ -50,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             action.add_argument("to", metavar="TO", help="a folder that is empty or new")
         if name in ("tag", "copy"):
             action.add_argument("--version", metavar="NAME|N", help="a tag or a version; by default the newest version")
+    state_plan.add_to(actions)
 
 
 def show(given: argparse.Namespace) -> int:

@@ -14,9 +14,10 @@ committed, which says where they are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import count
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
 
@@ -28,15 +29,43 @@ NO_OFFSET = "-"
 """The line of a source that no micro-batch has read from yet."""
 
 
-def count_sources(frame: DataFrame) -> int:
-    """How many streaming sources a DataFrame reads."""
-    return sum(bool(leaf.isStreaming()) for leaf in leaves_of(frame._jdf.queryExecution().analyzed()))
+class Place(NamedTuple):
+    """Where Spark's logs have a source."""
+
+    line: int
+    """Its line in an entry of the offset log."""
+    source: int
+    """The number of its own log. Sources that read the same share it."""
 
 
-def places_of(counts: Mapping[str, int]) -> dict[str, range]:
-    """The places of the sources of each input in Spark's logs, from how many each has."""
-    edges = pairwise(accumulate(counts.values(), initial=0))
-    return {name: range(*edge) for name, edge in zip(counts, edges, strict=True)}
+def number_sources(frames: Mapping[str, DataFrame]) -> dict[str, list[int]]:
+    """The numbers that Spark gives the sources of streaming DataFrames, which one query reads in this order."""
+    known: list[Any] = []
+    numbers: dict[str, list[int]] = {}
+    for name, frame in frames.items():
+        numbers[name] = []
+        for leaf in leaves_of(frame._jdf.queryExecution().analyzed()):
+            if leaf.isStreaming():
+                same = next((place for place, other in enumerate(known) if leaf.equals(other)), len(known))
+                known += [leaf] if same == len(known) else []
+                numbers[name].append(same)
+    return numbers
+
+
+def places_of(numbers: Mapping[str, Sequence[int]]) -> dict[str, list[Place]]:
+    """The places of the sources of each input, from their numbers."""
+    lines = count()
+    return {name: [Place(next(lines), each) for each in own] for name, own in numbers.items()}
+
+
+def find_places(before: Mapping[str, Sequence[int]], ours: Mapping[str, Sequence[int]]) -> dict[str, list[Place]]:
+    """For our inputs, where the logs of the query before have their sources.
+
+    An input that is new has places there if it reads the sources of another one: Spark reads these once for both."""
+    old = {name: own for name, own in places_of(before).items() if len(own) == len(ours.get(name, ()))}
+    known = {number: place for name in old for number, place in zip(ours[name], old[name], strict=True)}
+    shared = {name: [known[each] for each in own] for name, own in ours.items() if known.keys() >= set(own)}
+    return shared | old
 
 
 @dataclass(frozen=True)
@@ -66,27 +95,24 @@ def copy_source_logs(logs: str, to: str, places: Mapping[int, int]) -> None:
                 copy.write(f"{SOURCES}/{new}/{entry}", files.read(f"{SOURCES}/{place}/{entry}"))
 
 
-def move_logs(logs: str, to: str, last: int, before: Mapping[str, int], ours: Mapping[str, int]) -> None:
+def move_logs(
+    logs: str, to: str, last: int, before: Mapping[str, Sequence[int]], ours: Mapping[str, Sequence[int]]
+) -> None:
     """Writes logs for other inputs, from which the query goes on after its last micro-batch.
 
-    `before` and `ours` say how many sources each input has."""
+    `before` and `ours` have the numbers of the sources of each input."""
     files, copy = folder(logs), folder(to)
-    old, new = places_of(before), places_of(ours)
+    old, new = find_places(before, ours), places_of(ours)
     copy.remove(".")
-    places = {
-        place: target
-        for name in new
-        if name in old and len(old[name]) == len(new[name])
-        for place, target in zip(old[name], new[name], strict=True)
-    }
-    copy_source_logs(logs, to, places)
+    moved = [pair for name in new if name in old for pair in zip(old[name], new[name], strict=True)]
+    copy_source_logs(logs, to, {place.source: target.source for place, target in moved})
     copy.write(METADATA, files.read(METADATA))
     for number in (last - 1, last):  # Spark reads the one before, too
         if number >= 0:
             lines = OffsetLines.read(logs, number)
             own = [NO_OFFSET] * sum(map(len, new.values()))
-            for place, target in places.items():
-                own[target] = lines.sources[place]
+            for place, target in moved:
+                own[target.line] = lines.sources[place.line]
             copy.write(f"{OFFSETS}/{number}", OffsetLines(lines.version, lines.about, tuple(own)).text())
     if files.exists(f"{COMMITS}/{last}"):
         copy.write(f"{COMMITS}/{last}", files.read(f"{COMMITS}/{last}"))

@@ -12,6 +12,7 @@ Invariant: rows after the offsets of the last micro-batch are not read. The quer
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,10 +24,10 @@ from pyspark.sql import functions as sf
 
 from flo.core.errors import CheckpointError
 from flo.core.program_outline import ANEW
-from flo.shards.checkpoint.spark_logs import OFFSETS
+from flo.shards.checkpoint.spark_logs import OFFSETS, SOURCES
 from flo.shards.tasks.input_task import MALFORMED
 from flo.spark.driver.inputs import BoundInput
-from flo.spark.driver.offset_logs import NO_OFFSET, OffsetLines, copy_source_logs
+from flo.spark.driver.offset_logs import NO_OFFSET, OffsetLines, Place, copy_source_logs
 from flo.spark.driver.python_errors import python_error
 from flo.sql.catalyst import quoted
 from flo.tables.checkpoint.folders import folder
@@ -38,7 +39,7 @@ class ReadAgain:
 
     inputs: Mapping[str, BoundInput]
     """The inputs with their DataFrames, with all columns of a row."""
-    places: Mapping[str, range]
+    places: Mapping[str, list[Place]]
     """For each streaming input that the query has read, the places of its sources in Spark's logs."""
     logs: str
     """The folder of Spark's logs."""
@@ -60,26 +61,38 @@ class ReadAgain:
         if self.last is None or name not in self.places:
             return False
         lines, places = OffsetLines.read(self.logs, self.last), self.places[name]
-        own = tuple(lines.sources[place] for place in places)
+        own = tuple(lines.sources[place.line] for place in places)
         if all(line == NO_OFFSET for line in own):
             return False
         folder(where).remove("logs")
-        copy_source_logs(self.logs, f"{where}/logs", {place: number for number, place in enumerate(places)})
+        sources = dict.fromkeys(place.source for place in places)
+        copy_source_logs(self.logs, f"{where}/logs", {source: number for number, source in enumerate(sources)})
         folder(f"{where}/logs").write(f"{OFFSETS}/0", OffsetLines(lines.version, lines.about, own).text())
 
         def take(batch: DataFrame, number: int) -> None:
             if number == 0:  # later ones have rows that the query will read itself
                 self._write(bound, batch, f"{where}/rows")
 
+        gone = [path for source in sources for path in self._missing_files(bound.frame, source)]
+        if gone:
+            raise _not_readable(name, f"{len(gone):,} of its files are gone", ("file", gone[0]))
         writer = bound.frame.writeStream.foreachBatch(take).option("checkpointLocation", f"{where}/logs")
         try:
             writer.trigger(availableNow=True).start().awaitTermination()
         except Exception as error:
-            raise CheckpointError(
-                f"the rows that the input `{name}` has had so far cannot be read again: {python_error(error)}",
-                instead=((f'fill={{"{name}": rows}}', "your own copy of them"), ANEW),
-            ) from error
+            raise _not_readable(name, str(python_error(error)).partition("\n")[0]) from error
         return True
+
+    def _missing_files(self, frame: DataFrame, source: int) -> list[str]:
+        """The files in the log of a source that do not exist any more. Spark would read the others without a word."""
+        files, entries = folder(self.logs), []
+        for entry in files.names(f"{SOURCES}/{source}"):
+            lines = files.read(f"{SOURCES}/{source}/{entry}").decode(errors="replace").split("\n")[1:]
+            entries += [json.loads(line) for line in lines if line.startswith('{"path"')]
+        jvm: Any = frame.sparkSession._jvm
+        settings = frame.sparkSession._jsc.hadoopConfiguration()
+        paths = [jvm.org.apache.hadoop.fs.Path(each) for each in dict.fromkeys(each["path"] for each in entries)]
+        return [path.toString() for path in paths if not path.getFileSystem(settings).exists(path)]
 
     def _write(self, bound: BoundInput, rows: DataFrame, where: str) -> None:
         """Writes rows as Parquet; those of a sequence in order."""
@@ -88,6 +101,14 @@ class ReadAgain:
         if bound.position is not None and bound.partition is None:
             rows = rows.orderBy(sf.col(quoted(bound.position))).coalesce(1)
         rows.write.mode("overwrite").parquet(where)
+
+
+def _not_readable(name: str, why: str, *facts: tuple[str, str]) -> CheckpointError:
+    return CheckpointError(
+        f"the rows that the input `{name}` has had so far cannot be read again: {why}",
+        facts=facts,
+        instead=((f'fill={{"{name}": rows}}', "your own copy of them"), ANEW),
+    )
 
 
 def _rows_of(bound: BoundInput, where: str) -> Any:
