@@ -540,3 +540,43 @@ def test_diverted_rows_go_back(tmp_path: Path) -> None:
         assert query.diverted("sales").num_rows == 2
     with flow.on(flo.here).start(checkpoint=tmp_path.parent / f"{tmp_path.name}-copy", on_error="divert") as query:
         assert query.diverted("sales").num_rows == 2
+
+
+def test_a_changed_program_runs_on_a_copy(tmp_path: Path) -> None:
+    where, copy = tmp_path / "original", tmp_path / "copy"
+    with start(where) as query:
+        push(query, range(3))
+        copy_checkpoint(str(where), str(copy))
+        given = [each for turn in range(3) for each in sales(turn)]
+        changed = with_a_column().on(flo.here).start(checkpoint=copy, changed="fill", fill={"sales": given})
+        with changed as other:
+            for each in (query, other):
+                push(each, range(3, 5))
+            columns = ["shop", "n", "total"]
+            both = [each.view("totals").arrow().select(columns).sort_by("shop") for each in (query, other)]
+        assert both[0].equals(both[1])
+    copy_checkpoint(str(copy), str(tmp_path / "again"))
+    described = read_description(str(tmp_path / "again"))
+    assert described["copied"] == [read_description(str(each))["id"] for each in (where, copy)]
+    with with_a_column().on(flo.here).start(checkpoint=tmp_path / "again") as query:
+        assert query.view("totals").arrow().select(columns).sort_by("shop").equals(both[0])
+
+
+def test_a_start_at_the_newest_version_is_a_plain_start(tmp_path: Path) -> None:
+    """A sink may have taken the next version, which was not committed."""
+    outputs: dict[str, Any] = {"totals": Upsert("sqlite", "totals", {"uri": str(tmp_path / "totals.db")})}
+    where = tmp_path / "checkpoint"
+
+    def fail(changes: Any, version: int) -> None:
+        if version == 2:
+            raise OSError("no network")
+
+    with start(where, outputs | {"large": fail}) as query:
+        push(query, range(2))
+        with pytest.raises(OSError, match="no network"):
+            push(query, range(2, 3))
+    with start(where, outputs | {"large": "noop"}, version=1) as query:
+        push(query, range(2, 3))
+    with sqlite3.connect(tmp_path / "totals.db") as connection:
+        stored = sorted(connection.execute("SELECT shop, n, total FROM totals"))
+    assert stored == [row[:-1] for row in expected([0, 1, 2])["totals"]]

@@ -18,6 +18,7 @@ from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.checkpoint.copies import copy_checkpoint
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.tags import add_tag
+from flo.spark.view_source import ChangesReader, Request
 
 
 @dataclass(frozen=True)
@@ -85,30 +86,27 @@ def forgetful(spark: Any) -> Iterator[None]:
 
 def test_a_tag_keeps_offsets_that_spark_removes(spark: Any, tmp_path: Path, forgetful: None) -> None:
     files, where = tmp_path / "files", tmp_path / "checkpoint"
-    write(files, range(5))
+    write(files, range(2))
     run(spark, files, where, shards=2)
-    assert add_tag(str(where), "early") == 4
-    write(files, range(5, 12))
+    assert add_tag(str(where), "early") == 1
+    write(files, range(2, 7))
     query = run(spark, files, where)
-    assert rows(query) == expected(range(12))
-    assert rows(query, 4) == expected(range(5))
-    assert not (where / "spark" / "offsets" / "4").exists()
-    with pytest.raises(CheckpointError, match="version 7 is no longer kept"):
-        run(spark, files, where, version=7)
+    assert rows(query) == expected(range(7))
+    assert rows(query, 1) == expected(range(2))
+    assert not (where / "spark" / "offsets" / "1").exists()
 
     copy_checkpoint(str(where), str(tmp_path / "copy"), "early")
-    (files / "010.parquet").unlink()
-    left = [number for number in range(12) if number != 10]
+    (files / "005.parquet").unlink()
+    left = [0, 1, 2, 3, 4, 6]
     for each in (where, tmp_path / "copy"):
         query = run(spark, files, each, keep=20, version="early" if each is where else None)
         assert rows(query) == expected(left)
-        assert committed_versions(str(each)) == list(range(4, 11))
-        assert rows(query, 4) == expected(range(5))
-        assert rows(query, 6) == expected(range(7))
+        assert committed_versions(str(each)) == list(range(1, 6))
+        assert rows(query, 1) == expected(range(2))
+        assert rows(query, 3) == expected(range(4))
         assert list(Checkpoint(str(each)).problems()) == []
-    with pytest.raises(CheckpointError, match="Spark no longer has the offsets of version 6"):
-        run(spark, files, where, version=6)
-    assert rows(run(spark, files, where)) == expected(left)
+    with pytest.raises(CheckpointError, match="Spark no longer has the offsets of version 2"):
+        run(spark, files, where, version=2)
 
 
 def test_a_copy_runs_beside_the_original(spark: Any, tmp_path: Path) -> None:
@@ -135,3 +133,41 @@ def test_a_copy_runs_beside_the_original(spark: Any, tmp_path: Path) -> None:
     assert rows(back) == expected(range(5))
     assert back.progress[0].version == 2
     assert list(Checkpoint(str(where)).problems()) == []
+
+
+def test_back_behind_micro_batches_of_spark(spark: Any, tmp_path: Path) -> None:
+    """Versions that were pushed have no offsets: Spark then begins anew."""
+    files, where = tmp_path / "files", tmp_path / "checkpoint"
+    with totals().on(flo.here).start(checkpoint=where, shards=2) as local:
+        local.push(sales=[Sale("pushed", 1)])
+        add_tag(str(where), "pushed")
+    write(files, range(2))
+    run(spark, files, where)
+    with totals().on(flo.here).start(checkpoint=where, keep=10) as local:
+        local.push(sales=[Sale("pushed", 2)])
+        local.push(sales=[Sale("pushed", 3)])
+    write(files, range(2, 3))
+    assert rows(run(spark, files, where, keep=10)) == expected(range(3)) | {("pushed", 3, 6)}
+    assert rows(run(spark, files, where, keep=10, version=3)) == expected(range(3)) | {("pushed", 2, 3)}
+    assert rows(run(spark, files, where, version="pushed")) == expected(range(3)) | {("pushed", 1, 1)}
+
+
+def test_a_stream_that_has_read_abandoned_versions_ends(tmp_path: Path) -> None:
+    def start(**options: Any) -> Any:
+        return totals().on(flo.here).start(checkpoint=tmp_path, keep=10, **options)
+
+    request = Request.of({"path": str(tmp_path), "view": "totals", "changes": "true"})
+    with start() as local:
+        for price in range(4):
+            local.push(sales=[Sale("a", price)])
+    reader = ChangesReader(request, request.schema())
+    offsets = [reader._offset(version) for version in range(4)]
+    assert reader.latestOffset() == offsets[3]
+    with start(version=1) as local:
+        for price in range(3):
+            local.push(sales=[Sale("b", price)])
+    assert reader.initialOffset() == {"version": -1, "checkpoint": offsets[0]["checkpoint"]}
+    assert reader.partitions(offsets[1], reader.latestOffset())
+    for start_at, end in ((offsets[2], reader.latestOffset()), (offsets[1], offsets[3])):
+        with pytest.raises(CheckpointError, match="went back to a version before them"):
+            reader.partitions(start_at, end)

@@ -144,7 +144,7 @@ class OnHere:
             batches = MicroBatches(program.plan, planned, folder, count, self._workers, ours["id"], Retention.of(keep))
             change = Change(changed, fill or {}, refill, on_error)
             evolution = find_evolution(program, batches, ours, change, version=start)
-            if version is not None:
+            if start < find_start(folder, None):
                 Giving(batches, sinks, divert).expect_can_go_back(start, ours["new_sinks"])
                 ours[BACKS] = go_back(folder, start, spark_folder(folder, read_description(folder, start)))
             giving = Giving(batches, sinks, divert)

@@ -171,7 +171,8 @@ class OnSpark:
             ours[SPARK_CHECKPOINT] = checkpoint_folder(spark_checkpoint) if spark_checkpoint else None
             offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{ours[LOGS]}"
             resumed = ResumedBatches.after(folder, start)
-            if version is None:
+            goes_back = start < find_start(folder, None)
+            if not goes_back:
                 expect_sound_logs(offsets, resumed.last)
             batches = SparkMicroBatches(
                 self._spark, self._plan, planned_outputs, folder, count, ours["id"], retention, self._flow.name
@@ -184,7 +185,7 @@ class OnSpark:
             change = Change(changed, fill or {}, refill, on_error)
             at_once = frames.keys() - set(streaming)
             evolution = find_evolution(self._program, batches, ours, change, again, at_once, start)
-            if version is not None:
+            if goes_back:
                 Giving(batches, sinks, divert).expect_can_go_back(start, ours["new_sinks"])
                 ours[BACKS] = go_back(folder, start, offsets)
                 expect_sound_logs(offsets, resumed.last)

@@ -248,11 +248,11 @@ class StoredChanges:
         log = ChangeLog.read(self.where)
         if log is None:
             raise missing_file_error(self.where, LOG)
-        self.log = log
+        self.log, self.id = log, log.checkpoint
 
     def id_at(self, version: int) -> str:
         """Identifies what a version is: a number is used again after the checkpoint went back."""
-        return name_line(self.log.checkpoint, self.log.backs, version)
+        return name_line(self.id, self.log.backs, version)
 
     def versions(self) -> list[int]:
         """The versions whose rows can be read, in order."""

@@ -54,12 +54,11 @@ def expect_can_go_back(where: str, version: int, spark: str) -> None:
 
 
 def go_back(where: str, version: int, spark: str) -> list[int]:
-    """Makes a version the newest one; returns the versions that the checkpoint went back to. Needs the lease."""
-    backs = list(read_description(where).get(BACKS, ()))
-    if Commits.read(where).versions[-1] == version:
-        return backs
+    """Makes an earlier version the newest one; returns the versions that the checkpoint went back to so far.
+
+    Needs the lease."""
     expect_can_go_back(where, version, spark)
-    backs.append(version)
+    backs = [*read_description(where).get(BACKS, ()), version]
     announce_going_back(where, version, {"spark": spark, "saved": saved_logs(where, version), BACKS: backs})
     finish_going_back(where)
     return backs
@@ -73,7 +72,7 @@ def finish_going_back(where: str) -> None:
     content: Any = read_announcement(where, version)
     files = folder(where)
     batch = ResumedBatches.after(where, version).last
-    if has_logs(content["spark"]):
+    if content["saved"] or has_logs(content["spark"]):
         cut_logs(content["spark"], batch, content["saved"])
     for under in _state_folders(where):
         Store(files.within(under)).abandon(version)

@@ -102,7 +102,7 @@ class StoredViews:
         if description is None:
             raise CheckpointError(f"there is no checkpoint in {where!r}: the file `{DESCRIPTION}` is missing")
         self.where = where
-        self._id = str(description.get("id", where))
+        self.id = str(description.get("id", where))
         self._backs = tuple(description.get(BACKS, ()))
         self.shards = int(description["shards"])
         self.names = [name for name, how in description["outputs"].items() if how == VIEW]
@@ -110,7 +110,7 @@ class StoredViews:
 
     def id_at(self, version: int) -> str:
         """Identifies what a version is: a number is used again after the checkpoint went back."""
-        return name_line(self._id, self._backs, version)
+        return name_line(self.id, self._backs, version)
 
     def versions(self) -> list[int]:
         """The versions that can be read, in order. Raises if there is none."""
