@@ -279,6 +279,8 @@ def find_evolution(
         try:
             expect_unchanged(before, ours)
         except CheckpointError as error:
+            if compared.is_same:
+                raise
             raise changed_program_error(error, compared, fill) from None
         if compared.is_same:
             return None

@@ -78,11 +78,16 @@ def add_description(where: str, content: Description, version: int) -> None:
 
 
 def _description_file(where: str, version: int | None) -> str:
-    versions = committed_versions(where)
-    if not versions:
-        return DESCRIPTION
-    begun = read_commit(where, versions[-1] if version is None else version).get(PROGRAM)
-    return DESCRIPTION if begun is None else _program_file(begun)
+    """The file that describes the program of a version, by default of the newest whose commit is not damaged."""
+    for each in reversed(committed_versions(where)) if version is None else [version]:
+        try:
+            begun = read_commit(where, each).get(PROGRAM)
+        except CheckpointError:
+            if version is not None:
+                raise
+            continue
+        return DESCRIPTION if begun is None else _program_file(begun)
+    return DESCRIPTION
 
 
 def _program_file(version: int) -> str:
