@@ -67,9 +67,7 @@ class Exploding(Flattening):
     @property
     def output(self) -> Layout:
         """The layout of the rows that it makes."""
-        layout = Layout.of(self.row)
-        assert layout is not None
-        return layout
+        return Layout.expect(self.row)
 
     def __call__(self, element: object) -> list[Any]:
         values = dict(zip(self.input.names, (column[0] for column in self.input.split([element])), strict=True))

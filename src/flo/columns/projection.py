@@ -34,18 +34,14 @@ class Projection(RowFunction):
         columns = {name: each for name, each in given.items() if name not in self.functions}
         self.columns: Expression | None = None
         if columns:
-            layout = Layout.of(element)
-            assert layout is not None, "rows have columns"
-            self.columns = Expression(columns, (layout,))
+            self.columns = Expression(columns, (Layout.expect(element),))
         self.text = _text(given, identity)
         text = ", ".join(_described(name, each) for name, each in given.items())
         self.__name__ = text if len(text) <= 80 else f"{text[:79]}…"
         known = (fields_of(self.columns.kind) if self.columns is not None else None) or {}
         of_functions = {name: returned_type(f) for name, f in self.functions.items()}
         self.returns = row_type({name: {**known, **of_functions}[name] for name in given})
-        row_layout = Layout.of(self.returns)
-        assert row_layout is not None, "a column without a type"
-        self.layout = row_layout
+        self.layout = Layout.expect(self.returns)
 
     def copies(self, column: str) -> tuple[str, ...]:
         return () if self.columns is None else self.columns.copies(column)

@@ -157,10 +157,7 @@ class _Pruned:
 
 
 def _layout(stream: Stream) -> Layout:
-    of = stream.type.collection
-    layout = Layout.of(of.element) if isinstance(of, ElementCollection) else None
-    assert layout is not None
-    return layout
+    return Layout.expect(stream.type.collection.element)  # type: ignore[attr-defined]
 
 
 def _rebound(f: Expression, layouts: tuple[Layout, ...]) -> Expression:
