@@ -19,7 +19,7 @@ from flo.columns.changes import change_type
 from flo.columns.layout import Layout
 from flo.core.stream_type import StreamType
 from flo.tables.operators.upserts import Current
-from flo.tables.state.row_order import row_numbers
+from flo.tables.state.comparison import row_numbers
 from flo.values.canonical import order_key
 from flo.values.operators.upserts import Upsert
 from flo.values.sequence import Sequence

@@ -141,7 +141,6 @@ class _Windows(Computed[AggregateSpec | WindowSpec]):
         return {mode: (bounds[0], bounds[1])}
 
     def _bound(self, offset: Any) -> FrameBound:
-        """Return a bound as a column."""
         (order,) = self.order
         if pa.types.is_date(order.by.type) and isinstance(offset, datetime.timedelta):
             offset = offset.days

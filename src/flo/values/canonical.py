@@ -1,5 +1,5 @@
 """One canonical form for equal elements, and one total order, so that Python's dicts and comparisons treat elements as
-columns do. The same order on columns is in `flo.tables.state.row_order`.
+columns do. The same order on columns is in `flo.tables.state.comparison`.
 
 Python and databases disagree on three kinds of values:
 
