@@ -10,9 +10,9 @@ from flo.api.arguments import call_located, expect_callable
 from flo.api.columns import AnyFunction
 from flo.api.scope import AnyStream, C, Scope, T
 from flo.core.collection import Collection
-from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.errors import DeferError, FloError, Origin, ScopeError, TypeMismatch, brief
 from flo.core.graph import Graph
+from flo.core.nest import ReadDefer, WriteDefer
 from flo.core.stream_type import Bounded, StreamTypes
 from flo.core.structural import Source
 from flo.program.dag import Dag

@@ -28,8 +28,7 @@ from flo.core.elements import belongs, returned_type, type_name
 from flo.core.errors import HasVerbs, TypeMismatch, UnknownVerbError, brief
 from flo.core.type_relations import without_none
 from flo.values.exact import plain_type
-from flo.values.operators.over import Over
-from flo.values.operators.over_functions import AGGREGATES, WHOLE, Frame, FrameBound, WindowFunction
+from flo.values.operators.over import AGGREGATES, WHOLE, Frame, FrameBound, Over, WindowFunction
 from flo.values.operators.zset_ranking import TopK
 from flo.values.operators.zsets import MapWeights, Minus, Negate
 from flo.values.weighted import ZSet

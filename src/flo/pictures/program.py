@@ -13,8 +13,8 @@ from html import escape
 
 from flo.api.flow import Flow
 from flo.api.scope import AnyBase, AnyStream, Scope, Vertex
-from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.errors import Origin
+from flo.core.nest import ReadDefer, WriteDefer
 from flo.pictures.layered import BELOW, Box, Diagram, Link, lay_out
 from flo.pictures.svg import MONO, Picture, own_file, palette, shorten, tag, text_width
 from flo.program.dag import live_vertices

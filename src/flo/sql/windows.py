@@ -18,7 +18,7 @@ from flo.sql.aggregates import Aggregates, Computed, counted, packed, sum_type, 
 from flo.sql.catalyst import UnsupportedQueryError
 from flo.sql.nodes import MONTHS, ZERO, Java, Months, Node, cast, literal
 from flo.sql.row_streams import RowStream, joined
-from flo.values.operators.over_functions import FrameBound
+from flo.values.operators.over import FrameBound
 
 if TYPE_CHECKING:
     from flo.sql.compiler import Compiler

@@ -30,10 +30,9 @@ import pyarrow as pa
 
 from flo.columns.indices import expand_ranges, take_rows
 from flo.core.collection import Collection, End
-from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.errors import FloError
 from flo.core.graph import Graph, Node, Parallel, Sequential, nodes
-from flo.core.nest import Nest
+from flo.core.nest import Nest, ReadDefer, WriteDefer
 from flo.core.nested import Nested
 from flo.core.operator import Delta, Measure, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes

@@ -16,8 +16,8 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
-from flo.core.code_uses import codes_in
 from flo.core.errors import is_users
+from flo.core.labels import codes_in
 
 WRAPPERS = (staticmethod, classmethod, property, cached_property)
 MOST_CONSTANTS = 24

@@ -15,7 +15,7 @@ from enum import Enum
 from random import Random
 from typing import Any
 
-from flo.core.code_uses import codes_in
+from flo.core.labels import codes_in
 from flo.verify.data.constants import DEPTH, called_functions, function_of
 
 LATER = "which gives another result later"

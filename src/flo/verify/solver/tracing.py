@@ -127,7 +127,7 @@ R = TypeVar("R")
 _OURS = re.compile(r"flo\.verify\.(solver\.(paths|symbolic\w*|tracing)|optional|time_limit)|z3(\..*)?")
 """Modules that do not call the user's functions: they are not observed."""
 _KNOWN = re.compile(
-    r"flo\.verify\.(solver\.(arguments|prove)|functions\.equations|equality)|fractions|enum|dataclasses|abc|numbers"
+    r"flo\.verify\.(solver\.prove|functions\.equations|equality)|fractions|enum|dataclasses|abc|numbers"
 )
 """Modules that may call the user's functions, and are otherwise known to be harmless."""
 _CACHED_PROPERTY: Any = functools.cached_property.__get__
