@@ -17,8 +17,7 @@ from rich.markup import escape
 from flo.api.flow import Flow
 from flo.core.errors import FunctionError, LawError, brief
 from flo.tools.diagnostics import Diagnostic, of_fault, of_growth, of_report, of_timeout, relative_path, untried
-from flo.tools.load import ModuleTarget, find_target, isolated, load
-from flo.tools.subjects import EXAMPLES, KINDS, Skipped, Subject, find_subjects
+from flo.tools.load import EXAMPLES, KINDS, ModuleTarget, Skipped, Subject, find_subjects, find_target, isolated, load
 from flo.verify import check
 from flo.verify.effort import WORK
 from flo.verify.time_limit import SECONDS, TimeLimit, TimeUp

@@ -16,8 +16,8 @@ from flo.values.lattice import Custom, Lattice
 from flo.values.operators.shapes import copy_if_mutable
 from flo.verify import laws as law
 from flo.verify.captured import Captured
+from flo.verify.data.constants import impure_uses, may_depend_on_process
 from flo.verify.data.given import LATTICE_KINDS, Given, lattice_values, values_above
-from flo.verify.data.impure import impure_uses, may_depend_on_process
 from flo.verify.data.strategies import lattice_strategy
 from flo.verify.effort import Effort
 from flo.verify.functions.domains import NO_START, argument_types, count_parameters, function_domains, guess_types

@@ -25,7 +25,7 @@ from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify import laws
 from flo.verify.captured import Captured, functions_of
-from flo.verify.data.impure import may_depend_on_process
+from flo.verify.data.constants import may_depend_on_process
 from flo.verify.effort import Effort, find_caveats
 from flo.verify.exploration.replay import flow_replay_line, replay_line
 from flo.verify.functions.rejections import check_obligation, obligations

@@ -21,8 +21,7 @@ from flo.core.elements import type_name
 from flo.core.untyped import TypeForm
 from flo.verify.equality import NoJoin, are_equal
 from flo.verify.optional import NO_Z3, z3
-from flo.verify.solver.paths import OutOfWork, Path, Question, Untraceable
-from flo.verify.solver.symbolic import Symbol
+from flo.verify.solver.symbolic import OutOfWork, Path, Question, Symbol, Untraceable
 from flo.verify.solver.symbolic_types import (
     FloatSymbol,
     FractionSymbol,
