@@ -105,11 +105,9 @@ class Widened(RowFunction):
         return self.returns(*(values[place] for place in self._places))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Widened) and (self.inputs, self.returns, self.more) == (
-            other.inputs,
-            other.returns,
-            other.more,
-        )
+        if not isinstance(other, Widened):
+            return NotImplemented
+        return (self.inputs, self.returns, self.more) == (other.inputs, other.returns, other.more)
 
     def __hash__(self) -> int:
         return hash(self.__name__)

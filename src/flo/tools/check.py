@@ -145,10 +145,9 @@ def check_subject(
         if isinstance(fault, FunctionError) and fault.__cause__ is not None:
             return [untried(fault, subject.name, file, subject.line)]
         diagnostic = of_fault(fault, file, subject.line)
-        untypable = subject.kind == "operator" and isinstance(fault, LawError)
-        return [
-            replace(diagnostic, level="note") if untypable else diagnostic
-        ]  # it is checked in the flows that use it
+        if subject.kind == "operator" and isinstance(fault, LawError):  # it is checked in the flows that use it
+            return [replace(diagnostic, level="note")]
+        return [diagnostic]
 
 
 def summary(count: Counter[str]) -> str:

@@ -57,9 +57,7 @@ class StateSearch:
         while frontier:
             state, number = frontier.popleft(), len(self.ends)
             before = len(edges)
-            for _, after in following(
-                state, arrivals_first=True
-            ):  # so that runs begin as the one with all data at once
+            for _, after in following(state, arrivals_first=True):  # as the run begins that has all data at once
                 known = numbers.get(after)
                 if known is None:
                     known = len(parents)

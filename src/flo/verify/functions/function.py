@@ -221,11 +221,9 @@ def check_lattice(lattice: Lattice[Any], effort: Effort) -> Report:
         limits.append("no values but ⊥ were found: give some with examples={lattice: […]}")
 
     def admissible(values: tuple[object, ...]) -> Iterable[tuple[Any, ...]]:
-        return (
-            ()
-            if effort.given.values
-            else product(*(values_above(lattice, [value], effort.seconds) for value in values))
-        )
+        if effort.given.values:
+            return ()
+        return product(*(values_above(lattice, [value], effort.seconds) for value in values))
 
     trials = EquationTrials(str(lattice), problems, effort, limits, admissible, where, name)
     return trials.report(law.LATTICE_LAWS)
