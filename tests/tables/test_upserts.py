@@ -20,8 +20,8 @@ from flo.columns.layout import Layout
 from flo.core.stream_type import StreamType
 from flo.tables.operators.upserts import Current
 from flo.tables.state.comparison import row_numbers
+from flo.values.canonical import order_key
 from flo.values.operators.upserts import Upsert
-from flo.values.row_order import order_key
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag
 from tests.quick import tried

@@ -35,10 +35,9 @@ from flo.values.lvar import LVar
 from flo.values.operators.upserts import Upsert
 from flo.values.partitioned import Partitioned
 from flo.values.weighted import Bag, ZSet
-from flo.verify.exploration.arrivals import split_into_channels
+from flo.verify.exploration.arrivals import Scenario, split_into_channels
 from flo.verify.exploration.explore import MOST_STATES, Exploration, explore
 from flo.verify.exploration.replay import Replay, flow_replay_line, replay_graph
-from flo.verify.exploration.scenario import Scenario
 from flo.verify.programs.operators import CheckedProgram
 
 if TYPE_CHECKING:

@@ -26,9 +26,10 @@ from flo.api.scope import AnyBase, AnyStream, B, B_co, C_co, StreamBase, T
 from flo.api.window_functions import WindowSpec, expect_count
 from flo.core.elements import belongs, returned_type, type_name
 from flo.core.errors import HasVerbs, TypeMismatch, UnknownVerbError, brief
+from flo.core.type_relations import without_none
 from flo.values.exact import plain_type
 from flo.values.operators.over import Over
-from flo.values.operators.over_functions import AGGREGATES, WHOLE, Bound, Frame, WindowFunction, without_none
+from flo.values.operators.over_functions import AGGREGATES, WHOLE, Frame, FrameBound, WindowFunction
 from flo.values.operators.zset_ranking import TopK
 from flo.values.operators.zsets import MapWeights, Minus, Negate
 from flo.values.weighted import ZSet
@@ -257,8 +258,8 @@ class RowsOver(HasVerbs, Generic[B]):
         if not isinstance(given, (tuple, list)) or len(given) != 2:
             raise _not_a_frame(name, mode, given, "a pair (from, to)")
         start, end = given
-        if isinstance(start, Bound) or isinstance(end, Bound):
-            start, end = (each.place if isinstance(each, Bound) else each for each in (start, end))
+        if isinstance(start, FrameBound) or isinstance(end, FrameBound):
+            start, end = (each.place if isinstance(each, FrameBound) else each for each in (start, end))
             return ("bounds", start, end)
         for bound in (start, end):
             if mode == "rows" and bound is not None and type(bound) is not int:

@@ -18,10 +18,10 @@ from typing import Any
 from flo.core.errors import FloError
 from flo.pictures.metrics import format_metrics
 from flo.pictures.notebook import MOST_ROWS
-from flo.pictures.page_data import PageData, to_json
 from flo.pictures.run_history import History, HistoryEntry
 from flo.pictures.run_page import run_page, view_data
 from flo.pictures.serving import Answer, PageServer
+from flo.pictures.svg import PageData, to_json
 from flo.shards.checkpoint.state_sizes import StateSizes
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.plan.explain import Block

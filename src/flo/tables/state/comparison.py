@@ -17,7 +17,7 @@ where None has no order and nan is not the greatest.
 
 Equality is simpler: `code_of` gives bytes that are equal if and only if Python says that two keys are.
 
-`order_numbers` has the total order of `flo.values.row_order` on columns: of all values, whether Python can compare them
+`order_numbers` has the total order of `flo.values.canonical` on columns: of all values, whether Python can compare them
 or not.
 
     column   number        column            number: its rank in the column
