@@ -116,7 +116,6 @@ class OnKeyed(OnTables[Op]):
 
     placement = Placement.BY_KEY  # that of the streams
     grouping = Grouping.NONE
-    keeps_positions = False
     cut = Cut.BY_STREAM
 
     shows_keys = False
@@ -144,7 +143,6 @@ class KeyPartitionsTables(OnTables[KeyPartitions]):
     name = "key_partitions_tables"
     placement = Placement.BY_KEY
     grouping = Grouping.NONE
-    keeps_positions = False
 
     homes: Latest = kept(Latest(()), Cut.BY_KEY)
     """The partition of each key."""
