@@ -176,9 +176,9 @@ class OnTables(Operator, Generic[Op]):
 
     placement: ClassVar[Placement]
     grouping: ClassVar[Grouping]
-    keeps_positions: ClassVar[bool]
-    """Whether each row gives at most one row, in the same order and with the same key columns. Then a sequence can be
-    spread over shards, with the position of each row beside it."""
+    keeps_positions: ClassVar[bool | None] = None
+    """Asked only where rows may be anywhere: whether each gives at most one row, in the same order and with the same
+    key columns. Then a sequence can be spread over shards, with the position of each row beside it."""
     stream_by_stream: ClassVar[bool] = False
     """Whether it takes the inner streams of a nested stream one by one: then they may be in several places."""
     cut: ClassVar[Cut | None] = None
@@ -363,12 +363,14 @@ def operators_on_tables() -> dict[str, type[OnTables[Operator]]]:
     return kinds
 
 
-REQUIRED = ("placement", "grouping", "keeps_positions")
+REQUIRED = ("placement", "grouping")
 
 
 def undeclared(kind: type[OnTables[Operator]]) -> list[str]:
     """The declarations that a class of operators on tables lacks. State in one place is not cut."""
     missing = [name for name in REQUIRED if not hasattr(kind, name)]
+    if getattr(kind, "placement", Placement.ANYWHERE) is Placement.ANYWHERE and kind.keeps_positions is None:
+        missing.append("keeps_positions")
     if getattr(kind, "placement", None) is Placement.ONE_PLACE:
         return missing
     return missing + [f"how `{part.name}` is cut" for part in kind.parts() if part.cut is None]

@@ -52,7 +52,6 @@ class Ending(OnTables[FinalGroups]):
 
     placement = Placement.BY_KEY
     grouping = Grouping.NONE
-    keeps_positions = False
 
     waiting: Expiring = kept(Expiring(()), Cut.BY_GROUP)
     """What waits, by the ends of windows that are open. It is cut by the columns of the group."""

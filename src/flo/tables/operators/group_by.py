@@ -85,7 +85,6 @@ class GroupByTables(OnTables[GroupBy]):
     rule = "group-by"
     placement = Placement.BY_KEY
     grouping = Grouping.ANY
-    keeps_positions = False
 
     @cached_property
     def _parts(self) -> tuple[Part, ...]:

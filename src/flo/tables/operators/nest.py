@@ -209,7 +209,6 @@ class FlattenInner(OnTables[Flatten]):
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.NONE
-    keeps_positions = False
     name = "flatten_inner"
 
     def steps(self, inputs: Values) -> Iterator[Step]:
@@ -233,7 +232,6 @@ class OnStreams(OnTables[Op]):
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.ANY
-    keeps_positions = False
     stream_by_stream = True
 
     def steps(self, inputs: Values) -> Iterator[Step]:
@@ -322,7 +320,6 @@ class ZipStreams(OnTables[NestedZip]):
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.NONE
-    keeps_positions = False
 
     done: bool = False
     """Whether one of the inputs has ended."""
