@@ -136,6 +136,10 @@ class ProgramLoop(ABC, Generic[Snap]):
             self.roll_back(start)
             raise
 
+    def peek(self, index: int) -> Value:
+        """Return what `pull` would send, and leave it there."""
+        return self.outputs[index]
+
     def pull(self, index: int, at_most: int | None = None) -> Value:
         """Send a part of one output: `at_most` of the elements since the last call, or all of them."""
         stays, sent = self.outputs[index].send(at_most)

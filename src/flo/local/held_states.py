@@ -9,9 +9,11 @@ to the version before it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from flo.core.collection import Value
 from flo.core.graph import Node
 from flo.shards.plan.stages import Stage
 from flo.shards.tasks.context import MicroBatch
@@ -37,6 +39,14 @@ class HeldStates:
             before = sorted(version for version in states if version <= batch.oldest)[:-1]
             for version in [*before, *(each for each in states if each >= batch.version)]:
                 del states[version]
+
+    def take_unsent(self, output: str, version: int) -> Iterator[Value]:
+        """The changes of an output that were not pulled, as they are after a version. They are not kept any more."""
+        for states in self.states.values():
+            kept = [each for each in states if each <= version]
+            value = states[max(kept)][1].views.pop(output, None) if kept else None
+            if value is not None:
+                yield value
 
 
 @dataclass(frozen=True)

@@ -282,6 +282,15 @@ class OnTables(Operator, Generic[Op]):
         """The columns of an input that are the key, where it is made of nothing else."""
         return None
 
+    @property
+    def sums_early(self) -> bool:
+        """Whether `sum_early` may be applied to its rows before they are shuffled, in as many parts as there are."""
+        return False
+
+    def sum_early(self, table: pa.Table) -> pa.Table:
+        """One row for each key of these rows, with their sums. `consume` takes such rows, from all parts, as well."""
+        raise NotImplementedError(self.name)
+
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         """Returns the output columns that are these columns of the first input; None if it does not have them."""
         return None

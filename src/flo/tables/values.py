@@ -19,6 +19,8 @@ from flo.values.sequence import Sequence
 
 WEIGHT = "±"
 """The weight column. No field of a Python class can have this name."""
+SUMMED = "±Σ"
+"""The weight column of a table whose rows are sums of rows by group (`OnTables.sum_early`)."""
 
 
 class TableValue(FormedValue):

@@ -129,5 +129,6 @@ def _describe_shuffle(delivery: Delivery) -> str:
         return SHUFFLES.get(delivery.how, delivery.how)
     columns = delivery.by.key_columns(delivery.place)
     if columns == ():
-        return "to one shard, as one group"
-    return f"shuffled by {', '.join(columns)}" if columns else f"shuffled by the key of {delivery.by.like.name}"
+        return f"{'summed, ' if delivery.sums_early else ''}to one shard, as one group"
+    how = "summed and shuffled" if delivery.sums_early else "shuffled"
+    return f"{how} by {', '.join(columns)}" if columns else f"{how} by the key of {delivery.by.like.name}"

@@ -71,9 +71,33 @@ class Blob:
     ended: bool = False
     """Whether the sending task will never send more."""
     data: pa.Buffer | None = None
+    table: pa.Table | None = None
+    """Rows that are not packed: they are packed when they leave the process."""
+
+    @property
+    def has_content(self) -> bool:
+        """Whether it has rows or a value, and is not only the end of a delivery."""
+        return self.data is not None or self.table is not None
+
+    @property
+    def size(self) -> int:
+        """The bytes of its content."""
+        if self.table is not None:
+            return int(self.table.nbytes)
+        return 0 if self.data is None else int(self.data.size)
+
+    def rows(self) -> pa.Table:
+        """Its rows."""
+        return unpack_table(self.data) if self.table is None else self.table
+
+    def packed(self) -> Blob:
+        """The same with packed rows."""
+        return self if self.table is None else replace(self, data=pack_table(self.table), table=None)
 
     def batch(self) -> pa.RecordBatch:
         """One row for each piece of the data."""
+        if self.table is not None:
+            return self.packed().batch()
         size = 0 if self.data is None else self.data.size
         pieces = 1 if self.delivery == REPORT else max(1, -(-size // PIECE))
         plain = (self.shard, self.delivery, self.origin, self.part, self.ended)
@@ -129,14 +153,19 @@ def _join_pieces(pieces: list[pa.Buffer]) -> pa.Buffer:
 
 
 def pack_table(table: pa.Table) -> pa.Buffer:
-    """A table in Arrow's IPC format. A weight column of ones, the common case, is left out."""
+    """A table in Arrow's IPC format."""
+    sink = pa.BufferOutputStream()
+    write_packed(table, sink)
+    return sink.getvalue()
+
+
+def write_packed(table: pa.Table, sink: Any) -> None:
+    """Writes what `pack_table` returns. A weight column of ones, the common case, is left out."""
     index = table.schema.get_field_index(WEIGHT)
     if index >= 0 and pc.min_max(table[WEIGHT]).as_py() == {"min": 1, "max": 1}:
         table = table.drop_columns([WEIGHT]).replace_schema_metadata({WEIGHT: str(index)})
-    sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    return sink.getvalue()
 
 
 def unpack_table(data: pa.Buffer) -> pa.Table:
@@ -164,7 +193,7 @@ def report_blob(shard: int, origin: int, report: Any) -> Blob:
 
 def size_of(blobs: Iterable[Blob]) -> int:
     """The bytes of data in blobs, without reports."""
-    return sum(blob.data.size for blob in blobs if blob.data is not None and blob.delivery != REPORT)
+    return sum(blob.size for blob in blobs if blob.delivery != REPORT)
 
 
 def unpickle(data: Any) -> Any:

@@ -27,10 +27,11 @@ from flo.values.weighted import Bag, ZSet
 
 def merge_outputs(outputs: Values, before: Values) -> Values:
     """The outputs with the chunks merged of those that are not the same as before."""
-    return tuple(value if value is old else _merged(value) for value, old in zip(outputs, before, strict=True))
+    return tuple(value if value is old else merge_value(value) for value, old in zip(outputs, before, strict=True))
 
 
-def _merged(value: Value) -> Value:
+def merge_value(value: Value) -> Value:
+    """An output with its chunks merged."""
     if isinstance(value, Rows):
         return replace(value, table=merge_chunks(value.table, _merging(value.of)))
     if isinstance(value, KeyedRows):
@@ -42,7 +43,12 @@ def _merged(value: Value) -> Value:
 
 def _merging(of: Collection) -> Callable[[pa.Table], pa.Table]:
     """What makes one chunk of several."""
-    return consolidate_table if isinstance(of, (Bag, ZSet)) else pa.Table.combine_chunks
+    return consolidate_table if is_consolidated(of) else pa.Table.combine_chunks
+
+
+def is_consolidated(of: Collection) -> bool:
+    """Whether equal rows of an output are consolidated, so that the order of rows does not matter."""
+    return isinstance(of, (Bag, ZSet))
 
 
 def merge_chunks(table: pa.Table, merge: Callable[[pa.Table], pa.Table]) -> pa.Table:

@@ -163,6 +163,13 @@ class FinalSums(Ending):
 
     name = "final_sums"
 
+    @property
+    def sums_early(self) -> bool:
+        return True
+
+    def sum_early(self, table: pa.Table) -> pa.Table:
+        return self.groups.sum_early(table)
+
     def add(self, table: pa.Table) -> tuple[Self, pa.Table]:
         _, groups, sums = self.groups.sum_rows(table)
         totals = self.totals if self.totals.runs else Totals(groups.columns)
