@@ -82,6 +82,9 @@ Snap = TypeVar("Snap")
 class ProgramLoop(ABC, Generic[Snap]):
     """A running program: the unsent outputs O, and whatever holds the buffers and states of its operators."""
 
+    workers = 1
+    """How many processes share the work of a run."""
+
     def __init__(
         self,
         input_types: StreamTypes,

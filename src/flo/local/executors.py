@@ -31,6 +31,7 @@ from flo.shards.tasks.context import LoadedCode, MicroBatch
 from flo.shards.tasks.input_task import run_entry
 from flo.shards.tasks.sending import Sender
 from flo.shards.tasks.stage_task import StageTask
+from flo.shards.tasks.state import program_of
 from flo.tables.checkpoint.folders import Writes
 from flo.tables.keyed import KeyedRows
 from flo.tables.plan import state_size
@@ -58,6 +59,13 @@ class Tasks:
         self.stages = [
             LoadedCode((stage, batches.deliveries_from(stage), tuple(batches.outputs))) for stage in batches.plan.stages
         ]
+
+    def prepare(self) -> None:
+        """Compute what follows from the program alone, before processes are forked that would all compute it."""
+        for entry in self.batches.plan.entries:
+            _ = entry.dataflow
+        for stage in self.batches.plan.stages:
+            program_of(stage.dag)
 
     def enter(self, number: int, value: Value, origin: int) -> list[Blob]:
         """Run the operators before the first shuffle on the rows of an input."""
@@ -159,6 +167,7 @@ class Workers:
                 "a body of `nest` or `per_key` has an SQL function that Spark computes, and workers have no session",
                 instead=(("flow.on(flo.here)", "runs in the process that has the session"),),
             )
+        tasks.prepare()
         self.tasks, self.count = tasks, count
         self.exchange = Exchange()
         self._files = 0

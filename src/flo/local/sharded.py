@@ -56,6 +56,7 @@ class ShardedLoop(ProgramLoop[ShardedMoment]):
     def __init__(self, dag: Dag, batches: MicroBatches) -> None:
         super().__init__(dag.input_types, dag.output_types)
         self.batches = batches
+        self.workers = batches.tasks
         self.version = 0
         """The micro-batch that is next."""
         self._waiting: dict[int, Value] = {}

@@ -94,11 +94,10 @@ class Sender:
             yield from self._split_by_window(delivery, table.sort_by(delivery.by.order))
         else:
             table = table.combine_chunks()
-            numbers = _ask_operator(delivery, table, _key_numbers)
-            if delivery.sums_early and has_few_keys(numbers):
-                assert delivery.by is not None
-                table = delivery.by.sum_early(table)
-                numbers = _key_numbers(delivery, table)
+            if delivery.sums_early:
+                table, numbers = _sum_if_few_keys(delivery, table)
+            else:
+                numbers = _ask_operator(delivery, table, _key_numbers)
             shards = shard_of(numbers, self.shards)
             for shard, rows in _split_rows(table, shards, self.shards):
                 yield Parcel(delivery, shard, rows)
@@ -153,6 +152,15 @@ def _ask_operator(delivery: Delivery, table: pa.Table, question: Callable[[Deliv
         if fault is None:
             raise
         raise fault from fault.__cause__
+
+
+def _sum_if_few_keys(delivery: Delivery, table: pa.Table) -> tuple[pa.Table, Numbers]:
+    """The rows, or their sums by key where these are far fewer, and the key number of each."""
+    assert delivery.by is not None
+    keys = delivery.by.sum_keys(table)
+    if has_few_keys(keys.numbers):
+        table, keys = delivery.by.sum_early(table, keys)
+    return table, keys.numbers
 
 
 def has_few_keys(numbers: Numbers) -> bool:

@@ -35,7 +35,7 @@ from flo.shards.tasks import context
 from flo.shards.tasks.blobs import REPORT, Blob, read_blobs, report_blob, size_of, unpickle
 from flo.shards.tasks.context import Code, LoadedCode, MicroBatch
 from flo.shards.tasks.input_task import InnerRows, make_inner_stream
-from flo.shards.tasks.output_files import Output, remove_stale_files
+from flo.shards.tasks.output_files import UNSENT, Output, remove_stale_files
 from flo.shards.tasks.sending import Sender, end_blobs, without_end
 from flo.shards.tasks.shard_record import ShardRecord
 from flo.shards.tasks.state import BLANK, Shard, StateVersions
@@ -202,10 +202,13 @@ class StageTask:
         loop.run()
         sender = Sender(deliveries, self.batch.shards, number)
         here = [output for output in outputs if output.stream in stage.outputs]
+        leaves = {each.stream for each in deliveries} | {each.stream for each in here if each.how != UNSENT}
         for index, stream in enumerate(stage.outputs):
             before = stage.names[index] in record.done
             finished = record.note_end(stage.names[index], loop.outputs[index])
-            value = consolidate(without_end(loop.pull(index)))
+            value = without_end(loop.pull(index))
+            if stream in leaves:
+                value = consolidate(value)
             if number != BLANK:  # shard 0 sends what is produced without any input rows
                 sender.add(sender.address(stream, value, own=number))
             if finished and not before and (number == 0 or stream not in stage.alone):
@@ -368,8 +371,9 @@ def _concat_rows(delivery: Delivery, tables: list[pa.Table]) -> pa.Table:
     """The rows of all tasks. If some have sent sums in place of rows, those of all."""
     if not any(SUMMED in table.column_names for table in tables):
         return pa.concat_tables(tables)
-    assert delivery.by is not None
-    sums = [table if SUMMED in table.column_names else delivery.by.sum_early(table) for table in tables]
+    by = delivery.by
+    assert by is not None
+    sums = [each if SUMMED in each.column_names else by.sum_early(each, by.sum_keys(each))[0] for each in tables]
     return pa.concat_tables(sums, promote_options="default")
 
 

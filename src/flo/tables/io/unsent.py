@@ -1,6 +1,6 @@
 """Outputs that were not pulled: few chunks, in which equal rows are consolidated.
 
-A push appends a chunk to an output. Chunks are merged as the runs of a trace are, so that each is more than twice as
+A push appends chunks to an output. Chunks are merged as the runs of a trace are, so that each is more than twice as
 large as the next. If there are chunks of 20, 4 and 1 rows, and a push appends one row:
 
     20 4 1 1   a chunk that is at most twice as large as what follows it is merged with that: 1, and then 4
@@ -52,17 +52,22 @@ def is_consolidated(of: Collection) -> bool:
 
 
 def merge_chunks(table: pa.Table, merge: Callable[[pa.Table], pa.Table]) -> pa.Table:
-    """The table with its last chunks merged, so that each is more than twice as large as the next."""
+    """The table with chunks merged, so that each is more than twice as large as the next."""
     if table.num_columns and all(column.num_chunks <= 1 for column in table.columns):
         return table
     chunks = [chunk for chunk in table.to_batches() if chunk.num_rows]
-    if len(chunks) < 2:
+    merges: list[tuple[int, int]] = []  # how many chunks are merged into one, and how many rows they have
+    for chunk in chunks:
+        count, size = 1, chunk.num_rows
+        while merges and merges[-1][1] <= 2 * size:
+            more, rows = merges.pop()
+            count, size = count + more, size + rows
+        merges.append((count, size))
+    if len(merges) == len(chunks):
         return table
-    start, size = len(chunks) - 1, chunks[-1].num_rows
-    while start and chunks[start - 1].num_rows <= 2 * size:
-        start -= 1
-        size += chunks[start].num_rows
-    if start == len(chunks) - 1:
-        return table
-    last = merge(pa.Table.from_batches(chunks[start:], table.schema)).combine_chunks()
-    return pa.concat_tables([pa.Table.from_batches(chunks[:start], table.schema), last])
+    tables, start = [], 0
+    for count, _ in merges:
+        some = pa.Table.from_batches(chunks[start : start + count], table.schema)
+        tables.append(merge(some).combine_chunks() if count > 1 else some)
+        start += count
+    return pa.concat_tables(tables)
