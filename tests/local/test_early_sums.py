@@ -82,7 +82,9 @@ def sum_flow() -> flo.Flow:
     """Sums that may not fit their columns."""
     flow = flo.Flow("sums")
     rows = flow.input("rows", flo.ZSet[Row])
-    flow.output("groups", rows.group_by("key").agg(whole=flo.sum("whole"), exact=flo.sum("exact"), n=flo.count("maybe")))
+    flow.output(
+        "groups", rows.group_by("key").agg(whole=flo.sum("whole"), exact=flo.sum("exact"), n=flo.count("maybe"))
+    )
     return flow
 
 

@@ -23,6 +23,7 @@ from flo.shards.tasks.stage_task import StageTask, TaskReport
 from flo.shards.tasks.state import BLANK, program_of
 from flo.tables.checkpoint.folders import Writes
 from flo.tables.dataflow import Dataflow
+from flo.tables.io.unsent import merge_value
 
 
 @dataclass
@@ -34,11 +35,17 @@ class HeldStates:
 
     def prepare(self, batch: MicroBatch) -> None:
         """Drop what nobody needs: versions that were gone back from, and those before the newest that is not after the
-        oldest that something may go back to."""
+        oldest that something may go back to. Merge the chunks of outputs that were not pulled."""
         for states in self.states.values():
             before = sorted(version for version in states if version <= batch.oldest)[:-1]
             for version in [*before, *(each for each in states if each >= batch.version)]:
                 del states[version]
+            newest = max(states, default=batch.version)
+            if (
+                newest <= batch.oldest
+            ):  # so that the outputs of a push are merged once, however many micro-batches it is
+                views = states[newest][1].views
+                views.update({name: merge_value(value) for name, value in views.items()})
 
     def take_unsent(self, output: str, version: int) -> Iterator[Value]:
         """The changes of an output that were not pulled, as they are after a version. They are not kept any more."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 import weakref
 from dataclasses import dataclass, replace
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -175,6 +176,8 @@ class WorkersLoop(ShardedLoop):
         plan.deliveries += self.results.values()
         self._unread: set[int] = set()
         """The outputs of which workers may have rows."""
+        self._lock = RLock()
+        """Held while workers are asked: outputs may be read by another thread than the one that pushes."""
         super().__init__(dag, MicroBatches(plan, outputs, "", workers, workers))
 
     def start_executor(self) -> Workers:
@@ -186,6 +189,10 @@ class WorkersLoop(ShardedLoop):
         """Run a micro-batch, if something was pushed or nothing has run yet."""
         if self.version and not self._waiting:
             return
+        with self._lock:
+            self._run_now()
+
+    def _run_now(self) -> None:
         outcome, moving = self.run_micro_batch()
         self._take_results(moving)
         for output in self.batches.outputs:
@@ -211,10 +218,17 @@ class WorkersLoop(ShardedLoop):
         self._fetch(index)
         return super().pull(index, at_most)
 
+    def state_size(self) -> tuple[int, int]:
+        with self._lock:
+            return super().state_size()
+
     def _fetch(self, place: int) -> None:
         """Get the rows of an output that workers have."""
-        if place not in self._unread:
-            return
+        with self._lock:
+            if place in self._unread:
+                self._fetch_now(place)
+
+    def _fetch_now(self, place: int) -> None:
         value = self.outputs[place]
         assert isinstance(value, Rows)
         rows = value.with_end(End.OPEN)

@@ -1,4 +1,4 @@
-"""The text of `explain` on Spark: stages, the shuffles between them, and how each operator runs and what it keeps.
+"""The text of `explain` on Spark and in workers: stages, the shuffles between them, and how each operator runs and what it keeps.
 
     flow sales, on Spark
       where the rows are
@@ -64,10 +64,10 @@ def plan_blocks(plan: Plan, inputs: list[str], outputs: list[str], shards: int, 
     return blocks
 
 
-def explain_plan(name: str, plan: Plan, blocks: list[Block], native: set[int]) -> str:
+def explain_plan(name: str, plan: Plan, blocks: list[Block], native: set[int], where: str = "on Spark") -> str:
     """The blocks as text, and why functions are called row by row."""
     widths = [max((len(row[column]) for each in blocks for row in each.rows()), default=0) for column in range(3)]
-    lines = [f"flow {name}, on Spark"]
+    lines = [f"flow {name}, {where}"]
     for block in blocks:
         rows = block.rows()
         lines.append(f"  {block.title}" if rows else f"  {block.title}: nothing")

@@ -161,9 +161,9 @@ def pack_table(table: pa.Table) -> pa.Buffer:
 
 def write_packed(table: pa.Table, sink: Any) -> None:
     """Writes what `pack_table` returns. A weight column of ones, the common case, is left out."""
-    index = table.schema.get_field_index(WEIGHT)
-    if index >= 0 and pc.min_max(table[WEIGHT]).as_py() == {"min": 1, "max": 1}:
-        table = table.drop_columns([WEIGHT]).replace_schema_metadata({WEIGHT: str(index)})
+    table, index = drop_ones(table)
+    if index is not None:
+        table = table.replace_schema_metadata({WEIGHT: str(index)})
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
 
@@ -172,10 +172,20 @@ def unpack_table(data: pa.Buffer) -> pa.Table:
     """The inverse of `pack_table`."""
     table = pa.ipc.open_stream(data).read_all()
     index = (table.schema.metadata or {}).get(WEIGHT.encode())
-    if index is None:
-        return table
-    weights = pa.array(np.ones(table.num_rows, np.int64))
-    return table.replace_schema_metadata().add_column(int(index), WEIGHTS, weights)
+    return table if index is None else add_ones(table.replace_schema_metadata(), int(index))
+
+
+def drop_ones(table: pa.Table) -> tuple[pa.Table, int | None]:
+    """The table without its weights if all are 1, and the index of their column; None if there is another weight."""
+    index = table.schema.get_field_index(WEIGHT)
+    if index < 0 or not table.num_columns > 1 or pc.min_max(table[WEIGHT]).as_py() != {"min": 1, "max": 1}:
+        return table, None
+    return table.drop_columns([WEIGHT]), index
+
+
+def add_ones(table: pa.Table, index: int | None) -> pa.Table:
+    """The inverse of `drop_ones`."""
+    return table if index is None else table.add_column(index, WEIGHTS, pa.array(np.ones(table.num_rows, np.int64)))
 
 
 def split_table(table: pa.Table) -> Iterator[pa.Table]:

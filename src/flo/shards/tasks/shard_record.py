@@ -27,7 +27,6 @@ from flo.core.errors import ElementError
 from flo.shards.tasks.output_files import PARTS, UNSENT, VIEW, Output, write_parquet, write_part
 from flo.shards.tasks.state import BLANK
 from flo.tables.io.fitting import table_of
-from flo.tables.io.unsent import merge_value
 from flo.tables.state.run import run_of
 from flo.tables.state.trace import Trace, with_weights
 from flo.tables.values import WEIGHT, Columns, Rows, is_ordered, layout_of
@@ -153,7 +152,7 @@ class ShardRecord:
             self._add_to_view(output, value)
         elif output.how == UNSENT and value.size() and shard != BLANK:
             before = self.views.get(output.name)
-            self.views[output.name] = value if before is None else merge_value(before.concat(value))
+            self.views[output.name] = value if before is None else before.concat(value)
         elif output.how == PARTS and isinstance(value, Rows) and output.to is None:
             written = write_part(batch.folder, output.name, batch.version, shard, table_of(value), writes)
         elif output.how == PARTS and isinstance(value, Rows):

@@ -98,7 +98,9 @@ def open_data(
         if not first or not (_is_part(first[0], element) or _is_delta(first[0], element)):
             return Source(iter([PlainData(chain(first, data))]))
         deltas = chain(first, data)
-        return Source(_renumber(chain.from_iterable(_open_inner(d, element, names, opens, workers).parts for d in deltas)))
+        return Source(
+            _renumber(chain.from_iterable(_open_inner(d, element, names, opens, workers).parts for d in deltas))
+        )
     return None
 
 
@@ -110,9 +112,7 @@ def _is_delta(item: Any, element: Any) -> bool:
     return isinstance(item, (list, set, frozenset)) and not belongs(item, element)
 
 
-def _open_inner(
-    item: Any, element: Any, names: tuple[str, ...], opens: Callable[..., Source], workers: int
-) -> Source:
+def _open_inner(item: Any, element: Any, names: tuple[str, ...], opens: Callable[..., Source], workers: int) -> Source:
     source = open_data(item, element, names, opens, workers)
     if source is not None:
         return source
