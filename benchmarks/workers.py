@@ -153,9 +153,9 @@ def main() -> None:
     )
     for name in FLOWS:
         measured, equal = measure(name, given.workers, given.load, given.deltas, given.rows)
-        for what, (one, several) in measured.items():
-            figures = [f"{wall:.2f} ({critical:.2f})" for wall, critical in (one, several)]
-            ratios = [f"{before / after:.2f}" for before, after in zip(one, several, strict=True)]
+        for what, both in measured.items():
+            figures = [f"{wall:.2f} ({critical:.2f})" for wall, critical in both]
+            ratios = [f"{before / after:.2f}" for before, after in zip(*both, strict=True)]
             table.add_row(name, what, *figures, *ratios, "equal" if equal else "DIFFERENT")
     Console().print("Seconds of wall-clock time, in parentheses of the critical path; how many times as fast.", table)
 

@@ -1,4 +1,4 @@
-"""The text of `explain` on Spark and in workers: stages, the shuffles between them, and how each operator runs and what it keeps.
+"""The text of `explain` on Spark and in workers: stages, the shuffles between them, how operators run, what they keep.
 
     flow sales, on Spark
       where the rows are

@@ -54,7 +54,6 @@ from flo.tables.whole import operators_in
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 
-
 EARLY_SUMS = True
 """Whether rows are added up before a shuffle. Benchmarks and tests compare with plans without it."""
 
