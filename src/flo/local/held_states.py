@@ -40,11 +40,8 @@ class HeldStates:
             before = sorted(version for version in states if version <= batch.oldest)[:-1]
             for version in [*before, *(each for each in states if each >= batch.version)]:
                 del states[version]
-            newest = max(states, default=batch.version)
-            if (
-                newest <= batch.oldest
-            ):  # so that the outputs of a push are merged once, however many micro-batches it is
-                views = states[newest][1].views
+            if states and max(states) <= batch.oldest:  # once for a push, not in each of its micro-batches
+                views = states[max(states)][1].views
                 views.update({name: merge_value(value) for name, value in views.items()})
 
     def take_unsent(self, output: str, version: int) -> Iterator[Value]:
