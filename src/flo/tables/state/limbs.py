@@ -26,14 +26,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flo.columns.indices import Indices, Numbers, largest
+from flo.columns.indices import Indices, Mask, Numbers, largest
 from flo.values.exact import root_of, to_float
 
 BITS = 32
 """The bits of a digit."""
 MASK = (1 << BITS) - 1
 Floats = npt.NDArray[np.float64]
-Digits: TypeAlias = Iterable[tuple[int, Indices]]
+DigitsByIndex: TypeAlias = Iterable[tuple[int, Indices]]
 """Pairs of an index and the digits of all numbers at it. An index may come again: then its digits are added."""
 
 
@@ -66,12 +66,11 @@ class Limbs:
             digits[-1] -= (digits[-1] >> BITS - 1) << BITS
         return Limbs(self.low, digits)
 
-    def negative(self) -> npt.NDArray[np.bool_]:
+    def negative(self) -> Mask:
         """Return which numbers are negative. Needs the canonical form."""
         return self.digits[-1] < 0  # type: ignore[no-any-return]
 
     def absolute(self) -> Limbs:
-        """Return the numbers without their signs."""
         return Limbs(self.low, np.where(self.negative(), -self.digits, self.digits)).carry()
 
     def number(self, place: int) -> int:
@@ -79,7 +78,6 @@ class Limbs:
         return sum(int(digit) << (BITS * index) for index, digit in enumerate(self.digits[:, place]))
 
     def at(self, places: Indices) -> Limbs:
-        """Return some of the numbers."""
         return Limbs(self.low, self.digits[:, places])
 
     def fractions(self) -> list[Fraction]:
@@ -146,7 +144,6 @@ class Limbs:
         return Limbs(self.low + other.low, digits * signs).carry()
 
     def minus(self, other: Limbs) -> Limbs:
-        """Return the differences to other numbers."""
         low = min(self.low, other.low)
         high = max(self.low + len(self.digits), other.low + len(other.digits))
         digits = np.zeros((high - low, self.digits.shape[1]), np.int64)
@@ -156,11 +153,9 @@ class Limbs:
 
     @staticmethod
     def of_ints(numbers: Indices) -> Limbs:
-        """Return int64 numbers as limbs."""
         return Limbs(0, np.array([numbers & MASK, numbers >> BITS]))
 
     def times_ten(self, power: int) -> Limbs:
-        """Return the numbers times a power of ten."""
         limbs = self
         for zeros in range(power, 0, -9):
             limbs = Limbs(self.low, limbs.digits * 10 ** min(zeros, 9)).carry()
@@ -196,7 +191,7 @@ class Limbs:
         return Limbs(0, np.concatenate([np.zeros((self.low, self.digits.shape[1]), np.int64), self.digits]))
 
 
-def _small(weights: Indices) -> npt.NDArray[np.bool_]:
+def _small(weights: Indices) -> Mask:
     """Return which weights fit one digit. (The smallest int64 has no absolute value.)"""
     return (weights >= -MASK) & (weights <= MASK)
 
@@ -244,7 +239,7 @@ def _minus_square(number: Floats, root: Floats) -> Floats:
     return (number - square) - (((high * high - square) + 2 * high * low) + low * low)
 
 
-def _nearest(size: Limbs, more: npt.NDArray[np.bool_]) -> Floats:
+def _nearest(size: Limbs, more: Mask) -> Floats:
     """Return the floats nearest to nonnegative numbers. `more` says which are slightly larger than their digits.
 
     The highest 64 bits are kept, with a sticky bit for all lower ones, so that the processor rounds correctly.
@@ -316,7 +311,7 @@ def _distinct(numbers: Indices | int) -> list[int]:
     return [low + int(each) for each in np.flatnonzero(np.bincount(numbers - low))]
 
 
-def sum_digits(digits: Digits, weights: Indices, firsts: Indices) -> Limbs:
+def sum_digits(digits: DigitsByIndex, weights: Indices, firsts: Indices) -> Limbs:
     """Return Σ number · weight over the rows from each index in `firsts` to the next, of numbers given as digits."""
     terms = (
         (index + more, np.add.reduceat(term, firsts))
@@ -326,7 +321,7 @@ def sum_digits(digits: Digits, weights: Indices, firsts: Indices) -> Limbs:
     return limbs_of(add_digits(terms), len(firsts)).carry()
 
 
-def add_digits(digits: Digits) -> dict[int, Indices]:
+def add_digits(digits: DigitsByIndex) -> dict[int, Indices]:
     """Return digits by index, added up where an index comes again."""
     sums: dict[int, Indices] = {}
     for index, digit in digits:

@@ -100,7 +100,7 @@ class Trace(Lowerable):
         return consolidate_runs(*runs, fully=fully)
 
     def cut(self, runs: list[Run], fuel: int) -> list[int] | None:
-        """Cut the rows of one key number, if these have an order; see `merging.Cut`."""
+        """Cut the rows of one key number, if these have an order; see `merging.CutRuns`."""
         return None
 
     def consolidate(self) -> Self:
@@ -215,6 +215,13 @@ def with_weights(table: pa.Table, weights: Indices) -> pa.Table:
     if WEIGHT not in table.column_names:
         return table.append_column(field, pa.array(weights, pa.int64()))
     return table.set_column(table.schema.get_field_index(WEIGHT), field, pa.array(weights, pa.int64()))
+
+
+def weigh(run: Run, weights: Indices) -> Run:
+    """Return the rows of a run with other weights, without those whose weight is 0."""
+    there = np.flatnonzero(weights)
+    rows = run.take(there)
+    return replace(rows, table=with_weights(rows.table, weights[there]))
 
 
 MANY = 1000
