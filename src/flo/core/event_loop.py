@@ -82,6 +82,9 @@ Snap = TypeVar("Snap")
 class ProgramLoop(ABC, Generic[Snap]):
     """A running program: the unsent outputs O, and whatever holds the buffers and states of its operators."""
 
+    workers = 1
+    """How many processes share the work of a run."""
+
     def __init__(
         self,
         input_types: StreamTypes,
@@ -135,6 +138,10 @@ class ProgramLoop(ABC, Generic[Snap]):
         except BaseException:
             self.roll_back(start)
             raise
+
+    def peek(self, index: int) -> Value:
+        """Return what `pull` would send, and leave it there."""
+        return self.outputs[index]
 
     def pull(self, index: int, at_most: int | None = None) -> Value:
         """Send a part of one output: `at_most` of the elements since the last call, or all of them."""

@@ -19,7 +19,7 @@ from flo.tables.faults import consume_rows, rows_in, show_row
 from flo.tables.functions import runs_on_columns
 from flo.tables.groups import ONE
 from flo.tables.keyed import KeyedColumns, has_key_columns
-from flo.tables.state.keys import keys_of
+from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.trace import net_changes
 from flo.tables.streams import StreamColumns, has_columns
@@ -281,6 +281,20 @@ class OnTables(Operator, Generic[Op]):
     def key_columns(self, index: int) -> tuple[str, ...] | None:
         """The columns of an input that are the key, where it is made of nothing else."""
         return None
+
+    @property
+    def sums_early(self) -> bool:
+        """Whether `sum_early` may be applied to its rows before they are shuffled, in as many parts as there are."""
+        return False
+
+    def sum_early(self, table: pa.Table, keys: Keys) -> tuple[pa.Table, Keys]:
+        """One row for each key of these rows, with their sums, and the keys of these. `consume` takes such rows, from
+        all parts, as well. `keys` are those of `table` (`sum_keys`)."""
+        raise NotImplementedError(self.name)
+
+    def sum_keys(self, table: pa.Table) -> Keys:
+        """The keys by which `sum_early` adds up these rows."""
+        raise NotImplementedError(self.name)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         """Returns the output columns that are these columns of the first input; None if it does not have them."""

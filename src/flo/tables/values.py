@@ -19,6 +19,8 @@ from flo.values.sequence import Sequence
 
 WEIGHT = "±"
 """The weight column. No field of a Python class can have this name."""
+SUMMED = "±Σ"
+"""The weight column of a table whose rows are sums of rows by group (`OnTables.sum_early`)."""
 
 
 class TableValue(FormedValue):
@@ -85,6 +87,8 @@ class Rows(TableValue):
         return Rows(self.of, table, delta.end)
 
     def empty(self) -> Rows:
+        if SUMMED in self.table.column_names:  # sums have other columns than rows
+            return Rows(self.of, schema_of(self.of).empty_table())
         return Rows(self.of, self.table.slice(0, 0))
 
     def send(self, at_most: int | None = None) -> tuple[Rows, Rows]:

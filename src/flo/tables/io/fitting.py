@@ -60,12 +60,12 @@ def fit_rows(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Indices, l
         for index, reason in misfits.items():
             reasons.setdefault(index, reason)
     whole = pa.Table.from_arrays(arrays, names=schema.names)
-    indices = np.ones(table.num_rows, bool)
-    indices[list(reasons)] = False
+    indices = np.arange(table.num_rows)
     if reasons:
-        whole = whole.filter(pa.array(indices))
+        indices = np.delete(indices, list(reasons))
+        whole = whole.take(pa.array(indices))
     rows = Rows(of, plain_zeros(of, pa.Table.from_arrays(whole.columns, schema=schema)))
-    return rows, np.flatnonzero(indices), [MisfitRow(index, reason) for index, reason in sorted(reasons.items())]
+    return rows, indices, [MisfitRow(index, reason) for index, reason in sorted(reasons.items())]
 
 
 def _convert_columns(piece: Piece, table: pa.Table, layout: Layout) -> tuple[list[pa.Array], dict[int, str]]:

@@ -136,10 +136,10 @@ def _with_columns(table: pa.Table, keys: tuple[str, ...], names: list[str]) -> p
     return columns
 
 
-def run_of_sums(keys: pa.Table, numbers: Keys, sums: Sums) -> Run:
-    """Return sums by key as a run, without columns that are all zero. The keys are sorted."""
+def run_of_sums(keys: pa.Table, numbers: Keys, sums: Sums, always: str = WEIGHT) -> Run:
+    """Return sums by key as a run, without columns that are all zero, except one. The keys are sorted."""
     for name, column in sums.items():
-        if name == WEIGHT or column.any():
+        if name == always or column.any():
             keys = keys.append_column(name, pa.array(column))
     return Run(tuple(name for name in keys.column_names if name not in sums), numbers, keys)
 
