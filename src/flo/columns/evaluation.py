@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import narwhals as nw
 import pyarrow as pa
@@ -171,46 +171,81 @@ def output_name(expression: nw.Expr) -> str | None:
     return name
 
 
+Compute: TypeAlias = Callable[[InputRows], list[NodeValue]]
+"""Computes an expression or a literal: several results if it names several columns."""
+
+
+def compile_expression(expression: nw.Expr | ColumnFunction, schema: pa.Schema) -> Callable[[InputRows], NodeValue]:
+    """Return a function that computes an expression with one column, on rows of this schema.
+
+    The nodes are visited here, once. Only what depends on the rows is left to the function.
+    """
+    if isinstance(expression, ColumnFunction):
+        return expression.evaluate
+    return _compile_one(expression, schema)
+
+
 def evaluate(expression: nw.Expr | ColumnFunction, rows: InputRows) -> NodeValue:
     """Return the result of an expression with one column."""
-    if isinstance(expression, ColumnFunction):
-        return expression.evaluate(rows)
-    results = _results(expression, rows)
-    if len(results) != 1:
-        raise TypeError(f"the expression must return one column; it returns {len(results)}")
-    return results[0]
+    return compile_expression(expression, rows.schema)(rows)
 
 
-def _results(given: object, rows: InputRows) -> list[NodeValue]:
-    """Return the results of an expression or a literal: several if it names several columns."""
+def _compile_one(given: object, schema: pa.Schema) -> Callable[[InputRows], NodeValue]:
+    """Return a function that computes an expression or a literal, which must have one result."""
+    compute = _compile(given, schema)
+
+    def compute_one(rows: InputRows) -> NodeValue:
+        results = compute(rows)
+        if len(results) != 1:
+            raise TypeError(f"the expression must return one column; it returns {len(results)}")
+        return results[0]
+
+    return compute_one
+
+
+def _compile(given: object, schema: pa.Schema) -> Compute:
+    """Return a function that computes an expression or a literal."""
     if not isinstance(given, nw.Expr):
-        return [_literal(given, None, rows)]
+        return _compile_literal(given, None)
     first, *more = nodes_of(given)
     if first.kind.name in COLUMNS:
-        results = [rows.column(name) for name in _named(first, rows.schema)]
-        for each in results:
-            rows.note("col", [each], {"name": each.name})
+        compute = _compile_columns(_named(first, schema), schema)
     elif first.name == "lit":
-        results = [_literal(first.kwargs["value"], first.kwargs["dtype"], rows)]
+        compute = _compile_literal(first.kwargs["value"], first.kwargs["dtype"])
     elif first.name == "when_then":
-        results = [_chosen(first, rows)]
+        compute = _compile_choice(first, schema)
     else:
-        results = [_applied(first, rows, [value for each in arguments_of(first) for value in _results(each, rows)])]
+        operands = [_compile(each, schema) for each in arguments_of(first)]
+        compute = _compile_function(first, operands)
     for node in more:
-        arguments = [_one(each, rows) for each in arguments_of(node)]
-        results = [_applied(node, rows, [value, *arguments]) for value in results]
-    return results
+        compute = _compile_method(node, compute, [_compile_one(each, schema) for each in arguments_of(node)])
+    return compute
 
 
-def _one(given: object, rows: InputRows) -> NodeValue:
-    return evaluate(given, rows) if isinstance(given, nw.Expr) else _literal(given, None, rows)
+def _compile_columns(names: list[str], schema: pa.Schema) -> Compute:
+    unknown = next((name for name in names if schema.get_field_index(name) < 0), None)
+    if unknown is not None:
+        raise TypeError(f"there is no column `{unknown}`")
+    columns = [(name, schema.field(name).nullable) for name in names]
+
+    def compute(rows: InputRows) -> list[NodeValue]:
+        results = [NodeValue(one_chunk(rows.columns[name]), nullable, name) for name, nullable in columns]
+        for each in results if rows.calls is not None else ():
+            rows.note("col", [each], {"name": each.name})
+        return results
+
+    return compute
 
 
-def _literal(value: object, dtype: object, rows: InputRows) -> NodeValue:
+def _compile_literal(value: object, dtype: object) -> Compute:
     data = arithmetic.literal(value) if dtype is None else _constant(value, arrow_type(dtype))
     literal = NodeValue(data, value is None, "literal")
-    rows.note("lit", [literal], {"value": value, "dtype": dtype})
-    return literal
+
+    def compute(rows: InputRows) -> list[NodeValue]:
+        rows.note("lit", [literal], {"value": value, "dtype": dtype})
+        return [literal]
+
+    return compute
 
 
 def _constant(value: object, kind: pa.DataType) -> pa.Scalar:
@@ -220,7 +255,23 @@ def _constant(value: object, kind: pa.DataType) -> pa.Scalar:
         raise TypeError(f"the constant {value!r} does not fit into {kind}") from None
 
 
-def _applied(node: ColumnNode, rows: InputRows, operands: list[NodeValue]) -> NodeValue:
+def _compile_function(node: ColumnNode, operands: list[Compute]) -> Compute:
+    """Return a function that computes a node whose operands are all arguments."""
+    return lambda rows: [_apply(node, rows, [value for each in operands for value in each(rows)])]
+
+
+def _compile_method(node: ColumnNode, of: Compute, arguments: list[Callable[[InputRows], NodeValue]]) -> Compute:
+    """Return a function that computes a node for each result of what comes before it."""
+
+    def compute(rows: InputRows) -> list[NodeValue]:
+        values, given = of(rows), [each(rows) for each in arguments]
+        return [_apply(node, rows, [value, *given]) for value in values]
+
+    return compute
+
+
+def _apply(node: ColumnNode, rows: InputRows, operands: list[NodeValue]) -> NodeValue:
+    """Return the result of one node."""
     if node.name in RENAMES:
         return NodeValue(operands[0].data, operands[0].nullable, RENAMES[node.name](operands[0].name, node.kwargs))
     if rows.calls is not None:
@@ -261,30 +312,36 @@ def _places(node: ColumnNode, *, function: bool) -> Iterator[tuple[int, Any]]:
     return enumerate(arguments_of(node), start=0 if function else 1)
 
 
-def _chosen(node: ColumnNode, rows: InputRows) -> NodeValue:
-    """Evaluate when(…).then(…).otherwise(…). If a branch fails, evaluate each branch only on the rows that need it."""
-    asked, *branches = arguments_of(node)
-    condition = evaluate(asked, rows)
-    mask = pc.fill_null(condition.data, False)
-    try:
-        values = [_one(each, rows) for each in branches]
-    except ElementError:
-        return _by_branch(broadcast(mask, rows.count), branches, rows)
-    then, *other = values
-    otherwise = other[0] if other else NodeValue(pa.scalar(None, then.data.type), True, "literal")
-    rows.note("when_then", [condition, *values], {})
-    try:
-        data = pc.if_else(mask, *same_type(then.data, otherwise.data))
-    except pa.ArrowNotImplementedError as error:
-        raise unsupported_error(node, [then, otherwise]) from error
-    return NodeValue(data, then.nullable or otherwise.nullable, then.name)
+def _compile_choice(node: ColumnNode, schema: pa.Schema) -> Compute:
+    """Return a function that computes when(…).then(…).otherwise(…). If a branch fails, it computes each branch only on
+    the rows that need it."""
+    asked, *branches = (_compile_one(each, schema) for each in arguments_of(node))
+
+    def compute(rows: InputRows) -> list[NodeValue]:
+        condition = asked(rows)
+        mask = pc.fill_null(condition.data, False)
+        try:
+            values = [each(rows) for each in branches]
+        except ElementError:
+            return [_by_branch(broadcast(mask, rows.count), branches, rows)]
+        then, *other = values
+        otherwise = other[0] if other else NodeValue(pa.scalar(None, then.data.type), True, "literal")
+        rows.note("when_then", [condition, *values], {})
+        try:
+            data = pc.if_else(mask, *same_type(then.data, otherwise.data))
+        except pa.ArrowNotImplementedError as error:
+            raise unsupported_error(node, [then, otherwise]) from error
+        return [NodeValue(data, then.nullable or otherwise.nullable, then.name)]
+
+    return compute
 
 
-def _by_branch(mask: pa.Array, branches: list[Any], rows: InputRows) -> NodeValue:
+def _by_branch(mask: pa.Array, branches: list[Callable[[InputRows], NodeValue]], rows: InputRows) -> NodeValue:
     parts = []
-    for branch, where in zip([*branches, None][:2], (mask, pc.invert(mask)), strict=True):
+    nothing = _compile_one(None, rows.schema)
+    for branch, where in zip([*branches, nothing][:2], (mask, pc.invert(mask)), strict=True):
         some = rows.only(where)
-        value = _one(branch, some)
+        value = branch(some)
         parts.append(NodeValue(broadcast(value.data, some.count), value.nullable, value.name))
     then, otherwise = (each for each in parts)
     both = same_type(then.data, otherwise.data)

@@ -56,6 +56,8 @@ class Layout:
     def fitted(self, table: pa.Table) -> pa.Table:
         """Cast a table to exactly these columns and types. Arrow cannot cast null rows in a column, to the same type
         either, if their fields are never null."""
+        if table.schema.equals(self.schema):
+            return table
         columns = ((table[name], cell.arrow) for name, cell in self._columns())
         arrays = [column if column.type == kind else column.cast(kind) for column, kind in columns]
         return pa.Table.from_arrays(arrays, schema=self.schema)
