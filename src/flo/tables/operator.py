@@ -267,6 +267,12 @@ class OnTables(Operator, Generic[Op]):
         """The same as `consume` for rows of streams that are complete: no more will come."""
         return self.consume(*tables)
 
+    def with_state(self, **parts: Any) -> Self:
+        """The operator with other parts of its state. Cached properties, which follow from its parameters, are kept."""
+        after = object.__new__(type(self))
+        vars(after).update(vars(self), **parts)
+        return after
+
     def reset(self) -> Self:
         """The operator in its initial state."""
         own = {each.name: each.default for each in fields(self) if each.default is not MISSING and each.compare}
@@ -332,19 +338,19 @@ class OnTables(Operator, Generic[Op]):
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         values: Any = inputs
-        if any(value.has_content() for value in values):
+        if any([value.has_content() for value in values]):
             yield self.consume_step(values)
-        elif any(value.end is End.ARRIVED for value in values):
+        elif any([value.end is End.ARRIVED for value in values]):
             yield from self.at_ends(values)
 
     def take_in(self, *values: Any) -> tuple[Operator, Deltas]:
         """The operator and its outputs after the content of these values."""
-        return self.consume(*(value.table for value in values))
+        return self.consume(*[value.table for value in values])
 
     def consume_step(self, values: tuple[Any, ...]) -> Step:
         """The step that consumes everything. If a function raises on a row, the error shows the row."""
         operator, outputs = consume_rows(self, values)
-        return Step(self.rule, tuple(value.drained() for value in values), operator, outputs)
+        return Step(self.rule, tuple([value.drained() for value in values]), operator, outputs)
 
     def unit(self, of: Collection, part: pa.Table) -> str:
         """The row as an error of a user's function shows it."""

@@ -19,6 +19,7 @@ from flo.values.sequence import Sequence
 
 WEIGHT = "±"
 """The weight column. No field of a Python class can have this name."""
+WEIGHT_FIELD = pa.field(WEIGHT, pa.int64(), nullable=False)
 
 
 class TableValue(FormedValue):
@@ -85,7 +86,13 @@ class Rows(TableValue):
         return Rows(self.of, table, delta.end)
 
     def empty(self) -> Rows:
-        return Rows(self.of, self.table.slice(0, 0))
+        return Rows(self.of, self.table.slice(0, 0) if self.table.num_rows else self.table)
+
+    def drained(self) -> Rows:
+        return Rows(self.of, self.table.slice(0, 0), self.end) if self.table.num_rows else self
+
+    def has_content(self) -> bool:
+        return bool(self.table.num_rows)
 
     def send(self, at_most: int | None = None) -> tuple[Rows, Rows]:
         if at_most is None or at_most >= self.table.num_rows:
@@ -130,23 +137,26 @@ def layout_of(collection: Collection) -> Layout:
 def schema_of(collection: Collection) -> pa.Schema:
     """The schema of tables of a collection, with the weight column unless it is a sequence."""
     schema = layout_of(collection).schema
-    return schema if is_ordered(collection) else schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
+    return schema if is_ordered(collection) else schema.append(WEIGHT_FIELD)
 
 
 def plain_zeros(of: Collection, table: pa.Table) -> pa.Table:
     """Replaces -0.0 by 0.0, except in a sequence: equal rows of other collections are one row (`canonical`)."""
     if is_ordered(of):
         return table
-    for index, field in enumerate(table.schema):
-        if _has_floats(field.type):
-            table = table.set_column(index, field, _plain_zeros(one_chunk(table.column(index))))
+    schema = table.schema
+    for index, kind in enumerate(schema.types):
+        if _has_floats(kind):
+            table = table.set_column(index, schema.field(index), _plain_zeros(one_chunk(table.column(index))))
     return table
 
 
+ZEROS = {kind.id: pa.scalar(0.0, kind) for kind in (pa.float32(), pa.float64())}
+"""Zero, by the id of the type."""
+
+
 def _has_floats(kind: pa.DataType) -> bool:
-    if pa.types.is_struct(kind):
-        return any(_has_floats(kind.field(index).type) for index in range(kind.num_fields))
-    return bool(pa.types.is_float32(kind) or pa.types.is_float64(kind))
+    return kind.id in ZEROS or (pa.types.is_struct(kind) and any(_has_floats(field.type) for field in kind))
 
 
 def _plain_zeros(array: pa.Array) -> pa.Array:
@@ -154,7 +164,7 @@ def _plain_zeros(array: pa.Array) -> pa.Array:
         fields = list(array.type)
         parts = [_plain_zeros(part) if _has_floats(part.type) else part for part in array.flatten()]
         return pa.StructArray.from_arrays(parts, fields=fields, mask=array.is_null())
-    return pc.add(array, pa.scalar(0.0, array.type)) if _has_floats(array.type) else array
+    return pc.add(array, ZEROS[array.type.id])
 
 
 def rows_of(collection: ElementCollection[Any], value: Any) -> Rows:
@@ -165,7 +175,7 @@ def rows_of(collection: ElementCollection[Any], value: Any) -> Rows:
     units = value.all_units()
     table = layout.to_table([element for element, _ in units])
     weights = pa.array([weight for _, weight in units], pa.int64())
-    return Rows(collection, table.append_column(pa.field(WEIGHT, pa.int64(), False), weights), value.end)
+    return Rows(collection, table.append_column(WEIGHT_FIELD, weights), value.end)
 
 
 def to_rows(of: ElementCollection[Any], value: Any) -> Rows:

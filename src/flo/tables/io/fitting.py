@@ -22,7 +22,7 @@ from flo.columns.layout import VALUE, Layout
 from flo.core.errors import brief
 from flo.tables.io.files import WEIGHTS, Piece
 from flo.tables.state.trace import consolidate_table
-from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, plain_zeros
+from flo.tables.values import WEIGHT, WEIGHT_FIELD, Rows, is_ordered, layout_of, plain_zeros
 from flo.values.changes import DELETED, TableShape, shape_of
 from flo.values.element_value import ElementCollection
 from flo.values.operators.shapes import find_faults
@@ -56,7 +56,7 @@ def fit_rows(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Indices, l
     if not is_ordered(of):
         weights, misfits = _read_weights(table, of, layout)
         arrays.append(weights)
-        schema = schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
+        schema = schema.append(WEIGHT_FIELD)
         for index, reason in misfits.items():
             reasons.setdefault(index, reason)
     whole = pa.Table.from_arrays(arrays, names=schema.names)

@@ -20,16 +20,17 @@ import pyarrow.compute as pc
 
 from flo.columns.exploding import Flattening
 from flo.columns.expression import Expression
+from flo.columns.indices import one_chunk
 from flo.columns.layout import Layout
 from flo.core.errors import ElementError
-from flo.core.operator import Deltas, Operator
+from flo.core.operator import Delta, Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.tables.functions import apply_function, called, elements_of, written
 from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import multiply_weights
 from flo.tables.state.trace import consolidate_table, with_weights
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, is_ordered, layout_of, of_elements
+from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, of_elements
 from flo.values.operators.bags import BagUnion
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.sets import ToBag, ToSet, UnionSets
@@ -41,8 +42,9 @@ from flo.values.weighted import Set
 
 def like_rows(table: pa.Table, rows: pa.Table, keys: tuple[str, ...] = ()) -> pa.Table:
     """Adds the key columns and weights of the rows that these results were computed from, if they have any."""
-    for name in (*keys, *([WEIGHT] if WEIGHT in rows.column_names else [])):
-        table = table.append_column(rows.schema.field(name), rows[name])
+    schema = rows.schema
+    for name in (*keys, *([WEIGHT] if schema.get_field_index(WEIGHT) >= 0 else [])):
+        table = table.append_column(schema.field(name), rows[name])
     return table
 
 
@@ -76,6 +78,10 @@ class Stateless(OnTables[Op]):
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return columns  # the rows of most are those that came
+
+    def passed_on(self, table: pa.Table) -> Delta:
+        """An output delta of rows that came; nothing if there are none."""
+        return Rows(of_elements(self.outputs[0]), table) if table.num_rows else None
 
 
 @form_of(Map)
@@ -114,10 +120,10 @@ class FilterTables(Stateless[Filter]):
         keep: Any = self.like.keep
         if isinstance(keep, Expression):
             answers, table = _apply_to_changes(keep, self.inputs, table)
-            kept = answers.column(0)  # null is not true
+            kept = one_chunk(answers.column(0))  # null is not true
         else:
             kept = pa.array(called(bool, called(keep, elements_of(self.inputs[0], table))), pa.bool_())
-        return self, (self.emitted(table.filter(kept)),)
+        return self, (self.passed_on(table if kept.true_count == len(kept) else table.filter(kept)),)
 
 
 @form_of(FlatMap)
@@ -208,8 +214,7 @@ class MapWeightsTables(Stateless[MapWeights]):
     def _of_weight(self, f: Expression, table: pa.Table, weight: int) -> Any:
         """f(row, weight) of each row."""
         weights = pa.table({f.inputs[1].names[0]: pa.array(np.full(table.num_rows, weight))})
-        rows, beside = f.reads
-        return f.results(table.select(rows), weights.select(beside)).column(0)
+        return f.results(table, weights).column(0)
 
 
 @form_of(Plus, Minus, BagUnion, UnionSets)

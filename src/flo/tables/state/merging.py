@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import log2
 from operator import is_
@@ -86,15 +86,13 @@ class Merge:
     """How many rows of each run are in the parts. Empty if there are no parts."""
     used: tuple[int, ...] | None = None
     """How many rows of each run are of use, if not all are."""
+    rows: int = field(init=False)
+    size: int = field(init=False)
+    """How many rows are of use."""
 
-    @property
-    def size(self) -> int:
-        """How many rows are of use."""
-        return self.rows if self.used is None else sum(self.used)
-
-    @property
-    def rows(self) -> int:
-        return sum(run.rows for run in self.runs)
+    def __post_init__(self) -> None:
+        rows = sum([run.rows for run in self.runs])
+        vars(self).update(rows=rows, size=rows if self.used is None else sum(self.used))
 
     @property
     def left(self) -> int:
@@ -136,6 +134,8 @@ class Merge:
         A file with no rows of other runs between its own is kept, unless it is small. This is so for most files if
         rows come in the order of their key numbers, such as times.
         """
+        if self.left <= fuel and self.left < SMALLEST_PART:
+            return EndOfPart(tuple(run.rows for run in self.runs), is_file=False)
         rows, end = 0, 0
         for each in _overlapping(self.runs, self.starts, fuel):
             if each.whole and each.rows >= SMALLEST_PART:
