@@ -171,18 +171,16 @@ def output_name(expression: nw.Expr) -> str | None:
     return name
 
 
-Compute: TypeAlias = Callable[[InputRows], list[NodeValue]]
-"""Computes an expression or a literal: several results if it names several columns."""
+Compute: TypeAlias = Callable[[InputRows], NodeValue]
+"""Computes a column or a literal."""
 
 
-def compile_expression(expression: nw.Expr | ColumnFunction, schema: pa.Schema) -> Callable[[InputRows], NodeValue]:
+def compile_expression(expression: nw.Expr | ColumnFunction, schema: pa.Schema) -> Compute:
     """Return a function that computes an expression with one column, on rows of this schema.
 
     The nodes are visited here, once. Only what depends on the rows is left to the function.
     """
-    if isinstance(expression, ColumnFunction):
-        return expression.evaluate
-    return _compile_one(expression, schema)
+    return expression.evaluate if isinstance(expression, ColumnFunction) else _compile_one(expression, schema)
 
 
 def evaluate(expression: nw.Expr | ColumnFunction, rows: InputRows) -> NodeValue:
@@ -190,49 +188,44 @@ def evaluate(expression: nw.Expr | ColumnFunction, rows: InputRows) -> NodeValue
     return compile_expression(expression, rows.schema)(rows)
 
 
-def _compile_one(given: object, schema: pa.Schema) -> Callable[[InputRows], NodeValue]:
+def _compile_one(given: object, schema: pa.Schema) -> Compute:
     """Return a function that computes an expression or a literal, which must have one result."""
-    compute = _compile(given, schema)
-
-    def compute_one(rows: InputRows) -> NodeValue:
-        results = compute(rows)
-        if len(results) != 1:
-            raise TypeError(f"the expression must return one column; it returns {len(results)}")
-        return results[0]
-
-    return compute_one
+    results = _compile(given, schema)
+    if len(results) != 1:
+        raise TypeError(f"the expression must return one column; it returns {len(results)}")
+    return results[0]
 
 
-def _compile(given: object, schema: pa.Schema) -> Compute:
-    """Return a function that computes an expression or a literal."""
+def _compile(given: object, schema: pa.Schema) -> list[Compute]:
+    """Return functions that compute the results of an expression or a literal: several if it names several columns."""
     if not isinstance(given, nw.Expr):
-        return _compile_literal(given, None)
+        return [_compile_literal(given, None)]
     first, *more = nodes_of(given)
     if first.kind.name in COLUMNS:
-        compute = _compile_columns(_named(first, schema), schema)
+        results = [_compile_column(name, schema) for name in _named(first, schema)]
     elif first.name == "lit":
-        compute = _compile_literal(first.kwargs["value"], first.kwargs["dtype"])
+        results = [_compile_literal(first.kwargs["value"], first.kwargs["dtype"])]
     elif first.name == "when_then":
-        compute = _compile_choice(first, schema)
+        results = [_compile_choice(first, schema)]
     else:
-        operands = [_compile(each, schema) for each in arguments_of(first)]
-        compute = _compile_function(first, operands)
+        results = [_compile_node(first, [value for each in arguments_of(first) for value in _compile(each, schema)])]
     for node in more:
-        compute = _compile_method(node, compute, [_compile_one(each, schema) for each in arguments_of(node)])
-    return compute
+        arguments = [_compile_one(each, schema) for each in arguments_of(node)]
+        results = [_compile_node(node, [value, *arguments]) for value in results]
+    return results
 
 
-def _compile_columns(names: list[str], schema: pa.Schema) -> Compute:
-    unknown = next((name for name in names if schema.get_field_index(name) < 0), None)
-    if unknown is not None:
-        raise TypeError(f"there is no column `{unknown}`")
-    columns = [(name, schema.field(name).nullable) for name in names]
+def _compile_column(name: str, schema: pa.Schema) -> Compute:
+    index = schema.get_field_index(name)
+    if index < 0:
+        raise TypeError(f"there is no column `{name}`")
+    nullable = schema.field(index).nullable
 
-    def compute(rows: InputRows) -> list[NodeValue]:
-        results = [NodeValue(one_chunk(rows.columns[name]), nullable, name) for name, nullable in columns]
-        for each in results if rows.calls is not None else ():
-            rows.note("col", [each], {"name": each.name})
-        return results
+    def compute(rows: InputRows) -> NodeValue:
+        column = NodeValue(one_chunk(rows.columns[name]), nullable, name)
+        if rows.calls is not None:
+            rows.note("col", [column], {"name": name})
+        return column
 
     return compute
 
@@ -241,9 +234,10 @@ def _compile_literal(value: object, dtype: object) -> Compute:
     data = arithmetic.literal(value) if dtype is None else _constant(value, arrow_type(dtype))
     literal = NodeValue(data, value is None, "literal")
 
-    def compute(rows: InputRows) -> list[NodeValue]:
-        rows.note("lit", [literal], {"value": value, "dtype": dtype})
-        return [literal]
+    def compute(rows: InputRows) -> NodeValue:
+        if rows.calls is not None:
+            rows.note("lit", [literal], {"value": value, "dtype": dtype})
+        return literal
 
     return compute
 
@@ -255,19 +249,8 @@ def _constant(value: object, kind: pa.DataType) -> pa.Scalar:
         raise TypeError(f"the constant {value!r} does not fit into {kind}") from None
 
 
-def _compile_function(node: ColumnNode, operands: list[Compute]) -> Compute:
-    """Return a function that computes a node whose operands are all arguments."""
-    return lambda rows: [_apply(node, rows, [value for each in operands for value in each(rows)])]
-
-
-def _compile_method(node: ColumnNode, of: Compute, arguments: list[Callable[[InputRows], NodeValue]]) -> Compute:
-    """Return a function that computes a node for each result of what comes before it."""
-
-    def compute(rows: InputRows) -> list[NodeValue]:
-        values, given = of(rows), [each(rows) for each in arguments]
-        return [_apply(node, rows, [value, *given]) for value in values]
-
-    return compute
+def _compile_node(node: ColumnNode, operands: list[Compute]) -> Compute:
+    return lambda rows: _apply(node, rows, [each(rows) for each in operands])
 
 
 def _apply(node: ColumnNode, rows: InputRows, operands: list[NodeValue]) -> NodeValue:
@@ -286,9 +269,13 @@ def _apply(node: ColumnNode, rows: InputRows, operands: list[NodeValue]) -> Node
         raise ElementError(f"`{SIGNS.get(node.name, node.name)}` cannot be computed: {str(error).strip()}") from error
     except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise unsupported_error(node, operands) from error
-    may_be_null = NULLABLE.get(node.name)
     name = node.kwargs["name"] if node.name == "struct.field" else operands[0].name
-    return NodeValue(data, may_be_null is None or may_be_null(node, operands), name)
+    return NodeValue(data, rows.calls is None or _may_be_null(node, operands), name)  # asked for without rows only
+
+
+def _may_be_null(node: ColumnNode, operands: list[NodeValue]) -> bool:
+    decide = NULLABLE.get(node.name)
+    return decide is None or decide(node, operands)
 
 
 def _by_narwhals(node: ColumnNode, rows: InputRows, operands: list[NodeValue]) -> Data:
@@ -317,13 +304,13 @@ def _compile_choice(node: ColumnNode, schema: pa.Schema) -> Compute:
     the rows that need it."""
     asked, *branches = (_compile_one(each, schema) for each in arguments_of(node))
 
-    def compute(rows: InputRows) -> list[NodeValue]:
+    def compute(rows: InputRows) -> NodeValue:
         condition = asked(rows)
         mask = pc.fill_null(condition.data, False)
         try:
             values = [each(rows) for each in branches]
         except ElementError:
-            return [_by_branch(broadcast(mask, rows.count), branches, rows)]
+            return _by_branch(broadcast(mask, rows.count), branches, rows)
         then, *other = values
         otherwise = other[0] if other else NodeValue(pa.scalar(None, then.data.type), True, "literal")
         rows.note("when_then", [condition, *values], {})
@@ -331,12 +318,12 @@ def _compile_choice(node: ColumnNode, schema: pa.Schema) -> Compute:
             data = pc.if_else(mask, *same_type(then.data, otherwise.data))
         except pa.ArrowNotImplementedError as error:
             raise unsupported_error(node, [then, otherwise]) from error
-        return [NodeValue(data, then.nullable or otherwise.nullable, then.name)]
+        return NodeValue(data, then.nullable or otherwise.nullable, then.name)
 
     return compute
 
 
-def _by_branch(mask: pa.Array, branches: list[Callable[[InputRows], NodeValue]], rows: InputRows) -> NodeValue:
+def _by_branch(mask: pa.Array, branches: list[Compute], rows: InputRows) -> NodeValue:
     parts = []
     nothing = _compile_one(None, rows.schema)
     for branch, where in zip([*branches, nothing][:2], (mask, pc.invert(mask)), strict=True):

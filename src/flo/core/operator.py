@@ -63,6 +63,8 @@ class Operator(Lowerable, ABC):
     """The numbers of inputs and outputs."""
     signature: ClassVar[str] = ""
     """The operator's type, for error messages."""
+    makes_sound_steps: ClassVar[bool] = False
+    """Whether its steps are known to be well-formed, so that they are not checked while a program runs."""
     waits: ClassVar[str] = ""
     """Why the operator needs a bounded input, for the error message, such as "waits for the end of its input"."""
 

@@ -174,6 +174,8 @@ class OnTables(Operator, Generic[Op]):
     Those without a default must be declared: see `undeclared`.
     """
 
+    makes_sound_steps = True
+
     placement: ClassVar[Placement]
     grouping: ClassVar[Grouping]
     keeps_positions: ClassVar[bool]
@@ -338,10 +340,14 @@ class OnTables(Operator, Generic[Op]):
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         values: Any = inputs
-        if any([value.has_content() for value in values]):
-            yield self.consume_step(values)
-        elif any([value.end is End.ARRIVED for value in values]):
-            yield from self.at_ends(values)
+        for value in values:
+            if value.has_content():
+                yield self.consume_step(values)
+                return
+        for value in values:
+            if value.end is End.ARRIVED:
+                yield from self.at_ends(values)
+                return
 
     def take_in(self, *values: Any) -> tuple[Operator, Deltas]:
         """The operator and its outputs after the content of these values."""

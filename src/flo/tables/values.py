@@ -124,8 +124,8 @@ def is_ordered(collection: Collection) -> bool:
 
 def of_elements(of: Collection) -> ElementCollection[Any]:
     """The same collection, which must be one of elements."""
-    assert isinstance(of, ElementCollection), f"{of} has no elements"
-    return of
+    assert hasattr(of, "element"), f"{of} has no elements"
+    return of  # type: ignore[return-value]
 
 
 def layout_of(collection: Collection) -> Layout:
@@ -153,10 +153,11 @@ def plain_zeros(of: Collection, table: pa.Table) -> pa.Table:
 
 ZEROS = {kind.id: pa.scalar(0.0, kind) for kind in (pa.float32(), pa.float64())}
 """Zero, by the id of the type."""
+STRUCT = pa.struct([]).id
 
 
 def _has_floats(kind: pa.DataType) -> bool:
-    return kind.id in ZEROS or (pa.types.is_struct(kind) and any(_has_floats(field.type) for field in kind))
+    return kind.id in ZEROS or (kind.id == STRUCT and any(_has_floats(field.type) for field in kind))
 
 
 def _plain_zeros(array: pa.Array) -> pa.Array:

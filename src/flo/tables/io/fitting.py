@@ -59,12 +59,12 @@ def fit_rows(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Indices, l
         schema = schema.append(WEIGHT_FIELD)
         for index, reason in misfits.items():
             reasons.setdefault(index, reason)
-    whole = pa.Table.from_arrays(arrays, names=schema.names)
+    whole = pa.Table.from_arrays(arrays, schema=schema)
     indices = np.ones(table.num_rows, bool)
-    indices[list(reasons)] = False
     if reasons:
+        indices[list(reasons)] = False
         whole = whole.filter(pa.array(indices))
-    rows = Rows(of, plain_zeros(of, pa.Table.from_arrays(whole.columns, schema=schema)))
+    rows = Rows(of, plain_zeros(of, whole))
     return rows, np.flatnonzero(indices), [Misfit(index, reason) for index, reason in sorted(reasons.items())]
 
 
@@ -142,16 +142,17 @@ def _convert_column(table: pa.Table, name: str, cell: Cell, text: bool) -> tuple
         raise Unfit(f"the column `{name}` is {array.type}; expected {cell.arrow}")
     if text and not is_text(cell.arrow) and not pa.types.is_binary(cell.arrow):
         array = pc.if_else(pc.equal(array, ""), pa.scalar(None, array.type), array)
-    given = array
-    failing = find_faults(
-        lambda start, stop: _convert(given.slice(start, stop - start), cell, text), len(given), FAILED
-    )
-    reasons = {index: f"`{name}` is {brief(given[index].as_py())}; expected {cell.arrow}" for index, _ in failing}
-    if reasons:
-        mask = np.zeros(len(array), bool)
-        mask[list(reasons)] = True
-        array = pc.if_else(pa.array(mask), pa.scalar(None, array.type), array)
-    converted = _convert(array, cell, text)
+    given, converted, reasons = array, array, dict[int, str]()
+    if not array.type.equals(cell.arrow):
+        failing = find_faults(
+            lambda start, stop: _convert(given.slice(start, stop - start), cell, text), len(given), FAILED
+        )
+        reasons = {index: f"`{name}` is {brief(given[index].as_py())}; expected {cell.arrow}" for index, _ in failing}
+        if reasons:
+            mask = np.zeros(len(array), bool)
+            mask[list(reasons)] = True
+            array = pc.if_else(pa.array(mask), pa.scalar(None, array.type), array)
+        converted = _convert(array, cell, text)
     if not cell.nullable and converted.null_count:
         for index in np.flatnonzero(np.asarray(converted.is_null())):
             reasons.setdefault(int(index), f"`{name}` is null; expected a non-null {cell.arrow}")

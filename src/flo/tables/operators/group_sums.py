@@ -13,6 +13,7 @@ result is rounded once, at the end.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -57,7 +58,7 @@ class LinearPart(Part):
     def _only_counts(self) -> bool:
         return isinstance(self.of.aggregator, on_values.CountRows)
 
-    @property
+    @cached_property
     def _number(self) -> Number:
         return Number(self.which, self.names[0])
 

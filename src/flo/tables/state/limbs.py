@@ -90,12 +90,14 @@ class Limbs:
 
     def to_floats(self, weights: Indices | None = None) -> Floats:
         """Return the floats nearest to the numbers, or to the numbers divided by weights."""
-        size = self.absolute()
+        negative = self.negative()
+        size = self.absolute() if negative.any() else self
         if weights is None:
-            return np.where(self.negative(), -1.0, 1.0) * _nearest(size, np.zeros(size.digits.shape[1], bool))
+            nearest = _nearest(size, np.zeros(size.digits.shape[1], bool))
+            return np.where(negative, -nearest, nearest)
         small = _small(weights)
         quotients, rest = _divide(size, np.where(small, np.abs(weights), 1), 4)  # more digits than a float holds
-        results = np.where(self.negative() != (weights < 0), -1.0, 1.0) * _nearest(quotients, rest != 0)
+        results = np.where(negative != (weights < 0), -1.0, 1.0) * _nearest(quotients, rest != 0)
         tiny = (np.abs(results) < 2.0**-1021) & self.digits.any(axis=0)  # these may be rounded twice
         for place in np.flatnonzero(~small | tiny):
             results[place] = self._quotient(int(place), int(weights[place]))
@@ -302,26 +304,29 @@ def place_digits(whole: Indices, unit: Indices | int) -> Iterator[tuple[int, Ind
     low = (size & MASK) << shift
     high = ((size >> BITS) << shift) + (low >> BITS)
     parts = (sign * (low & MASK), sign * (high & MASK), sign * (high >> BITS))
-    for begins in _distinct(index):
-        here = True if isinstance(index, int) else index == begins
+    several = _distinct(index)
+    for begins in several:
         for more, part in enumerate(parts):
-            yield begins + more, part if np.all(here) else part * here
+            yield begins + more, part if len(several) == 1 else part * (index == begins)
 
 
 def _distinct(numbers: Indices | int) -> list[int]:
     """Return the distinct ones of numbers that are near to each other."""
     if isinstance(numbers, int):
         return [numbers]
-    low = int(numbers.min(initial=0))
-    return [low + int(each) for each in np.flatnonzero(np.bincount(numbers - low))]
+    if not len(numbers):
+        return []
+    low, high = int(numbers.min()), int(numbers.max())
+    return [low] if low == high else (low + np.flatnonzero(np.bincount(numbers - low))).tolist()
 
 
 def sum_digits(digits: Digits, weights: Indices, firsts: Indices) -> Limbs:
     """Return Σ number · weight over the rows from each index in `firsts` to the next, of numbers given as digits."""
+    heaviest = largest(weights)
     terms = (
         (index + more, np.add.reduceat(term, firsts))
         for index, digit in digits
-        for more, term in enumerate(_weighted(digit, weights))
+        for more, term in enumerate(_weighted(digit, weights, heaviest))
     )
     return limbs_of(add_digits(terms), len(firsts)).carry()
 
@@ -335,9 +340,9 @@ def add_digits(digits: Digits) -> dict[int, Indices]:
     return sums
 
 
-def _weighted(digit: Indices, weights: Indices) -> tuple[Indices, ...]:
-    """Return the digits times the weights, split into enough digits that their sums cannot overflow."""
-    heaviest = largest(weights)
+def _weighted(digit: Indices, weights: Indices, heaviest: int) -> tuple[Indices, ...]:
+    """Return the digits times the weights, split into enough digits that their sums cannot overflow. `heaviest` is the
+    largest absolute weight."""
     if heaviest * len(digit) < 2**31:
         return (digit * weights,)
     if heaviest < 2**30:
@@ -373,9 +378,10 @@ def sum_before(array: pa.Array, weights: Indices) -> dict[int, Indices]:
         values = np.asarray(array.cast(pa.int64()))
         if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
             return {0: np.concatenate([[0], np.cumsum(values * weights)])}
+    heaviest = largest(weights)
     return add_digits(
         (index + more, np.concatenate([[0], np.cumsum(term)]))
         for index, digit in split_digits(array)
-        for more, term in enumerate(_weighted(digit, weights))
+        for more, term in enumerate(_weighted(digit, weights, heaviest))
         if term.any()
     )

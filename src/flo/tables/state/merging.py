@@ -295,6 +295,17 @@ def advance_merges(
     return merges
 
 
+def first_due(sizes: list[int], ratio: float = RATIO) -> int:
+    """Return the oldest of these runs that is to be merged with all newer ones: it has at most so many times their
+    rows. The number of runs if there is none."""
+    newer, first = 0, len(sizes)
+    for place in reversed(range(len(sizes))):
+        if newer and sizes[place] <= ratio * newer:
+            first = place
+        newer += sizes[place]
+    return first
+
+
 def _begin(merges: list[Merge], ratio: float) -> list[Merge]:
     """Begin the merges that are due: of a run and all newer ones, if it has at most so many times their rows. A merge
     that has begun separates the runs before it from those after it."""
@@ -304,11 +315,7 @@ def _begin(merges: list[Merge], ratio: float) -> list[Merge]:
         if merge is not None and len(merge.runs) == 1:
             alone.append(merge)
             continue
-        newer, first = 0, len(alone)
-        for place in reversed(range(len(alone))):
-            if newer and alone[place].size <= ratio * newer:
-                first = place
-            newer += alone[place].size
+        first = first_due([each.size for each in alone], ratio)
         begun += [*alone[:first], *([reduce(Merge.append, alone[first:])] if alone[first:] else [])]
         begun += [] if merge is None else [merge]
         alone = []

@@ -37,6 +37,8 @@ from flo.tables.state.limbs import (
 
 PART = 27
 """The bits of a part."""
+FEW = 8
+"""Up to so many numbers are split into digits before they are added, not after."""
 _PART_MASK = (1 << PART) - 1
 
 
@@ -151,7 +153,7 @@ def sum_numbers(column: Addends | Product, weights: Indices, firsts: Indices) ->
     """Return Σ number · weight over the rows from each index in `firsts` to the next.
 
     1. Integers whose sums cannot overflow are added as they are.
-    2. Numbers in one unit are added in parts of 27 bits, and the sums are split into digits.
+    2. Many numbers in one unit are added in parts of 27 bits, and the sums are split into digits.
     3. Other numbers are split into digits, and these are added.
     """
     if isinstance(column, Addends) and column.is_signed_integer:
@@ -159,6 +161,8 @@ def sum_numbers(column: Addends | Product, weights: Indices, firsts: Indices) ->
         if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
             whole = np.add.reduceat(values * weights, firsts)
             return Limbs(0, whole[np.newaxis]).carry()
+    if len(weights) <= FEW:
+        return sum_digits(column.split_digits(), weights, firsts).trim()
     parts, unit = column.parts
     if isinstance(unit, int) and largest(weights) * len(weights) < 2**28:
         sums = [np.add.reduceat(part * weights, firsts) for part in parts]  # below 2⁵⁸

@@ -230,6 +230,8 @@ def as_floats(sums: Sums, place: int, mean: bool = False) -> Floats:
     """Return the sums as floats, or with `mean` the sums divided by the weights, which must not be zero."""
     limbs = digits_of(sums, place).carry()
     results = limbs.to_floats(sums[WEIGHT] if mean else None)
+    if not any(f"{place}:{name}" in sums for name in SPECIAL):
+        return results
     nothing = np.zeros(len(results), np.int64)
     nan, up, down = (np.sign(sums.get(f"{place}:{name}", nothing)) for name in SPECIAL)
     sign = np.where(sums[WEIGHT] < 0, -1, 1) if mean else 1
