@@ -82,23 +82,8 @@ Snap = TypeVar("Snap")
 class ProgramLoop(ABC, Generic[Snap]):
     """A running program: the unsent outputs O, and whatever holds the buffers and states of its operators."""
 
-    def __init__(
-        self,
-        input_types: StreamTypes,
-        output_types: StreamTypes,
-        ends: tuple[str, ...] | None = None,
-        outline: Callable[[], Outline] = tuple,
-    ) -> None:
+    def __init__(self, input_types: StreamTypes, output_types: StreamTypes) -> None:
         self.input_types, self.output_types = input_types, output_types
-        numbered = {"input": input_types, "output": output_types}
-        self.ends = ends or tuple(
-            f"{kind} {number}: {stream.described()}"
-            for kind, streams in numbered.items()
-            for number, stream in enumerate(streams, 1)
-        )
-        """Names and types of the inputs and outputs. A state is only restored if they are the same."""
-        self.outline = outline
-        """Makes the outline of the program, by which a state recognizes its program."""
         self.outputs: Values = tuple(output.collection.bottom() for output in self.output_types)
         self.ended: frozenset[int] = frozenset()
         """The inputs whose end has arrived."""
@@ -118,13 +103,6 @@ class ProgramLoop(ABC, Generic[Snap]):
     @abstractmethod
     def roll_back(self, to: Snap) -> None:
         """Go back to a state."""
-
-    def state_size(self) -> tuple[int, int]:
-        """Return the number of rows and bytes that the operators keep, as far as it is known."""
-        return 0, 0
-
-    def settle(self) -> None:
-        """Say that nothing will go back to a state before the current one."""
 
     @contextmanager
     def atomic(self, start: Snap | None = None) -> Iterator[None]:
@@ -155,7 +133,16 @@ class EventLoop(ProgramLoop[Snapshot]):
         outline: Callable[[], Outline] = tuple,
     ) -> None:
         derivation = program(graph, input_types)
-        super().__init__(derivation.inputs, derivation.outputs, ends, outline)
+        super().__init__(derivation.inputs, derivation.outputs)
+        numbered = {"input": self.input_types, "output": self.output_types}
+        self.ends = ends or tuple(
+            f"{kind} {number}: {stream.described()}"
+            for kind, streams in numbered.items()
+            for number, stream in enumerate(streams, 1)
+        )
+        """Names and types of the inputs and outputs. A state is only restored if they are the same."""
+        self.outline = outline
+        """Makes the outline of the program, by which a state recognizes its program."""
         self.program = graph
         """The program before any input."""
         self.graph = graph

@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from flo.core.collection import Value
 from flo.core.errors import FloError
-from flo.core.event_loop import ProgramLoop
 from flo.core.operator import Deltas, Values
 from flo.local.executors import Executor, Tasks, Workers
 from flo.program.dag import Dag
@@ -31,6 +30,7 @@ from flo.shards.tasks.native_task import PackTask, elements_of
 from flo.shards.tasks.shard_record import ShardRecord
 from flo.shards.tasks.stage_task import read_delivery
 from flo.sql.native import BESIDE
+from flo.tables.dataflow import StatefulLoop
 from flo.tables.keyed import KeyedRows
 from flo.tables.values import WEIGHT, Rows, is_ordered
 
@@ -47,7 +47,7 @@ class ShardedMoment:
     ended: frozenset[int]
 
 
-class ShardedLoop(ProgramLoop[ShardedMoment]):
+class ShardedLoop(StatefulLoop[ShardedMoment]):
     """The event loop of a program whose shards are in worker processes."""
 
     def __init__(self, dag: Dag, batches: MicroBatches) -> None:
@@ -146,7 +146,6 @@ class ShardedLoop(ProgramLoop[ShardedMoment]):
         self._finished, self.outputs, self.ended = to.finished, to.outputs, to.ended
 
     def state_size(self) -> tuple[int, int]:
-        """The number of rows and bytes that the workers keep."""
         return self.executor.state_size()
 
 

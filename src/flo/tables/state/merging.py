@@ -22,7 +22,7 @@ merges early, because only the others count as its size.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import log2
@@ -178,8 +178,7 @@ class Merge:
         """Merge the rows of all runs from where the last part ended up to these ends."""
         slices = [run.part(*bounds) for run, *bounds in zip(self.runs, self.starts, ends, strict=True)]
         there = [each for each in slices if each.rows]
-        part = join(there) if there else slices[0]
-        return part.copy() if any(part is run for run in self.runs) else part  # what is shared is another run
+        return _other_run(join(there) if there else slices[0], self.runs)
 
 
 class _File(NamedTuple):
@@ -262,6 +261,25 @@ def _are_same(one: tuple[Run, ...], other: tuple[Run, ...]) -> bool:
 def fuel_of(delta: int, rows: int, pace: float = PACE) -> int:
     """Return how many rows to merge with a delta of so many rows, in a state of so many."""
     return max(SMALLEST_PART, int(delta * pace * max(4.3, log2(1 + rows / delta))))
+
+
+def merge_small(runs: tuple[Run, ...], join: Join, how: tuple[object, ...]) -> tuple[Run, ...] | None:
+    """Merge the newest of these runs at once, if that is due. Return None if they have so many rows that the merge is
+    to be spread over deltas."""
+    first = first_due([run.rows for run in runs])
+    some = runs[first:]
+    if sum([run.rows for run in some]) >= SMALLEST_PART:
+        return None
+    if not some:
+        return runs
+    oldest = first == 0
+    whole = MERGED.get((*how, oldest), some, lambda: _other_run(join(list(some), oldest=oldest), some))
+    return (*runs[:first], whole) if whole.rows else runs[:first]
+
+
+def _other_run(whole: Run, parts: Sequence[Run]) -> Run:
+    """Return a merged run that is none of its parts: what is shared must not refer to them."""
+    return whole.copy() if any(whole is part for part in parts) else whole
 
 
 def advance_merges(

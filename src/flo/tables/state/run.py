@@ -50,8 +50,6 @@ LARGE = 1 << 20
 PER_BUCKET, OF_LARGE, FEW = 2, 4, 16
 """Average rows per index entry, in small and in large runs; and up to how many rows are compared one by one, or numbers
 are searched one by one."""
-INDEXED = 1 << 12
-"""A run with at least so many rows gets its index when it is merged, a smaller one when it is first needed."""
 
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 FACTS = ("least", "once", "mixed", "_running")
@@ -194,8 +192,7 @@ class Run(Lowerable):
 
     def prepare(self) -> Run:
         """Return the run as it is kept: with its index, and if large without key numbers that the columns imply."""
-        if self.rows >= INDEXED:
-            _ = self.index
+        _ = self.index
         keys = self.imply_keys() if self.rows >= LARGE else None
         if keys is None:
             return self

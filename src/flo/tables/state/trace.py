@@ -42,7 +42,7 @@ from flo.core.data import canonical_text
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Keys, find_equal, has_fixed_width, keys_of
-from flo.tables.state.merging import Merge, advance_merges, first_due, fuel_of, group_runs
+from flo.tables.state.merging import Merge, advance_merges, fuel_of, group_runs, merge_small
 from flo.tables.state.run import Run, interleave, match_keys, merge_runs, starts_of
 from flo.tables.values import WEIGHT, WEIGHT_FIELD
 
@@ -81,9 +81,11 @@ class Trace(Lowerable):
         if not delta.rows:
             return self
         new = self.join([delta], oldest=not self.runs)
-        runs = (*self.runs, new) if new.rows else self.runs
-        if not self.merges and first_due([run.rows for run in runs]) == len(runs):
-            return replace(self, runs=runs)
+        merged = None
+        if not self.merges:
+            merged = merge_small((*self.runs, new) if new.rows else self.runs, self.join, self.how)
+        if merged is not None:
+            return replace(self, runs=merged)
         merges = [*group_runs(self.runs, self.merges), *([Merge((new,))] if new.rows else [])]
         merges = advance_merges(merges, fuel_of(delta.rows, self.rows), self.join, self.cut, self.how)
         runs = tuple(run for merge in merges for run in merge.runs)
