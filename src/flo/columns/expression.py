@@ -228,6 +228,11 @@ class Expression(RowFunction):
         return tuple(not column.nullable for column in self.schema)
 
     @cached_property
+    def selects(self) -> bool:
+        """Whether it only selects and renames columns, and computes nothing."""
+        return not self._unpacks and all(plain_column(each) is not None for each in self._named.values())
+
+    @cached_property
     def _unpacks(self) -> bool:
         """Whether the result is one column of rows, which becomes the columns of the rows."""
         return not isinstance(self.given, (Mapping, tuple)) and self.layout.form != "value"

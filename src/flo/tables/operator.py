@@ -321,6 +321,11 @@ class OnTables(Operator, Generic[Op]):
                 yield Step(f"{self.rule}{SIDES[index]}-ended", pass_end(values, index), after, nothing)
 
     @property
+    def computes(self) -> bool:
+        """Whether its results may have values that its inputs do not have."""
+        return True
+
+    @property
     def by_row(self) -> bool:
         """Whether it calls Python for every row."""
         return not all(map(runs_on_columns, functions_in(self.like)))
@@ -330,7 +335,9 @@ class OnTables(Operator, Generic[Op]):
         of = self.outputs[index]
         if table is not None and self.cancels and isinstance(of, ZSet):
             table = net_changes(table)
-        return None if table is None or not table.num_rows else Rows(of_elements(of), plain_zeros(of, table))
+        if table is None or not table.num_rows:
+            return None
+        return Rows(of_elements(of), plain_zeros(of, table) if self.computes else table)
 
     def ended(self, index: int = 0) -> Any:
         """The end of an output."""

@@ -23,14 +23,14 @@ from flo.columns.expression import Expression
 from flo.columns.indices import one_chunk
 from flo.columns.layout import Layout
 from flo.core.errors import ElementError
-from flo.core.operator import Delta, Deltas, Operator
+from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.tables.functions import apply_function, called, elements_of, written
 from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import multiply_weights
 from flo.tables.state.trace import consolidate_table, with_weights
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, of_elements
+from flo.tables.values import WEIGHT, is_ordered, layout_of, of_elements
 from flo.values.operators.bags import BagUnion
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.sets import ToBag, ToSet, UnionSets
@@ -79,10 +79,6 @@ class Stateless(OnTables[Op]):
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return columns  # the rows of most are those that came
 
-    def passed_on(self, table: pa.Table) -> Delta:
-        """An output delta of rows that came; nothing if there are none."""
-        return Rows(of_elements(self.outputs[0]), table) if table.num_rows else None
-
 
 @form_of(Map)
 @final
@@ -95,6 +91,10 @@ class MapTables(Stateless[Map]):
     @classmethod
     def fits(cls, like: Map, inputs: StreamTypes) -> bool:
         return can_hold(*like.type(inputs))
+
+    @property
+    def computes(self) -> bool:
+        return not (isinstance(self.like.f, Expression) and self.like.f.selects)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         results, table = _apply_to_changes(self.like.f, self.inputs, table)
@@ -111,6 +111,7 @@ class FilterTables(Stateless[Filter]):
     """filter(keep): the rows for which the condition is true, not those for which it is null."""
 
     name = "filter_tables"
+    computes = False
 
     @classmethod
     def fits(cls, like: Filter, inputs: StreamTypes) -> bool:
@@ -123,7 +124,7 @@ class FilterTables(Stateless[Filter]):
             kept = one_chunk(answers.column(0))  # null is not true
         else:
             kept = pa.array(called(bool, called(keep, elements_of(self.inputs[0], table))), pa.bool_())
-        return self, (self.passed_on(table if kept.true_count == len(kept) else table.filter(kept)),)
+        return self, (self.emitted(table if kept.true_count == len(kept) else table.filter(kept)),)
 
 
 @form_of(FlatMap)

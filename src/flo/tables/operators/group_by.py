@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, Mask, Numbers, one_chunk, take_rows
+from flo.columns.indices import Indices, Mask, Numbers, one_chunk, take_ascending, take_rows
 from flo.core.errors import brief
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
@@ -208,9 +208,9 @@ class GroupByTables(OnTables[GroupBy]):
     def _rows(self, groups: Run, columns: list[pa.Array], which: Indices, weights: Indices) -> pa.Table:
         """Returns the output rows of results, given their indices; the n-th of m groups has those at n, n + m and so
         on."""
-        own, indices = groups.table.select([*self._group, *self.keys]), pa.array(which)
-        keys = own.take(pa.array(which % groups.rows)).columns
-        results = (column.take(indices) for column in columns)
+        own = groups.table.select([*self._group, *self.keys])
+        keys = take_rows(own, which % groups.rows).columns if len(which) else own.slice(0, 0).columns
+        results = [take_ascending(column, which) for column in columns]
         arrays = [*keys[: len(self._group)], *results, *keys[len(self._group) :]]
         more = [own.schema.field(name) for name in self.keys]
         schema = pa.schema([*layout_of(self.outputs[0]).schema, *more]) if more else layout_of(self.outputs[0]).schema

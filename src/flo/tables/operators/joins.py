@@ -303,6 +303,10 @@ class Paired(JoinedByKey[P]):
         """The results for rows that meet."""
         return Joined.of(self)
 
+    @property
+    def computes(self) -> bool:
+        return not (isinstance(self.like.into, Expression) and self.like.into.selects)
+
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return self.joined.passed(columns)
 

@@ -276,7 +276,7 @@ def split_digits(array: pa.Array) -> Iterator[tuple[int, Indices]]:
     Decimals are in units of their last place. Values that are not finite count as zero.
     """
     if pa.types.is_floating(array.type):
-        yield from place_digits(*as_integers(np.asarray(array.cast(pa.float64()))))
+        yield from place_digits(*as_integers(np.asarray(array).astype(np.float64, copy=False)))
     elif pa.types.is_decimal(array.type):
         words = np.frombuffer(array.buffers()[1], np.uint32).reshape(-1, 4)[array.offset : array.offset + len(array)]
         yield from ((index, words[:, index].astype(np.int64)) for index in range(3))

@@ -283,8 +283,8 @@ class Run(Lowerable):
         if not self.rows or not len(numbers):
             return KeyRanges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
         if len(numbers) <= FEW and type(self.keys) is Keys:
-            starts, ends = (self.keys.numbers.searchsorted(numbers, side) for side in _SIDES)
-            counts = ends - starts
+            starts = self.keys.numbers.searchsorted(numbers)
+            counts = self.keys.numbers.searchsorted(numbers, "right") - starts
             present = counts.nonzero()[0]
             return KeyRanges(present, starts[present], counts[present])
         bucket = (numbers >> np.uint64(64 - self._bits)).view(np.int64)
@@ -456,7 +456,7 @@ def interleave(runs: list[Run]) -> Interleaved:
 
 def match_keys(left: Run, right: Run) -> Pairs:
     """Return all pairs of rows of two runs with equal keys."""
-    if have_same_keys(left, right):
+    if left.rows == right.rows and have_same_keys(left, right):
         every = np.arange(left.rows)
         return Pairs(every, every)
     if right.rows < left.rows:
