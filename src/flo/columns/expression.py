@@ -30,6 +30,7 @@ from flo.columns.evaluation import (
     find_use_of_other_rows,
     nodes_of,
 )
+from flo.columns.indices import one_chunk
 from flo.columns.layout import VALUE, Layout
 from flo.columns.node_functions import RENAMES, broadcast
 from flo.columns.nodes import ColumnNode, NodeValue
@@ -211,6 +212,8 @@ class Expression(RowFunction):
 
     def _arrays(self, rows: InputRows) -> list[pa.Array]:
         """Return the columns of the results, with exactly the declared types."""
+        if self._selected is not None:
+            return [one_chunk(rows.columns[name]) for name in self._selected]
         arrays = []
         for never_null, value in zip(self._never_null, self._evaluated(rows), strict=True):
             array = broadcast(value.data, rows.count)
@@ -227,10 +230,19 @@ class Expression(RowFunction):
         """For each column, whether its type has no nulls."""
         return tuple(not column.nullable for column in self.schema)
 
-    @cached_property
+    @property
     def selects(self) -> bool:
         """Whether it only selects and renames columns, and computes nothing."""
-        return not self._unpacks and all(plain_column(each) is not None for each in self._named.values())
+        return self._selected is not None
+
+    @cached_property
+    def _selected(self) -> tuple[str, ...] | None:
+        """The columns that the results are, by their names in the expression; None if one of them is computed."""
+        names = tuple(name for name in map(plain_column, self._named.values()) if name is not None)
+        if self._unpacks or len(names) < len(self._named):
+            return None
+        kinds = (self._schema.field(name).type for name in names)
+        return names if all(map(pa.DataType.equals, kinds, self.layout.schema.types)) else None
 
     @cached_property
     def _unpacks(self) -> bool:

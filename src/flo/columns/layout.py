@@ -65,7 +65,7 @@ class Layout:
     def _columns(self) -> Iterator[tuple[str, Cell]]:
         return zip(self.names, self.cells, strict=True)
 
-    @property
+    @cached_property
     def hashable(self) -> bool:
         """Whether elements can be compared by hash, as bags, sets and z-sets need."""
         plain = get_origin(self.element) or self.element

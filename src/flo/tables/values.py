@@ -15,7 +15,6 @@ from flo.core.collection import Collection, End, Form, FormedValue, Value, call
 from flo.core.errors import ElementError, brief
 from flo.core.term import Lowering, Term
 from flo.values.element_value import ElementCollection
-from flo.values.sequence import Sequence
 
 WEIGHT = "±"
 """The weight column. No field of a Python class can have this name."""
@@ -119,7 +118,7 @@ class Rows(TableValue):
 
 def is_ordered(collection: Collection) -> bool:
     """Whether rows of the collection are ordered: it is a sequence."""
-    return isinstance(collection, Sequence)
+    return not getattr(collection, "unordered", True)
 
 
 def of_elements(of: Collection) -> ElementCollection[Any]:

@@ -65,7 +65,7 @@ def fit_rows(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Indices, l
         indices[list(reasons)] = False
         whole = whole.filter(pa.array(indices))
     rows = Rows(of, plain_zeros(of, whole))
-    return rows, np.flatnonzero(indices), [Misfit(index, reason) for index, reason in sorted(reasons.items())]
+    return rows, indices.nonzero()[0], [Misfit(index, reason) for index, reason in sorted(reasons.items())]
 
 
 def _convert_columns(piece: Piece, table: pa.Table, layout: Layout) -> tuple[list[pa.Array], dict[int, str]]:

@@ -202,7 +202,7 @@ class GroupByTables(OnTables[GroupBy]):
             if not equal.any():
                 break
             equal &= find_equal([column[:count]], [column[count:]])
-        changed = np.flatnonzero(there & ~np.concatenate([equal, equal]))
+        changed = (there & ~np.concatenate([equal, equal])).nonzero()[0]
         return self._rows(groups, columns, changed, np.where(changed < count, -1, 1))
 
     def _rows(self, groups: Run, columns: list[pa.Array], which: Indices, weights: Indices) -> pa.Table:

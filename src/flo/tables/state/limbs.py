@@ -32,6 +32,8 @@ from flo.values.exact import root_of, to_float
 BITS = 32
 """The bits of a digit."""
 MASK = (1 << BITS) - 1
+FEW = 8
+"""Up to so many numbers are computed one by one, with Python's integers where that is faster than with NumPy."""
 Floats = npt.NDArray[np.float64]
 Digits: TypeAlias = Iterable[tuple[int, Indices]]
 """Pairs of an index and the digits of all numbers at it. An index may come again: then its digits are added."""
@@ -90,11 +92,13 @@ class Limbs:
 
     def to_floats(self, weights: Indices | None = None) -> Floats:
         """Return the floats nearest to the numbers, or to the numbers divided by weights."""
-        negative = self.negative()
-        size = self.absolute() if negative.any() else self
+        count = self.digits.shape[1]
+        if count <= FEW:
+            divisors = [1] * count if weights is None else weights.tolist()
+            return np.array([self._quotient(place, each) for place, each in enumerate(divisors)], np.float64)
+        negative, size = self.negative(), self.absolute()
         if weights is None:
-            nearest = _nearest(size, np.zeros(size.digits.shape[1], bool))
-            return np.where(negative, -nearest, nearest)
+            return np.where(negative, -1.0, 1.0) * _nearest(size, np.zeros(count, bool))
         small = _small(weights)
         quotients, rest = _divide(size, np.where(small, np.abs(weights), 1), 4)  # more digits than a float holds
         results = np.where(negative != (weights < 0), -1.0, 1.0) * _nearest(quotients, rest != 0)
@@ -104,7 +108,7 @@ class Limbs:
         return results
 
     def _quotient(self, place: int, weight: int) -> float:
-        """Return the float nearest to one number divided by a weight."""
+        """Return the float nearest to one number divided by another."""
         return to_float(self._ratio(place, weight))  # rounded once
 
     def _ratio(self, place: int, divisor: int) -> Fraction:
@@ -155,6 +159,13 @@ class Limbs:
         digits[self.low - low : self.low - low + len(self.digits)] += self.digits
         digits[other.low - low : other.low - low + len(other.digits)] -= other.digits
         return Limbs(low, digits).carry()
+
+    @staticmethod
+    def of_integers(low: int, numbers: list[int]) -> Limbs:
+        """Return Python integers, in units of the digit with the index `low`, in canonical form."""
+        highest = max(number.bit_length() for number in numbers) // BITS
+        digits = [[number >> BITS * index & MASK for number in numbers] for index in range(highest)]
+        return Limbs(low, np.array([*digits, [number >> BITS * highest for number in numbers]], np.int64))
 
     @staticmethod
     def of_ints(numbers: Indices) -> Limbs:
