@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -104,21 +103,29 @@ class ProgramLoop(ABC, Generic[Snap]):
     def roll_back(self, to: Snap) -> None:
         """Go back to a state."""
 
-    @contextmanager
-    def atomic(self, start: Snap | None = None) -> Iterator[None]:
+    def atomic(self, start: Snap | None = None) -> Atomic[Snap]:
         """Roll back to `start` if the block raises; by default to the state before the block."""
-        start = start or self.snapshot()
-        try:
-            yield
-        except BaseException:
-            self.roll_back(start)
-            raise
+        return Atomic(self, start or self.snapshot())
 
     def pull(self, index: int, at_most: int | None = None) -> Value:
         """Send a part of one output: `at_most` of the elements since the last call, or all of them."""
         stays, sent = self.outputs[index].send(at_most)
         self.outputs = (*self.outputs[:index], stays, *self.outputs[index + 1 :])
         return sent
+
+
+@dataclass(slots=True)
+class Atomic(Generic[Snap]):
+    """Rolls a loop back if a block raises."""
+
+    loop: ProgramLoop[Snap]
+    start: Snap
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is not None:
+            self.loop.roll_back(self.start)
 
 
 class EventLoop(ProgramLoop[Snapshot]):

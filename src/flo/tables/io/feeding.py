@@ -257,8 +257,10 @@ class Feeder:
 
     def _convert_dicts(self, name: str, of: ElementCollection[Any], items: list[Any]) -> list[Any]:
         """Converts dicts to rows, if the elements are rows."""
+        if dict not in map(type, items):
+            return items
         fields = None if shape_of(of.element) else fields_of(of.element)
-        if not fields or is_typeddict(of.element) or not any(type(item) is dict for item in items):
+        if not fields or is_typeddict(of.element):
             return items
         rows = []
         for index, item in enumerate(items):

@@ -11,9 +11,9 @@ Invariant: `parts` has the rows before `done` of all runs of the merge, in the o
 
 Runs of similar size are merged into one, so that there are few runs, and each row is copied a logarithmic number of
 times. To merge large runs at once would take as long as many deltas, and a checkpoint would write all of their rows
-again. So a merge is spread over deltas: each pays for some rows of it, in proportion to its own. A part of a merge is a
-range of key numbers, or of the rows of one key number, if these have an order. Until the last part is done, readers
-read the runs that are merged.
+again. So a merge of many rows is spread over deltas: each pays for some rows of it, in proportion to its own. A part of
+a merge is a range of key numbers, or of the rows of one key number, if these have an order. Until the last part is
+done, readers read the runs that are merged.
 
 Some rows of a run may be of no more use: their windows have closed. A merge drops them, and a run with many of them
 merges early, because only the others count as its size.
