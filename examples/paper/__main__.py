@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
 from rich.console import Console
 from rich.panel import Panel
 from rich.progress import track
+from rich.table import Table
 from rich.text import Text
 
 import flo
@@ -20,9 +22,33 @@ from examples.paper import (
     threshold,
     windowed_aggregation,
 )
-from flo.tools.views import legend, trace_table
+from flo.core.graph import Graph, names, text
+from flo.core.labels import label
+from flo.core.semantics import GraphStep
+from flo.core.term import Lowering
+from flo.verify.exploration.moves import node_at
 
 console = Console(width=None if sys.stdout.isatty() else 118)
+
+
+def trace_table(steps: Iterable[GraphStep], title: str) -> Table:
+    """A table with a row for each step: its rule, the operator after it, and what it emitted."""
+    table = Table(title=title, title_justify="left", header_style="bold")
+    table.add_column("step", justify="right")
+    table.add_column("rule", style="cyan", no_wrap=True)
+    table.add_column("after it")
+    table.add_column("emitted", style="green")
+    table.add_row("", "", "", "")
+    for number, step in enumerate(steps, start=1):
+        operator = text(Lowering()(node_at(step.graph, step.place)))
+        emitted = [text(Lowering()(delta)) for delta in step.outputs if delta is not None]
+        table.add_row(str(number), step.rule, Text(operator), Text("  ".join(emitted)))
+    return table
+
+
+def legend(graph: Graph) -> list[str]:
+    """The lambdas behind the names in the printed program."""
+    return [f"{name} = {label(item)}" for name, item in names(graph).items() if name.startswith("λ")]
 
 
 def traced(flow: flo.Flow, title: str, **data: object) -> None:
@@ -34,7 +60,7 @@ def traced(flow: flo.Flow, title: str, **data: object) -> None:
     console.print(Text(f"  {flo.show(start, states=False)}", style="dim"))
     for line in legend(start):
         console.print(Text(f"  where {line}", style="dim"))
-    console.print(trace_table(start, loop.history, title=title))
+    console.print(trace_table(loop.history, title))
     console.print(f"  result  {dict(loop.result())}\n")
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from flo.pictures.page_data import to_json
 from flo.pictures.run_history import History
 from flo.pictures.run_page import run_page, save_run, view_data
 from flo.pictures.serving import Answer, PageServer
+from flo.pictures.svg import to_json
 from tests.pictures.browser import IN_BROWSER, Reader
 from tests.pictures.test_run_page import entry, page_data
 

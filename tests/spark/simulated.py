@@ -30,8 +30,8 @@ from flo.shards.tasks.output_files import VIEW
 from flo.shards.tasks.stage_task import StageTask
 from flo.shards.tasks.state import BLANK, Shard
 from flo.shards.views import View
+from flo.spark.driver.inputs import INPUT, share_columns
 from flo.spark.driver.micro_batches import SparkMicroBatches
-from flo.spark.driver.shared_columns import INPUT, share_columns
 from flo.spark.on_spark import OnSpark
 from flo.sql.native import BESIDE
 from flo.tables.io.files import WEIGHTS

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from flo.tools.cli import main
-from flo.tools.run_page import keep_page
+from flo.tools.run import keep_page
 
 FLOW = """
 import flo

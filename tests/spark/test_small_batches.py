@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from flo.spark.driver import micro_batches
+from flo.spark.driver.inputs import share_columns
 from flo.spark.driver.lasting_tasks import count_partitions
 from flo.spark.driver.micro_batches import SparkMicroBatches
-from flo.spark.driver.shared_columns import share_columns
 from tests.spark.harness import fed, values
 from tests.spark.shops import DATA, everything, expected, merged, sales, snapshot, sums
 from tests.spark.simulated import InOrder, Simulated

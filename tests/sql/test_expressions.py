@@ -15,7 +15,7 @@ import pytest
 
 from flo.sql.catalyst import UnsupportedQueryError, unicode_of
 from flo.sql.compiler import expect_computable
-from flo.sql.functions.letters import lower, upper
+from flo.sql.functions.texts import lower, upper
 from flo.sql.nodes import Node, column, evaluate, literal
 from flo.sql.registry import MODES, functions, is_computed
 from tests.sql import expressions_page

@@ -19,9 +19,9 @@ from flo.columns.changes import change_type
 from flo.columns.layout import Layout
 from flo.core.stream_type import StreamType
 from flo.tables.operators.upserts import Current
-from flo.tables.state.row_order import row_numbers
+from flo.tables.state.comparison import row_numbers
+from flo.values.canonical import order_key
 from flo.values.operators.upserts import Upsert
-from flo.values.row_order import order_key
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag
 from tests.quick import tried

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from flo.core.errors import Origin, TypeMismatch, UnknownVerbError, brief
+from flo.core.errors import HasVerbs, TypeMismatch, UnknownVerbError, brief
 from flo.core.labels import label
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ RangeFrame: TypeAlias = tuple[Any, Any] | None
 
 
 @dataclass(frozen=True)
-class AggregateSpec:
+class AggregateSpec(HasVerbs):
     """An aggregate, as the user wrote it."""
 
     kind: str
@@ -47,18 +47,12 @@ class AggregateSpec:
                 parts.append(f"{name}={shown_argument(given)}")
         return f"flo.{self.kind}({', '.join(parts)})"
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Raise, with what to write instead of `.alias(…)`, `.over(…)` and the like."""
-            if name.startswith("_"):
-                raise AttributeError(name)
-            over = f"over(partition_by=…, order_by=…).with_columns(name={self!r})"
-            raise UnknownVerbError(
-                f"`{self!r}` has no `{name}`",
-                instead=((over, "a window") if name == "over" else (f"agg(name={self!r})", "the name is a keyword"),),
-                where=Origin.here(),
-            )
+    def _unknown(self, verb: str) -> UnknownVerbError:
+        over = f"over(partition_by=…, order_by=…).with_columns(name={self!r})"
+        return UnknownVerbError(
+            f"`{self!r}` has no `{verb}`",
+            instead=((over, "a window") if verb == "over" else (f"agg(name={self!r})", "the name is a keyword"),),
+        )
 
     def described(self) -> str:
         """Return the aggregate for `explain`: `sum(price, where=qty > 2)`."""
@@ -123,8 +117,7 @@ def count_distinct(*of: AnyColumn, where: RowCondition = None) -> AggregateSpec:
         raise TypeMismatch(
             "`count_distinct` must get at least one column",
             instead=(('flo.count_distinct("x")', "the different values"), ("flo.count()", "the number of rows")),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     return AggregateSpec("count_distinct", of, where)
 
 
@@ -234,9 +227,7 @@ def string_agg(
 ) -> AggregateSpec:
     """Join strings with a separator: in an order, or else in that of the strings; `distinct` ones once."""
     if not isinstance(separator, str):
-        raise TypeMismatch(
-            f"the separator of `string_agg` must be a string; got {brief(separator)}", where=Origin.here()
-        )
+        raise TypeMismatch(f"the separator of `string_agg` must be a string; got {brief(separator)}").at_users_line()
     return AggregateSpec("string_agg", (of,), where, (separator, distinct), order_by=order_by)
 
 
@@ -244,12 +235,11 @@ def quantile(of: AnyColumn, at: float, *, interpolation: str = "linear", where: 
     """Return the exact quantile, for `at` from 0 to 1. Between two values it is on the line that joins them, or with
     `interpolation="lower"` the lower one."""
     if not isinstance(at, (int, float, Fraction)) or not 0 <= at <= 1:
-        raise TypeMismatch(f"`at` of `quantile` must be a number from 0 to 1; got {brief(at)}", where=Origin.here())
+        raise TypeMismatch(f"`at` of `quantile` must be a number from 0 to 1; got {brief(at)}").at_users_line()
     if interpolation not in ("linear", "lower"):
         raise TypeMismatch(
-            f'`interpolation` of `quantile` must be "linear" or "lower"; got {brief(interpolation)}',
-            where=Origin.here(),
-        )
+            f'`interpolation` of `quantile` must be "linear" or "lower"; got {brief(interpolation)}'
+        ).at_users_line()
     return AggregateSpec("quantile", (of,), where, (at, interpolation))
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any, Optional, get_args, get_origin
 
 from flo.api.columns import kind_of
-from flo.api.scope import AnyBase, StreamBase, name_input
+from flo.api.scope import AnyBase, StreamBase
 from flo.core.elements import type_name
-from flo.core.errors import Origin, TypeMismatch
+from flo.core.errors import TypeMismatch
 from flo.core.type_relations import alternatives
 from flo.values.exact import Int128, plain_type
 from flo.values.operators.elementwise import Map
@@ -89,12 +89,11 @@ def _common(verb: str, name: str, one: Any, other: Any, stream: AnyBase) -> Any:
     elif plain_type(left.plain) is plain_type(right.plain) is int:
         plain = int if _fits_64_bits(left.plain) and _fits_64_bits(right.plain) else Int128
     else:
-        error = TypeMismatch(
+        raise TypeMismatch(
             f"`{verb}` needs columns of one type: `{name}` is {type_name(one)} on the left, and {type_name(other)} in "
             f"{{input}}",
             instead=((f"with_columns({name}=nw.col({name!r}).cast(…))", "converts one of them"),),
-        )
-        raise name_input(error, stream).located(Origin.here())
+        ).at_users_line(stream)
     return Optional[plain] if left.nullable or right.nullable else plain  # noqa: UP045
 
 
@@ -110,7 +109,7 @@ def _refuse_columns(verb: str, right: AnyBase, fields: Iterable[str], others: It
     missing = [name for name in fields if name not in others]
     more = [name for name in others if name not in fields]
     facts = [("left", ", ".join(fields)), ("{input}", ", ".join(others))]
-    error = TypeMismatch(
+    raise TypeMismatch(
         f"`{verb}` needs two streams with the same columns; {{input}} "
         + " and ".join(
             ([f"does not have {', '.join(f'`{name}`' for name in missing)}"] if missing else [])
@@ -118,5 +117,4 @@ def _refuse_columns(verb: str, right: AnyBase, fields: Iterable[str], others: It
         ),
         facts=tuple(facts),
         instead=(("{input}.select(…)", "the same columns"), ('{input}.rename({"old": "new"})', "other names")),
-    )
-    raise name_input(error, right).located(Origin.here())
+    ).at_users_line(right)

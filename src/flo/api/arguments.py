@@ -20,8 +20,7 @@ from flo.api.columns import (
     kind_of,
     stream_of,
 )
-from flo.api.scope import AnyBase, Scope, StreamBase, Vertex, name_input
-from flo.api.type_variables import R
+from flo.api.scope import AnyBase, R, Scope, StreamBase, Vertex
 from flo.core.collection import Collection
 from flo.core.elements import belongs, returned_type, type_name
 from flo.core.errors import CollectionError, FloError, Origin, TypeMismatch, brief
@@ -29,6 +28,7 @@ from flo.core.operator import fit_advice
 from flo.core.type_relations import accepts, overlaps, positional_parameters, signature_of
 from flo.values.lattice import Custom, Lattice
 from flo.values.operators.elementwise import Filter
+from flo.values.weighted import ZSet
 
 F = TypeVar("F", bound=AnyFunction)
 
@@ -48,8 +48,7 @@ def expect_function(
         raise TypeMismatch(
             f"`{parameter}` of `{verb}` must accept {takes} argument{'s' if takes != 1 else ''}",
             facts=(("given", describe_function(function)),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     expect_parameters(verb, function, *arguments)
     return function
 
@@ -67,15 +66,13 @@ def expect_callable(verb: str, parameter: str, given: object) -> AnyFunction:
         raise TypeMismatch(
             f"`{parameter}` of `{verb}` must be a function; got {type(given).__name__}",
             facts=(("given", brief(given)),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     if is_async(given):
         raise TypeMismatch(
             f"`{parameter}` of `{verb}` must return its result immediately; got a coroutine function",
             facts=(("given", describe_function(given)),),
             instead=(("loop.push(…)", "push the awaited results"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     return given
 
 
@@ -93,7 +90,7 @@ def expect_parameters(verb: str, given: AnyFunction, *arguments: Argument) -> No
             instead.append((f"{{input}}.filter(…).{verb}(…)", f"if a filter only leaves {wanted}"))
         elif stream is not None and isinstance(argument, StreamBase):
             instead.append((f"{{input}}.map(…).{verb}(…)", f"convert the elements to {wanted} first"))
-        error = TypeMismatch(
+        raise TypeMismatch(
             f"`{verb}` calls `{name}` with {describe_row(argument)}: expected {wanted} as `{expected.name}`, "
             f"got {actual}",
             facts=(
@@ -101,8 +98,7 @@ def expect_parameters(verb: str, given: AnyFunction, *arguments: Argument) -> No
                 *([("{input}", stream.type.described())] if stream is not None else []),
             ),
             instead=tuple(instead),
-        )
-        raise name_input(error, stream).located(Origin.here())
+        ).at_users_line(stream)
 
 
 def is_narrowed(stream: AnyBase | None, kind: Any) -> bool:
@@ -150,16 +146,14 @@ def expect_accumulator(verb: str, initial: object, f: AnyFunction, stream: AnyBa
             f"got {type(initial).__name__}",
             facts=(("function", describe_function(f)), ("initial", brief(initial))),
             instead=((f"{verb}(initial, …)", f"with an initial value of type {wanted}"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     if not accepts(expected.kind, returned_type(f)):
         actual = type_name(returned_type(f))
         raise TypeMismatch(
             f"`{verb}` calls `{name}` with its last result: expected {wanted} as `{expected.name}`, got {actual}",
             facts=(("function", describe_function(f)),),
             instead=((f"{name}({expected.name}: {actual}, …) -> {actual}", "one type for the state"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     return f
 
 
@@ -167,12 +161,11 @@ def expect_number(verb: str, of: AnyFunction | None, stream: AnyBase) -> None:
     """Raise if the function does not return a number."""
     kind = returned_type(of)
     if not overlaps(int | float | Decimal | Fraction, kind):
-        error = TypeMismatch(
+        raise TypeMismatch(
             f"`{verb}` adds one number per row: expected int, float, Decimal or Fraction, got {type_name(kind)} "
             f"from `{name_of(of)}`",
             facts=(("{input}", stream.type.described()),),
-        )
-        raise name_input(error, stream).located(Origin.here())
+        ).at_users_line(stream)
 
 
 def expect_directions(verb: str, descending: object, key: AnyFunction) -> bool | tuple[bool, ...]:
@@ -182,9 +175,8 @@ def expect_directions(verb: str, descending: object, key: AnyFunction) -> bool |
     flags = tuple(descending) if isinstance(descending, (tuple, list)) else ()
     if not flags or not all(isinstance(flag, bool) for flag in flags):
         raise TypeMismatch(
-            f"`descending` of `{verb}` must be True, False, or a tuple of these; got {brief(descending)}",
-            where=Origin.here(),
-        )
+            f"`descending` of `{verb}` must be True, False, or a tuple of these; got {brief(descending)}"
+        ).at_users_line()
     kind = returned_type(key)
     columns = get_args(kind) if get_origin(kind) is tuple and ... not in get_args(kind) else None
     if columns is None and not overlaps(tuple, kind):
@@ -197,8 +189,7 @@ def expect_directions(verb: str, descending: object, key: AnyFunction) -> bool |
                 ("descending=True", "all columns in one direction"),
                 (f"descending={(True,) * len(columns)!r}", "one per column"),
             ),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     return flags
 
 
@@ -218,13 +209,12 @@ def lattice_of(verb: str, lattice: object, stream: AnyBase, f: AnyFunction | Non
         expect_parameters(verb, checked.joining, value, value)
     elif is_plain(checked) and not overlaps(checked.whole, kind):
         source = "the elements of {input}" if f is None else f"the results of `{name_of(f)}`"
-        error = TypeMismatch(
+        raise TypeMismatch(
             f"`{verb}` joins values of {checked}: expected {type_name(checked.ordinary)}, got {source}, which are "
             f"{type_name(kind)}",
             facts=(("{input}", stream.type.described()),),
             instead=((f"{{input}}.{verb}({checked}, f)", f"where f returns {type_name(checked.ordinary)}"),),
-        )
-        raise name_input(error, stream).located(Origin.here())
+        ).at_users_line(stream)
     return checked
 
 
@@ -245,8 +235,7 @@ def expect_reason(verb: str, parameter: str, given: object) -> str | None:
     raise TypeMismatch(
         f"`{parameter}` of `{verb}` must be a non-empty string saying why it holds; got {brief(given)}",
         instead=((f'{verb}(…, {parameter}="why")', "your reason"), (f"{verb}(…)", "Flo tests it on examples")),
-        where=Origin.here(),
-    )
+    ).at_users_line()
 
 
 def is_async(given: object) -> bool:
@@ -286,8 +275,7 @@ def expect_keys(
                 (f"{verb}(other, on=…, other_on=…)", "the keys of both sides"),
                 (f"{missing}=lambda x: x", "if its elements are the keys"),
             ),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     return expect_optional(verb, "on", on, stream), expect_optional(verb, "other_on", other_on, other)
 
 
@@ -296,7 +284,7 @@ def expect_no_argument(
 ) -> None:
     """Raise if an argument is given that has no meaning on this collection."""
     if given is not None:
-        raise TypeMismatch(f"`{verb}` does not take `{parameter}` here: {why}", instead=instead, where=Origin.here())
+        raise TypeMismatch(f"`{verb}` does not take `{parameter}` here: {why}", instead=instead).at_users_line()
 
 
 def expect_known_arguments(verb: str, unknown: Mapping[str, object], meant: Mapping[str, str]) -> None:
@@ -305,8 +293,7 @@ def expect_known_arguments(verb: str, unknown: Mapping[str, object], meant: Mapp
         raise TypeMismatch(
             f"`{verb}` has no argument `{name}`",
             instead=((f"{verb}(…, {meant[name]})", "the argument for this"),) if name in meant else (),
-            where=Origin.here(),
-        )
+        ).at_users_line()
 
 
 def expect_kind(
@@ -320,13 +307,17 @@ def expect_kind(
     if not isinstance(stream.collection, kinds):
         *most, last = (kind.name for kind in kinds)
         names = f"{', '.join(most)} or {last}" if most else last
-        error = CollectionError(
+        raise CollectionError(
             f"`{verb}` requires {names}; {{input}} is a {stream.collection.name}",
             facts=(("{input}", stream.type.described()), (verb, signature or f"takes {names}")),
             instead=fit_advice(instead, stream.type),
             index=0,
-        )
-        raise name_input(error, stream).located(Origin.here())
+        ).at_users_line(stream)
+
+
+def expect_zset(verb: str, stream: AnyBase) -> None:
+    """Raise unless the stream is a z-set."""
+    expect_kind(verb, stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
 
 
 def explain_call(**instead: str) -> Callable[[F], F]:
@@ -366,4 +357,4 @@ def call_located(make: Callable[..., R], *arguments: Any, about: str | None = No
         return make(*arguments)
     except FloError as error:
         error.input_name = error.input_name or about
-        raise error.located(Origin.here()) from None
+        raise error.at_users_line() from None

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from flo.api.arguments import call_located, expect_callable
 from flo.api.columns import AnyFunction
-from flo.api.scope import AnyStream, Scope
-from flo.api.type_variables import C, T
+from flo.api.scope import AnyStream, C, Scope, T
 from flo.core.collection import Collection
 from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.errors import DeferError, FloError, Origin, ScopeError, TypeMismatch, brief
@@ -59,8 +58,7 @@ class Loop:
                 f"`write_defer` writes the key {key!r} twice",
                 facts=((str(first), first.text if first else ""), ("write_defer", "must write each key exactly once")),
                 instead=((f"loop.write_defer({key!r}, a.union(b))", "one write of both streams"),),
-                where=here,
-            )
+            ).at_users_line()
         self._scope.apply(WriteDefer(key), stream)
         self._written[key] = here
 
@@ -92,8 +90,7 @@ def infer_collection(key: str, initial: object) -> Collection:
         f"cannot infer the collection of `read_defer({key!r})` from its initial value",
         facts=(("initial", brief(initial)),),
         instead=((f"loop.read_defer({key!r}, flo.ZSet[int], initial={{…}})", "specify the collection"),),
-        where=Origin.here(),
-    )
+    ).at_users_line()
 
 
 def build_body(
@@ -147,7 +144,7 @@ def _outputs(
                 instead=(("return a, b", "returns several streams"),) if isinstance(output, list) else (),
                 where=origin,
             )
-        scope.expect_here(output, verb, origin)
+        scope.expect_here(output, verb)
     return outputs
 
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, overload
 from flo.api.arguments import expect_kind, expect_no_argument, explain_call
 from flo.api.columns import Asked
 from flo.api.event_times import expect_same_kind, expect_time, times_of
-from flo.api.scope import AnyBase, AnyStream, Scope, StreamBase, Vertex
-from flo.api.type_variables import B, B_co, C_co, T
-from flo.core.errors import Origin, ScopeError, TypeMismatch, brief
+from flo.api.scope import AnyBase, AnyStream, B, B_co, C_co, Scope, StreamBase, T, Vertex
+from flo.core.errors import ScopeError, TypeMismatch, brief
 from flo.core.facts import Timing
 from flo.values.event_time import Duration
 from flo.values.operators.active_clocks import ActiveClock
@@ -67,8 +66,7 @@ class ClockVerbs(StreamBase[C_co, B_co]):
                 raise TypeMismatch(
                     f"`idle_after` of `clock` must be a timedelta above 0; got {brief(idle_after)}",
                     instead=(("idle_after=timedelta(minutes=1)", "by the time of the outside world"),),
-                    where=Origin.here(),
-                )
+                ).at_users_line()
             expect_kind("clock", self, Partitioned)
             now = self.scope.add_now(because, "idle_after")
             operator = ActiveClock(function, lateness, idle_after, str(because))
@@ -134,8 +132,7 @@ def expect_clock(verb: str, given: object) -> None:
         raise TypeMismatch(
             f"`clock` of `{verb}` must be a clock; got {brief(given)}",
             instead=(("stream.clock(time, lateness)", "the clock of a stream"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
 
 
 def read_clock(verb: str, stream: AnyBase, clock: AnyBase) -> tuple[ClockOf | ActiveClock, AnyBase]:
@@ -154,7 +151,7 @@ def read_clock(verb: str, stream: AnyBase, clock: AnyBase) -> tuple[ClockOf | Ac
             ),
         )
         error.input_name = stream.described_name
-        raise error.located(Origin.here())
+        raise error.at_users_line()
     assert isinstance(vertex.operator, CLOCKS)
     return vertex.operator, share_clock(verb, stream.scope, clock)
 
@@ -172,7 +169,7 @@ def find_clock(verb: str, stream: AnyBase) -> tuple[ClockOf | ActiveClock, AnySt
             ),
         )
         error.input_name = stream.described_name
-        raise error.located(Origin.here())
+        raise error.at_users_line()
     assert isinstance(vertex.operator, CLOCKS)
     return vertex.operator, vertex.outputs[0]
 
@@ -209,8 +206,7 @@ def share_clock(verb: str, scope: Scope, clock: AnyBase) -> AnyBase:
             f"`{verb}` cannot follow {clock.described_name} here",
             facts=((clock.name, f"belongs to {clock.scope.description}"), (verb, f"is in {scope.description}")),
             instead=(("keyed.per_key(lambda s: …)", "may follow a clock from directly around it"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     if clock not in scope.shared:
         scope.shared[clock] = scope.add_input(f"{clock.name} around", clock.type, clock.origin)
     return scope.shared[clock]

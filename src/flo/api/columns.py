@@ -5,20 +5,21 @@ Arrow and Narwhals are only loaded when columns are used.
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Optional, TypeAlias
 
-from flo.api.column_errors import expect_known_columns, explain_misfit
-from flo.api.scope import AnyBase, StreamBase, name_input
-from flo.api.type_variables import T
+from flo.api.scope import AnyBase, StreamBase, T
 from flo.core.elements import type_name
-from flo.core.errors import FloError, Origin, TypeMismatch
+from flo.core.errors import FloError, TypeMismatch
 from flo.values.keyed import Keyed
 
 if TYPE_CHECKING:
-    from flo.columns.expression import Columns, Expression
+    from flo.columns.expression import Columns as Columns
+    from flo.columns.expression import Expression
     from flo.columns.layout import Layout
 else:
     Columns = Any
@@ -120,7 +121,7 @@ def bind_columns(
                 instead=((f"{verb}(nw.col({_example(given)}) > …)", "a comparison"),) if gives is bool else (),
             )
     except FloError as error:
-        raise name_input(error, streams[error.index or 0]).located(Origin.here()) from None
+        raise error.at_users_line(streams[error.index or 0]) from None
     return expression
 
 
@@ -156,7 +157,7 @@ def row_layout(verb: str, parameter: str, stream: AnyBase) -> Layout:
     try:
         return _layout(verb, parameter, stream)
     except FloError as error:
-        raise name_input(error, stream).located(Origin.here()) from None
+        raise error.at_users_line(stream) from None
 
 
 def column_layout(verb: str, parameter: str, given: object, stream: AnyBase) -> Layout:
@@ -174,7 +175,7 @@ def column_layout(verb: str, parameter: str, given: object, stream: AnyBase) -> 
                 facts=(("columns", ", ".join(layout.names)),),
             )
     except FloError as error:
-        raise name_input(error, stream).located(Origin.here()) from None
+        raise error.at_users_line(stream) from None
     return layout
 
 
@@ -192,21 +193,83 @@ def _make_expression(verb: str, parameter: str, given: object, layouts: tuple[La
     return expression
 
 
-__all__ = [
-    "WEIGHTS",
-    "AnyColumn",
-    "AnyFunction",
-    "Argument",
-    "Asked",
-    "Columns",
-    "KeyOf",
-    "TypedValue",
-    "Perhaps",
-    "bind_columns",
-    "column_layout",
-    "describe_row",
-    "is_expression",
-    "kind_of",
-    "row_layout",
-    "stream_of",
-]
+NO_FIT = " does not fit its rows: "
+_NO_KERNEL = re.compile(r"Function '(\w+)' has no kernel matching input types \((.*)\)")
+_SIGNS = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "equal": "==",
+    "not_equal": "!=",
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+    "and_kleene": "&",
+    "or_kleene": "|",
+    "invert": "~",
+    "negate": "-",
+}
+
+
+def expect_known_columns(
+    subject: str, given: object, known: Iterable[str], owner: str = "{input} does not have"
+) -> None:
+    """Raise if columns name one that there is not: a name, an expression, or a tuple or dict of these."""
+    known = list(known)
+    parts = given.values() if hasattr(given, "values") else given if isinstance(given, tuple) else (given,)
+    for part in parts:
+        for name in _names_in(part):
+            if name not in known:
+                raise unknown_column(subject, name, known, None if isinstance(part, str) else part, owner)
+
+
+def unknown_column(
+    subject: str, name: str, known: Iterable[str], expression: object = None, owner: str = "{input} does not have"
+) -> TypeMismatch:
+    """Return the error for a column that there is not, with the one whose name is closest."""
+    known = list(known)
+    facts = [("columns", ", ".join(known))]
+    template = '"{}"' if expression is None else 'nw.col("{}")'
+    if expression is not None:
+        from flo.columns.readable import readable
+
+        facts.insert(0, ("expression", readable(expression)))
+    close = get_close_matches(name, known, n=1, cutoff=0.5)
+    verb = "gets" if expression is None else "reads"
+    return TypeMismatch(
+        f"{subject} {verb} the column `{name}`, which {owner}",
+        facts=tuple(facts),
+        instead=tuple((template.format(each), "the column with the closest name") for each in close),
+    )
+
+
+def explain_misfit(error: FloError, subject: str, given: object) -> None:
+    """Say what cannot be computed, and why, where an expression does not fit the types of its columns."""
+    _, split, reason = error.summary.partition(NO_FIT)
+    from flo.columns.readable import readable
+
+    error.facts = (("expression", readable(given)), *(fact for fact in error.facts if fact[0] != "expression"))
+    if split:
+        error.summary = f"{subject} cannot be computed: {_in_plain_words(reason)}"
+
+
+def _in_plain_words(reason: str) -> str:
+    match = _NO_KERNEL.match(reason)
+    if match is None:
+        return reason
+    name = match[1].removesuffix("_checked")
+    return f"`{_SIGNS.get(name, name)}` does not take {' and '.join(match[2].split(', '))}"
+
+
+def _names_in(given: object) -> Iterator[str]:
+    """Yield the names of the columns that a column or an expression reads."""
+    if isinstance(given, str):
+        yield given
+    elif hasattr(given, "_nodes"):
+        from flo.columns.evaluation import every_node
+
+        for node in every_node(given):  # type: ignore[arg-type]  # it has nodes
+            if node.kind.name == "COL":
+                yield from node.kwargs["names"]

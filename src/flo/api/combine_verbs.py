@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, TypeVar, overload
 
 from flo.api.aligning import align_rows
-from flo.api.arguments import expect_kind, expect_known_arguments, expect_no_argument, expect_optional
+from flo.api.arguments import expect_kind, expect_known_arguments, expect_no_argument, expect_optional, expect_zset
 from flo.api.columns import AnyColumn, Asked, Columns
 from flo.api.joins import expect_how, expect_plain_join, is_column_join, join_pairs, join_rows
-from flo.api.scope import AnyBase, StreamBase, Wider
-from flo.api.type_variables import B2, B, B_co, C, C_co, D, E, K, R, T, U
+from flo.api.scope import B2, AnyBase, B, B_co, C, C_co, D, E, K, R, StreamBase, T, U, Wider
 from flo.core.collection import Collection
-from flo.core.errors import Origin
 from flo.core.nested import Nested
+from flo.core.operator import Operator
 from flo.core.stream_type import Bounded
 from flo.core.structural import Wire
 from flo.values.keyed import Keyed
@@ -37,8 +36,8 @@ if TYPE_CHECKING:
 JoinKeys: TypeAlias = "Columns | list[Any]"
 """The columns that rows are joined on."""
 Unordered: TypeAlias = Bag[Any] | Set[Any] | ZSet[Any] | LVar[Any]
+Joinable = TypeVar("Joinable", Set[Any], Bag[Any])
 
-ROWS = (("{input}.to_zset()", "rows that can be retracted"),)
 RE_KEY = (("stream.entries().key_by(…).join(…)", "joins on another key"),)
 
 
@@ -53,7 +52,7 @@ def joinable(collection: Collection) -> tuple[tuple[str, str], ...]:
 
 
 def _sides(verb: str, left: AnyBase, right: AnyBase) -> tuple[AnyBase, AnyBase]:
-    expect_kind(verb, left, ZSet, instead=ROWS)
+    expect_zset(verb, left)
     return align_rows(verb, left, right)
 
 
@@ -70,17 +69,9 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         """Combine both streams. For sequences, all of this one comes first, so it must be bounded."""
         expect_kind("union", self, Sequence, Bag, Set, ZSet, LVar)
         this, other = align_rows("union", self, other)
-        match self.collection:
-            case Bag():
-                return this._then(BagUnion(), other)
-            case Set():
-                return this._then(UnionSets(), other)
-            case ZSet():
-                return this._then(Plus(), other)
-            case LVar():
-                return this._then(LVarUnion(), other)
-            case _:
-                return this._then(UnionSequences(), other)
+        unions: dict[type[Collection], Callable[[], Operator]]
+        unions = {Sequence: UnionSequences, Bag: BagUnion, Set: UnionSets, ZSet: Plus, LVar: LVarUnion}
+        return this._then(unions[type(self.collection)](), other)
 
     def union_distinct(self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[Any], B2]) -> Stream[ZSet[T], B | B2]:
         """Return the rows of both, each once. `union` keeps duplicates."""
@@ -207,8 +198,8 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def join(self: CombineVerbs[Set[T], B], other: Stream[Set[tuple[T, U]], B2]) -> Stream[Set[U], B | B2]: ...
     @overload
     def join(
-        self: CombineVerbs[Set[Any], B],
-        other: Stream[Set[Any], B2],
+        self: CombineVerbs[Joinable, B],
+        other: Stream[Joinable, B2],
         on: AnyColumn | JoinKeys,
         other_on: AnyColumn | JoinKeys | None = None,
         into: Callable[[Any, Any], Any] | Columns | None = None,
@@ -216,19 +207,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         where: Columns | None = None,
         suffix: str = "_right",
         nulls_equal: bool = False,
-    ) -> Stream[Set[Any], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[Bag[Any], B],
-        other: Stream[Bag[Any], B2],
-        on: AnyColumn | JoinKeys,
-        other_on: AnyColumn | JoinKeys | None = None,
-        into: Callable[[Any, Any], Any] | Columns | None = None,
-        *,
-        where: Columns | None = None,
-        suffix: str = "_right",
-        nulls_equal: bool = False,
-    ) -> Stream[Bag[Any], B | B2]: ...
+    ) -> Stream[Joinable, B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[Keyed[K, Any], B],
@@ -259,7 +238,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         """
         expect_known_arguments("join", unknown, {"left_on": "on=…", "right_on": "other_on=…", "lsuffix": "suffix=…"})
         expect_kind("join", self, Set, Bag, ZSet, Keyed, instead=joinable(self.collection))
-        self.scope.expect_here(other, "join", Origin.here())
+        self.scope.expect_here(other, "join")
         if expect_how(how) == "cross" or (into is None and is_column_join(on, other_on)):
             return join_rows(self, other, on, other_on, how, where, suffix, nulls_equal)
         expect_plain_join(how, where, suffix, nulls_equal, self)

@@ -12,12 +12,12 @@ from flo.api.arguments import (
     expect_no_argument,
     expect_optional,
     expect_reason,
+    expect_zset,
 )
 from flo.api.columns import Asked, Columns
 from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
-from flo.api.scope import AnyBase, AnyStream, StreamBase
-from flo.api.type_variables import B, B_co, C, C_co, D, T, U
-from flo.core.errors import Origin, TypeMismatch, brief
+from flo.api.scope import AnyBase, AnyStream, B, B_co, C, C_co, D, StreamBase, T, U
+from flo.core.errors import TypeMismatch, brief
 from flo.core.stream_type import Bounded
 from flo.values.element_value import ElementKind
 from flo.values.operators.bags import Count, FoldUnordered, SequenceDistinct, Sort, Sum
@@ -62,8 +62,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
                 "`filter` must get one condition",
                 facts=(("given", ", ".join([*(brief(each) for each in (keep, *more) if each is not None), *named])),),
                 instead=(('filter((nw.col("a") > 1) & (nw.col("b") == 2))', "several in one"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         return self._then(Filter(expect_function("filter", "keep", keep, self, gives=bool)))
 
     @overload
@@ -176,7 +175,7 @@ def _expect_no_zset(verb: str, stream: AnyBase, code: str) -> None:
 
 def first_of_each(stream: AnyBase, on: object, order_by: OrderBy | None) -> AnyStream:
     """Return one row for each content of some columns."""
-    expect_kind("distinct", stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
+    expect_zset("distinct", stream)
     by = expect_function("distinct", "on", one_or_tuple(on), stream)
     total = bind_total_order("distinct", order_by, stream)
     return stream._then_named("distinct", TopK(1, total.key, by, total.directions))

@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 from flo.api.arguments import call_located, expect_function, is_narrowed
 from flo.api.columns import AnyFunction, kind_of
 from flo.api.projections import element_of
-from flo.api.scope import AnyBase, name_input
+from flo.api.scope import AnyBase
 from flo.core.elements import returned_type, type_name
-from flo.core.errors import FloError, Origin, TypeMismatch, brief
+from flo.core.errors import FloError, TypeMismatch, brief
 from flo.core.type_relations import resolve_type
 from flo.values.event_time import expect_duration, expect_times, time_types
 from flo.values.operators.interval_joins import span_of
@@ -56,12 +56,11 @@ def expect_same_kind(verb: str, *times: TimesOf) -> None:
     for index, (are_dates, (_, stream)) in enumerate(zip(dates, times, strict=True)):
         if are_dates and dates[0] and are_dates.isdisjoint(dates[0]):
             kinds = [type_name(resolve_type(time_type(*times[place]))) for place in (0, index)]
-            error = TypeMismatch(
+            raise TypeMismatch(
                 f"`{verb}` compares times, which must be numbers, or dates and datetimes; got {kinds[0]} and "
                 f"{kinds[1]}, the times of {{input}}",
                 facts=(("{input}", stream.type.described()),),
-            )
-            raise name_input(error, stream).located(Origin.here())
+            ).at_users_line(stream)
 
 
 def times_of(clock: AnyBase) -> list[TimesOf]:
@@ -78,7 +77,7 @@ def expect_column_duration(
     times, kind_name = [date if kind is timedelta else kind], type_name(resolve_type(element))
     call_located(lambda: expect_duration(verb, name, given, times, kind_name, zero=zero, exact=True))
     if span_of(given) > LARGEST:
-        raise TypeMismatch(f"`{name}` of `{verb}` must be at most {LARGEST}; got {brief(given)}", where=Origin.here())
+        raise TypeMismatch(f"`{name}` of `{verb}` must be at most {LARGEST}; got {brief(given)}").at_users_line()
 
 
 def expect_timed_pairs(stream: AnyBase, interval: object) -> None:

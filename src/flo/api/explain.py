@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flo.api.scope import AnyBase, AnyStream, Scope, Vertex
 from flo.core.operator import Bound
 from flo.program.bounds import find_bounds
 from flo.program.dag import live_vertices
 from flo.program.outline import describe_operator
-
-if TYPE_CHECKING:
-    pass
-
 
 WIDEST = 56
 """How many characters of an operator are shown beside its state."""

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin,
 
 from flo.api.explain import explain_flow
 from flo.api.running import FlowLoop, Negative, Result, expect_known, schedule_of
-from flo.api.scope import AnyStream, Scope, expect_stream_name
+from flo.api.scope import AnyStream, C, Scope, T, expect_stream_name
 from flo.api.stream import Stream
-from flo.api.type_variables import C, T
 from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
 from flo.core.display import Displayed, pictures
@@ -36,10 +35,9 @@ from flo.values.lvar import LVar
 from flo.values.operators.upserts import Upsert
 from flo.values.partitioned import Partitioned
 from flo.values.weighted import Bag, ZSet
-from flo.verify.exploration.arrivals import split_into_channels
+from flo.verify.exploration.arrivals import Scenario, split_into_channels
 from flo.verify.exploration.explore import MOST_STATES, Exploration, explore
 from flo.verify.exploration.replay import Replay, flow_replay_line, replay_graph
-from flo.verify.exploration.scenario import Scenario
 from flo.verify.programs.operators import CheckedProgram
 
 if TYPE_CHECKING:
@@ -52,6 +50,8 @@ if TYPE_CHECKING:
 IsPlace: TypeAlias = Callable[[object], bool]
 RunOn: TypeAlias = "Callable[[Flow, Any, int | None], Any]"
 MakeStream: TypeAlias = Callable[[str, Mapping[str, AnyStream]], AnyStream]
+KeyColumns: TypeAlias = str | list[str] | tuple[str, ...]
+"""The columns of a primary key."""
 _engines: list[tuple[IsPlace, RunOn]] = []
 _sql: list[MakeStream] = []
 
@@ -111,33 +111,15 @@ class Flow(Displayed):
 
     @overload
     def table(
-        self,
-        name: str,
-        row: type[T],
-        *,
-        key: str | list[str] | tuple[str, ...],
-        order_by: str | None = None,
-        bounded: Literal[False] = False,
+        self, name: str, row: type[T], *, key: KeyColumns, order_by: str | None = None, bounded: Literal[False] = False
     ) -> Stream[ZSet[T], Unbounded]: ...
     @overload
     def table(
-        self,
-        name: str,
-        row: type[T],
-        *,
-        key: str | list[str] | tuple[str, ...],
-        order_by: str | None = None,
-        bounded: Literal[True],
+        self, name: str, row: type[T], *, key: KeyColumns, order_by: str | None = None, bounded: Literal[True]
     ) -> Stream[ZSet[T], Bounded]: ...
     @overload
     def table(
-        self,
-        name: str,
-        row: Any,
-        *,
-        key: str | list[str] | tuple[str, ...],
-        order_by: str | None = None,
-        bounded: bool = False,
+        self, name: str, row: Any, *, key: KeyColumns, order_by: str | None = None, bounded: bool = False
     ) -> Stream[ZSet[Any], Unbounded]: ...
     def table(self, name: str, row: Any, *, key: Any, order_by: Any = None, bounded: bool = False) -> Any:
         """Declare an input of upserts and deletes by primary key: the current rows, as a z-set.
@@ -174,7 +156,7 @@ class Flow(Displayed):
             (stream,) = self._scope.apply(Source(kind, kind.value(data).fix()), verb="constant")
         except FloError as error:
             error.input_name = error.input_name or "`constant`"
-            raise error.located(Origin.here()) from None
+            raise error.at_users_line() from None
         return stream
 
     def sql(self, text: str, /, **streams: AnyStream) -> Stream[ZSet[Any], Unbounded]:
@@ -187,13 +169,11 @@ class Flow(Displayed):
         """Make a stream an output of the program."""
         here = Origin.here()
         expect_stream_name(name, "output", here)
-        self._scope.expect_here(stream, "output", here)
+        self._scope.expect_here(stream, "output")
         if name in self._outputs:
             raise NameTakenError(
-                f"the output `{name}` is declared twice",
-                facts=(("first", repr(self._outputs[name])),),
-                where=here,
-            )
+                f"the output `{name}` is declared twice", facts=(("first", repr(self._outputs[name])),)
+            ).at_users_line()
         self._outputs[name] = stream
 
     def _late(self) -> dict[str, AnyStream]:
@@ -238,7 +218,7 @@ class Flow(Displayed):
                     where=stream.origin,
                 )
         if not self._outputs and not any(not vertex.outputs for vertex in self._scope.vertices):
-            raise UnknownNameError(f"the flow {self.name!r} has no outputs", where=Origin.here())
+            raise UnknownNameError(f"the flow {self.name!r} has no outputs").at_users_line()
         return program(self.graph(), tuple(stream.type for stream in self._scope.inputs))
 
     def explain(self) -> str:
@@ -285,14 +265,13 @@ class Flow(Displayed):
                 raise UnknownNameError(
                     f"`run` must get data for the bounded input `{name}`",
                     instead=((f"flow.run({name}=[…])", "an empty list if there is none"),),
-                    where=Origin.here(),
-                )
+                ).at_users_line()
         try:
             loop.push(**inputs)
             loop.end(*(name for name, ends in bounded.items() if ends))
             loop.run()
         except FloError as error:
-            raise error.located(Origin.here()) from error.__cause__
+            raise error.at_users_line() from error.__cause__
         return loop.result()
 
     @overload
@@ -310,8 +289,7 @@ class Flow(Displayed):
                 f"`on` must get a place to run on; got {type(place).__name__}",
                 facts=(("given", brief(place)),),
                 instead=(("flow.on(flo.here)", "on tables, in this process"), ("flow.on(spark)", "on Spark")),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         return run_on(self, place, workers)
 
     def explore(
@@ -361,20 +339,18 @@ class Flow(Displayed):
                 f"`explore` must get data by input name; got one {type(data).__name__}",
                 facts=(("inputs", ", ".join(places) or "none"),),
                 instead=(("flow.explore(name=[…])", "by name"), ('flow.explore({"name": […]})', "or in a mapping")),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         data = {} if data is None else data
         for name, option in options.items():
             if option is not None and name in places and name not in data:
                 raise NameTakenError(
                     f"`{name}` is both an input of this flow and an option of `explore`",
                     instead=((f'flow.explore({{"{name}": […]}})', "data for the input"),),
-                    where=Origin.here(),
-                )
+                ).at_users_line()
         for name in (*data, *inputs):
             expect_known(name, places, "input")
             if name in data and name in inputs:
-                raise NameTakenError(f"`explore` got the input `{name}` twice", where=Origin.here())
+                raise NameTakenError(f"`explore` got the input `{name}` twice").at_users_line()
         each = {**data, **inputs}
         return {name: list(items) if isinstance(items, Iterator) else items for name, items in each.items()}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flo.api.columns import is_expression
-from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.errors import TypeMismatch, brief
 
 if TYPE_CHECKING:
     import narwhals
@@ -32,14 +32,13 @@ def regexp_extract(of: Column, pattern: str, group: int = 0) -> Expr:
     try:
         expect_pattern(pattern)
     except ValueError as error:
-        raise TypeMismatch(f"`pattern` of `regexp_extract`: {error}", where=Origin.here()) from None
+        raise TypeMismatch(f"`pattern` of `regexp_extract`: {error}").at_users_line() from None
     groups = count_groups(pattern)
     if type(group) is not int or not 0 <= group <= groups:
         raise TypeMismatch(
             f"`group` of `regexp_extract` must be from 0, the whole match, to {groups}; got {brief(group)}",
             facts=(("pattern", brief(pattern)),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     return _call("regexp_extract", (of,), pattern=pattern, group=group)
 
 
@@ -51,12 +50,11 @@ def split_part(of: Column, separator: str, index: int) -> Expr:
     _expect_columns("split_part", of)
     _expect_text("split_part", "separator", separator)
     if not separator:
-        raise TypeMismatch("`separator` of `split_part` must not be empty", where=Origin.here())
+        raise TypeMismatch("`separator` of `split_part` must not be empty").at_users_line()
     if type(index) is not int or index == 0:
         raise TypeMismatch(
-            f"`index` of `split_part` must be an integer other than 0: parts count from 1; got {brief(index)}",
-            where=Origin.here(),
-        )
+            f"`index` of `split_part` must be an integer other than 0: parts count from 1; got {brief(index)}"
+        ).at_users_line()
     return _call("split_part", (of,), separator=separator, index=index)
 
 
@@ -91,8 +89,7 @@ def try_cast(of: Column, dtype: object) -> Expr:
         raise TypeMismatch(
             f"`dtype` of `try_cast` must be a type of Narwhals; got {brief(dtype)}",
             instead=(('flo.try_cast("price", nw.Int64)', "null where the price is not an integer"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     return _call("try_cast", (of,), dtype=dtype)
 
 
@@ -120,13 +117,12 @@ def _expect_columns(name: str, *columns: object) -> None:
         raise TypeMismatch(
             f"`{name}` must get columns: names or expressions; got {brief(wrong) if columns else 'none'}",
             instead=((f'flo.{name}("price", …)', "a column"), ("nw.lit(…)", "a constant")),
-            where=Origin.here(),
-        )
+        ).at_users_line()
 
 
 def _expect_text(name: str, parameter: str, given: object) -> None:
     if not isinstance(given, str):
-        raise TypeMismatch(f"`{parameter}` of `{name}` must be a str; got {brief(given)}", where=Origin.here())
+        raise TypeMismatch(f"`{parameter}` of `{name}` must be a str; got {brief(given)}").at_users_line()
 
 
 __all__ = ["greatest", "hash", "least", "md5", "regexp_extract", "sha256", "split_part", "try_cast"]

@@ -2,20 +2,22 @@
 
 Rows are first projected to the columns of the group and the arguments of the aggregates, each computed once. So the
 operator, its state and a shuffle only see what is needed.
+
+The groups of windows, `windows.group_by("user").agg(n=flo.count())`, are final: a window is complete when it closes.
+Each comes once, in a bag, which never retracts, and nothing is kept of windows that have closed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from datetime import timedelta
 from itertools import combinations, count
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Never, TypeAlias
 
 from flo.api.aggregates import AggregateSpec, shown_argument
 from flo.api.aligning import retype
-from flo.api.arguments import expect_function, expect_kind
-from flo.api.column_errors import expect_known_columns
-from flo.api.columns import TypedValue, bind_columns
+from flo.api.arguments import expect_function, expect_zset
+from flo.api.columns import TypedValue, bind_columns, expect_known_columns
 from flo.api.ordering import OrderBy, bind_order
 from flo.api.projections import (
     bind_rows,
@@ -26,16 +28,19 @@ from flo.api.projections import (
     is_column_function,
     named_columns,
 )
-from flo.api.scope import AnyBase, AnyStream, name_input
-from flo.api.type_variables import B
+from flo.api.scope import AnyBase, AnyStream, B
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import type_name
-from flo.core.errors import FloError, Origin, TypeMismatch, UnknownVerbError, brief
+from flo.core.errors import FloError, HasVerbs, TypeMismatch, UnknownVerbError, brief
+from flo.core.nested import Nested
 from flo.core.structural import Source
+from flo.program.on_time import END, START
+from flo.values.event_time import TimeWindow
 from flo.values.operators.elementwise import Map
 from flo.values.operators.group_by import Aggregated, GroupBy
 from flo.values.operators.zsets import Plus
-from flo.values.weighted import ZSet
+from flo.values.sequence import Sequence
+from flo.values.weighted import Bag, ZSet
 from flo.verify.functions.obligations import Obligation
 from flo.verify.functions.rejections import expect
 from flo.verify.laws import A_FUNCTION
@@ -52,7 +57,7 @@ CONDITIONS = ("having", "filter", "where")
 SET, PRESENT = "=set", f"{ARGUMENT}present"
 
 
-class Grouped(Generic[B]):
+class Grouped(HasVerbs, Generic[B]):
     """Rows in groups, made by `group_by`, `rollup`, `cube` or `grouping_sets`. `agg` computes a row for each group."""
 
     def __init__(self, stream: AnyBase, keys: dict[str, object], sets: GroupingSets | None, verb: str) -> None:
@@ -61,17 +66,10 @@ class Grouped(Generic[B]):
     def __repr__(self) -> str:
         return f"<{self._verb} {', '.join(self._keys)} of {self._stream!r}>"
 
-    if not TYPE_CHECKING:  # type checkers know that there is only `agg`
-
-        def __getattr__(self, name: str) -> Any:
-            """Raise, with what to write instead."""
-            if name.startswith("_"):
-                raise AttributeError(name)
-            own = "agg(n=flo.count())" if name in ("count", "len", "size") else f"agg({name}=flo.{name}(…))"
-            instead = (
-                ("agg(…).filter(…)", "conditions on groups") if name in CONDITIONS else (own, "aggregates by name")
-            )
-            raise UnknownVerbError(f"`{self._verb}` has no verb `{name}`", instead=(instead,), where=Origin.here())
+    def _unknown(self, verb: str) -> UnknownVerbError:
+        own = "agg(n=flo.count())" if verb in ("count", "len", "size") else f"agg({verb}=flo.{verb}(…))"
+        instead = ("agg(…).filter(…)", "conditions on groups") if verb in CONDITIONS else (own, "aggregates by name")
+        return UnknownVerbError(f"`{self._verb}` has no verb `{verb}`", instead=(instead,))
 
     def agg(self, *unnamed: Never, **aggregates: AggregateSpec) -> Stream[ZSet[Any], B]:
         """Return a row for each group: its columns, and a column for each aggregate."""
@@ -87,16 +85,14 @@ def group_rows(
     sets: Callable[[tuple[str, ...]], GroupingSets] | None = None,
 ) -> Grouped[Any]:
     """Return the rows in groups. Raises if they are not a z-set or there are no columns."""
-    expect_kind(verb, stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
+    expect_zset(verb, stream)
     keys = named_columns(verb, columns, named, stream)
     for each in keys.values():
         expect_known_here(f"`{verb}`", each, stream)
     if not keys:
         raise TypeMismatch(
-            f"`{verb}` must get at least one column",
-            instead=((".agg(…)", "one row for all rows"),),
-            where=Origin.here(),
-        )
+            f"`{verb}` must get at least one column", instead=((".agg(…)", "one row for all rows"),)
+        ).at_users_line()
     bind_rows(verb, keys, stream)  # raises if they do not fit
     return Grouped(stream, keys, sets(tuple(keys)) if sets else None, verb)
 
@@ -109,12 +105,11 @@ def expect_known_here(subject: str, given: object, stream: AnyBase) -> None:
         raise TypeMismatch(
             f"{subject} must get columns one by one; got {brief(given)}",
             instead=(("lambda row: (row.a, row.b)", "several values as one"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     try:
         expect_known_columns(subject, given, columns_of(stream, "agg"))
     except FloError as error:
-        raise name_input(error, stream).located(Origin.here()) from None
+        raise error.at_users_line(stream) from None
 
 
 def rollup_sets(keys: tuple[str, ...]) -> GroupingSets:
@@ -135,8 +130,7 @@ def expect_sets(sets: Iterable[object]) -> list[tuple[str, ...]]:
             raise TypeMismatch(
                 f"`grouping_sets` must get lists of column names; got {brief(name)}",
                 instead=(('grouping_sets(["a", "b"], ["a"], [])', "each list is one grouping"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
     return tuples
 
 
@@ -181,10 +175,8 @@ def expect_names(unnamed: tuple[object, ...]) -> None:
         text = shown_argument(given)
         named = f"agg({given.kind}_1={text})" if isinstance(given, AggregateSpec) else "agg(n=flo.count(), …)"
         raise TypeMismatch(
-            f"`agg` must get aggregates by name; got {text}",
-            instead=((named, "name=aggregate"),),
-            where=Origin.here(),
-        )
+            f"`agg` must get aggregates by name; got {text}", instead=((named, "name=aggregate"),)
+        ).at_users_line()
 
 
 def _expect_aggregates(keys: Mapping[str, object], aggregates: Mapping[str, object]) -> None:
@@ -192,15 +184,13 @@ def _expect_aggregates(keys: Mapping[str, object], aggregates: Mapping[str, obje
         raise TypeMismatch(
             "`agg` must get at least one aggregate",
             instead=(("agg(n=flo.count())", "name=aggregate"), ("select(…).distinct()", "the groups alone")),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     for name, spec in aggregates.items():
         if isinstance(spec, WindowSpec):
             raise TypeMismatch(
                 f"`{name}` of `agg` must be an aggregate; got the window function {spec!r}",
                 instead=((f"over(…).with_columns({name}={spec!r})", "one result beside each row"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         if not isinstance(spec, AggregateSpec):
             raise TypeMismatch(
                 f"`{name}` of `agg` must be an aggregate; got {shown_argument(spec)}",
@@ -208,20 +198,17 @@ def _expect_aggregates(keys: Mapping[str, object], aggregates: Mapping[str, obje
                     (f"{name}=flo.sum({spec!r})" if isinstance(spec, str) else f"{name}=flo.sum(…)", "or another"),
                     (f"{name}=flo.count()", "counts rows"),
                 ),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         if spec.rows is not None or spec.range is not None:
             raise TypeMismatch(
                 f"`{name}` of `agg` must not have a frame; got {spec!r}",
                 instead=((f"over(…).with_columns({name}=…)", "aggregates over frames"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         if spec.kind in ("first", "last") and spec.order_by is None:
             raise TypeMismatch(
                 f"`{name}={spec!r}` of `agg` must say in which order",
                 instead=((f"flo.{spec.kind}({shown_argument(spec.arguments[0])}, order_by=…)", "by a column"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         expect_new_name("agg", name, keys)
 
 
@@ -231,8 +218,7 @@ def _expect_sets_for_id(aggregates: Mapping[str, AggregateSpec], sets: GroupingS
             raise TypeMismatch(
                 f"`{name}=flo.grouping_id()` must be in the `agg` of a `rollup`, `cube` or `grouping_sets`",
                 instead=(('rollup("a", "b").agg(…)', "has several groupings, which it tells apart"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
 
 
 class _Planned(NamedTuple):
@@ -278,7 +264,7 @@ class _Plan:
         given = bound.key.given
         return list(given), bound.directions
 
-    def _column(self, aggregate: str, given: object, taken: Sequence[str] = ()) -> str:
+    def _column(self, aggregate: str, given: object, taken: Container[str] = ()) -> str:
         """Return the name of the column with this argument. Equal arguments of different aggregates share one; those of
         one aggregate do not, because its state has a column for each: `taken` are the columns that it has already."""
         from flo.columns.expression import expression_text
@@ -348,24 +334,22 @@ class _Plan:
         from flo.columns.aggregate_types import Kind, TypedAggregate, aggregate_of, or_none
 
         if spec.where is not None and Kind.of(self._kinds[spec.where]).plain is not bool:
-            problem = TypeMismatch(
+            raise TypeMismatch(
                 f"`where` in {self._labels[name]} must be true or false; got {type_name(self._kinds[spec.where])}",
                 facts=(("{input}", self.stream.type.described()),),
                 instead=(("where=nw.col(…) > …", "a comparison"),),
-            )
-            raise name_input(problem, self.stream).located(Origin.here())
+            ).at_users_line(self.stream)
         kinds = tuple(self._kinds[each] for each in spec.arguments)
         if spec.kind == "linear" and is_column_function(spec.options[0]):
             expect_function("agg", "finish", spec.options[0], TypedValue(Any, "the totals"), columns=False)
         try:
             aggregate = aggregate_of(spec.kind, spec.options, kinds, self._directions.get(name, ()))
         except TypeError as error:
-            problem = TypeMismatch(
+            raise TypeMismatch(
                 f"{self._labels[name]} cannot be computed: {error}",
                 facts=(("{input}", self.stream.type.described()),),
                 instead=_converted(self._given[name], kinds[0] if kinds else None),
-            )
-            raise name_input(problem, self.stream).located(Origin.here()) from None
+            ).at_users_line(self.stream) from None
         if spec.kind == "linear":
             self._expect_functions(self._given[name].arguments)
         always = spec.kind in ("count", "count_distinct", "collect")
@@ -378,7 +362,7 @@ class _Plan:
             for each in filter(is_column_function, given):
                 expect(Obligation("agg", each, (A_FUNCTION,), (self._element,)))
         except FloError as error:
-            raise name_input(error, self.stream).located(Origin.here()) from None
+            raise error.at_users_line(self.stream) from None
 
 
 def _converted(spec: AggregateSpec, kind: Any) -> tuple[tuple[str, str], ...]:
@@ -432,3 +416,54 @@ def _without_set(
                 identifier = if_else(column(SET) == number, literal(identifiers[number]), identifier)
             given[name] = identifier
     return result._then_named("agg", Map(bind_columns("agg", "columns", given, (result,))))
+
+
+class GroupedWindows(HasVerbs, Generic[B]):
+    """The rows of each window in groups, made by `group_by`. `agg` computes a row for each group."""
+
+    def __init__(self, windows: Any, columns: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+        self._windows, self._columns, self._named = windows, columns, named
+
+    def _unknown(self, verb: str) -> UnknownVerbError:
+        return UnknownVerbError(
+            f"`group_by` of windows has no verb `{verb}`", instead=(("agg(n=flo.count())", "aggregates by name"),)
+        )
+
+    def agg(self, *unnamed: Never, **aggregates: AggregateSpec) -> Stream[Bag[Any], B]:
+        """Return a row for each group of each window, when the window closes: the bounds of the window, if it has
+        them, the columns of the group, and a column for each aggregate."""
+        return aggregate_windows(
+            self._windows, lambda rows: rows.group_by(*self._columns, **self._named).agg(*unnamed, **aggregates)
+        )
+
+
+def are_windows(stream: AnyBase) -> bool:
+    """Return whether the inner streams are windows, with their bounds or without."""
+    of = stream.collection
+    if not isinstance(of, Nested) or not 1 <= len(of.inner) <= 2:
+        return False
+    first, *others = (inner.collection for inner in of.inner)
+    return isinstance(first, (Sequence, Bag)) and all(map(_has_bounds, others))
+
+
+def _has_bounds(of: object) -> bool:
+    element = getattr(of, "element", None)
+    return isinstance(of, Sequence) and getattr(element, "__origin__", element) is TimeWindow
+
+
+def aggregate_windows(windows: AnyStream, aggregate: Callable[[AnyStream], AnyStream]) -> AnyStream:
+    """Return the results of `aggregate`, which gets the rows of a window as a z-set, for every window."""
+
+    def without_bounds(rows: AnyStream) -> AnyStream:
+        return aggregate(rows.to_zset()).to_bag()
+
+    def with_bounds(rows: AnyStream, bounds: AnyStream) -> AnyStream:
+        results = aggregate(rows.to_zset())
+        own = getattr(results.collection.element, "_columns", ())
+        for name in (START, END):
+            expect_new_name("agg", name, dict.fromkeys(own))
+        beside = bounds.to_zset().select(**{START: "start", END: "end"})
+        return beside.join(results, how="cross").to_bag()
+
+    both = len(windows.collection.inner) == 2
+    return windows.nest(with_bounds if both else without_bounds).flatten()

@@ -13,13 +13,13 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, get_args
 
 from flo.api.aligning import retype
-from flo.api.arguments import expect_keys, expect_kind, expect_no_argument, expect_optional
+from flo.api.arguments import expect_keys, expect_no_argument, expect_optional, expect_zset
 from flo.api.columns import Argument, Perhaps, bind_columns, is_expression, row_layout
 from flo.api.ordering import one_or_tuple
 from flo.api.projections import columns_of, expect_column
 from flo.api.scope import AnyBase, AnyStream
 from flo.core.elements import type_name
-from flo.core.errors import FloError, Origin, TypeMismatch, brief
+from flo.core.errors import FloError, TypeMismatch, brief
 from flo.core.operator import Operator
 from flo.core.type_relations import may_be_equal
 from flo.values.operators.bags import BagJoin
@@ -60,8 +60,7 @@ def expect_how(how: object) -> str:
     raise TypeMismatch(
         f"`how` of `join` must be one of {', '.join(map(repr, HOW))}; got {brief(how)}",
         instead=((f'how="{meant}"', MEANING[meant]),) if meant else (),
-        where=Origin.here(),
-    )
+    ).at_users_line()
 
 
 def is_column_key(on: object) -> bool:
@@ -78,7 +77,7 @@ def is_column_join(on: object, other_on: object) -> bool:
 def expect_plain_join(how: str, where: object, suffix: str, nulls_equal: bool, left: AnyBase) -> None:
     """Raise if a join of pairs gets an argument that only joins of rows have."""
     if how != "inner":
-        _expect_zset(left)
+        expect_zset("join", left)
     for name, given, is_usual in (
         ("where", where, where is None),
         ("suffix", suffix, suffix == RIGHT),
@@ -89,12 +88,7 @@ def expect_plain_join(how: str, where: object, suffix: str, nulls_equal: bool, l
                 f"`join` takes `{name}` only if both keys are columns, and without `into`",
                 facts=((name, brief(given)),),
                 instead=((f'join(other, on="id", {name}=…)', "rows with the columns of both"),),
-                where=Origin.here(),
-            )
-
-
-def _expect_zset(left: AnyBase) -> None:
-    expect_kind("join", left, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
+            ).at_users_line()
 
 
 def perhaps(left: AnyBase, right: AnyBase, how: str) -> tuple[Argument, Argument]:
@@ -137,8 +131,7 @@ def combined_names(
                 f"`{verb}` makes two columns `{called}`",
                 facts=(("left", ", ".join(left)), ("right", ", ".join(right)), ("suffix", brief(suffix))),
                 instead=((f'{verb}(…, suffix="{suffix}2")', "another suffix"), ("rename(…)", "before it")),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         columns[called] = (1, name)
     return columns
 
@@ -204,8 +197,7 @@ class JoinSides:
                 (f"nw.col({name!r}).cast(…)", "converts one of them, before the join"),
                 (f"rename({name}=…)", "before the join, for a column of each side"),
             ),
-            where=Origin.here(),
-        )
+        ).at_users_line()
 
 
 def _null_side(on: tuple[Any, ...], side: int) -> Column:
@@ -238,9 +230,8 @@ def sides_of(verb: str, left: AnyBase, right: AnyBase, on: object, other_on: obj
     sides = JoinSides(left, right, _keys(on), _keys(on if other_on is None else other_on), suffix, verb)
     if len(sides.on) != len(sides.other_on):
         raise TypeMismatch(
-            f"`{verb}` must get as many keys for both sides; got {len(sides.on)} and {len(sides.other_on)}",
-            where=Origin.here(),
-        )
+            f"`{verb}` must get as many keys for both sides; got {len(sides.on)} and {len(sides.other_on)}"
+        ).at_users_line()
     for stream, keys in ((left, sides.on), (right, sides.other_on)):
         for key in keys:
             if isinstance(key, str):
@@ -263,8 +254,7 @@ def _expect_no_condition(key: Column) -> None:
                 ("join(other, on=…, where=…)", "and a condition on the columns of both"),
                 ('join(other, how="cross", where=…)', "a condition alone"),
             ),
-            where=Origin.here(),
-        )
+        ).at_users_line()
 
 
 def expect_comparable(
@@ -292,8 +282,7 @@ def expect_comparable(
                     (parameters, "two columns of one type"),
                     ("nw.col(…).cast(…)", "converts one of them"),
                 ),
-                where=Origin.here(),
-            )
+            ).at_users_line()
 
 
 def _columns_of_key(key: Expression) -> tuple[tuple[Any, Any], ...]:
@@ -307,8 +296,7 @@ def _no_keys(how: str) -> TypeMismatch:
     return TypeMismatch(
         "`join` must get the columns to join `on`",
         instead=((f'join(other, on="id", how="{how}")', MEANING[how]), ('join(other, how="cross")', MEANING["cross"])),
-        where=Origin.here(),
-    )
+    ).at_users_line()
 
 
 def _expect_arguments(on: object, how: str, suffix: object, left: AnyBase) -> None:
@@ -316,14 +304,13 @@ def _expect_arguments(on: object, how: str, suffix: object, left: AnyBase) -> No
         raise TypeMismatch(
             "`join` with how='cross' pairs all rows, and takes no `on`",
             instead=(("join(other, on=…)", "rows with equal keys"), ("join(…, how='cross', where=…)", "a condition")),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     if how != "cross" and on is None:
         raise _no_keys(how)
     if not isinstance(suffix, str) or not suffix:
-        raise TypeMismatch(f"`suffix` of `join` must be a non-empty string; got {brief(suffix)}", where=Origin.here())
+        raise TypeMismatch(f"`suffix` of `join` must be a non-empty string; got {brief(suffix)}").at_users_line()
     if how != "inner":
-        _expect_zset(left)
+        expect_zset("join", left)
 
 
 def _keys(on: object) -> tuple[object, ...]:

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 from flo.api.arguments import expect_function, expect_kind
 from flo.api.body import build_body
 from flo.api.columns import Asked, Columns, KeyOf
-from flo.api.scope import StreamBase
-from flo.api.type_variables import B2, B3, C2, B, B_co, C, C_co, D, K, T, U
-from flo.core.errors import Origin
+from flo.api.scope import B2, B3, C2, B, B_co, C, C_co, D, K, StreamBase, T, U
 from flo.core.stream_type import StreamType
 from flo.values.element_value import ElementKind
 from flo.values.keyed import Keyed
@@ -54,7 +52,7 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
         others = () if other is None else (other,)
         streams: tuple[Any, ...] = (self, *others)
         for stream in others:
-            self.scope.expect_here(stream, "per_key", Origin.here())
+            self.scope.expect_here(stream, "per_key")
         for stream in streams:
             expect_kind("per_key", stream, Keyed, signature=PerKey.signature, instead=TO_KEYED)
         inner = tuple(StreamType(stream.collection.inner, stream.bounded) for stream in streams)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from flo.api.arguments import call_located, expect_function, expect_optional, expect_reason, lattice_of, value_of
 from flo.api.columns import Columns
-from flo.api.scope import StreamBase
-from flo.api.type_variables import B, B_co, C_co, T, V, W
+from flo.api.scope import B, B_co, C_co, StreamBase, T, V, W
 from flo.core.stream_type import Bounded
 from flo.values.lattice import Lattice
 from flo.values.lattice_orders import NaturalSum, Or

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from flo.api.columns import Columns, bind_columns, is_expression, kind_of
-from flo.api.scope import AnyBase, name_input
-from flo.core.errors import Origin, TypeMismatch, brief
+from flo.api.scope import AnyBase
+from flo.core.errors import TypeMismatch, brief
 
 if TYPE_CHECKING:
     from flo.columns.expression import Expression
@@ -50,12 +50,9 @@ def _sort_key(name: str, of: Columns, *, descending: bool, nulls_last: object) -
         raise TypeMismatch(
             f"`{name}` must get one column or expression; got {brief(of)}",
             instead=((f'{name}("price")', "a column"), (f'[{name}("price"), "at"]', "several, in a list")),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     if not isinstance(nulls_last, bool):
-        raise TypeMismatch(
-            f"`nulls_last` of `{name}` must be True or False; got {brief(nulls_last)}", where=Origin.here()
-        )
+        raise TypeMismatch(f"`nulls_last` of `{name}` must be True or False; got {brief(nulls_last)}").at_users_line()
     return SortKey(of, descending, nulls_last)
 
 
@@ -124,8 +121,7 @@ def _not_an_order(verb: str, parameter: str, given: object) -> TypeMismatch:
         f"`{parameter}` of `{verb}` must be columns, expressions, `flo.asc(…)`, `flo.desc(…)` or a list of these; "
         f"got {brief(given)}",
         instead=((f'{parameter}=[flo.desc("price"), "at"]', "the largest price first, then the earliest"),),
-        where=Origin.here(),
-    )
+    ).at_users_line()
 
 
 def _columns(verb: str, parameter: str, keys: list[SortKey], stream: AnyBase) -> tuple[list[Columns], list[bool]]:
@@ -147,12 +143,11 @@ def _columns(verb: str, parameter: str, keys: list[SortKey], stream: AnyBase) ->
 def _expect_order(verb: str, parameter: str, key: SortKey, bound: Expression, stream: AnyBase) -> None:
     """Raise unless the values of a column have an order."""
     if not _has_order(bound.kind):
-        error = TypeMismatch(
+        raise TypeMismatch(
             f"`{parameter}` of `{verb}` must be columns whose values have an order; {key!r} has none",
             facts=(("its type", str(bound.kind)), ("{input}", stream.type.described())),
             instead=((f'{parameter}="…"', "numbers, texts, times, or tuples of these"),),
-        )
-        raise name_input(error, stream).located(Origin.here())
+        ).at_users_line(stream)
 
 
 def _is_null(of: Columns) -> Any:
@@ -173,17 +168,3 @@ def _has_order(kind: object) -> bool:
     from flo.columns.known_types import is_orderable
 
     return is_orderable(kind)
-
-
-__all__ = [
-    "BoundOrder",
-    "OrderBy",
-    "SortKey",
-    "TotalOrder",
-    "asc",
-    "bind_order",
-    "bind_total_order",
-    "desc",
-    "one_or_tuple",
-    "sort_keys",
-]

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_function, expect_kind
-from flo.api.column_errors import unknown_column
-from flo.api.columns import COLUMNS, AnyFunction, bind_columns, is_expression, kind_of
-from flo.api.scope import AnyBase, Vertex, name_input
+from flo.api.columns import COLUMNS, AnyFunction, bind_columns, is_expression, kind_of, unknown_column
+from flo.api.scope import AnyBase, Vertex
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import returned_type, type_name
-from flo.core.errors import FloError, Origin, TypeMismatch, brief
+from flo.core.errors import FloError, TypeMismatch, brief
 from flo.core.labels import label
 from flo.core.stream_type import StreamType
 from flo.values.sequence import Sequence
@@ -30,12 +29,11 @@ def columns_of(stream: AnyBase, verb: str) -> tuple[str, ...]:
     layout = Layout.of(kind_of(stream))
     if layout is not None:
         return layout.names
-    error = TypeMismatch(
+    raise TypeMismatch(
         f"`{verb}` must get rows with named columns; the elements of {{input}} have none",
         facts=(("{input}", stream.type.described()),),
         instead=((f"flo.{stream.collection.name}[Row]", "where Row is a NamedTuple, a dataclass or `flo.rows(…)`"),),
-    )
-    raise name_input(error, stream).located(Origin.here())
+    ).at_users_line(stream)
 
 
 def has_columns(stream: AnyBase) -> bool:
@@ -54,14 +52,12 @@ def expect_name(verb: str, given: object) -> None:
         raise TypeMismatch(
             f"`{verb}` must get names of columns; got {text}",
             instead=((f'{verb}("price")' if verb == "drop" else f'{verb}({{"old": "new"}})', "strings"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
 
 
 def expect_column(stream: AnyBase, verb: str, name: str, known: tuple[str, ...]) -> None:
     if name not in known:
-        error = unknown_column(f"`{verb}`", name, known)
-        raise name_input(error, stream).located(Origin.here())
+        raise unknown_column(f"`{verb}`", name, known).at_users_line(stream)
 
 
 def named_columns(
@@ -98,8 +94,7 @@ def expect_new_name(verb: str, name: str, known: Iterable[str]) -> str:
             f"`{verb}` gets the column `{name}` twice",
             facts=(("columns", ", ".join(known)),),
             instead=((f"{name}_2=…", "another name"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     return name
 
 
@@ -112,10 +107,8 @@ def _output_name(verb: str, given: object) -> str:
         name = str(given.__name__)  # type: ignore[attr-defined]
     if name is None:
         raise TypeMismatch(
-            f"`{verb}` must get a name for {brief(given)}",
-            instead=((f"{verb}(name=…)", "as a keyword"),),
-            where=Origin.here(),
-        )
+            f"`{verb}` must get a name for {brief(given)}", instead=((f"{verb}(name=…)", "as a keyword"),)
+        ).at_users_line()
     return name
 
 
@@ -137,8 +130,7 @@ def bind_rows(
             raise TypeMismatch(
                 f"`{names[name]}` of `{verb}` must be a column, an expression or a function of rows; got {brief(each)}",
                 instead=_instead_of(names[name], each),
-                where=Origin.here(),
-            )
+            ).at_users_line()
     if not any(map(is_column_function, given.values())):
         return _bind_each(verb, dict(given), stream, names)
     from flo.columns.projection import Projection
@@ -153,7 +145,7 @@ def bind_rows(
     try:
         return Projection(parts, element_of(stream))
     except FloError as error:
-        raise name_input(error, stream).located(Origin.here()) from None
+        raise error.at_users_line(stream) from None
 
 
 def _instead_of(name: str, given: object) -> tuple[tuple[str, str], ...]:
@@ -206,18 +198,16 @@ def _typed(verb: str, name: str, function: AnyFunction, stream: AnyBase) -> AnyF
     except Unclear as unclear:
         kind, why = Any, str(unclear)
     if why is None and getattr(stream.collection, "unordered", False) and not cell_of(kind).hashable:  # type: ignore[union-attr]
-        error = TypeMismatch(
+        raise TypeMismatch(
             f"the column `{name}` of `{verb}` must be hashable, because rows of a {stream.collection.name} are; "
             f"got {type_name(kind)}",
             facts=(("function", label(function)), ("{input}", stream.type.described())),
             instead=(("tuple(…)", "a tuple instead of a list"),),
-        )
-        raise name_input(error, stream).located(Origin.here())
+        ).at_users_line(stream)
     if why is not None:
-        error = TypeMismatch(
+        raise TypeMismatch(
             f"the type of the column `{name}` of `{verb}` is unknown",
             facts=(("function", label(function)), ("why", why), ("{input}", stream.type.described())),
             instead=(("def total(row: Row) -> float", "a function with an annotated result"),),
-        )
-        raise name_input(error, stream).located(Origin.here())
+        ).at_users_line(stream)
     return function if annotated is not Any else Declared(function, kind)

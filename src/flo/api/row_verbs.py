@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Never, overload
 
 from flo.api.aggregates import AggregateSpec
-from flo.api.arguments import expect_kind
+from flo.api.arguments import expect_kind, expect_zset
 from flo.api.columns import AnyColumn, Asked, column_layout
 from flo.api.group_by import (
     Grouped,
+    GroupedWindows,
     aggregated,
+    are_windows,
     cube_sets,
     expect_names,
     expect_sets,
@@ -18,11 +20,9 @@ from flo.api.group_by import (
     rollup_sets,
 )
 from flo.api.projections import bind_rows, columns_of, expect_column, expect_name, named_columns
-from flo.api.scope import StreamBase, name_input
-from flo.api.type_variables import B, B_co, C, C_co, D, T
-from flo.api.window_groups import GroupedWindows, are_windows
+from flo.api.scope import B, B_co, C, C_co, D, StreamBase, T
 from flo.core.elements import type_name
-from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.errors import TypeMismatch, brief
 from flo.core.nested import Nested
 from flo.values.element_value import ElementKind
 from flo.values.operators.elementwise import FlatMap, Map
@@ -43,8 +43,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
             raise TypeMismatch(
                 "`select` must get at least one column",
                 instead=(('select("a", b=…)', "names, and expressions by name"), ("select(nw.all())", "all columns")),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         return project_rows(self, "select", given)
 
     def with_columns(
@@ -63,7 +62,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
             expect_column(self, "drop", name, own)
         left = {name: name for name in own if name not in dropped}
         if not left:
-            raise TypeMismatch("`drop` must leave at least one column", where=Origin.here())
+            raise TypeMismatch("`drop` must leave at least one column").at_users_line()
         return project_rows(self, "drop", left)
 
     def rename(
@@ -74,8 +73,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
             raise TypeMismatch(
                 f"`rename` must get new names by old ones; got {brief(columns)}",
                 instead=(('rename({"old": "new"})', "a dict"), ('rename(old="new")', "keywords")),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         own, new = columns_of(self, "rename"), {**(columns or {}), **named}
         for name, other in new.items():
             expect_column(self, "rename", name, own)
@@ -83,7 +81,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
         given: dict[str, str] = {}
         for name in own:
             if new.get(name, name) in given:
-                raise TypeMismatch(f"`rename` makes two columns `{new.get(name, name)}`", where=Origin.here())
+                raise TypeMismatch(f"`rename` makes two columns `{new.get(name, name)}`").at_users_line()
             given[new.get(name, name)] = name
         return project_rows(self, "rename", given)
 
@@ -119,7 +117,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
     def agg(self: RowVerbs[ZSet[Any], B], *unnamed: Never, **aggregates: AggregateSpec) -> Stream[ZSet[Any], B]:
         """Return one row with aggregates of all rows, also before any row has come."""
         expect_names(unnamed)
-        expect_kind("agg", self, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
+        expect_zset("agg", self)
         return aggregated(self, {}, aggregates)
 
     def explode(self: RowVerbs[ElementKind[T, C, D], B], column: str, *, keep_empty: bool = False) -> Stream[D, B]:
@@ -134,12 +132,11 @@ class RowVerbs(StreamBase[C_co, B_co]):
         f = Exploding.of(column, keep_empty, layout)
         if f is None:
             kind = layout.cells[layout.names.index(column)].kind
-            error = TypeMismatch(
+            raise TypeMismatch(
                 f"`explode` needs a column of lists; `{column}` of {{input}} is {type_name(kind)}",
                 facts=(("{input}", self.type.described()),),
                 instead=(("list[T] or tuple[T, ...]", "the types of columns of lists"),),
-            )
-            raise name_input(error, self).located(Origin.here())
+            ).at_users_line(self)
         return self._then(FlatMap(f))
 
 

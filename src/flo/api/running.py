@@ -13,16 +13,7 @@ from flo.api.scope import NOW
 from flo.columns.dicts import from_dicts
 from flo.core.collection import Value
 from flo.core.display import Displayed
-from flo.core.errors import (
-    ElementError,
-    FloError,
-    NameTakenError,
-    Origin,
-    ScopeError,
-    TypeMismatch,
-    UnknownNameError,
-    brief,
-)
+from flo.core.errors import ElementError, FloError, NameTakenError, ScopeError, TypeMismatch, UnknownNameError, brief
 from flo.core.event_loop import EventLoop, ProgramLoop, RandomSchedule, Schedule, Snapshot
 from flo.core.graph import Graph
 from flo.core.program_outline import Outline
@@ -59,8 +50,7 @@ def expect_no_negative_weights(name: str, below: list[tuple[object, int]]) -> No
             f"{len(below)} rows of the output `{name}` were retracted more often than inserted",
             facts=(*((brief(row), f"weight {weight}") for row, weight in below[:SHOWN]), *more),
             instead=(('negative="allow"', "allows negative weights in the result"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
 
 
 def expect_one_of(name: str, given: Any, options: Any) -> Any:
@@ -69,8 +59,7 @@ def expect_one_of(name: str, given: Any, options: Any) -> Any:
         raise TypeMismatch(
             f"`{name}` must be one of {', '.join(map(repr, options.__args__))}; got {brief(given)}",
             instead=tuple((f'{name}="{option}"', "") for option in options.__args__),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     return given
 
 
@@ -78,10 +67,8 @@ def expect_known(name: str, names: Mapping[str, object], what: str) -> str:
     """Return the name; raise if the flow has no input or output of that name."""
     if name not in names:
         raise UnknownNameError(
-            f"the flow has no {what} called `{name}`",
-            facts=((f"{what}s", ", ".join(names) or "none"),),
-            where=Origin.here(),
-        )
+            f"the flow has no {what} called `{name}`", facts=((f"{what}s", ", ".join(names) or "none"),)
+        ).at_users_line()
     return name
 
 
@@ -110,7 +97,7 @@ class NamedInputs(Generic[L]):
         for each, _ in given:
             expect_known(each, self._inputs, "input")
         if name in inputs:
-            raise NameTakenError(f"`push` got the input `{name}` twice", where=Origin.here())
+            raise NameTakenError(f"`push` got the input `{name}` twice").at_users_line()
         if self.reads_time and NOW not in dict(given):
             given.append((NOW, datetime.now(UTC)))
         places = {each: (each == NOW, place) for each, place in self._inputs.items()}  # rows come before `now`
@@ -137,8 +124,7 @@ class NamedInputs(Generic[L]):
                 f"`add_partitions` must get the name of a partitioned input and a number above 0; "
                 f"got `{name}`, {brief(count)}",
                 facts=((name, str(given)),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         self._grown[name] = given.grown(count)
 
     def end(self, *names: str) -> None:
@@ -155,8 +141,7 @@ class NamedInputs(Generic[L]):
                 raise ScopeError(
                     f"`{verb}` was called by a function that the loop is running",
                     instead=(("return the data from the function", "for example in a flat_map"),),
-                    where=Origin.here(),
-                )
+                ).at_users_line()
             self._busy = True
             try:
                 yield
@@ -275,7 +260,7 @@ class FlowLoop(NamedLoop[EventLoop]):
                 raise ElementError("{input} has ended and takes no more data", facts=(("given", brief(data)),))
         except FloError as error:
             error.input_name = f"`{name}`"
-            raise error.located(Origin.here()) from error.__cause__
+            raise error.at_users_line() from error.__cause__
         return value
 
     def _hand_over(self, values: Mapping[int, Value]) -> None:
@@ -314,8 +299,7 @@ class FlowLoop(NamedLoop[EventLoop]):
                 raise ScopeError(
                     "the step belongs to an earlier state of the loop",
                     instead=(("loop.take(loop.enabled()[0])", "a step of the current state"),),
-                    where=Origin.here(),
-                )
+                ).at_users_line()
             self._loop.take(step)
             self._start = None
 
@@ -346,7 +330,7 @@ class FlowLoop(NamedLoop[EventLoop]):
             with self._alone("checkpoint"):
                 return self._loop.checkpoint()
         except FloError as error:
-            raise error.located(Origin.here()) from error.__cause__
+            raise error.at_users_line() from error.__cause__
 
     def restore(self, data: bytes) -> None:
         """Continue from a checkpoint of the same program, made by this process or another."""
@@ -356,7 +340,7 @@ class FlowLoop(NamedLoop[EventLoop]):
                 self._start = None
                 self._pulled = set(self._outputs)  # the checkpoint does not say which were
         except FloError as error:
-            raise error.located(Origin.here()) from error.__cause__
+            raise error.at_users_line() from error.__cause__
 
 
 def schedule_of(seed: int | None, schedule: Schedule | None) -> Schedule | None:

@@ -13,11 +13,11 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 
-from flo.api.type_variables import B_co, C_co, C_contra
+from flo.core.collection import Collection
 from flo.core.display import Displayed
 from flo.core.errors import FloError, NameTakenError, Origin, ScopeError, TypeMismatch, UnknownVerbError, brief
 from flo.core.operator import Operator, expect_name
-from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.stream_type import StreamType, StreamTypes, Unbounded
 from flo.program.dag import WindowColumns
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
@@ -29,6 +29,32 @@ if TYPE_CHECKING:
 
 AnyStream: TypeAlias = "Stream[Any, Any]"
 """A stream of any collection, bounded or not."""
+
+# The type variables of the verbs: `Stream[C, B]` is a stream of collection C and boundedness B, D and E are other
+# collections, and T and U are elements, of this stream and of another one or of the result.
+
+T = TypeVar("T")
+U = TypeVar("U")
+R = TypeVar("R")
+"""The result of a function."""
+K = TypeVar("K")
+"""A key."""
+V = TypeVar("V")
+W = TypeVar("W")
+"""Values of lattice variables."""
+C = TypeVar("C", bound=Collection)
+C2 = TypeVar("C2", bound=Collection)
+C3 = TypeVar("C3", bound=Collection)
+D = TypeVar("D", bound=Collection)
+E = TypeVar("E", bound=Collection)
+B = TypeVar("B", bound=Unbounded)
+B2 = TypeVar("B2", bound=Unbounded)
+B3 = TypeVar("B3", bound=Unbounded)
+
+T_co = TypeVar("T_co", covariant=True)
+C_co = TypeVar("C_co", bound=Collection, covariant=True)
+C_contra = TypeVar("C_contra", bound=Collection, contravariant=True)
+B_co = TypeVar("B_co", bound=Unbounded, covariant=True)
 
 
 @dataclass(eq=False)
@@ -82,10 +108,11 @@ class Scope:
                 f"`{verb}` reads the time of the outside world, which the input does not determine: it needs a reason; "
                 f"got {brief(because)}",
                 instead=(('because="devices are switched off at night"', "the reason, which `explain` shows"),),
-                where=here,
-            )
+            ).at_users_line()
         if self.parent is not None:
-            raise ScopeError(f"`{verb}` reads the time of the outside world, which a body does not have", where=here)
+            raise ScopeError(
+                f"`{verb}` reads the time of the outside world, which a body does not have"
+            ).at_users_line()
         if self.now is None:
             self.now = self.add_input(NOW, StreamType(LVar(Max(datetime)), bounded=False), here)
         self.reasons.append(because)
@@ -114,10 +141,10 @@ class Scope:
         expect_name(operator, origin)
         verb = verb or operator.name
         for stream in inputs:
-            self.expect_here(stream, verb, origin)
-        outputs = type_operator(operator, inputs, verb, origin)
+            self.expect_here(stream, verb)
+        outputs = type_operator(operator, inputs, verb)
         operator = operator.typed(tuple(stream.type for stream in inputs))
-        expect_lawful(operator, inputs, verb, origin)
+        expect_lawful(operator, inputs, verb)
         vertex = Vertex(operator, inputs, origin=origin and replace(origin, verb=verb))
         name = origin.assigned_name if origin else None
         vertex.outputs = tuple(Stream(self, output, name or verb, origin, vertex) for output in outputs)
@@ -126,16 +153,14 @@ class Scope:
         self.vertices.append(vertex)
         return vertex.outputs
 
-    def expect_here(self, stream: AnyBase, used_by: str, where: Origin | None) -> None:
+    def expect_here(self, stream: AnyBase, used_by: str) -> None:
         """Raise if the stream belongs to another flow or another body."""
         from flo.api.stream import Stream
 
         if not isinstance(stream, Stream):
             raise ScopeError(
-                f"`{used_by}` must get streams; got {type(stream).__name__}",
-                facts=(("given", repr(stream)[:80]),),
-                where=where,
-            )
+                f"`{used_by}` must get streams; got {type(stream).__name__}", facts=(("given", repr(stream)[:80]),)
+            ).at_users_line()
         if stream.scope is self:
             return
         name = stream.described_name
@@ -144,7 +169,7 @@ class Scope:
             (used_by, f"is in {self.description}"),
         )
         if stream.scope.root() is not self.root():
-            raise ScopeError(f"{name} belongs to another flow", facts=facts, where=where)
+            raise ScopeError(f"{name} belongs to another flow", facts=facts).at_users_line()
         raise ScopeError(
             f"{name} is used outside the body that it belongs to",
             facts=facts,
@@ -152,8 +177,7 @@ class Scope:
                 ("outer.zip(other).nest(lambda a, b: …)", "brings a second nested stream into the body"),
                 ("return the stream from the body", "makes it available outside"),
             ),
-            where=where,
-        )
+        ).at_users_line()
 
     def unread_late(self, outputs: Iterable[AnyBase]) -> list[AnyStream]:
         """Return the side outputs of late elements that nothing reads."""
@@ -174,17 +198,17 @@ def expect_stream_name(name: object, what: str, where: Origin | None) -> None:
         )
 
 
-def type_operator(operator: Operator, inputs: tuple[AnyBase, ...], verb: str, where: Origin | None) -> StreamTypes:
+def type_operator(operator: Operator, inputs: tuple[AnyBase, ...], verb: str) -> StreamTypes:
     """Return the types of the operator's outputs; an error names the stream at fault and the user's line."""
     try:
         return operator.judge(tuple(stream.type for stream in inputs)).outputs
     except FloError as error:
         at_fault = inputs[error.index or 0] if inputs else None
         error.rename_operator(operator.name, verb)
-        raise name_input(error, at_fault).located(where) from None
+        raise error.at_users_line(at_fault) from None
 
 
-def expect_lawful(operator: Operator, inputs: tuple[AnyBase, ...], verb: str, where: Origin | None) -> None:
+def expect_lawful(operator: Operator, inputs: tuple[AnyBase, ...], verb: str) -> None:
     """Raise if a function or lattice breaks a law that the operator requires."""
     try:
         for obligation in obligations(operator, tuple(stream.type for stream in inputs)):
@@ -192,18 +216,7 @@ def expect_lawful(operator: Operator, inputs: tuple[AnyBase, ...], verb: str, wh
     except FloError as error:
         error.rename_operator(operator.name, verb)
         error.instead = tuple((code.replace(f"{operator.name}(", f"{verb}("), why) for code, why in error.instead)
-        raise name_input(error, inputs[0] if inputs else None).located(where) from None
-
-
-def name_input(error: FloError, stream: AnyBase | None) -> FloError:
-    """Add the name of the stream at fault and the line that declares it to the error."""
-    if stream is not None and error.input_name is None:
-        error.input_name = stream.described_name
-        if stream.origin is not None:
-            error.facts = tuple(
-                (label, f"{text}   ({stream.origin})" if label == "{input}" else text) for label, text in error.facts
-            )
-    return error
+        raise error.at_users_line(inputs[0] if inputs else None) from None
 
 
 MEANT = {
@@ -255,18 +268,15 @@ def unknown_verb(stream: AnyBase, name: str) -> AttributeError:
     verbs = [each for each in dir(kind) if "_verbs" in str(getattr(getattr(kind, each), "__module__", ""))]
     if name in _columns_of(stream):
         return UnknownVerbError(
-            f"a stream has no verb `{name}`",
-            instead=((f'nw.col("{name}")', "the column"),),
-            where=Origin.here(),
-        )
+            f"a stream has no verb `{name}`", instead=((f'nw.col("{name}")', "the column"),)
+        ).at_users_line()
     close = get_close_matches(name, verbs, n=1, cutoff=0.75)
     meant = MEANT.get(name) or (f"{close[0]}(…)" if close else None)
     return UnknownVerbError(
         f"a stream has no verb `{name}`",
         facts=() if meant else (("verbs", ", ".join(verbs)),),
         instead=((meant, "the verb for this" if name in MEANT else "the closest name"),) if meant else (),
-        where=Origin.here(),
-    )
+    ).at_users_line()
 
 
 def _columns_of(stream: AnyBase) -> Iterable[str]:
@@ -344,21 +354,20 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
         here = Origin.here()
         expect_stream_name(name, "operator", here)
         if "/" in name:
-            raise TypeMismatch(f"the name of an operator must not contain `/`; got {brief(name)}", where=here)
+            raise TypeMismatch(f"the name of an operator must not contain `/`; got {brief(name)}").at_users_line()
         facts = ((self.name, str(self.origin)),)
         if self.source is None:
-            raise ScopeError(f"{self.described_name} is an input, which has a name", facts=facts, where=here)
+            raise ScopeError(f"{self.described_name} is an input, which has a name", facts=facts).at_users_line()
         if self.scope.parent is not None:
             raise ScopeError(
                 f"{self.described_name} is in a body, whose state belongs to the verb around it",
                 facts=facts,
                 instead=((f'per_key(…).named("{name}")', "a name for the verb with the body"),),
-                where=here,
-            )
+            ).at_users_line()
         for vertex in self.scope.vertices:
             if vertex.id == name and vertex is not self.source:
                 first = ((name, f"{vertex.origin}"),)
-                raise NameTakenError(f"two operators are named `{name}`", facts=first, where=here)
+                raise NameTakenError(f"two operators are named `{name}`", facts=first).at_users_line()
         waiting, number = [self.source], 0
         while waiting:
             vertex = waiting.pop(0)
@@ -372,10 +381,8 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
         """Apply any operator, built-in or your own, to this stream and others; return one stream per output."""
         if not isinstance(operator, Operator):
             raise TypeMismatch(
-                f"`apply` must get an operator; got {type(operator).__name__}",
-                facts=(("given", brief(operator)),),
-                where=Origin.here(),
-            )
+                f"`apply` must get an operator; got {type(operator).__name__}", facts=(("given", brief(operator)),)
+            ).at_users_line()
         return self.scope.apply(operator, self, *others)
 
     def _as(self, kind: type[S]) -> S:

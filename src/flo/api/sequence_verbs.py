@@ -10,9 +10,8 @@ from flo.api.arguments import expect_accumulator, expect_kind, expect_optional, 
 from flo.api.body import Loop, build_body
 from flo.api.columns import Asked
 from flo.api.event_times import expect_timed_pairs
-from flo.api.scope import StreamBase, Wider
-from flo.api.type_variables import C2, C3, B, B_co, C, C_co, D, E, T, U
-from flo.core.errors import DeferError, Origin
+from flo.api.scope import C2, C3, B, B_co, C, C_co, D, E, StreamBase, T, U, Wider
+from flo.core.errors import DeferError
 from flo.core.nest import Nest
 from flo.core.nested import Nested
 from flo.core.stream_type import Bounded
@@ -111,7 +110,6 @@ class NestedVerbs(StreamBase[C_co, B_co]):
 
         The body gets the inner streams, and a `Loop` if it takes one more argument, to pass state to the next round.
         """
-        here = Origin.here()
         expect_kind("nest", self, Nested, signature=Nest.signature, instead=TO_NESTED)
         nested = self.collection
         assert isinstance(nested, Nested)
@@ -119,7 +117,7 @@ class NestedVerbs(StreamBase[C_co, B_co]):
         try:
             output = self._then(Nest(graph))
         except DeferError as error:
-            raise loop._locate(error).located(here) from None
+            raise loop._locate(error).at_users_line() from None
         output.vertex.body = scope
         return output
 

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from typing import Any, Generic
 
-from flo.api.asof_verbs import AsofVerbs
 from flo.api.clock_verbs import ClockVerbs
+from flo.api.clocked_verbs import ClockedVerbs
 from flo.api.combine_verbs import CombineVerbs
 from flo.api.element_verbs import ElementVerbs
-from flo.api.final_verbs import FinalVerbs
-from flo.api.interval_verbs import IntervalVerbs
 from flo.api.keyed_verbs import KeyedVerbs
 from flo.api.lattice_verbs import LatticeVerbs
-from flo.api.over_verbs import OverVerbs
-from flo.api.retain_verbs import RetainVerbs
 from flo.api.row_verbs import RowVerbs
+from flo.api.scope import B_co, C_co, T_co
 from flo.api.sequence_verbs import NestedVerbs, SequenceVerbs
-from flo.api.type_variables import B_co, C_co, T_co
-from flo.api.window_column_verbs import WindowColumnVerbs
+from flo.api.time_join_verbs import TimeJoinVerbs
 from flo.api.window_verbs import WindowVerbs
 from flo.api.zset_verbs import ZSetVerbs
 from flo.core.nested import Nested
@@ -39,14 +35,10 @@ class Stream(
     SequenceVerbs[C_co, B_co],
     WindowVerbs[C_co, B_co],
     ClockVerbs[C_co, B_co],
-    WindowColumnVerbs[C_co, B_co],
-    RetainVerbs[C_co, B_co],
-    FinalVerbs[C_co, B_co],
+    ClockedVerbs[C_co, B_co],
     LatticeVerbs[C_co, B_co],
     ZSetVerbs[C_co, B_co],
-    AsofVerbs[C_co, B_co],
-    IntervalVerbs[C_co, B_co],
-    OverVerbs[C_co, B_co],
+    TimeJoinVerbs[C_co, B_co],
     KeyedVerbs[C_co, B_co],
     NestedVerbs[C_co, B_co],
 ):

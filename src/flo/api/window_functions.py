@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from flo.core.errors import Origin, TypeMismatch, UnknownVerbError, brief
+from flo.core.errors import HasVerbs, TypeMismatch, UnknownVerbError, brief
 
 if TYPE_CHECKING:
     from flo.api.aggregates import RangeFrame, RowFrame
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class WindowSpec:
+class WindowSpec(HasVerbs):
     """A window function: its kind, the column or expression it reads, its options and its frame."""
 
     kind: str
@@ -29,17 +29,11 @@ class WindowSpec:
         given = [*(() if self.of is None else (self.of,)), *(each for each in self.options if each is not None)]
         return f"flo.{self.kind}({', '.join(map(repr, given))})"
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Raise, with what to write instead of `.over(…)`, `.alias(…)` and the like."""
-            if name.startswith("_"):
-                raise AttributeError(name)
-            raise UnknownVerbError(
-                f"`flo.{self.kind}(…)` has no `{name}`",
-                instead=((f"over(partition_by=…, order_by=…).with_columns(name=flo.{self.kind}(…))", "a window"),),
-                where=Origin.here(),
-            )
+    def _unknown(self, verb: str) -> UnknownVerbError:
+        return UnknownVerbError(
+            f"`flo.{self.kind}(…)` has no `{verb}`",
+            instead=((f"over(partition_by=…, order_by=…).with_columns(name=flo.{self.kind}(…))", "a window"),),
+        )
 
 
 def row_number() -> WindowSpec:
@@ -100,6 +94,6 @@ def nth_value(of: AnyColumn, n: int, *, rows: RowFrame = None, range: RangeFrame
 def _expect_count(function: str, parameter: str, given: object, least: int) -> int:
     if type(given) is not int or given < least:
         raise TypeMismatch(
-            f"`{parameter}` of `{function}` must be an integer ≥ {least}; got {brief(given)}", where=Origin.here()
-        )
+            f"`{parameter}` of `{function}` must be an integer ≥ {least}; got {brief(given)}"
+        ).at_users_line()
     return given

@@ -1,19 +1,30 @@
-"""Verbs that cut a stream into windows of event time."""
+"""Verbs that cut a stream into windows of event time, and verbs that add the windows that a row is in as columns,
+`window_start` and `window_end`.
+
+`tumble` and `hop` look at one row at a time. The sessions of `session` follow from the rows that are there: they merge
+when a row comes between them, and split when it goes.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
-from flo.api.arguments import expect_no_argument, explain_call
+from flo.api.arguments import expect_no_argument, expect_zset, explain_call
 from flo.api.clock_verbs import read_clock
-from flo.api.columns import Asked
-from flo.api.event_times import expect_durations_of, expect_time
-from flo.api.scope import StreamBase
-from flo.api.type_variables import B, B_co, C_co, T
-from flo.api.window_column_verbs import session_columns
-from flo.core.errors import Origin, TypeMismatch
+from flo.api.columns import Asked, bind_columns, is_expression, row_layout
+from flo.api.event_times import expect_column_duration, expect_durations_of, expect_time
+from flo.api.projections import columns_of
+from flo.api.row_verbs import project_rows
+from flo.api.scope import AnyBase, AnyStream, B, B_co, C, C_co, D, StreamBase, T
+from flo.core.elements import type_name
+from flo.core.errors import TypeMismatch, brief
+from flo.program.dag import WindowColumns
+from flo.program.on_time import END, START
+from flo.values.element_value import ElementKind
 from flo.values.event_time import Duration
+from flo.values.operators.elementwise import FlatMap
+from flo.values.operators.session_columns import SessionColumns
 from flo.values.operators.windows import Session, Sliding, TimeWindows, Tumbling
 from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence
@@ -217,8 +228,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
                 raise TypeMismatch(
                     f"`{operator.name}` with a clock has the time and the lateness of the clock",
                     instead=((f"{operator.name}(…, clock=…)", "without `time` and `lateness`"),),
-                    where=Origin.here(),
-                )
+                ).at_users_line()
             seen, follows = read_clock(operator.name, self, clock)
             expect_durations_of(operator.name, seen.time, self, **operator.durations())
             windows, late = self.apply(replace(given, time=seen.time, by_clock=True), follows)
@@ -226,3 +236,96 @@ class WindowVerbs(StreamBase[C_co, B_co]):
         result.late = late
         result.vertex.late = late if clock is None else None
         return result
+
+    @explain_call(time='tumble(60, "at")')
+    def tumble(self: WindowVerbs[ElementKind[T, C, D], B], size: Duration, time: Column) -> Stream[D, B]:
+        """Add the bounds of the window that a row is in, of adjacent windows of one size, as `window_start` and
+        `window_end`. A row without a time has null in both."""
+        own, _ = _expect_windows(self, "tumble", time, size=size)
+        from flo.columns.functions import call
+
+        start = call(START, (time,), every=size)
+        result = project_rows(self, "tumble", {**own, START: start, END: call(END, (start,), size=size, every=size)})
+        return _with_windows(result, self, time, size, size)
+
+    @explain_call(every='hop(60, 10, "at")', time='hop(60, 10, "at")')
+    def hop(self: WindowVerbs[ElementKind[T, C, D], B], size: Duration, every: Duration, time: Column) -> Stream[D, B]:
+        """Give a row once for each window that it is in, of windows of one size that start `every` so much, with the
+        bounds `window_start` and `window_end`. A row without a time is there once, with null in both."""
+        own, nullable = _expect_windows(self, "hop", time, size=size, every=every)
+        from flo.columns.exploding import Exploding
+        from flo.columns.functions import call
+
+        if every > size:  # type: ignore[operator]  # they fit one column of times
+            raise TypeMismatch(
+                f"`every` of `hop` must be ≤ `size`, or rows between windows are lost; got {every!r} > {size!r}"
+            ).at_users_line()
+        listed = project_rows(self, "hop", {**own, START: call("window_starts", (time,), size=size, every=every)})
+        explode = Exploding.of(START, nullable, row_layout("hop", "time", listed))
+        assert explode is not None, "a list of windows"
+        each = listed._then_named("hop", FlatMap(explode))
+        if (key := self.key) is not None:
+            each.vertex.key = (*key, START)  # a row is in each of its windows once
+        result = project_rows(each, "hop", {**own, START: START, END: call(END, (START,), size=size, every=every)})
+        return _with_windows(result, self, time, size, every)
+
+
+def _with_windows(
+    result: Stream[D, B], rows: AnyBase, time: Column, size: Duration | None = None, every: Duration | None = None
+) -> Stream[D, B]:
+    """Return the stream, which knows the windows that it has as columns."""
+    from flo.columns.expression import plain_column
+
+    result.vertex.windows = WindowColumns(rows, plain_column(time), size, every)
+    return result
+
+
+def session_columns(rows: AnyBase, gap: Duration, time: Column, by: object) -> AnyStream:
+    """Return the rows with the bounds of their sessions."""
+    expect_zset("session", rows)
+    _expect_windows(rows, "session", time, gap=gap)
+    from flo.columns.functions import call
+    from flo.columns.projection import Widened
+
+    key = None if by is None else bind_columns("session", "by", _key_columns(by), (rows,))
+    bound = bind_columns("session", "time", call(START, (time,)), (rows,)).layout.cells[0].annotation
+    into = Widened(row_layout("session", "time", rows), {START: bound, END: bound})
+    operator = SessionColumns(gap, bind_columns("session", "time", time, (rows,)), key, into)
+    return _with_windows(rows._then_named("session", operator), rows, time)
+
+
+def _key_columns(by: object) -> tuple[object, ...]:
+    columns = tuple(by) if isinstance(by, (list, tuple)) else (by,)
+    if not columns or not is_expression(columns):
+        raise TypeMismatch(f"`by` of `session` must be a column, or a list of columns; got {brief(by)}").at_users_line()
+    return columns
+
+
+def _expect_windows(stream: AnyBase, verb: str, time: object, **durations: object) -> tuple[dict[str, str], bool]:
+    """Return the columns of the rows, and whether the time may be null. Raises if there are no such windows."""
+    own = columns_of(stream, verb)
+    if isinstance(time, tuple) or not is_expression(time):
+        raise TypeMismatch(
+            f"`time` of `{verb}` must be a column or an expression; got {brief(time)}",
+            instead=((f'{verb}(…, "at")', "the column with the event time"),),
+        ).at_users_line()
+    from flo.columns.windowing import time_kind
+
+    layout = bind_columns(verb, "time", time, (stream,)).layout
+    kind = time_kind(layout.cells[0].arrow) if layout.form == "value" else None
+    if kind is None:
+        raise TypeMismatch(
+            f"`time` of `{verb}` must be integers, floats, dates or times; {brief(time)} of {{input}} is "
+            f"{type_name(layout.element)}",
+            facts=(("{input}", stream.type.described()),),
+        ).at_users_line(stream)
+    for name, given in durations.items():
+        expect_column_duration(verb, name, given, kind, layout.element)
+    taken = next((name for name in (START, END) if name in own), None)
+    if taken is not None:
+        raise TypeMismatch(
+            f"`{verb}` adds the column `{taken}`, which {{input}} already has",
+            facts=(("columns", ", ".join(own)),),
+            instead=((f'{{input}}.rename({{"{taken}": "…"}})', "another name"), (f'drop("{taken}")', "without it")),
+        ).at_users_line(stream)
+    return {name: name for name in own}, layout.cells[0].nullable

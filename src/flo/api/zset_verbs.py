@@ -1,29 +1,42 @@
-"""Verbs of z-sets: weights, and the first rows in an order, which are retracted as rows change (§6.3)."""
+"""Verbs of z-sets: weights, the first rows in an order, which are retracted as rows change (§6.3), and window
+functions: `sales.over(partition_by="shop", order_by="at").with_columns(previous=flo.lag("price"))`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, overload
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Generic, Never, overload
 
+from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import (
     expect_directions,
     expect_function,
+    expect_kind,
     expect_no_argument,
+    expect_number,
     expect_optional,
 )
-from flo.api.columns import WEIGHTS, AnyColumn, Asked, Columns
-from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
-from flo.api.over_verbs import number_rows
-from flo.api.scope import StreamBase
-from flo.api.type_variables import B, B_co, C_co, T
-from flo.core.errors import Origin, TypeMismatch, brief
+from flo.api.columns import WEIGHTS, AnyColumn, AnyFunction, Asked, Columns, bind_columns, is_expression
+from flo.api.ordering import OrderBy, TotalOrder, bind_total_order, one_or_tuple, sort_keys
+from flo.api.projections import columns_of, expect_new_name
+from flo.api.scope import AnyBase, AnyStream, B, B_co, C_co, StreamBase, T
+from flo.api.window_functions import WindowSpec
+from flo.core.elements import belongs, returned_type, type_name
+from flo.core.errors import HasVerbs, TypeMismatch, UnknownVerbError, brief
+from flo.core.type_relations import without_none
+from flo.values.exact import plain_type
+from flo.values.operators.over import Over
+from flo.values.operators.over_functions import AGGREGATES, WHOLE, Frame, FrameBound, WindowFunction
 from flo.values.operators.zset_ranking import TopK
 from flo.values.operators.zsets import MapWeights, Minus, Negate
 from flo.values.weighted import ZSet
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
-
+    from flo.columns.expression import Expression
 
 UNSAID = object()
 """The default of an argument that only some calls of a verb may have."""
@@ -112,6 +125,21 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         (rest,) = first.scope.apply(Minus(), first, skipped, verb="limit")
         return rest
 
+    def over(
+        self: ZSetVerbs[ZSet[T], B],
+        partition_by: Columns | list[Columns] | None = None,
+        order_by: OrderBy | None = None,
+    ) -> RowsOver[B]:
+        """Look at rows among those of their partition, in order: `over(…).with_columns(rank=flo.rank())`.
+
+        Without `partition_by` all rows are one partition. Rows that are equal in `order_by` are peers. Where a function
+        needs a total order, peers are ordered by the whole row."""
+        expect_kind("over", self, ZSet, instead=(("{input}.to_zset()", "rows with weights, which can change"),))
+        by = one_or_tuple(partition_by)
+        keys = [] if order_by is None else sort_keys("over", order_by)
+        order = bind_total_order("over", order_by, self)
+        return RowsOver(self, expect_optional("over", "partition_by", by, self), order, len(keys))
+
 
 def _expect_order_by(key: object, with_ties: bool, rank: object) -> None:
     """Raise if the order is missing, or must be given by columns."""
@@ -120,9 +148,168 @@ def _expect_order_by(key: object, with_ties: bool, rank: object) -> None:
     what = "`with_ties` and `rank` of `top` need `order_by`"
     if key is None:
         what = "`top` must get `order_by`, or a function as `key`; got NoneType"
-    raise TypeMismatch(what, instead=(('order_by=flo.desc("price")', "the largest first"),), where=Origin.here())
+    raise TypeMismatch(what, instead=(('order_by=flo.desc("price")', "the largest first"),)).at_users_line()
 
 
 def _expect_count(verb: str, name: str, given: object) -> None:
     if type(given) is not int or given < 0:
-        raise TypeMismatch(f"`{name}` of `{verb}` must be an integer ≥ 0; got {brief(given)}", where=Origin.here())
+        raise TypeMismatch(f"`{name}` of `{verb}` must be an integer ≥ 0; got {brief(given)}").at_users_line()
+
+
+def number_rows(
+    stream: AnyBase, by: AnyFunction | None, order: TotalOrder, name: object, *, with_ties: bool
+) -> AnyStream:
+    """Return the rows with the place of each in its group as a column; equal rows share one if there are ties."""
+    if not isinstance(name, str):
+        raise TypeMismatch(f"`rank` of `top` must be the name of a column; got {brief(name)}").at_users_line()
+    expect_new_name("top", name, dict.fromkeys(columns_of(stream, "top")))
+    function = WindowFunction("rank" if with_ties else "row_number")
+    return RowsOver(stream, by, order, 1)._added({name: function}, verb="top")
+
+
+@dataclass(frozen=True)
+class RowsOver(HasVerbs, Generic[B]):
+    """The rows of a stream among those of their partitions. Made by `over`."""
+
+    stream: AnyBase
+    by: AnyFunction | None
+    order: TotalOrder
+    asked: int
+    """How many sort keys the user gave."""
+
+    def _unknown(self, verb: str) -> UnknownVerbError:
+        return UnknownVerbError(
+            f"`over` has no verb `{verb}`",
+            instead=(("over(…).with_columns(name=flo.rank())", "adds columns; select(…) may follow"),),
+        )
+
+    def with_columns(self, *unnamed: Never, **functions: WindowSpec | AggregateSpec) -> Stream[ZSet[Any], B]:
+        """Add the results of window functions as columns. One with the name of an old column replaces it."""
+        if unnamed:
+            raise TypeMismatch(
+                f"`with_columns` must get window functions by name; got {brief(unnamed[0])}",
+                instead=(("with_columns(place=flo.rank())", "name=function"),),
+            ).at_users_line()
+        if not functions:
+            raise TypeMismatch("`with_columns` must get at least one window function").at_users_line()
+        bound = {name: self._function(name, given) for name, given in functions.items()}
+        return self._added(bound)
+
+    def _added(self, functions: dict[str, WindowFunction], verb: str = "over") -> Stream[ZSet[Any], B]:
+        from flo.columns.projection import Widened
+
+        layout = self.order.key.inputs[0]
+        into = Widened(layout, {name: each.result_type(layout.element) for name, each in functions.items()})
+        order, columns = self.order, tuple(functions.values())
+        operator = Over(columns, self.by, order.key, order.directions, order.peers, into)
+        (output,) = self.stream.scope.apply(operator, self.stream, verb=verb)
+        return output
+
+    def _function(self, name: str, given: object) -> WindowFunction:
+        if not isinstance(given, (WindowSpec, AggregateSpec)) or (
+            isinstance(given, AggregateSpec) and given.kind not in AGGREGATES
+        ):
+            raise TypeMismatch(
+                f"`{name}` of `with_columns` must be a window function; got {brief(given)}",
+                instead=(
+                    (f"{name}=flo.rank()", "or row_number, lag, lead and the like"),
+                    (f'{name}=flo.sum("…")', "or count, avg, min, max, first, last of a frame"),
+                ),
+            ).at_users_line()
+        given_of = given.of if isinstance(given, WindowSpec) else next(iter(given.arguments), None)
+        of = None if given_of is None else self._bound(name, given_of)
+        if of is None and given.kind in ("sum", "avg", "min", "max", "first", "last", "lag", "lead"):
+            raise TypeMismatch(f"`{given.kind}` must get a column or an expression").at_users_line()
+        if getattr(given, "order_by", None) is not None:
+            raise TypeMismatch(
+                f"`{name}` of `with_columns` must not have `order_by`: the rows have the order of `over`",
+                instead=((f"over(order_by=…).with_columns({name}=flo.{given.kind}(…))", "the order of the rows"),),
+            ).at_users_line()
+        where = getattr(given, "where", None)
+        where = None if where is None else bind_columns("over", f"{name}, where", where, (self.stream,), bool)
+        if given.kind in ("sum", "avg"):
+            expect_number("over", of, self.stream)
+        if given.kind in ("lag", "lead"):
+            self._expect_default(name, given, of)
+        function = WindowFunction(given.kind, of, where, given.options)
+        return replace(function, frame=self._frame(name, given)) if function.has_frame else function
+
+    def _bound(self, name: str, of: object) -> Expression:
+        if isinstance(of, tuple) or not is_expression(of):
+            raise TypeMismatch(
+                f"`{name}` of `with_columns` must read one column or expression; got {brief(of)}"
+            ).at_users_line()
+        return bind_columns("over", name, of, (self.stream,))
+
+    def _expect_default(self, name: str, given: WindowSpec | AggregateSpec, of: AnyFunction | None) -> None:
+        default, kind = given.options[1], returned_type(of)
+        if default is not None and not belongs(default, kind):
+            raise TypeMismatch(
+                f"`default` of `{given.kind}` must be {type_name(kind)}, as its column; got {brief(default)}",
+                facts=(("column", name),),
+            ).at_users_line()
+
+    def _frame(self, name: str, given: WindowSpec | AggregateSpec) -> Frame:
+        """Return the frame of a function: as asked for, or as in SQL."""
+        if given.rows is not None and given.range is not None:
+            raise TypeMismatch(f"`{name}` must have `rows` or `range`, not both").at_users_line()
+        if given.rows is not None:
+            return self._checked(name, "rows", given.rows)
+        if given.range is not None:
+            return self._checked(name, "range", given.range)
+        return ("range", None, 0) if self.order.peers else WHOLE
+
+    def _checked(self, name: str, mode: str, given: object) -> Frame:
+        if not isinstance(given, (tuple, list)) or len(given) != 2:
+            raise _not_a_frame(name, mode, given, "a pair (from, to)")
+        start, end = given
+        if isinstance(start, FrameBound) or isinstance(end, FrameBound):
+            start, end = (each.place if isinstance(each, FrameBound) else each for each in (start, end))
+            return ("bounds", start, end)
+        for bound in (start, end):
+            if mode == "rows" and bound is not None and type(bound) is not int:
+                raise _not_a_frame(name, mode, given, "integers or None")
+        if mode == "range":
+            start, end = (self._offset(name, given, bound) for bound in (start, end))
+        if start is not None and end is not None and _span(start) > _span(end):
+            raise _not_a_frame(name, mode, given, "a pair whose first is not behind its second")
+        return (mode, start, end)
+
+    def _offset(self, name: str, given: object, bound: Any) -> Any:
+        """Return an offset of a range, if the order is one column that it can be added to."""
+        if bound is None or (bound == 0 and type(bound) is int):
+            return bound
+        if self.asked != 1:
+            raise _not_a_frame(name, "range", given, "None or 0, unless `order_by` is one column")
+        kind = plain_type(without_none(self.order.key.layout.cells[self.order.peers - 1].kind)[1])
+        if not _can_add(kind, bound):
+            expected = "whole days" if kind is date else "timedeltas" if kind in (datetime, timedelta) else "numbers"
+            error = _not_a_frame(name, "range", given, f"{expected}, which can be added to {type_name(kind)}")
+            raise error.name_input(self.stream)
+        return bound
+
+
+def _can_add(kind: object, bound: object) -> bool:
+    if isinstance(bound, bool):
+        return False
+    if kind is date:
+        return isinstance(bound, timedelta) and bound == timedelta(days=bound.days)
+    if kind in (datetime, timedelta):
+        return isinstance(bound, timedelta)
+    if kind is float:
+        return isinstance(bound, (int, float)) and bound == bound
+    if kind is Decimal:
+        return isinstance(bound, int) or (isinstance(bound, Decimal) and bound.is_finite())
+    return kind is int and isinstance(bound, int)
+
+
+def _span(bound: Any) -> Any:
+    return bound.total_seconds() if isinstance(bound, timedelta) else bound
+
+
+def _not_a_frame(name: str, mode: str, given: object, expected: str) -> TypeMismatch:
+    return TypeMismatch(
+        f"`{mode}` of `{name}` must be {expected}; got {brief(given)}",
+        facts=(("a frame", "(from, to): None is unbounded, 0 the current row, a negative number before it"),),
+        instead=((f"{mode}=(None, 0)", "all rows up to the current one"),),
+    ).at_users_line()

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from types import NoneType, UnionType
-from typing import Any, Optional, Union, get_args, get_origin
+from functools import partial
+from typing import Any, Optional, get_args
 
 import narwhals as nw
 
@@ -19,7 +19,7 @@ from flo.columns.layout import Layout
 from flo.columns.row_types import row_type
 from flo.core.elements import returned_type
 from flo.core.errors import brief
-from flo.core.type_relations import accepts, positional_parameters
+from flo.core.type_relations import accepts, positional_parameters, without_none
 from flo.core.untyped import TypeForm
 from flo.values.exact import digits_of, mean_places, mean_type, plain_type, sum_type
 from flo.values.operators import group_aggregates as on_values
@@ -37,10 +37,8 @@ class Kind:
 
     @classmethod
     def of(cls, kind: TypeForm) -> Kind:
-        if get_origin(kind) in (Union, UnionType):
-            parts = [part for part in get_args(kind) if part is not NoneType]
-            return cls(Union[tuple(parts)], len(parts) < len(get_args(kind)))  # noqa: UP007
-        return cls(kind, kind in (None, NoneType))
+        nullable, plain = without_none(kind)
+        return cls(plain, nullable and kind is not Any)
 
 
 @dataclass(frozen=True)
@@ -51,15 +49,32 @@ class TypedAggregate:
     kind: TypeForm
 
 
-MakeAggregate = Callable[[tuple[Any, ...], tuple[Kind, ...], tuple[bool, ...]], TypedAggregate]
-"""Makes an aggregate from its options, the types of its arguments and the directions of its order."""
+@dataclass(frozen=True)
+class AggregateCall:
+    """What an aggregate gets: its options, the types of its arguments, and the directions of its order."""
+
+    options: tuple[Any, ...]
+    kinds: tuple[Kind, ...]
+    directions: tuple[bool, ...]
+
+    @property
+    def plain(self) -> Any:
+        """The type of the first argument, without None."""
+        return self.kinds[0].plain
+
+    def made(self, aggregator: on_values.Aggregator, kind: TypeForm) -> TypedAggregate:
+        """Return an aggregate whose result is None if the first argument always is."""
+        return TypedAggregate(aggregator, or_none(kind, self.kinds[0].nullable))
+
+
+MakeAggregate = Callable[[AggregateCall], TypedAggregate]
 
 
 def aggregate_of(
     name: str, options: tuple[object, ...], kinds: tuple[object, ...], directions: tuple[bool, ...]
 ) -> TypedAggregate:
     """Return the aggregate of this name. Raises TypeError if it does not take arguments of these types."""
-    return AGGREGATES[name](options, tuple(map(Kind.of, kinds)), directions)
+    return AGGREGATES[name](AggregateCall(options, tuple(map(Kind.of, kinds)), directions))
 
 
 def or_none(kind: TypeForm, nullable: bool = True) -> Any:
@@ -86,108 +101,72 @@ def _expect_order(kinds: tuple[Kind, ...]) -> None:
             raise TypeError(f"it must get values that have an order; {describe_type(kind.plain)} has none")
 
 
-def _count(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
-    return TypedAggregate(on_values.CountRows(), int)
+def _sum(call: AggregateCall) -> TypedAggregate:
+    _expect_numbers(call.kinds)
+    return call.made(on_values.SumOf(), sum_type(call.plain))
 
 
-def _sum(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
-    _expect_numbers(kinds)
-    return TypedAggregate(on_values.SumOf(), or_none(sum_type(kinds[0].plain), kinds[0].nullable))
+def _avg(call: AggregateCall) -> TypedAggregate:
+    _expect_numbers(call.kinds)
+    return call.made(on_values.AverageOf(mean_places(call.plain)), mean_type(call.plain))
 
 
-def _sum_distinct(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
-    return TypedAggregate(on_values.SumDistinctOf(), _sum(options, kinds, directions).kind)
+def _moments(aggregator: moments.Moments, call: AggregateCall, *, sample: bool = False) -> TypedAggregate:
+    _expect_numbers(call.kinds)
+    return TypedAggregate(aggregator, or_none(float, sample or _any_null(call.kinds)))
 
 
-def _avg(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
-    _expect_numbers(kinds)
-    plain = kinds[0].plain
-    return TypedAggregate(on_values.AverageOf(mean_places(plain)), or_none(mean_type(plain), kinds[0].nullable))
+def _bool(aggregator: on_values.Aggregator, call: AggregateCall) -> TypedAggregate:
+    _expect("bools", call.kinds, bool)
+    return call.made(aggregator, bool)
 
 
-def _moments(aggregator: moments.Moments, *, sample: bool) -> MakeAggregate:
-    def make(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
-        _expect_numbers(kinds)
-        return TypedAggregate(aggregator, or_none(float, sample or _any_null(kinds)))
-
-    return make
+def _bitwise(how: str, call: AggregateCall) -> TypedAggregate:
+    _expect("integers", call.kinds, int)
+    return call.made(on_values.Bitwise(how, *call.options), call.plain)
 
 
-def _bool(aggregator: on_values.Aggregator) -> MakeAggregate:
-    def make(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
-        _expect("bools", kinds, bool)
-        return TypedAggregate(aggregator, or_none(bool, kinds[0].nullable))
-
-    return make
+def _extreme(by: tuple[int, ...], descending: tuple[bool, ...], call: AggregateCall) -> TypedAggregate:
+    _expect_order((call.kinds[by[0]],))
+    return TypedAggregate(on_values.FirstOf(by, descending), or_none(call.plain, _any_null(call.kinds)))
 
 
-def _bitwise(how: str) -> MakeAggregate:
-    def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
-        _expect("integers", kinds, int)
-        return TypedAggregate(on_values.Bitwise(how, *options), or_none(kinds[0].plain, kinds[0].nullable))
-
-    return make
+def _first(call: AggregateCall, *, last: bool = False) -> TypedAggregate:
+    by = (*range(1, len(call.kinds)), 0)
+    down = tuple(each != last for each in (*call.directions, False))
+    return call.made(on_values.FirstOf(by, down, True), call.plain)
 
 
-def _extreme(by: tuple[int, ...], descending: tuple[bool, ...]) -> MakeAggregate:
-    aggregator = on_values.FirstOf(by, descending)
-
-    def make(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
-        _expect_order((kinds[by[0]],))
-        return TypedAggregate(aggregator, or_none(kinds[0].plain, _any_null(kinds)))
-
-    return make
+def _collect(call: AggregateCall) -> TypedAggregate:
+    _expect_order(() if call.directions else call.kinds)
+    kind: Any = tuple[call.plain, ...]  # type: ignore[name-defined]
+    return TypedAggregate(on_values.CollectOf(call.directions, *call.options), kind)
 
 
-def _first(*, last: bool) -> MakeAggregate:
-    def make(options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
-        by = (*range(1, len(kinds)), 0)
-        down = tuple(each != last for each in (*directions, False))
-        return TypedAggregate(on_values.FirstOf(by, down, True), or_none(kinds[0].plain, kinds[0].nullable))
-
-    return make
+def _string_agg(call: AggregateCall) -> TypedAggregate:
+    _expect("strings", call.kinds[:1], str)
+    return call.made(on_values.StringAggOf(call.directions, *call.options), str)
 
 
-def _count_distinct(
-    options: tuple[object, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]
-) -> TypedAggregate:
-    return TypedAggregate(on_values.CountDistinctOf(), int)
-
-
-def _collect(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
-    _expect_order(kinds[:0] if directions else kinds)
-    return TypedAggregate(on_values.CollectOf(directions, *options), tuple[kinds[0].plain, ...])  # type: ignore[misc]
-
-
-def _string_agg(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
-    _expect("strings", kinds[:1], str)
-    return TypedAggregate(on_values.StringAggOf(directions, *options), or_none(str, kinds[0].nullable))
-
-
-def _quantile(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
-    at, interpolation = options or (Fraction(1, 2), "linear")
+def _quantile(call: AggregateCall) -> TypedAggregate:
+    at, interpolation = call.options or (Fraction(1, 2), "linear")
     at = Fraction(str(at)) if isinstance(at, float) else Fraction(at)  # 0.1 means a tenth
-    plain, nullable = kinds[0].plain, kinds[0].nullable
     if interpolation == "lower":
-        _expect_order(kinds)
-        return TypedAggregate(on_values.QuantileOf((), at, False), or_none(plain, nullable))
-    _expect_numbers(kinds)
-    places = max(mean_places(plain), getattr(digits_of(plain), "scale", 0))
-    return TypedAggregate(on_values.QuantileOf((), at, True, places), or_none(mean_type(plain), nullable))
+        _expect_order(call.kinds)
+        return call.made(on_values.QuantileOf((), at, False), call.plain)
+    _expect_numbers(call.kinds)
+    places = max(mean_places(call.plain), getattr(digits_of(call.plain), "scale", 0))
+    return call.made(on_values.QuantileOf((), at, True, places), mean_type(call.plain))
 
 
-def _percentile(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
-    _expect("floats", kinds[:1], float)
-    return TypedAggregate(on_values.PercentileOf((), *options), or_none(float, kinds[0].nullable))
+def _percentile(call: AggregateCall) -> TypedAggregate:
+    _expect("floats", call.kinds[:1], float)
+    return call.made(on_values.PercentileOf((), *call.options), float)
 
 
-def _mode(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
-    return TypedAggregate(on_values.ModeOf(*options), or_none(kinds[0].plain, kinds[0].nullable))
-
-
-def _linear(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> TypedAggregate:
-    finish, names = options
-    given = tuple(kind.plain for kind in kinds)
+def _linear(call: AggregateCall) -> TypedAggregate:
+    finish, names = call.options
+    given = tuple(kind.plain for kind in call.kinds)
     make: Any = None
     totals: Any = sum_type(given[0]) if given else Any
     if names is None and (fields := fields_of(given[0])):
@@ -202,7 +181,7 @@ def _linear(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple
         raise TypeError("it must get at least one number")
     _expect("numbers", tuple(Kind(kind, False) for kind in given), *NUMBERS, Fraction)
     finish, kind = _finishing(finish, totals)
-    return TypedAggregate(on_values.LinearOf(finish, make), or_none(kind, _any_null(kinds)))
+    return TypedAggregate(on_values.LinearOf(finish, make), or_none(kind, _any_null(call.kinds)))
 
 
 def _finishing(finish: object, totals: object) -> tuple[Any, Any]:
@@ -230,33 +209,33 @@ def _finishing(finish: object, totals: object) -> tuple[Any, Any]:
 
 AGGREGATES: dict[str, MakeAggregate] = {
     "linear": _linear,
-    "count": _count,
+    "count": lambda call: TypedAggregate(on_values.CountRows(), int),
     "sum": _sum,
-    "sum_distinct": _sum_distinct,
+    "sum_distinct": lambda call: TypedAggregate(on_values.SumDistinctOf(), _sum(call).kind),
     "avg": _avg,
-    "var_samp": _moments(moments.Variance(1, False), sample=True),
-    "var_pop": _moments(moments.Variance(0, False), sample=False),
-    "stddev_samp": _moments(moments.Variance(1, True), sample=True),
-    "stddev_pop": _moments(moments.Variance(0, True), sample=False),
-    "covar_samp": _moments(moments.Covariance(1), sample=True),
-    "covar_pop": _moments(moments.Covariance(0), sample=False),
-    "corr": _moments(moments.Correlation(), sample=False),
-    "bool_and": _bool(on_values.AllTrue()),
-    "bool_or": _bool(on_values.AnyTrue()),
-    "bit_and": _bitwise("and"),
-    "bit_or": _bitwise("or"),
-    "bit_xor": _bitwise("xor"),
-    "min": _extreme((0,), (False,)),
-    "max": _extreme((0,), (True,)),
-    "arg_min": _extreme((1, 0), (False, False)),
-    "arg_max": _extreme((1, 0), (True, False)),
-    "first": _first(last=False),
-    "last": _first(last=True),
-    "count_distinct": _count_distinct,
+    "var_samp": partial(_moments, moments.Variance(1, False), sample=True),
+    "var_pop": partial(_moments, moments.Variance(0, False)),
+    "stddev_samp": partial(_moments, moments.Variance(1, True), sample=True),
+    "stddev_pop": partial(_moments, moments.Variance(0, True)),
+    "covar_samp": partial(_moments, moments.Covariance(1), sample=True),
+    "covar_pop": partial(_moments, moments.Covariance(0)),
+    "corr": partial(_moments, moments.Correlation()),
+    "bool_and": partial(_bool, on_values.AllTrue()),
+    "bool_or": partial(_bool, on_values.AnyTrue()),
+    "bit_and": partial(_bitwise, "and"),
+    "bit_or": partial(_bitwise, "or"),
+    "bit_xor": partial(_bitwise, "xor"),
+    "min": partial(_extreme, (0,), (False,)),
+    "max": partial(_extreme, (0,), (True,)),
+    "arg_min": partial(_extreme, (1, 0), (False, False)),
+    "arg_max": partial(_extreme, (1, 0), (True, False)),
+    "first": _first,
+    "last": partial(_first, last=True),
+    "count_distinct": lambda call: TypedAggregate(on_values.CountDistinctOf(), int),
     "collect": _collect,
     "string_agg": _string_agg,
     "quantile": _quantile,
     "median": _quantile,
     "percentile": _percentile,
-    "mode": _mode,
+    "mode": lambda call: call.made(on_values.ModeOf(*call.options), call.plain),
 }

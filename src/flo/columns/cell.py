@@ -26,7 +26,7 @@ ReadCells = Callable[[list[Any]], list[Any]]
 
 AT_ONCE = 1024
 """The number of rows transposed at once: Python is slow with very many arguments."""
-_PLAIN: dict[Any, pa.DataType] = {
+PLAIN: dict[Any, pa.DataType] = {
     int: pa.int64(),
     float: pa.float64(),
     bool: pa.bool_(),
@@ -90,9 +90,9 @@ def cell_of(kind: TypeForm) -> Cell | None:
 @lru_cache(maxsize=1024)
 def _cell_of(kind: TypeForm) -> Cell | None:
     kind = type(None) if kind is None else kind
-    if kind in _PLAIN:
+    if kind in PLAIN:
         write = _moments(None) if kind is datetime else None
-        return Cell(kind, _PLAIN[kind], nullable=kind is type(None), write=write)
+        return Cell(kind, PLAIN[kind], nullable=kind is type(None), write=write)
     if isinstance(kind, NewType):
         return cell_of(kind.__supertype__)
     origin, parts = get_origin(kind), get_args(kind)

@@ -6,21 +6,20 @@ the largest value of that column counts, however late it arrives. Then they are 
 
 from __future__ import annotations
 
-import hashlib
 from functools import lru_cache, partial
-from types import UnionType
-from typing import Annotated, Any, Optional, Union, get_args, get_origin, is_typeddict
+from typing import Annotated, Any, Optional, get_args, get_origin, is_typeddict
 
 import pyarrow as pa
 
 from flo.columns.cell import fields_of
 from flo.columns.dicts import row_of
 from flo.columns.layout import Layout
-from flo.columns.row_types import row_type, rows
+from flo.columns.row_types import digest_of, row_type, rows
 from flo.core.collection import Collection
 from flo.core.data import NAME, class_name, remember_class
 from flo.core.elements import type_name
 from flo.core.errors import TypeMismatch, brief
+from flo.core.type_relations import without_none
 from flo.core.untyped import TypeForm
 from flo.values.changes import DELETED, TableShape, shape_of
 from flo.values.sequence import Sequence
@@ -84,18 +83,13 @@ def change_type(name: str, row: Any, key: tuple[str, ...], order: str | None) ->
         f"change of {getattr(row, '__name__', 'row')}", (base,), {"__slots__": (), "_shape": shape, "__repr__": _text}
     )
     changes.__module__ = __name__
-    changes.__qualname__ = (
-        f"Change_{_digest(getattr(base, NAME), getattr(row, NAME, row.__qualname__), name, key, order)}"
-    )
+    known = (getattr(base, NAME), getattr(row, NAME, row.__qualname__), name, key, order)
+    changes.__qualname__ = f"Change_{digest_of(known)}"
     setattr(changes, NAME, changes.__qualname__)
     class_name(changes)  # registers it, because no module contains it: the name identifies it in a state
-    earlier = _digest(base._earlier_name, class_name(row), name, key, order)
+    earlier = digest_of((base._earlier_name, class_name(row), name, key, order))
     remember_class(changes, f"{__name__}:Change_{earlier}")  # its name in states of earlier releases
     return changes
-
-
-def _digest(*parts: object) -> str:
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
 def _text(change: Any) -> str:
@@ -111,10 +105,7 @@ def never_null(kind: TypeForm) -> Any:
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return Annotated[never_null(parts[0]), *parts[1:]]
-    if origin in (Union, UnionType):
-        rest = [part for part in parts if part is not type(None)]
-        return Union[tuple(rest)] if rest else kind  # noqa: UP007
-    return kind
+    return without_none(kind)[1]
 
 
 def given_schema(element: object) -> pa.Schema:

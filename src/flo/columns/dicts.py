@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
-from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, is_typeddict
+from typing import Annotated, Any, get_args, get_origin, is_typeddict
 
+from flo.core.type_relations import is_union, without_none
 from flo.core.untyped import TypeForm
 
 
@@ -38,9 +38,9 @@ def _within(kind: TypeForm, value: Any) -> Any:
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return _within(parts[0], value)
-    if origin in (Union, UnionType):
-        rest = [part for part in parts if part is not type(None)]
-        return _within(rest[0], value) if len(rest) == 1 else value
+    if is_union(kind):
+        rest = without_none(kind)[1]
+        return value if is_union(rest) else _within(rest, value)
     if type(value) is list:
         return tuple(_within(parts[0], item) for item in value) if origin is tuple and parts[1:] == (...,) else value
     kinds = fields_of(kind)

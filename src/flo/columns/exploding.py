@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from types import UnionType
-from typing import Annotated, Any, Optional, Union, get_args, get_origin
+from typing import Annotated, Any, Optional, get_args, get_origin
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.cell import Cell
 from flo.columns.indices import Indices, one_chunk
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type
+from flo.core.type_relations import is_union, without_none
 from flo.core.untyped import TypeForm
 from flo.values.canonical import instant_element
 from flo.values.row_functions import RowFunction
@@ -49,7 +48,7 @@ class Exploding(Flattening):
         self.input = layout
         self.row = row_type(
             {
-                name: (items if name == column else _kind(cell))
+                name: (items if name == column else cell.annotation)
                 for name, cell in zip(layout.names, layout.cells, strict=True)
             }
         )
@@ -103,23 +102,14 @@ class Exploding(Flattening):
     def __hash__(self) -> int:
         return hash(self.__name__)
 
-    def __repr__(self) -> str:
-        return self.__name__
-
-
-def _kind(cell: Cell) -> TypeForm:
-    """Return the type of a column, with None if it may be null."""
-    return Optional[cell.kind] if cell.nullable and cell.kind is not type(None) else cell.kind  # noqa: UP045
-
 
 def item_type(kind: TypeForm) -> TypeForm:
     """Return the type of the items of `list[int]`, `tuple[int, ...]` and the like; None if there are none."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return item_type(parts[0])
-    if origin in (Union, UnionType):
-        rest = [part for part in parts if part is not type(None)]
-        return item_type(rest[0]) if len(rest) == 1 else None
+    if type(None) in parts and not is_union(without_none(kind)[1]):
+        return item_type(without_none(kind)[1])
     if origin is list or (origin is tuple and len(parts) == 2 and parts[1] is ...):
         return parts[0]
     return None

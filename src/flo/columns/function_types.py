@@ -26,9 +26,11 @@ from uuid import UUID
 from flo.columns.cell import fields_of
 from flo.columns.known_types import (
     ATTRIBUTES,
+    COMPARISONS,
     FUNCTIONS,
     GIVES,
     METHODS,
+    OPERATIONS,
     Unclear,
     binary_type,
     describe_type,
@@ -48,29 +50,7 @@ from flo.values.exact import plain_type
 DEEP = 8
 """The maximum depth of nested calls."""
 _CONSTANTS = (bool, int, float, str, bytes, Decimal, date, datetime, time, timedelta, UUID, NoneType)
-_BINARY: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-}
 _UNARY: dict[type[ast.unaryop], str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
-_COMPARED = {
-    ast.Eq: "__eq__",
-    ast.NotEq: "__ne__",
-    ast.Lt: "__lt__",
-    ast.LtE: "__le__",
-    ast.Gt: "__gt__",
-    ast.GtE: "__ge__",
-}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -341,9 +321,9 @@ class _Body:
     def operated(self, sign: ast.operator, left: object, right: ast.expr) -> Any:
         other = self.value(right)
         exponent = other.thing if isinstance(other, KnownObject) else None
-        if type(sign) not in _BINARY:
+        if type(sign) not in OPERATIONS:
             raise Unclear(f"`{type(sign).__name__}` is not supported")
-        return binary_type(_BINARY[type(sign)], left, self.as_kind(other), exponent)
+        return binary_type(OPERATIONS[type(sign)][0], left, self.as_kind(other), exponent)
 
     def chosen(self, both: bool, parts: list[ast.expr]) -> Any:
         """`a and b` returns a if that is false, else b; `a or b` returns a if that is true, else b."""
@@ -356,9 +336,9 @@ class _Body:
 
     def compared(self, sides: list[ast.expr], signs: list[ast.cmpop]) -> Any:
         for left, sign, right in zip(sides, signs, sides[1:], strict=False):
-            if type(sign) in _COMPARED:
+            if type(sign) in COMPARISONS:
                 for each in (left, right):
-                    _expect_truth(self.kind(each), _COMPARED[type(sign)])
+                    _expect_truth(self.kind(each), f"__{COMPARISONS[type(sign)].__name__}__")
         return bool
 
     def looped(self, element: ast.expr, loops: list[ast.comprehension]) -> Any:

@@ -142,16 +142,14 @@ def element_at(lists: pa.Array, index: int) -> pa.Array:
 
 @_on_arrays
 def list_item(data: pa.Array, index: int) -> pa.Array:
-    if not _is_list(data.type):
-        raise TypeError(f"`list.get` must get a list; got {data.type}")
+    _expect_list("list.get", data)
     return element_at(data, index)
 
 
 @_on_arrays
 def sorted_lists(data: pa.Array, *, descending: bool, nulls_last: bool) -> pa.Array:
     """Sort the items of each list. NaN is the greatest number, and nulls come first unless `nulls_last`."""
-    if not _is_list(data.type):
-        raise TypeError(f"`list.sort` must get a list; got {data.type}")
+    _expect_list("list.sort", data)
     items, counts = data.flatten(), _lengths(data)
     which = np.repeat(np.arange(len(data)), counts)
     direction = "descending" if descending else "ascending"
@@ -170,8 +168,7 @@ def sorted_lists(data: pa.Array, *, descending: bool, nulls_last: bool) -> pa.Ar
 @_on_arrays
 def list_contains(data: pa.Array, item: object) -> pa.Array:
     """Return whether each list has an item. Null is never found."""
-    if not _is_list(data.type):
-        raise TypeError(f"`list.contains` must get a list; got {data.type}")
+    _expect_list("list.contains", data)
     equal = arithmetic.comparison("equal")(data.flatten(), arithmetic.literal(item))
     which = np.repeat(np.arange(len(data)), _lengths(data))
     contains = np.zeros(len(data), bool)
@@ -179,8 +176,9 @@ def list_contains(data: pa.Array, item: object) -> pa.Array:
     return pa.array(contains, mask=data.is_null().to_numpy(zero_copy_only=False))
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+def _expect_list(name: str, data: pa.Array) -> None:
+    if not (pa.types.is_list(data.type) or pa.types.is_large_list(data.type)):
+        raise TypeError(f"`{name}` must get a list; got {data.type}")
 
 
 # Hashes

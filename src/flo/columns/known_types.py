@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import math
 import operator
@@ -20,6 +21,30 @@ from flo.core.elements import type_name
 from flo.core.untyped import TypeForm
 from flo.values.exact import Int128, plain_type
 from flo.values.operators.zset_ranking import is_plain_tuple
+
+OPERATIONS: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
+    ast.Add: ("+", operator.add),
+    ast.Sub: ("-", operator.sub),
+    ast.Mult: ("*", operator.mul),
+    ast.Div: ("/", operator.truediv),
+    ast.FloorDiv: ("//", operator.floordiv),
+    ast.Mod: ("%", operator.mod),
+    ast.Pow: ("**", operator.pow),
+    ast.BitAnd: ("&", operator.and_),
+    ast.BitOr: ("|", operator.or_),
+    ast.BitXor: ("^", operator.xor),
+    ast.LShift: ("<<", operator.lshift),
+    ast.RShift: (">>", operator.rshift),
+}
+"""Operations by their syntax: the sign, and the function."""
+COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 
 
 class Unclear(Exception):
@@ -331,16 +356,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     zip: lambda *kinds, **named: Iterable[tuple[tuple(map(items_of, kinds))]],  # type: ignore[misc]
     dataclasses.replace: lambda kind, **named: kind,
     operator.neg: partial(unary_type, "-"),
-    operator.add: partial(binary_type, "+"),
     operator.concat: partial(binary_type, "+"),
-    operator.sub: partial(binary_type, "-"),
-    operator.mul: partial(binary_type, "*"),
-    operator.truediv: partial(binary_type, "/"),
-    operator.floordiv: partial(binary_type, "//"),
-    operator.mod: partial(binary_type, "%"),
-    operator.and_: partial(binary_type, "&"),
-    operator.or_: partial(binary_type, "|"),
-    operator.xor: partial(binary_type, "^"),
+    **{function: partial(binary_type, sign) for sign, function in OPERATIONS.values()},
 }
 """Functions from argument types, positional and by name, to the result type."""
 

@@ -75,9 +75,6 @@ class Projection(RowFunction):
     def __hash__(self) -> int:
         return hash(self.text)
 
-    def __repr__(self) -> str:
-        return self.__name__
-
 
 class Widened(RowFunction):
     """A function of a row and more values that makes the row with these as named columns.
@@ -113,9 +110,6 @@ class Widened(RowFunction):
 
     def __hash__(self) -> int:
         return hash(self.__name__)
-
-    def __repr__(self) -> str:
-        return self.__name__
 
 
 def _described(name: str, given: object) -> str:

@@ -13,23 +13,13 @@ from typing import Annotated, Any, Optional, get_args, get_origin
 
 import pyarrow as pa
 
-from flo.columns.cell import fields_of
+from flo.columns.cell import PLAIN, fields_of
 from flo.core.data import NAME, class_name, remember_class
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.untyped import TypeForm
 
-_EXACT: dict[pa.DataType, Any] = {
-    pa.int64(): int,
-    pa.float64(): float,
-    pa.bool_(): bool,
-    pa.string(): str,
-    pa.binary(): bytes,
-    pa.date32(): datetime.date,
-    pa.timestamp("us"): datetime.datetime,
-    pa.time64("us"): datetime.time,
-    pa.duration("us"): datetime.timedelta,
-    pa.null(): type(None),
-}
+_EXACT = {arrow: kind for kind, arrow in PLAIN.items() if kind is not Decimal}
+"""The Python types of the Arrow types that they have by default."""
 
 
 def row_type(fields: dict[str, Any] | None = None, /, **more: object) -> Any:
@@ -44,16 +34,17 @@ def _row_type(fields: tuple[tuple[str, object], ...]) -> Any:
     row: Any = type("Row", (_ByName, base), {"__slots__": (), "_columns": columns, "__module__": __name__})
     row.__annotations__ = dict(zip(base._fields, (kind for _, kind in fields), strict=True))
     named = tuple((name, _without_module(kind)) for name, kind in fields)
-    row.__qualname__ = f"Row_{_digest(named)}"  # identifies the row type in a state
+    row.__qualname__ = f"Row_{digest_of(named)}"  # identifies the row type in a state
     setattr(row, NAME, row.__qualname__)
     class_name(row)  # registers it, because no module contains it
-    row._earlier_name = f"Row_{_digest(fields)}"  # in states of earlier releases
+    row._earlier_name = f"Row_{digest_of(fields)}"  # in states of earlier releases
     remember_class(row, f"{__name__}:{row._earlier_name}")
     return row
 
 
-def _digest(fields: object) -> str:
-    return hashlib.sha256(repr(fields).encode()).hexdigest()[:12]
+def digest_of(parts: object) -> str:
+    """Return a short hash of the text of something: a part of the name of a class in states."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
 def _without_module(kind: TypeForm) -> Any:

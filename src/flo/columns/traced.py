@@ -9,10 +9,9 @@ on, the function itself is called.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from datetime import date, datetime
 from functools import reduce
-from operator import add, and_, eq, floordiv, ge, gt, le, lt, mod, mul, ne, or_, sub, truediv
+from operator import and_, or_
 from types import FunctionType
 from typing import Any, get_args
 
@@ -21,26 +20,14 @@ import narwhals as nw
 from flo.columns.cell import fields_of
 from flo.columns.expression import Expression
 from flo.columns.function_types import Declared, KnownObject, _Body, returned_expression
-from flo.columns.known_types import Unclear
+from flo.columns.known_types import COMPARISONS, OPERATIONS, Unclear
 from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import FloError
 from flo.core.untyped import TypeForm
 
-_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {ast.Add: add, ast.Sub: sub, ast.Mult: mul}
-_DIVISIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Div: truediv,
-    ast.FloorDiv: floordiv,
-    ast.Mod: mod,
-}
-_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: eq,
-    ast.NotEq: ne,
-    ast.Lt: lt,
-    ast.LtE: le,
-    ast.Gt: gt,
-    ast.GtE: ge,
-}
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult)
+_DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 _ORDERED = (str, date, datetime)
 _LITERALS = (bool, int, float, str, date, datetime)
 
@@ -140,7 +127,7 @@ class _ColumnTranslation(_Body):
                 return self._own(VALUE)
             case ast.BinOp(left, sign, right) if type(sign) in _ARITHMETIC:
                 self._expect(node, left, right, among=(int, float))
-                return _ARITHMETIC[type(sign)](self.column(left), self.column(right))
+                return OPERATIONS[type(sign)][1](self.column(left), self.column(right))
             case ast.BinOp(left, sign, right) if type(sign) in _DIVISIONS:
                 return self._divided(node, left, sign, right)
             case ast.UnaryOp(ast.USub(), operand) if not isinstance(operand, ast.Constant):
@@ -212,19 +199,16 @@ class _ColumnTranslation(_Body):
         self._expect(node, left, right, among=(int, float) if real else (int,))
         if real and self._exact(left) is int and self._exact(right) is int:
             raise Unclear("Python rounds quotients of integers once")
-        return _DIVISIONS[type(sign)](self.column(left), self.column(right))
+        return OPERATIONS[type(sign)][1](self.column(left), self.column(right))
 
     def _compared(self, left: ast.expr, sign: ast.cmpop, right: ast.expr) -> Any:
         if isinstance(sign, (ast.Is, ast.IsNot)):
             raise Unclear(f"`{ast.unparse(left)}` may be None")
-        if type(sign) not in _COMPARISONS:
+        if type(sign) not in COMPARISONS:
             raise Unclear("it has a comparison that columns do not have")
         one, other = self._exact(left), self._exact(right)
         numbers = {one, other} <= {int, float}
         alike = one is other and (one in _ORDERED or (one is bool and isinstance(sign, (ast.Eq, ast.NotEq))))
         if not (numbers or alike):
             raise Unclear("Python compares these types in another way")
-        return _COMPARISONS[type(sign)](self.column(left), self.column(right))
-
-
-__all__ = ["TracedExpression", "expect_traced", "trace_function"]
+        return COMPARISONS[type(sign)](self.column(left), self.column(right))

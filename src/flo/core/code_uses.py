@@ -42,7 +42,7 @@ class Uses:
     def add(self, code: CodeType) -> None:
         tree = source_of(code)
         self.changes |= _may_change(code) if tree is None else _changes_others(tree)
-        for each in _codes(code):
+        for each in codes_in(code):
             last = None
             for step in dis.get_instructions(each):
                 if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
@@ -57,17 +57,17 @@ class Uses:
                 last = None
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def codes_in(code: CodeType) -> Iterator[CodeType]:
     """Yield a code object and those within it: of comprehensions, lambdas and local functions."""
     yield code
     for each in code.co_consts:
         if isinstance(each, CodeType):
-            yield from _codes(each)
+            yield from codes_in(each)
 
 
 def _may_change(code: CodeType) -> bool:
     """Return whether code without a source has an instruction that may change an object."""
-    steps = (step for each in _codes(code) for step in dis.get_instructions(each))
+    steps = (step for each in codes_in(code) for step in dis.get_instructions(each))
     return any(step.opname in _STORES or (step.opname in _LOADS and step.argval in _CHANGING) for step in steps)
 
 

@@ -45,6 +45,7 @@ class Value(Lowerable, ABC):
 
     kind: ClassVar[str]
     """The name of the constructor that the value lowers to."""
+    end: End
 
     @abstractmethod
     def concat(self, delta: Self) -> Self:
@@ -58,9 +59,9 @@ class Value(Lowerable, ABC):
     def fix(self) -> Self:
         """The equivalent value that is fixed."""
 
-    @abstractmethod
     def fixed(self) -> bool:
         """∀c'. self ++ c' = self."""
+        return self.end is not End.OPEN
 
     @abstractmethod
     def take(self) -> tuple[Self, Self]:

@@ -24,7 +24,6 @@ class ReadDefer(EmitOnce):
     value: Value | None = None
 
     name = "read_defer"
-    keeps = Bound.NOTHING
     rule = "read-defer-emit"
     error = DeferError
 
@@ -76,10 +75,8 @@ def collect_defer(graph: Graph) -> dict[str, Value]:
 def set_defer(graph: Graph, deferred: Mapping[str, Value]) -> Graph:
     """Return the graph with every read_defer(k, v) reading deferred[k] instead."""
     match graph:
-        case Sequential(left, right):
-            return Sequential(set_defer(left, deferred), set_defer(right, deferred))
-        case Parallel(left, right):
-            return Parallel(set_defer(left, deferred), set_defer(right, deferred))
+        case Sequential(left, right) | Parallel(left, right):
+            return type(graph)(set_defer(left, deferred), set_defer(right, deferred))
         case Node(state, ReadDefer() as read, origin):
             return Node(state, replace(read, value=deferred[read.key]), origin)
         case _:

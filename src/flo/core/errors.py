@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from flo.core.display import Displayed
 
@@ -101,6 +101,15 @@ def brief(item: object, most: int = 80) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
+class NamedStream(Protocol):
+    """A stream of the user's program, as errors name it."""
+
+    origin: Origin | None
+
+    @property
+    def described_name(self) -> str: ...
+
+
 class Pickled:
     """An exception that can be pickled and copied, whatever arguments its class takes: by its fields."""
 
@@ -149,6 +158,20 @@ class FloError(Displayed, Pickled, Exception):
     def located(self, where: Origin | None) -> Self:
         """Set the user's line, unless the error already has one."""
         self.where = self.where or where
+        return self
+
+    def at_users_line(self, stream: NamedStream | None = None) -> Self:
+        """Set the line where the user calls Flo now, and the stream at fault, unless the error already has them."""
+        return self.name_input(stream).located(Origin.here())
+
+    def name_input(self, stream: NamedStream | None) -> Self:
+        """Set the name of the stream at fault, with the line that declares it, unless the error already has one."""
+        if stream is not None and self.input_name is None:
+            self.input_name = stream.described_name
+            if stream.origin is not None:
+                self.facts = tuple(
+                    (label, f"{text}   ({stream.origin})" if label == "{input}" else text) for label, text in self.facts
+                )
         return self
 
     def __str__(self) -> str:
@@ -265,6 +288,20 @@ class UnknownVerbError(FloError, AttributeError):
 
     Fix: the message names the verb of Flo that does the same.
     """
+
+
+class HasVerbs:
+    """The base of classes that raise for a verb that they do not have, with what to write instead."""
+
+    def _unknown(self, verb: str) -> UnknownVerbError:
+        raise NotImplementedError
+
+    if not TYPE_CHECKING:  # type checkers know which verbs there are
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise self._unknown(name).at_users_line()
 
 
 class ElementError(FloError):

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, TypeAlias, final
 
 from flo.core.collection import Value
@@ -138,24 +139,19 @@ def nodes(graph: Graph) -> Iterator[Node]:
 
 def sequence(*graphs: Graph) -> Graph:
     """e₁ ; e₂ ; …, nested to the left as in the notation. Long sequences are split in halves to stay shallow."""
-    if len(graphs) > DEEP:
-        half = len(graphs) // 2
-        return Sequential(sequence(*graphs[:half]), sequence(*graphs[half:]))
-    whole, *rest = graphs
-    for graph in rest:
-        whole = Sequential(whole, graph)
-    return whole
+    return _grouped(Sequential, graphs)
 
 
 def parallel(*graphs: Graph) -> Graph:
     """e₁ | e₂ | …, grouped like `sequence`."""
+    return _grouped(Parallel, graphs)
+
+
+def _grouped(pair: Callable[[Graph, Graph], Graph], graphs: tuple[Graph, ...]) -> Graph:
     if len(graphs) > DEEP:
         half = len(graphs) // 2
-        return Parallel(parallel(*graphs[:half]), parallel(*graphs[half:]))
-    whole, *rest = graphs
-    for graph in rest:
-        whole = Parallel(whole, graph)
-    return whole
+        return pair(_grouped(pair, graphs[:half]), _grouped(pair, graphs[half:]))
+    return reduce(pair, graphs)
 
 
 def node(operator: Operator, *state: Any) -> Node:

@@ -96,9 +96,6 @@ class NestedValue(Value):
         end = self.end if self.fixed() else End.ARRIVED
         return replace(NestedValue.pushing(*tuples), continues=self.continues, end=end)
 
-    def fixed(self) -> bool:
-        return self.end is not End.OPEN
-
     def take(self) -> tuple[NestedValue, NestedValue]:
         if self.end is End.ARRIVED:
             return self.passed(), self

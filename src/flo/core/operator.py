@@ -190,6 +190,11 @@ def concat_all(values: Values, deltas: Deltas) -> Values:
     return tuple(value if delta is None else value.concat(delta) for value, delta in zip(values, deltas, strict=True))
 
 
+def replaced(items: tuple[Any, ...], place: int, item: object) -> Any:
+    """Return the tuple with another item at this place."""
+    return (*items[:place], item, *items[place + 1 :])
+
+
 def expect_steps(operator: Operator, steps: Any) -> Iterator[Any]:
     """Raise unless `steps` returned an iterator."""
     if not isinstance(steps, Iterator):

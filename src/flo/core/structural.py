@@ -14,7 +14,7 @@ from typing import Any, ClassVar, final
 from flo.core.collection import Collection, Value
 from flo.core.errors import FloError, TypeMismatch
 from flo.core.facts import Timing, no_key
-from flo.core.operator import Bound, Measure, Operator, Step, Values
+from flo.core.operator import Bound, Measure, Operator, Step, Values, replaced
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Call, Lowering, Term, register
 
@@ -44,8 +44,8 @@ class Wire(Operator):
         for index, value in enumerate(inputs):
             if value.size():
                 rest, delta = value.take()
-                kept = (*inputs[:index], rest, *inputs[index + 1 :])
-                yield Step(rule, kept, self, tuple(delta if route == index else None for route in self.routes))
+                outputs = tuple(delta if route == index else None for route in self.routes)
+                yield Step(rule, replaced(inputs, index, rest), self, outputs)
 
     def lower(self, lower: Lowering) -> Term:
         short = _NAMES.get((self.count, self.routes))
@@ -69,6 +69,7 @@ class EmitOnce(Operator):
     rule: ClassVar[str]
     error: ClassVar[type[FloError]] = TypeMismatch
     arity = (0, 1)
+    keeps = Bound.NOTHING
     timing = Timing.LOSES
     retracts = True  # its value may: see `program/retractions.py`
     output_key = no_key
@@ -100,5 +101,4 @@ class Source(EmitOnce):
     value: Value | None = None
 
     name = "source"
-    keeps = Bound.NOTHING
     rule = "source-emit"

@@ -100,12 +100,6 @@ class Lowering:
             return self.supplied(item)
         return _lowerings[object](item, self)  # that of flo.core.data
 
-    def copied(self) -> Lowering:
-        """Return one that has given the same names, and gives others without this one."""
-        copy = Lowering()
-        copy.names, copy._name_of = dict(self.names), dict(self._name_of)
-        return copy
-
     def many(self, items: tuple[Any, ...] | list[Any]) -> tuple[Term, ...]:
         """Lower all items. Items that are all atoms are returned as they are, without a Python loop."""
         if ATOMS.issuperset(map(type, items)):

@@ -16,21 +16,7 @@ import types
 import typing
 import uuid
 from collections.abc import Callable, Iterator
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    NamedTuple,
-    NewType,
-    Optional,
-    TypeVar,
-    TypeVarTuple,
-    Union,
-    Unpack,
-    get_args,
-    get_origin,
-)
-from typing import is_typeddict as is_typed_dict
+from typing import Annotated, Any, Literal, NewType, Optional, TypeVar, Union, get_args, get_origin, is_typeddict
 
 from flo.core.untyped import TypeForm
 
@@ -83,6 +69,14 @@ def alternatives(kind: TypeForm) -> Iterator[TypeForm]:
         yield kind
 
 
+def without_none(kind: TypeForm) -> tuple[bool, TypeForm]:
+    """Return whether a type may have None, and the type without it. Nothing is known of Any."""
+    if is_union(kind):
+        rest = tuple(part for part in get_args(kind) if part is not type(None))
+        return len(rest) < len(get_args(kind)), Union[rest]  # noqa: UP007
+    return kind in (None, type(None), Any), type(None) if kind is None else kind
+
+
 def accepts(kind: TypeForm, other: object) -> bool:
     """Return whether every value of type `other` belongs to `kind`, as far as is known; Any fits both ways."""
     kinds = list(alternatives(kind))
@@ -124,9 +118,9 @@ def _accepts(kind: TypeForm, other: object) -> bool:
         return _is_above(kind, other) if isinstance(kind, NewType) else accepts(kind, other.__supertype__)
     if isinstance(kind, NewType):
         return accepts(kind.__supertype__, other)
-    if is_typed_dict(kind):
+    if is_typeddict(kind):
         return _accepts_dict(kind, other)
-    if is_typed_dict(other):
+    if is_typeddict(other):
         other = dict
     return _accepts_class(kind, other)
 
@@ -141,7 +135,7 @@ def _is_above(kind: TypeForm, other: object) -> bool:
 
 
 def _accepts_dict(kind: Any, other: Any) -> bool:
-    if not is_typed_dict(other):
+    if not is_typeddict(other):
         plain = get_origin(other) or other
         return not isinstance(plain, type) or issubclass(plain, dict) or issubclass(dict, plain) or _is_made(plain)
     try:
@@ -225,8 +219,8 @@ def _tuples_match(kind: TypeForm, other: object, match: Callable[[Any, Any], boo
 
 def _is_packed(part: object) -> bool:
     """Return whether it stands for any number of parts: `*Parts`."""
-    unpacked = getattr(part, "__unpacked__", False) or get_origin(part) is Unpack
-    return bool(unpacked) or isinstance(part, TypeVarTuple)
+    unpacked = getattr(part, "__unpacked__", False) or get_origin(part) is typing.Unpack
+    return bool(unpacked) or isinstance(part, typing.TypeVarTuple)
 
 
 def may_be_equal(one: object, other: object) -> bool:
@@ -274,8 +268,8 @@ def _are_related(one: Any, other: Any) -> bool:
         kinds = [{type(v) for v in get_args(each)} if get_origin(each) is Literal else {each} for each in (one, other)]
         return any(are_related(a, b) for a in kinds[0] for b in kinds[1])
     one, other = (each.__supertype__ if isinstance(each, NewType) else each for each in (one, other))
-    if is_typed_dict(one) or is_typed_dict(other):
-        return is_typed_dict(one) and is_typed_dict(other)
+    if is_typeddict(one) or is_typeddict(other):
+        return is_typeddict(one) and is_typeddict(other)
     plain, other_plain = get_origin(one) or one, get_origin(other) or other
     family = _family(plain)
     if family is not None and family == _family(other_plain):
@@ -286,7 +280,7 @@ def _are_related(one: Any, other: Any) -> bool:
     return any(base.__module__ not in _STANDARD for base in {*plain.__mro__} & {*other_plain.__mro__})
 
 
-class TypedParameter(NamedTuple):
+class TypedParameter(typing.NamedTuple):
     """A parameter of a function with an annotated type."""
 
     name: str

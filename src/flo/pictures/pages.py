@@ -7,12 +7,11 @@ from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 
-from flo.pictures.page_data import PageData, data_script
 from flo.pictures.state_layout import MOST_DOTS, arrange, count_ways
 from flo.pictures.states import MOST_STATES, StateGraph
-from flo.pictures.svg import MONO, SANS, palette
+from flo.pictures.svg import MONO, SANS, PageData, data_script, palette
+from flo.verify.exploration.arrivals import Scenario
 from flo.verify.exploration.explore import Exploration
-from flo.verify.exploration.scenario import Scenario
 from flo.verify.exploration.source import format_values
 from flo.verify.report import Counterexample, Report
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
-from flo.pictures.page_data import PageData
+from flo.pictures.svg import PageData
 
 K = TypeVar("K")
 N = TypeVar("N", int, float)

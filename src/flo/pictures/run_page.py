@@ -7,8 +7,8 @@ from os import PathLike
 from pathlib import Path
 
 from flo.pictures.notebook import MOST_ROWS, cell_text
-from flo.pictures.page_data import PageData, data_script
 from flo.pictures.pages import own_script, page_text
+from flo.pictures.svg import PageData, data_script
 
 LIVE = "live"
 """The field of the data that tells the script to ask for more."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from flo.pictures.page_data import PageData
+from flo.pictures.svg import PageData
 
 MOST_DOTS = 10_000
 SWEEPS = 6

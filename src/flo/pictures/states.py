@@ -16,11 +16,11 @@ from flo.core.errors import FloError, brief
 from flo.core.graph import Node, text
 from flo.core.structural import Wire
 from flo.core.term import Lowering
-from flo.pictures.page_data import PageData
 from flo.pictures.rules import rule_html
+from flo.pictures.svg import PageData
+from flo.verify.exploration.arrivals import Scenario
 from flo.verify.exploration.moves import BrokenStep, GraphRun, Move, find_consumed
 from flo.verify.exploration.replay import take_move
-from flo.verify.exploration.scenario import Scenario
 from flo.verify.exploration.source import format_expression, format_value
 from flo.verify.exploration.space import Space, SpaceState
 

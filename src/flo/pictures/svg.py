@@ -1,59 +1,47 @@
-"""SVG and HTML as text: escaping, the width of text, colours for light and dark, and the picture that users get."""
+"""SVG and HTML as text: escaping, the width of text, colours for light and dark, the picture that users get, and the
+data of a page."""
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from dataclasses import dataclass
 from html import escape
 from os import PathLike
 from pathlib import Path
+from typing import Any, TypeAlias
 
 MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 ADVANCE = 0.62
 """The width of a character of a monospaced font, in units of its size: the widest of those above, and a little more."""
 
-LIGHT = {
-    "paper": "#ffffff",
-    "panel": "#f7f8fa",
-    "ink": "#1b1f24",
-    "muted": "#5b6470",
-    "line": "#c9cfd8",
-    "edge": "#8a94a3",
-    "accent": "#2f5bd8",
-    "accent-soft": "#e9effd",
-    "good": "#12805c",
-    "good-soft": "#e2f5ee",
-    "bad": "#c62a39",
-    "bad-soft": "#fdeaec",
-    "warm": "#a35a00",
-    "warm-soft": "#fdf1dd",
+COLOURS = {
+    "paper": ("#ffffff", "#14171c"),
+    "panel": ("#f7f8fa", "#1b2027"),
+    "ink": ("#1b1f24", "#e8ebf0"),
+    "muted": ("#5b6470", "#9aa5b4"),
+    "line": ("#c9cfd8", "#38414d"),
+    "edge": ("#8a94a3", "#748093"),
+    "accent": ("#2f5bd8", "#86a8ff"),
+    "accent-soft": ("#e9effd", "#1f2b47"),
+    "good": ("#12805c", "#54cf9f"),
+    "good-soft": ("#e2f5ee", "#163329"),
+    "bad": ("#c62a39", "#ff7f8a"),
+    "bad-soft": ("#fdeaec", "#40202a"),
+    "warm": ("#a35a00", "#f0b35c"),
+    "warm-soft": ("#fdf1dd", "#382b17"),
 }
-DARK = {
-    "paper": "#14171c",
-    "panel": "#1b2027",
-    "ink": "#e8ebf0",
-    "muted": "#9aa5b4",
-    "line": "#38414d",
-    "edge": "#748093",
-    "accent": "#86a8ff",
-    "accent-soft": "#1f2b47",
-    "good": "#54cf9f",
-    "good-soft": "#163329",
-    "bad": "#ff7f8a",
-    "bad-soft": "#40202a",
-    "warm": "#f0b35c",
-    "warm-soft": "#382b17",
-}
+"""Colours by name: where it is light, and where it is dark."""
 
 
 def palette(selector: str) -> str:
     """Return the rules of CSS that give an element the colours as variables: `var(--ink)`."""
 
-    def rule(colours: dict[str, str]) -> str:
-        return f"{selector}{{{';'.join(f'--{name}:{value}' for name, value in colours.items())}}}"
+    def rule(place: int) -> str:
+        return f"{selector}{{{';'.join(f'--{name}:{pair[place]}' for name, pair in COLOURS.items())}}}"
 
-    return f"{rule(LIGHT)}@media (prefers-color-scheme:dark){{{rule(DARK)}}}"
+    return f"{rule(0)}@media (prefers-color-scheme:dark){{{rule(1)}}}"
 
 
 def text_width(text: str, size: float) -> float:
@@ -103,3 +91,18 @@ class Picture:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self.svg):,} characters of SVG>"
+
+
+PageData: TypeAlias = dict[str, Any]
+"""Whatever JSON can hold, by name."""
+
+
+def data_script(data: PageData) -> str:
+    """Return the data of a page, as JSON that cannot end its script element."""
+    text = to_json(data).replace("<", "\\u003c")
+    return f'<script type="application/json" id="data">{text}</script>'
+
+
+def to_json(data: PageData) -> str:
+    """Return data as short JSON."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))

@@ -2,6 +2,10 @@
 
 Verbs are composed of others, which project rows again and again. A projection that only selects or renames columns is
 taken into the one before it, or into the one behind it.
+
+A projection that can fail for a row stays. Integers and decimals may leave their range, texts may not be readable in a
+cast, times may lie beyond the calendar. What `TOTAL` lists has a result for every row; a function that is missing from
+the list is only computed needlessly.
 """
 
 from __future__ import annotations
@@ -9,8 +13,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from flo.columns.evaluation import ColumnFunction, FunctionCall
 from flo.columns.expression import Expression
-from flo.columns.failing import can_fail
+from flo.columns.node_functions import COMPARISONS
 from flo.columns.traced import TracedExpression
 from flo.program.dag import Dag, Stream, Vertex
 from flo.values.operators.elementwise import Map
@@ -85,3 +90,37 @@ def _drop_unread(dag: Dag, readers: Counter[Stream]) -> None:
         else:
             kept.append(vertex)
     dag.vertices = kept[::-1]
+
+
+TOTAL = frozenset(
+    {
+        *COMPARISONS,
+        *("col", "lit", "result", "alias", "when_then", "coalesce", "fill_null", "struct", "struct.field"),
+        *("__and__", "__or__", "__invert__", "all_horizontal", "any_horizontal", "is_null", "is_in", "is_between"),
+        *("is_nan", "is_finite", "str.len_chars", "str.starts_with", "str.ends_with"),
+        *("str.to_lowercase", "str.to_uppercase", "str.strip_chars"),
+    }
+)
+"""Functions with a result for all operands that their types allow."""
+TOTAL_OF_FLOATS = frozenset(
+    {"__add__", "__sub__", "__rsub__", "__mul__", "__truediv__", "__rtruediv__", "__neg__", "abs"}
+)
+"""Functions with a result if an operand is a float and the others are numbers: there are infinities."""
+FLOATS = ("double", "float")
+
+
+def can_fail(f: Expression, name: str) -> bool:
+    """Return whether a column of the result may raise for a row."""
+    given = f.given[name]
+    if isinstance(given, str):
+        return False
+    if isinstance(given, ColumnFunction):
+        return given.can_fail
+    return not all(map(_is_total, Expression({name: given}, f.inputs, None, f.arguments).calls))
+
+
+def _is_total(call: FunctionCall) -> bool:
+    if call.function in TOTAL:
+        return True
+    kinds = [kind.removeprefix("literal ") for kind in call.operands]
+    return call.function in TOTAL_OF_FLOATS and any(kind in FLOATS for kind in kinds)

@@ -19,13 +19,12 @@ from typing import Any, TypeAlias
 
 from flo.columns.cell import fields_of
 from flo.columns.expression import Expression
-from flo.columns.failing import can_fail
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type
 from flo.columns.traced import TracedExpression
 from flo.core.operator import Operator
 from flo.program.dag import Dag, Stream, Vertex
-from flo.program.fusing import fuse_projections
+from flo.program.fusing import can_fail, fuse_projections
 from flo.values.element_value import ElementCollection
 from flo.values.operators.elementwise import Map
 from flo.values.weighted import ZSet

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from flo.shards.sinks.sinks import Changes, Memory, Sink
     from flo.spark.change_data import Upserts, changes_of_debezium, changes_of_delta, upserts_of_debezium
     from flo.spark.driver.sinks import SparkSink
+    from flo.spark.driver.spark_changes import View
     from flo.spark.driver.upserts import Upsert
-    from flo.spark.driver.views import View
     from flo.spark.messages import rows_of_kafka
     from flo.spark.ordered_files import rows_of_files
     from flo.spark.sql_views import Views, views
@@ -26,7 +26,7 @@ _HOMES = {
     "SparkSink": "flo.spark.driver.sinks",
     **dict.fromkeys(("Held", "OutputChanges"), "flo.shards.sinks.output_changes"),
     "Upsert": "flo.spark.driver.upserts",
-    "View": "flo.spark.driver.views",
+    "View": "flo.spark.driver.spark_changes",
     **dict.fromkeys(
         ("Upserts", "changes_of_debezium", "changes_of_delta", "upserts_of_debezium"), "flo.spark.change_data"
     ),

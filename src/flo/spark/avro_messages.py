@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, DoubleType, FloatType, IntegerType, LongType, StructType
 
-from flo.core.errors import Origin, TypeMismatch, UnknownNameError, brief
+from flo.core.errors import TypeMismatch, UnknownNameError, brief
 from flo.spark.driver.spark_changes import expect_format
 
 AvroSchema = str | Mapping[int, str]
@@ -26,16 +26,14 @@ WIDER: dict[type[DataType], DataType] = {IntegerType: LongType(), FloatType: Dou
 """Numbers are read as the widest of their kind, whatever schema a message has."""
 
 
-def decode_avro(
-    frame: DataFrame, schema: StructType, written: AvroSchema | None, here: Origin | None
-) -> tuple[Column, Column]:
+def decode_avro(frame: DataFrame, schema: StructType, written: AvroSchema | None) -> tuple[Column, Column]:
     """The row of a message, or null; and why it has none, or null."""
     if not written:
-        raise TypeMismatch('`encoding="avro"` needs `avro_schema`, the schema that wrote the messages', where=here)
+        raise TypeMismatch('`encoding="avro"` needs `avro_schema`, the schema that wrote the messages').at_users_line()
     expect_format(frame.sparkSession, "avro")
     value = sf.col("value")
     if isinstance(written, str):
-        row, problem = _decode(frame, schema, written, value, "`avro_schema`", here)
+        row, problem = _decode(frame, schema, written, value, "`avro_schema`")
         return row, problem
     rows: Column | None = None
     problems: Column | None = None
@@ -43,9 +41,9 @@ def decode_avro(
     kinds: dict[str, tuple[int, DataType]] = {}
     for id_, text in written.items():
         if not isinstance(id_, int) or isinstance(id_, bool) or not 0 <= id_ < 1 << 32:
-            raise TypeMismatch(f"the keys of `avro_schema` must be ids of schemas; got {brief(id_)}", where=here)
+            raise TypeMismatch(f"the keys of `avro_schema` must be ids of schemas; got {brief(id_)}").at_users_line()
         body = sf.substring(value, HEADER + 1, (1 << 31) - 1)
-        row, problem = _decode(frame, schema, text, body, f"the schema {id_} of `avro_schema`", here)
+        row, problem = _decode(frame, schema, text, body, f"the schema {id_} of `avro_schema`")
         decoded = frame.select(row.alias("row")).schema["row"].dataType
         assert isinstance(decoded, StructType)
         for field in decoded.fields:
@@ -53,9 +51,8 @@ def decode_avro(
             if kind != field.dataType:
                 raise TypeMismatch(
                     f"the schemas of `avro_schema` must give `{field.name}` one type; {first} has "
-                    f"{kind.simpleString()}, {id_} has {field.dataType.simpleString()}",
-                    where=here,
-                )
+                    f"{kind.simpleString()}, {id_} has {field.dataType.simpleString()}"
+                ).at_users_line()
         rows = sf.when(number == id_, row) if rows is None else rows.when(number == id_, row)
         problems = sf.when(number == id_, problem) if problems is None else problems.when(number == id_, problem)
     assert rows is not None
@@ -68,9 +65,7 @@ def decode_avro(
     return sf.when(has_id, rows), problem
 
 
-def _decode(
-    frame: DataFrame, schema: StructType, text: str, value: Column, name: str, here: Origin | None
-) -> tuple[Column, Column]:
+def _decode(frame: DataFrame, schema: StructType, text: str, value: Column, name: str) -> tuple[Column, Column]:
     """The row in bytes of this schema, or null; and why there is none."""
     from pyspark.sql.avro.functions import from_avro, to_avro
 
@@ -79,7 +74,7 @@ def _decode(
     try:
         type_of_row = json.loads(text)
     except (TypeError, ValueError) as error:
-        raise TypeMismatch(f"{name} is not JSON: {error}", where=here) from None
+        raise TypeMismatch(f"{name} is not JSON: {error}").at_users_line() from None
     around = json.dumps({"type": "record", "name": "FloMessage", "fields": [{"name": "row", "type": type_of_row}]})
     message = from_avro(value, around, {"mode": "PERMISSIVE"})
     row = message["row"]
@@ -90,8 +85,7 @@ def _decode(
         raise UnknownNameError(
             f"{name} has no field `{missing[0]}`, which the rows have",
             facts=(("fields", ", ".join(fields) or kind.simpleString()),),
-            where=here,
-        )
+        ).at_users_line()
     assert isinstance(kind, StructType)
     columns = [row[each].cast(WIDER.get(type(kind[each].dataType), kind[each].dataType)) for each in schema.names]
     narrow = sf.struct(*(column.alias(each) for column, each in zip(columns, schema.names, strict=True)))

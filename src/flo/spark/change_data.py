@@ -26,7 +26,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from flo.core.errors import ElementError, NameTakenError, Origin, TypeMismatch, UnknownNameError
+from flo.core.errors import ElementError, NameTakenError, TypeMismatch, UnknownNameError
 from flo.spark.driver.python_errors import BAD_CHANGE, ROW
 from flo.sql.catalyst import quoted
 from flo.tables.io.files import WEIGHTS
@@ -83,9 +83,8 @@ def changes_of_delta(frame: DataFrame) -> DataFrame:
             f"the frame has no column `{TYPE}`, which Delta's change data feed has",
             facts=(("columns", ", ".join(frame.columns)),),
             instead=(('spark.readStream.format("delta").option("readChangeFeed", "true")', "reads the feed"),),
-            where=Origin.here(),
-        )
-    _expect_no_weights(frame.columns, Origin.here())
+        ).at_users_line()
+    _expect_no_weights(frame.columns)
     known = sf.col(TYPE)
     bad = _raise(sf.concat(sf.lit(f"`{TYPE}` is "), sf.coalesce(known, sf.lit("null"))), sf.to_json(sf.struct("*")))
     weight = sf.when(known.isin(*ADDED), sf.lit(1)).when(known.isin(*REMOVED), sf.lit(-1)).otherwise(bad)
@@ -102,7 +101,7 @@ def changes_of_debezium(frame: DataFrame, schema: StructType | str, column: str 
     The operations `c` and `r` add the row `after`, `d` removes `before`, and `u` does both. A null envelope, which
     follows a deletion in Kafka, is skipped.
     """
-    envelopes = _Envelopes.of(frame, schema, column, Origin.here())
+    envelopes = _Envelopes.of(frame, schema, column)
     given, rows, text = envelopes.parts, envelopes.rows, envelopes.text
     removed, added = (BEFORE, given.before, -1), (AFTER, given.after, 1)
     absent = "`{}` of the operation {} is null: the database must log whole rows, or use upserts_of_debezium"
@@ -132,14 +131,13 @@ def upserts_of_debezium(
     - `order_by`: the column of the frame that orders the changes of a key, such as Kafka's `offset`. It becomes a
       column of the rows. Without it, two different changes of a key in one micro-batch are an error.
     """
-    here = Origin.here()
-    envelopes = _Envelopes.of(frame, schema, column, here)
+    envelopes = _Envelopes.of(frame, schema, column)
     given, text = envelopes.parts, envelopes.text
     if order_by is not None and order_by not in frame.columns:
         columns = ", ".join(frame.columns)
-        raise UnknownNameError(f"the frame has no column `{order_by}`", facts=(("columns", columns),), where=here)
+        raise UnknownNameError(f"the frame has no column `{order_by}`", facts=(("columns", columns),)).at_users_line()
     if order_by in envelopes.rows.names:
-        raise NameTakenError(f"`{order_by}` is a column of the frame and of the rows", where=here)
+        raise NameTakenError(f"`{order_by}` is a column of the frame and of the rows").at_users_line()
     order = [] if order_by is None else [quoted(order_by)]
     change = sf.when(given.problem.isNotNull(), _raise(given.problem, text))
     for names, row, side in ((("c", "r", "u"), given.after, AFTER), (("d",), given.before, BEFORE)):
@@ -164,35 +162,33 @@ class _Envelopes:
     text: Column
 
     @classmethod
-    def of(cls, frame: DataFrame, schema: StructType | str, column: str | None, here: Origin | None) -> _Envelopes:
-        rows = schema if isinstance(schema, StructType) else _parsed(schema, here)
-        _expect_no_weights(rows.names, here)
+    def of(cls, frame: DataFrame, schema: StructType | str, column: str | None) -> _Envelopes:
+        rows = schema if isinstance(schema, StructType) else _parsed(schema)
+        _expect_no_weights(rows.names)
         if column is not None and column not in frame.columns:
             raise UnknownNameError(
                 f"the frame has no column `{column}`, which shall have the envelopes",
                 facts=(("columns", ", ".join(frame.columns)),),
                 instead=(("column=…", "names another one; None if `before`, `after` and `op` are columns"),),
-                where=here,
-            )
+            ).at_users_line()
         if column is None:
             missing = [name for name in (BEFORE, AFTER, OPERATION) if name not in frame.columns]
             if missing:
-                raise UnknownNameError(f"the frame has no column `{missing[0]}` of an envelope", where=here)
+                raise UnknownNameError(f"the frame has no column `{missing[0]}` of an envelope").at_users_line()
             given, kind = sf.struct(BEFORE, AFTER, OPERATION), frame.select(BEFORE, AFTER, OPERATION).schema
-            return cls(frame, rows, _Envelope.of_struct(given, kind, rows, here), sf.to_json(given))
+            return cls(frame, rows, _Envelope.of_struct(given, kind, rows), sf.to_json(given))
         data_type = frame.schema[column].dataType
         given = sf.col(quoted(column))
         frame = frame.where(given.isNotNull())
         if isinstance(data_type, StructType):
-            return cls(frame, rows, _Envelope.of_struct(given, data_type, rows, here), sf.to_json(given))
+            return cls(frame, rows, _Envelope.of_struct(given, data_type, rows), sf.to_json(given))
         if isinstance(data_type, (StringType, BinaryType)):
             text = given.cast("string")
-            return cls(frame, rows, _Envelope.of_json(text, rows, here), text)
+            return cls(frame, rows, _Envelope.of_json(text, rows), text)
         raise TypeMismatch(
             f"the column `{column}` is {data_type.simpleString()}; "
-            "expected JSON, or a struct with `before`, `after` and `op`",
-            where=here,
-        )
+            "expected JSON, or a struct with `before`, `after` and `op`"
+        ).at_users_line()
 
 
 @dataclass(frozen=True)
@@ -209,15 +205,14 @@ class _Envelope:
         return _raise(sf.concat(sf.lit("its operation is "), sf.coalesce(self.operation, sf.lit("missing"))), text)
 
     @classmethod
-    def of_json(cls, text: Column, rows: StructType, here: Origin | None) -> _Envelope:
+    def of_json(cls, text: Column, rows: StructType) -> _Envelope:
         """The envelope in a text, or in its field `payload`."""
         for field in rows:
             if _has_times(field.dataType) and not isinstance(field.dataType, TimestampType):
                 raise TypeMismatch(
                     f"`{field.name}` has times inside of {field.dataType.simpleString()}, which JSON does not tell",
                     instead=(("long", "in the schema; then timestamp_micros(…) in the query"),),
-                    where=here,
-                )
+                ).at_users_line()
         wire = StructType([StructField(each.name, _wire_type(each.dataType)) for each in rows])
         envelope = [StructField(BEFORE, wire), StructField(AFTER, wire), StructField(OPERATION, StringType())]
         whole = StructType([*envelope, StructField(PAYLOAD, StructType(envelope)), StructField(CORRUPT, StringType())])
@@ -236,10 +231,10 @@ class _Envelope:
         return cls(_row(before, rows), _row(after, rows), operation, problem)
 
     @classmethod
-    def of_struct(cls, given: Column, kind: StructType, rows: StructType, here: Origin | None) -> _Envelope:
+    def of_struct(cls, given: Column, kind: StructType, rows: StructType) -> _Envelope:
         """The envelope in a struct."""
         if OPERATION not in kind.names:
-            raise UnknownNameError(f"the envelope has no field `{OPERATION}`", where=here)
+            raise UnknownNameError(f"the envelope has no field `{OPERATION}`").at_users_line()
         for side in (BEFORE, AFTER):
             of = kind[side].dataType if side in kind.names else None
             for field in rows:
@@ -248,8 +243,7 @@ class _Envelope:
                     raise TypeMismatch(
                         f"`{side}.{field.name}` of the envelope is {known.simpleString() if known else 'missing'}",
                         facts=(("expected", field.dataType.simpleString()),),
-                        where=here,
-                    )
+                    ).at_users_line()
         none = sf.lit(None).cast("string")
         return cls(_row(given[BEFORE], rows), _row(given[AFTER], rows), given[OPERATION], none)
 
@@ -264,9 +258,9 @@ def _converted(given: Column, kind: DataType) -> Column:
     return given.try_cast("timestamp") if isinstance(kind, TimestampType) else given
 
 
-def _expect_no_weights(columns: list[str], here: Origin | None) -> None:
+def _expect_no_weights(columns: list[str]) -> None:
     if WEIGHTS in columns:
-        raise NameTakenError(f"the rows have a column `{WEIGHTS}`, which is for the weights of changes", where=here)
+        raise NameTakenError(f"the rows have a column `{WEIGHTS}`, which is for the weights of changes").at_users_line()
 
 
 def _raise(reason: Column, row: Column) -> Column:
@@ -289,12 +283,12 @@ def _has_times(kind: DataType) -> bool:
     return isinstance(kind, TimestampType)
 
 
-def _parsed(text: object, here: Origin | None) -> StructType:
+def _parsed(text: object) -> StructType:
     if not isinstance(text, str):
-        raise TypeMismatch(f"`schema` must be a StructType or a text; got {type(text).__name__}", where=here)
+        raise TypeMismatch(f"`schema` must be a StructType or a text; got {type(text).__name__}").at_users_line()
     try:
         kind = StructType.fromDDL(text)
     except PySparkException as error:
         first = str(error).strip().splitlines()[0]
-        raise ElementError(f"`schema` cannot be parsed: {first}", where=here) from None
+        raise ElementError(f"`schema` cannot be parsed: {first}").at_users_line() from None
     return kind if isinstance(kind, StructType) else StructType([StructField("value", kind)])

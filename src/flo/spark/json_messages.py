@@ -12,34 +12,13 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    BooleanType,
-    ByteType,
-    DataType,
-    DateType,
-    DayTimeIntervalType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
-    NullType,
-    ShortType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampNTZType,
-    TimestampType,
-    VariantType,
-)
+from pyspark.sql import types as st
 
 CORRUPT = "_corrupt"
 """The field that Spark fills with a text that is not the JSON that it expects."""
 SHOWN = 60
 """How many characters of a value a reason shows."""
-INTEGERS: dict[type[DataType], int] = {ByteType: 8, ShortType: 16, IntegerType: 32, LongType: 64}
+INTEGERS: dict[type[st.DataType], int] = {st.ByteType: 8, st.ShortType: 16, st.IntegerType: 32, st.LongType: 64}
 """The bits of integers."""
 NOT_FINITE = ("NaN", "Infinity", "-Infinity")
 """The texts that stand for numbers which JSON does not have, as Spark writes them."""
@@ -52,11 +31,11 @@ LONG_NUMBER = r"[0-9.]{39}"
 """Numbers with more digits than a VARIANT keeps."""
 
 
-def decode_json(value: Column, schema: StructType) -> Column:
+def decode_json(value: Column, schema: st.StructType) -> Column:
     """The row of a message, with the text in `CORRUPT` if Spark cannot read it."""
     return sf.from_json(
         value.cast("string"),
-        StructType([*schema.fields]).add(CORRUPT, "string"),
+        st.StructType([*schema.fields]).add(CORRUPT, "string"),
         {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT},
     )
 
@@ -86,7 +65,7 @@ def _has_half_pairs(text: Column) -> Column:
     return some & sf.regexp_replace(text, ESCAPES, "").contains("\\")
 
 
-def json_problem(value: Column, parsed: Column, decoded: Column, schema: StructType) -> Column:
+def json_problem(value: Column, parsed: Column, decoded: Column, schema: st.StructType) -> Column:
     """Why a message is not a row of this schema; null if it is. `parsed` is of `parse_json`, `decoded` of
     `decode_json`.
 
@@ -101,7 +80,7 @@ def json_problem(value: Column, parsed: Column, decoded: Column, schema: StructT
     )
 
 
-def _fits_at_once(value: Column, parsed: Column, decoded: Column, schema: StructType) -> Column:
+def _fits_at_once(value: Column, parsed: Column, decoded: Column, schema: st.StructType) -> Column:
     """Whether a message fits, as far as the kinds of its values tell."""
     text = value.cast("string")
     tokens = sf.try_variant_get(parsed, "$[0]", _as_variants(schema).simpleString())
@@ -110,18 +89,20 @@ def _fits_at_once(value: Column, parsed: Column, decoded: Column, schema: Struct
     fits = sf.is_valid_utf8(text) & _is_alone(value, parsed) & tokens.isNotNull() & decoded[CORRUPT].isNull()
     fits &= ~_has_half_pairs(text) & kinds.rlike(rf"\A{' '.join(leaf.pattern() for leaf in leaves)}\z")
     for leaf in leaves:
-        if isinstance(leaf.kind, FloatType | DoubleType):
+        if isinstance(leaf.kind, st.FloatType | st.DoubleType):
             fits &= sf.coalesce(sf.abs(leaf.decoded) < float("inf"), sf.lit(True))
-        elif isinstance(leaf.kind, DateType | TimestampNTZType | TimestampType):
+        elif isinstance(leaf.kind, st.DateType | st.TimestampNTZType | st.TimestampType):
             there = sf.try_variant_get(leaf.token, "$", "string").rlike(_pattern(leaf.kind))
             fits &= sf.coalesce(there, sf.lit(True))
     return fits
 
 
-def _as_variants(schema: StructType) -> StructType:
+def _as_variants(schema: st.StructType) -> st.StructType:
     """The schema with a VARIANT for each value that is not an object."""
-    kinds = (_as_variants(each.dataType) if isinstance(each.dataType, StructType) else VariantType() for each in schema)
-    return StructType([StructField(each.name, kind) for each, kind in zip(schema, kinds, strict=True)])
+    kinds = (
+        _as_variants(each.dataType) if isinstance(each.dataType, st.StructType) else st.VariantType() for each in schema
+    )
+    return st.StructType([st.StructField(each.name, kind) for each, kind in zip(schema, kinds, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -130,7 +111,7 @@ class _Leaf:
 
     token: Column
     decoded: Column
-    kind: DataType
+    kind: st.DataType
     nullable: bool
 
     def pattern(self) -> str:
@@ -139,38 +120,38 @@ class _Leaf:
         return f"(?:{'|'.join([*_sure_kinds(self.kind), *nulls]) or '(?!)'})"
 
 
-def _sure_kinds(kind: DataType) -> list[str]:
+def _sure_kinds(kind: st.DataType) -> list[str]:
     """The kinds of JSON that surely fit a type."""
     if type(kind) in INTEGERS:
         return ["BIGINT"]
-    if isinstance(kind, FloatType | DoubleType):
+    if isinstance(kind, st.FloatType | st.DoubleType):
         return ["BIGINT", "DOUBLE", r"DECIMAL\([0-9]+,[0-9]+\)"]
-    if isinstance(kind, DecimalType):
+    if isinstance(kind, st.DecimalType):
         places = "|".join(map(str, range(kind.scale + 1)))
         return ["BIGINT", rf"DECIMAL\([0-9]+,(?:{places})\)"]
-    if isinstance(kind, BooleanType):
+    if isinstance(kind, st.BooleanType):
         return ["BOOLEAN"]
-    if isinstance(kind, NullType):
+    if isinstance(kind, st.NullType):
         return []
-    if isinstance(kind, ArrayType):
+    if isinstance(kind, st.ArrayType):
         simple = kind.containsNull and (
-            type(kind.elementType) in INTEGERS or isinstance(kind.elementType, StringType | BooleanType)
+            type(kind.elementType) in INTEGERS or isinstance(kind.elementType, st.StringType | st.BooleanType)
         )
         return [f"ARRAY<(?:{'|'.join([*_sure_kinds(kind.elementType), 'VOID'])})>"] if simple else []
     return ["STRING"]
 
 
-def _leaves(schema: StructType, tokens: Column, decoded: Column, *, nullable: bool) -> Iterator[_Leaf]:
+def _leaves(schema: st.StructType, tokens: Column, decoded: Column, *, nullable: bool) -> Iterator[_Leaf]:
     """The values of an object and of the objects in it. Whether a column is null is checked for all encodings."""
     for field in schema:
         token, value = tokens[field.name], decoded[field.name]
-        if isinstance(field.dataType, StructType):
+        if isinstance(field.dataType, st.StructType):
             yield from _leaves(field.dataType, token, value, nullable=False)
         else:
             yield _Leaf(token, value, field.dataType, nullable or field.nullable)
 
 
-def _reason(value: Column, parsed: Column, decoded: Column, schema: StructType) -> Column:
+def _reason(value: Column, parsed: Column, decoded: Column, schema: st.StructType) -> Column:
     """Why a message is not a row, value by value; null if it is."""
     text = value.cast("string")
     checked = _Checked(sf.try_variant_get(parsed, "$[0]", "variant"), "the message", text)
@@ -230,30 +211,29 @@ class _Checked:
     def text(self) -> Column:
         return sf.coalesce(sf.substring(sf.to_json(self.token), 1, SHOWN), sf.lit("null"))
 
-    def reason(self, kind: DataType) -> Column:
+    def reason(self, kind: st.DataType) -> Column:
         return sf.concat(sf.lit(f"{self.name} must be {_described(kind)}; got "), self.text())
 
     def field(self, name: str) -> _Checked:
-        """A value of this object."""
         quote = "'" if '"' in name else '"'
         path = f"$[{quote}{name}{quote}]"
         inside = "" if self.name == "the message" else self.name.strip("`") + "."
         return _Checked(sf.try_variant_get(self.token, path, "variant"), f"`{inside}{name}`", self.message)
 
-    def problem(self, kind: DataType) -> Column:
+    def problem(self, kind: st.DataType) -> Column:
         """Why the value does not fit; null if it does. A null fits: whether the column has nulls is checked for all
         encodings."""
         other = sf.when(self.is_there & ~self._fits(kind), self.reason(kind))
-        if isinstance(kind, StructType):
+        if isinstance(kind, st.StructType):
             return sf.coalesce(other, *self._fields(kind)) if kind.fields else other
-        if isinstance(kind, ArrayType):
+        if isinstance(kind, st.ArrayType):
             items = sf.transform(
                 sf.try_variant_get(self.token, "$", "array<variant>"), lambda item: self._item(item, kind)
             )
             return sf.coalesce(other, sf.get(sf.filter(items, lambda reason: reason.isNotNull()), sf.lit(0)))
         return other
 
-    def _fields(self, kind: StructType) -> list[Column]:
+    def _fields(self, kind: st.StructType) -> list[Column]:
         reasons = []
         for field in kind.fields:
             part = self.field(field.name)
@@ -262,36 +242,36 @@ class _Checked:
                 reasons.append(sf.when(self.is_there & ~part.is_there, f"{part.name} is null"))
         return reasons
 
-    def _item(self, token: Column, kind: ArrayType) -> Column:
+    def _item(self, token: Column, kind: st.ArrayType) -> Column:
         item = _Checked(token, f"an item of {self.name}", self.message)
         if kind.containsNull:
             return item.problem(kind.elementType)
         return sf.coalesce(item.problem(kind.elementType), sf.when(~item.is_there, f"{item.name} is null"))
 
-    def _fits(self, kind: DataType) -> Column:
+    def _fits(self, kind: st.DataType) -> Column:
         """Whether the value is of the kind that JSON has for the type. `from_json` checks the rest."""
         own, number = self.kind, self.kind.isin("BIGINT", "DOUBLE") | self.kind.startswith("DECIMAL(")
         is_text = own == "STRING"
         if type(kind) in INTEGERS:
             return own == "BIGINT"
-        if isinstance(kind, FloatType | DoubleType):
+        if isinstance(kind, st.FloatType | st.DoubleType):
             size = sf.abs(self._as("double").cast(kind))
             return (number & (size < float("inf"))) | (is_text & self._as("string").isin(*NOT_FINITE))
-        if isinstance(kind, DecimalType):
+        if isinstance(kind, st.DecimalType):
             return self._fits_decimal(kind)
-        if isinstance(kind, BooleanType):
+        if isinstance(kind, st.BooleanType):
             return own == "BOOLEAN"
-        if isinstance(kind, DateType | TimestampNTZType | TimestampType):
+        if isinstance(kind, st.DateType | st.TimestampNTZType | st.TimestampType):
             return is_text & self._as("string").rlike(_pattern(kind))
-        if isinstance(kind, StructType):
+        if isinstance(kind, st.StructType):
             return own.startswith("OBJECT<")
-        if isinstance(kind, ArrayType):
+        if isinstance(kind, st.ArrayType):
             return own.startswith("ARRAY<")
-        if isinstance(kind, NullType):
+        if isinstance(kind, st.NullType):
             return sf.lit(False)
         return is_text
 
-    def _fits_decimal(self, kind: DecimalType) -> Column:
+    def _fits_decimal(self, kind: st.DecimalType) -> Column:
         """A number or a text whose digits the column has all."""
         places = sf.regexp_extract(self.kind, r",([0-9]+)\)", 1).try_cast("int") <= kind.scale
         # a VARIANT keeps a number with an exponent, or with more than 38 digits, as a double
@@ -308,33 +288,33 @@ class _Checked:
         return sf.try_variant_get(self.token, "$", kind)
 
 
-def _pattern(kind: DataType) -> str:
+def _pattern(kind: st.DataType) -> str:
     """A regular expression for the texts that a type is read from without loss."""
-    if isinstance(kind, DecimalType):
+    if isinstance(kind, st.DecimalType):
         return rf"\A-?[0-9]+(?:\.[0-9]{{0,{kind.scale}}}0*)?\z"
-    if isinstance(kind, DateType):
+    if isinstance(kind, st.DateType):
         return rf"\A{DATE}\z"
-    return rf"\A{TIME}{ZONE if isinstance(kind, TimestampType) else ''}\z"
+    return rf"\A{TIME}{ZONE if isinstance(kind, st.TimestampType) else ''}\z"
 
 
-def _described(kind: DataType) -> str:
+def _described(kind: st.DataType) -> str:
     """A type in words of JSON."""
     if type(kind) in INTEGERS:
         return f"an integer of {INTEGERS[type(kind)]} bits"
-    if isinstance(kind, FloatType | DoubleType):
+    if isinstance(kind, st.FloatType | st.DoubleType):
         return "a number that fits a float"
-    if isinstance(kind, DecimalType):
+    if isinstance(kind, st.DecimalType):
         return f"a number of at most {kind.precision} digits, {kind.scale} of them after the point"
-    words: dict[type[DataType], str] = {
-        BooleanType: "true or false",
-        StringType: "a text",
-        BinaryType: "a text in base64",
-        DateType: "a date such as 2026-01-31",
-        TimestampNTZType: "a time without a zone, such as 2026-01-31T10:00:00.5",
-        TimestampType: "a time such as 2026-01-31T10:00:00Z",
-        DayTimeIntervalType: "an interval such as INTERVAL '1 02:03:04' DAY TO SECOND",
-        StructType: "an object",
-        ArrayType: "an array",
-        NullType: "null",
+    words: dict[type[st.DataType], str] = {
+        st.BooleanType: "true or false",
+        st.StringType: "a text",
+        st.BinaryType: "a text in base64",
+        st.DateType: "a date such as 2026-01-31",
+        st.TimestampNTZType: "a time without a zone, such as 2026-01-31T10:00:00.5",
+        st.TimestampType: "a time such as 2026-01-31T10:00:00Z",
+        st.DayTimeIntervalType: "an interval such as INTERVAL '1 02:03:04' DAY TO SECOND",
+        st.StructType: "an object",
+        st.ArrayType: "an array",
+        st.NullType: "null",
     }
     return words.get(type(kind), f"a {kind.simpleString()}")

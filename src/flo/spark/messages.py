@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from flo.columns.layout import Layout
 from flo.core.elements import type_name
-from flo.core.errors import NameTakenError, Origin, TypeMismatch, UnknownNameError, brief
+from flo.core.errors import NameTakenError, TypeMismatch, UnknownNameError, brief
 from flo.shards.tasks.input_task import MALFORMED, OFFSET, PARTITION
 from flo.spark.avro_messages import AvroSchema, decode_avro
 from flo.spark.json_messages import decode_json, json_problem, parse_json
@@ -41,34 +41,31 @@ def rows_of_kafka(
     - `avro_schema`: for `"avro"`, the schema that all messages were written with; or a dictionary of schemas by id, if
       each message begins with the id of its schema, as those of a schema registry do. Spark needs its Avro package.
     """
-    here = Origin.here()
     layout = Layout.of(row)
     if layout is None or layout.form == "value":
         raise TypeMismatch(
             f"`row` must be a row type with named columns; got {type_name(row)}",
             instead=(("a NamedTuple, a dataclass or flo.rows(…)", "has columns"),),
-            where=here,
-        )
+        ).at_users_line()
     missing = [name for name in MESSAGE if name not in frame.columns]
     if missing:
         raise UnknownNameError(
             f"the frame has no column `{missing[0]}`, which messages of Kafka have",
             facts=(("columns", ", ".join(frame.columns)),),
             instead=(('spark.readStream.format("kafka").options(…).load()', "reads messages"),),
-            where=here,
-        )
+        ).at_users_line()
     if encoding not in get_args(Encoding):
         raise TypeMismatch(
-            f"`encoding` must be one of {', '.join(get_args(Encoding))}; got {brief(encoding)}", where=here
-        )
+            f"`encoding` must be one of {', '.join(get_args(Encoding))}; got {brief(encoding)}"
+        ).at_users_line()
     schema = from_arrow_schema(layout.schema, prefer_timestamp_ntz=True)
     if encoding == "raw":
-        return _raw(frame, schema, layout.schema, here)
+        return _raw(frame, schema, layout.schema)
     taken = [name for name in (PARTITION, OFFSET, MALFORMED) if name in schema.names]
     if taken:
-        raise NameTakenError(f"the rows have a column `{taken[0]}`, which says where a message is", where=here)
+        raise NameTakenError(f"the rows have a column `{taken[0]}`, which says where a message is").at_users_line()
     if encoding == "avro":
-        rows, wrong = decode_avro(frame, schema, avro_schema, here)
+        rows, wrong = decode_avro(frame, schema, avro_schema)
         decoded = frame.withColumn("decoded", rows)
     else:
         value = sf.col("value")
@@ -78,13 +75,13 @@ def rows_of_kafka(
     return _with_rows(decoded, layout.schema, {f.name: sf.col(f"decoded.`{f.name}`") for f in schema}, problem)
 
 
-def _raw(frame: DataFrame, schema: StructType, kinds: pa.Schema, here: Origin | None) -> DataFrame:
+def _raw(frame: DataFrame, schema: StructType, kinds: pa.Schema) -> DataFrame:
     """The columns of messages as they are."""
     for field in kinds:
         if field.name not in MESSAGE:
             raise UnknownNameError(
-                f"a message has no column `{field.name}`", facts=(("columns", ", ".join(MESSAGE)),), where=here
-            )
+                f"a message has no column `{field.name}`", facts=(("columns", ", ".join(MESSAGE)),)
+            ).at_users_line()
     columns = {field.name: sf.col(field.name).cast(field.dataType) for field in schema}
     texts = [name for name in ("key", "value") if name in kinds.names and pa.types.is_string(kinds.field(name).type)]
     wrong = [sf.when(~sf.is_valid_utf8(sf.col(name).cast("string")), f"`{name}` is not UTF-8") for name in texts]

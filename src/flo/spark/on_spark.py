@@ -16,14 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from flo.api.explain import explain_partitions, explain_state
 from flo.api.running import expect_known, expect_one_of
-from flo.core.errors import (
-    BoundednessError,
-    FloError,
-    Origin,
-    TypeMismatch,
-    UnknownNameError,
-    brief,
-)
+from flo.core.errors import BoundednessError, FloError, Origin, TypeMismatch, UnknownNameError, brief
 from flo.pictures.notebook import html_text
 from flo.program.identity import supplied
 from flo.program.retractions import Cause
@@ -46,8 +39,7 @@ from flo.spark.driver.job_names import hold_description
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.query import Query
 from flo.spark.driver.shipping import resolve_annotations, ship
-from flo.spark.driver.spark_changes import SparkChanges
-from flo.spark.driver.views import View
+from flo.spark.driver.spark_changes import SparkChanges, View
 from flo.spark.driver.watch import Watched
 from flo.spark.session import export_s3_settings, hold_on_executors, hold_settings, task_settings
 from flo.tables.io.diverted import OnError
@@ -181,7 +173,6 @@ class OnSpark:
         Returns a DataFrame for each output, or plain Python if it has no columns. With `on_error="divert"`
         the rows that the input `orders` diverts are the output `orders diverted`.
         """
-        here = Origin.here()
         folder = tempfile.mkdtemp(prefix="flo-")
         try:
             frames = self._check_frames(inputs)
@@ -211,7 +202,7 @@ class OnSpark:
                 for each in outputs
             }
         except FloError as error:
-            raise error.located(here) from error.__cause__
+            raise error.at_users_line() from error.__cause__
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -320,19 +311,17 @@ def connect_error(what: str) -> TypeMismatch:
 def _expect_session(spark: object) -> None:
     """Raises unless this is a classic session that is running."""
     if is_connect(spark):
-        raise connect_error("`on` was given a session of Spark Connect").located(Origin.here())
+        raise connect_error("`on` was given a session of Spark Connect").at_users_line()
     if type(spark).__module__.startswith("pyspark.") and not isinstance(spark, SparkSession):
         raise TypeMismatch(
             f"`on` needs a Spark session; got {type(spark).__name__}",
             instead=(("flow.on(spark)", "where `spark` is SparkSession.builder.getOrCreate()"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     if isinstance(spark, SparkSession) and spark.sparkContext._jsc is None:
         raise FloError(
             "the Spark session has been stopped",
             instead=(("SparkSession.builder.getOrCreate()", "starts another one for `flow.on`"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
 
 
 def _expect_same_session(name: str, frame: DataFrame, spark: SparkSession) -> None:

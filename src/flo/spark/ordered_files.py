@@ -9,7 +9,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from flo.core.errors import NameTakenError, Origin, TypeMismatch, brief
+from flo.core.errors import NameTakenError, TypeMismatch, brief
 from flo.shards.tasks.input_task import MALFORMED, OFFSET, PARTITION
 from flo.sql.catalyst import quoted
 from flo.tables.io.diverted import SCHEMA
@@ -27,15 +27,16 @@ def rows_of_files(frame: DataFrame, prefixes: Sequence[str] = ("",)) -> DataFram
 
     The files of a partition are in the order of their names, and must arrive in it.
     """
-    here = Origin.here()
     if isinstance(prefixes, str) or not prefixes or not all(isinstance(each, str) for each in prefixes):
-        raise TypeMismatch(f"`prefixes` must be a list of texts; got {brief(prefixes)}", where=here)
+        raise TypeMismatch(f"`prefixes` must be a list of texts; got {brief(prefixes)}").at_users_line()
     both = [(one, other) for one, other in permutations(prefixes, 2) if other.startswith(one)]
     if both:
-        raise TypeMismatch(f"a file whose name begins with {both[0][1]!r} begins with {both[0][0]!r} too", where=here)
+        raise TypeMismatch(
+            f"a file whose name begins with {both[0][1]!r} begins with {both[0][0]!r} too"
+        ).at_users_line()
     taken = [name for name in (PARTITION, OFFSET, MALFORMED) if name in frame.columns]
     if taken:
-        raise NameTakenError(f"the rows have a column `{taken[0]}`, which says where a row stands", where=here)
+        raise NameTakenError(f"the rows have a column `{taken[0]}`, which says where a row stands").at_users_line()
     try:
         frame.select("_metadata.file_name", "_metadata.row_index")
     except AnalysisException:
@@ -46,8 +47,7 @@ def rows_of_files(frame: DataFrame, prefixes: Sequence[str] = ("",)) -> DataFram
                 ("spark.readStream.schema(…).parquet(folder)", "reads such files"),
                 ('order={"name": "column"}', "names a column that orders the rows of other sources"),
             ),
-            where=here,
-        ) from None
+        ).at_users_line() from None
     name, number = sf.col("_metadata.file_name"), sf.col("_metadata.row_index")
     partition = sf.lit(None).cast("int")
     for place, prefix in reversed(list(enumerate(prefixes))):

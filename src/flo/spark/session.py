@@ -16,19 +16,11 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import (
-    BooleanType,
-    DataType,
-    DateType,
-    NumericType,
-    StructType,
-    TimestampNTZType,
-    TimestampType,
-)
+from pyspark.sql.types import BooleanType, DataType, DateType, NumericType, StructType, TimestampNTZType, TimestampType
 
 from flo.core.errors import FloError
 from flo.shards.tasks.blobs import ROWS
-from flo.spark.arrow_types import arrow_schema
+from flo.spark.arrow_rows import arrow_schema
 
 LOGGING = Path(__file__).absolute().with_name("log4j2.properties")
 EMBEDDED = {

@@ -16,7 +16,7 @@ from pyspark.sql.types import LongType, StructType
 from flo.api.flow import Flow
 from flo.api.scope import AnyStream
 from flo.columns.row_types import _type_of_spark, row_type_of
-from flo.core.errors import FloError, Origin, TypeMismatch, brief
+from flo.core.errors import FloError, TypeMismatch, brief
 from flo.pictures.notebook import html_text
 from flo.spark.change_data import Upserts
 from flo.spark.driver.query import Query
@@ -24,7 +24,7 @@ from flo.spark.on_spark import OnSpark, connect_error, is_connect
 from flo.sql import plan
 from flo.sql.catalyst import UnsupportedQueryError, expect_columns, items_of, leaves_of, number_of, quoted, stand_in
 from flo.sql.compiler import Compiler
-from flo.sql.native import Catalyst, Chain, Generated, Kept, Projected, Step, describe_steps, shown_steps
+from flo.sql.native import Catalyst, Chain, Generated, Kept, Projected, SegmentStep, describe_steps, shown_steps
 from flo.sql.nodes import column
 from flo.sql.plan import Relation
 from flo.sql.plan_reader import read_frame
@@ -43,11 +43,10 @@ def views(
     column `_weight` has changes: a row with weight -1 is retracted. `flo.spark.Upserts` is an input whose rows replace
     those with the same key.
     """
-    here = Origin.here()
     try:
         return Views(spark, queries, inputs)
     except FloError as error:
-        raise error.located(here) from error.__cause__
+        raise error.at_users_line() from error.__cause__
 
 
 class Views:
@@ -209,7 +208,7 @@ def _segments(relation: Relation) -> list[Relation]:
     return [segment for below in plan.relations_in(relation) for segment in _segments(below)]
 
 
-def steps_of(segment: Relation) -> tuple[Step, ...]:
+def steps_of(segment: Relation) -> tuple[SegmentStep, ...]:
     """Return the steps of a chain of projections and filters over an input."""
     match segment:
         case plan.Project():
@@ -224,7 +223,7 @@ def steps_of(segment: Relation) -> tuple[Step, ...]:
     return (Projected(tuple((new.column, column(old, new.type, new.nullable)) for new, old in pairs)),)
 
 
-def run_steps(spark: SparkSession, steps: tuple[Step, ...], rows: DataFrame) -> DataFrame:
+def run_steps(spark: SparkSession, steps: tuple[SegmentStep, ...], rows: DataFrame) -> DataFrame:
     """Return the rows of a chain of projections and filters over a DataFrame, with their weights."""
     if WEIGHTS not in rows.columns:
         rows = rows.withColumn(WEIGHTS, sf.lit(1).cast("long"))

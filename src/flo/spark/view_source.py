@@ -20,7 +20,7 @@ from flo.core.errors import CheckpointError, ElementError, FloError, UnknownName
 from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.tasks.view_filters import Condition, condition_of, filter_rows
 from flo.shards.tasks.view_parts import ROWS, repeat_rows
-from flo.spark.arrow_types import arrow_schema
+from flo.spark.arrow_rows import arrow_schema
 from flo.tables.checkpoint.folders import folder
 from flo.tables.io.files import WEIGHTS
 

@@ -137,30 +137,22 @@ class Aggregates(Computed[AggregateSpec]):
             case "Average":
                 return self._average(function, where, distinct)
             case "Min" | "Max":
-                (of,) = function.children
-                return self._add(function.name.lower(), (self._argument(of),), where, function.type, nullable=True)
-            case "First":
-                # of `any_value`, or made by Spark itself of several DISTINCT, where there is one row
-                (of,) = function.children[:1]
-                return self._add("min", (self._argument(of),), where, function.type, nullable=True)
+                return self._of_first(function.name.lower(), function, where)
+            case "First":  # of `any_value`, or made by Spark itself of several DISTINCT, where there is one row
+                return self._of_first("min", function, where)
             case "MaxBy" | "MinBy":
                 return self._by(function, where)
             case "CollectList" | "CollectSet":
-                options = (distinct or function.name == "CollectSet",)
-                (of,) = function.children
-                return self._add("collect", (self._argument(of),), where, function.type, options, nullable=False)
+                distinct = distinct or function.name == "CollectSet"
+                return self._of_first("collect", function, where, distinct, nullable=False)
             case "Mode":
-                options = (function.option("greatest"),)
-                (of,) = function.children
-                return self._add("mode", (self._argument(of),), where, function.type, options, nullable=True)
+                return self._of_first("mode", function, where, function.option("greatest"))
             case "Percentile" | "PercentileDisc" if not distinct:
                 return self._percentile(function, where)
             case "ListAgg":
                 return self._listed(function, where, distinct)
             case _ if function.name in BITWISE and not (distinct and function.name == "BitXorAgg"):
-                (of,) = function.children
-                kind, options = BITWISE[function.name], (of.type.bit_width,)
-                return self._add(kind, (self._argument(of),), where, function.type, options, nullable=True)
+                return self._of_first(BITWISE[function.name], function, where, function.children[0].type.bit_width)
             case _ if function.name.startswith("Regr") and not distinct:
                 return self._regression(function, where)
             case "PivotFirst":
@@ -175,6 +167,11 @@ class Aggregates(Computed[AggregateSpec]):
                 ("flow.on(spark)", "a program with an aggregate of Flo's, which takes rows back"),
             )
         raise rejected_aggregate(function, distinct)
+
+    def _of_first(self, kind: str, function: Node, where: str | None, *options: object, nullable: bool = True) -> Node:
+        """Return an aggregate of the first operand, whose results have the type of the function."""
+        name = self._argument(function.children[0])
+        return self._add(kind, (name,), where, function.type, options, nullable=nullable)
 
     def _by(self, function: Node, where: str | None) -> Node:
         """max_by, min_by: rows without a key are skipped, but not those without a value."""

@@ -178,7 +178,6 @@ class ExpressionReader(ABC):
     # Columns
 
     def _new(self, attribute: Java) -> Node:
-        """Return a new column."""
         name = called = attribute.name()
         while called in self.taken:
             self.taken[name] += 1
@@ -210,7 +209,6 @@ class ExpressionReader(ABC):
     # Expressions
 
     def expression(self, given: Java) -> Node:
-        """Return an expression as a node."""
         name = given.getClass().getSimpleName().removesuffix("$")
         if name == "AttributeReference":
             known = self.names.get(given.exprId().id())
@@ -246,7 +244,7 @@ class ExpressionReader(ABC):
     def _literal(self, given: Java) -> Node:
         kind = _type(given.dataType())
         try:
-            return replace(literal(_value(given), kind), catalyst=given)
+            return replace(literal(plain_value(given.value(), given.dataType()), kind), catalyst=given)
         except UnsupportedQueryError:
             value = Parameter(*_texts(given.value()))
             return Node("NativeLiteral", kind, bool(given.nullable()), (), (("value", value),), given)
@@ -263,34 +261,20 @@ class ExpressionReader(ABC):
                 zone = [("zone", given.timeZoneId().get())] if name == "Cast" and given.needsTimeZone() else []
                 return [("mode", given.evalMode().toString()), *zone]
             case _ if name in CHECKED:
-                return [("mode", "ANSI" if given.failOnError() else "LEGACY")]
-            case "ElementAt":
-                default = given.defaultValueOutOfBound()
-                return [
-                    ("checked", given.failOnError()),
-                    ("default", None if default.isEmpty() else default.get().sql()),
-                ]
+                has_default = name == "ElementAt" and not given.defaultValueOutOfBound().isEmpty()
+                variant = [("variant", "a default for what is out of bounds")] if has_default else []
+                return [("mode", "ANSI" if given.failOnError() else "LEGACY"), *variant]
             case "Upper" | "Lower":
                 return [("variant", "the letters of Java") if self.unicode is None else (UNICODE, self.unicode)]
             case "InSet":
-                return [
-                    (
-                        "values",
-                        tuple(
-                            sorted(
-                                (plain_value(each, given.child().dataType()) for each in _items(given.hset())), key=repr
-                            )
-                        ),
-                    )
-                ]
+                values = (plain_value(each, given.child().dataType()) for each in _items(given.hset().iterator()))
+                return [("values", tuple(sorted(values, key=repr)))]
             case "GetStructField":
                 return [("ordinal", given.ordinal())]
             case "Like":
                 return [("escape", given.escapeChar())]
             case "AggregateExpression":
                 return [("distinct", given.isDistinct()), ("filter", given.filter().isDefined())]
-            case "First" | "Last":
-                return [("ignore_nulls", given.ignoreNulls())]
             case "SortOrder":
                 return [
                     ("descending", given.direction().sql() == "DESC"),
@@ -298,7 +282,7 @@ class ExpressionReader(ABC):
                 ]
             case "WindowExpression":
                 return [("frame", _frame(given.windowSpec().frameSpecification())), ("zone", self.zone)]
-            case "Lag" | "Lead" | "NthValue":
+            case "First" | "Last" | "Lag" | "Lead" | "NthValue":
                 return [("ignore_nulls", given.ignoreNulls())]
             case "PivotFirst":
                 kind = given.pivotColumn().dataType()
@@ -353,9 +337,7 @@ def _only_where(condition: Node, argument: Node, aggregate: Java) -> Node:
 
 def _parameters(given: Java) -> Iterator[Parameter]:
     """Yield what an expression has besides its operands."""
-    items = given.productIterator()
-    while items.hasNext():
-        item = items.next()
+    for item in _items(given.productIterator()):
         if not _has_expressions(item):
             yield Parameter(*_texts(item))
 
@@ -405,11 +387,9 @@ def _bound(given: Java) -> Any:
     raise UnsupportedQueryError("WindowFrame", "a bound must be a constant", given.sql())
 
 
-def _items(scala_set: Java) -> list[Java]:
-    values, items = [], scala_set.iterator()
-    while items.hasNext():
-        values.append(items.next())
-    return values
+def _items(iterator: Java) -> Iterator[Java]:
+    while iterator.hasNext():
+        yield iterator.next()
 
 
 def unicode_of(spark: SparkSession) -> int | None:
@@ -418,10 +398,6 @@ def unicode_of(spark: SparkSession) -> int | None:
         return None
     jvm: Java = spark._jvm
     return int(jvm.com.ibm.icu.lang.UCharacter.getUnicodeVersion().getMajor())
-
-
-def _value(given: Java) -> Any:
-    return plain_value(given.value(), given.dataType())
 
 
 def plain_value(value: Java, jvm_type: Java) -> Any:

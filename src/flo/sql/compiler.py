@@ -21,7 +21,7 @@ from flo.sql import plan
 from flo.sql.aggregates import Aggregates
 from flo.sql.catalyst import UnsupportedQueryError, expect_columns
 from flo.sql.joins import join_relations
-from flo.sql.native import BRANCHES, Generated, Kept, Projected, Segment, Step, can_run_natively
+from flo.sql.native import BRANCHES, Generated, Kept, Projected, Segment, SegmentStep, can_run_natively
 from flo.sql.nodes import ZERO, Node, column, literal, one_row, replace_nodes
 from flo.sql.plan import Relation
 from flo.sql.registry import is_computed, not_computed, types_text
@@ -68,7 +68,6 @@ class Compiler:
         return self.project(self.stream(relation), dict(zip(names, relation.columns, strict=True)))
 
     def stream(self, relation: Relation) -> RowStream:
-        """Return the stream of a relation."""
         return self.shared(relation, getattr(self, f"_{type(relation).__name__.lower()}"))
 
     def shared(self, relation: Relation, make: Callable[[Any], RowStream]) -> RowStream:
@@ -100,7 +99,6 @@ class Compiler:
         return _apply(stream, Map(Expression(columns, (layout_of(stream),))))
 
     def extended(self, stream: RowStream, more: Mapping[str, Node]) -> RowStream:
-        """Return the rows with more columns."""
         return self.project(stream, {**own_columns(stream), **more}) if more else stream
 
     def filtered(self, stream: RowStream, condition: Node) -> RowStream:
@@ -133,7 +131,7 @@ class Compiler:
         asked = stream in self._segments or not all(map(is_computed, nodes))
         return asked and all(map(can_run_natively, nodes))
 
-    def _native(self, stream: RowStream, step: Step) -> RowStream:
+    def _native(self, stream: RowStream, step: SegmentStep) -> RowStream:
         """Return the rows after a step in Spark. What follows a segment directly belongs to it."""
         below, segment = self._segments.get(stream, (stream, None))
         if segment is None:

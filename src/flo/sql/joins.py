@@ -27,7 +27,6 @@ KeyPair: TypeAlias = tuple[Node, Node, str]
 
 
 def join_relations(compiler: Compiler, relation: plan.Join) -> RowStream:
-    """Return the stream of a join."""
     if relation.how == "existence":
         return _existence(compiler, relation)
     key = _null_aware_key(relation)

@@ -66,7 +66,7 @@ class Generated:
         return tuple(each.column for each in self.items)
 
 
-Step: TypeAlias = Projected | Kept | Generated
+SegmentStep: TypeAlias = Projected | Kept | Generated
 
 
 BRANCHES = ("And", "Or", "If", "IsNull", "IsNotNull")
@@ -92,7 +92,7 @@ def _is_plain(node: Node) -> bool:
 class Chain:
     """Steps as a plan of Catalyst, over any DataFrame with the columns of a schema."""
 
-    def __init__(self, spark: SparkSession, schema: StructType, steps: tuple[Step, ...]) -> None:
+    def __init__(self, spark: SparkSession, schema: StructType, steps: tuple[SegmentStep, ...]) -> None:
         from pyspark.sql.types import LongType, StructType
 
         self._catalyst = Catalyst(spark)
@@ -107,7 +107,7 @@ class Chain:
             columns = self._add(step, columns)
         self.names = tuple(columns)
 
-    def _add(self, step: Step, columns: dict[str, Java]) -> dict[str, Java]:
+    def _add(self, step: SegmentStep, columns: dict[str, Java]) -> dict[str, Java]:
         """Add a step, and return the columns after it."""
         catalyst = self._catalyst
         match step:
@@ -180,7 +180,6 @@ class Catalyst:
         return self._alias(given, like.name(), like.exprId())
 
     def named(self, given: Java, name: str) -> Java:
-        """Return a new column."""
         return self._alias(given, name, self._numbers.newExprId())
 
     def items(self, generator: Java, names: tuple[str, ...], outer: bool) -> tuple[Java, ...]:
@@ -222,7 +221,7 @@ class Segment(Flattening):
     Identified by its text.
     """
 
-    def __init__(self, spark: SparkSession, layout: Layout, steps: tuple[Step, ...]) -> None:
+    def __init__(self, spark: SparkSession, layout: Layout, steps: tuple[SegmentStep, ...]) -> None:
         self.spark = spark
         self.input = layout
         self.steps = steps
@@ -234,8 +233,7 @@ class Segment(Flattening):
         self.__name__ = self.explained = f"native: {shown_steps(steps)}"
         self._known: OrderedDict[Any, list[Any]] = OrderedDict()
 
-    def then(self, step: Step) -> Segment:
-        """Return the segment with one more step."""
+    def then(self, step: SegmentStep) -> Segment:
         return Segment(self.spark, self.input, (*self.steps, step))
 
     @cached_property
@@ -343,7 +341,7 @@ def _fails(given: Java) -> bool:
         return True
 
 
-def _columns_after(layout: Layout, steps: tuple[Step, ...]) -> tuple[Node, ...]:
+def _columns_after(layout: Layout, steps: tuple[SegmentStep, ...]) -> tuple[Node, ...]:
     columns = tuple(column(field.name, field.type, field.nullable) for field in layout.schema)
     for step in steps:
         if isinstance(step, Projected):
@@ -353,12 +351,12 @@ def _columns_after(layout: Layout, steps: tuple[Step, ...]) -> tuple[Node, ...]:
     return columns
 
 
-def describe_steps(steps: tuple[Step, ...]) -> str:
+def describe_steps(steps: tuple[SegmentStep, ...]) -> str:
     """Return the text that identifies steps from one run to the next."""
     return "; ".join(map(_text, steps))
 
 
-def _text(step: Step) -> str:
+def _text(step: SegmentStep) -> str:
     if isinstance(step, Kept):
         return f"where {step.condition.text}"
     if isinstance(step, Generated):
@@ -366,7 +364,7 @@ def _text(step: Step) -> str:
     return ", ".join(f"{name} = {node.text}" for name, node in step.given)
 
 
-def shown_steps(steps: tuple[Step, ...]) -> str:
+def shown_steps(steps: tuple[SegmentStep, ...]) -> str:
     """Return what the steps compute, as SQL."""
     parts = []
     for step in steps:

@@ -71,7 +71,6 @@ class Node(ColumnFunction):
 
     @property
     def column(self) -> str:
-        """The name of a column."""
         return str(self.option("column"))
 
     @property
@@ -79,7 +78,6 @@ class Node(ColumnFunction):
         return self.name == "AttributeReference"
 
     def walk(self) -> Iterator[Node]:
-        """Yield this node and all below it."""
         yield self
         for child in self.children:
             yield from child.walk()

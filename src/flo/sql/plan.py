@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from flo.sql.nodes import Node, column
 
-Columns: TypeAlias = tuple[Node, ...]
+ColumnNodes: TypeAlias = tuple[Node, ...]
 """Columns of a relation: nodes of the class `AttributeReference`."""
 
 
@@ -36,11 +36,10 @@ class Order:
 class Relation:
     """A part of a plan that has rows."""
 
-    columns: Columns
+    columns: ColumnNodes
 
     @property
     def by_name(self) -> dict[str, Node]:
-        """The columns by their names."""
         return {each.column: each for each in self.columns}
 
 
@@ -121,7 +120,7 @@ class Generate(Relation):
     below: Relation
     generator: Node
     outer: bool
-    items: Columns
+    items: ColumnNodes
     """The columns that it adds."""
 
 

@@ -53,12 +53,7 @@ class _Reader(ExpressionReader):
         if name in REWRITES:
             raise reject(name)
         if not node.children().size():
-            raise UnsupportedQueryError(
-                name,
-                "it reads something that is none of the inputs",
-                node.simpleString(80),
-                ("inputs={…}", "pass all that the query reads"),
-            )
+            raise _no_input(node)
         raise UnsupportedQueryError(name, "Flo does not maintain this node", node.simpleString(80))
 
     def _below(self, node: Java) -> Relation:
@@ -69,12 +64,7 @@ class _Reader(ExpressionReader):
     def _logicalrdd(self, node: Java) -> Relation:
         name = self.inputs.get(node.rdd().id())
         if name is None:
-            raise UnsupportedQueryError(
-                "LogicalRDD",
-                "it reads something that is none of the inputs",
-                node.simpleString(80),
-                ("inputs={…}", "pass all that the query reads"),
-            )
+            raise _no_input(node)
         output = items_of(node.output())
         columns = tuple(self._new(each) for each in output)
         return plan.Scan(columns, name, tuple(each.name() for each in output))
@@ -116,14 +106,13 @@ class _Reader(ExpressionReader):
         own = {number: each for number, each in self.names.items() if each.column in known}
         right = self.relation(node.children().apply(1))
         self.names |= own  # a subquery that was decorrelated reads the left side again, with the same numbers
+        condition = self.expression(node.condition().get()) if node.condition().isDefined() else None
         kind = node.joinType().toString()
         if kind.startswith("ExistenceJoin"):
-            condition = self.expression(node.condition().get()) if node.condition().isDefined() else None
             return plan.Join((*left.columns, self._new(node.joinType().exists())), left, right, "existence", condition)
         how = JOINS.get(node.joinType().sql())
         if how is None:
             raise UnsupportedQueryError("Join", f"Flo does not maintain a join of type {kind}", node.simpleString(80))
-        condition = self.expression(node.condition().get()) if node.condition().isDefined() else None
         columns = (
             left.columns
             if how in ("semi", "anti")
@@ -189,18 +178,14 @@ class _Reader(ExpressionReader):
         return plan.Limit(below.columns, below, tuple(self._order(each) for each in items_of(node.order())), None)
 
     def _globallimit(self, node: Java) -> Relation:
-        return self._limited(node)
-
-    def _locallimit(self, node: Java) -> Relation:
-        return self._limited(node)
-
-    def _limited(self, node: Java) -> Relation:
         count = int(node.limitExpr().eval(None))
 
         def limit(rows: plan.Limit) -> plan.Limit:
             return replace(rows, count=count if rows.count is None else min(count, rows.count))
 
         return _in_order(self._below(node), limit)
+
+    _locallimit = _globallimit
 
     def _offset(self, node: Java) -> Relation:
         count = int(node.offsetExpr().eval(None))
@@ -210,6 +195,11 @@ class _Reader(ExpressionReader):
             return replace(rows, count=left, offset=rows.offset + count)
 
         return _in_order(self._below(node), skip)
+
+
+def _no_input(node: Java) -> UnsupportedQueryError:
+    reason, instead = "it reads something that is none of the inputs", ("inputs={…}", "pass all that the query reads")
+    return UnsupportedQueryError(node.nodeName(), reason, node.simpleString(80), instead)
 
 
 def _in_order(relation: Relation, change: Callable[[plan.Limit], plan.Limit]) -> Relation:

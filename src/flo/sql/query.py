@@ -1,4 +1,10 @@
-"""`flow.sql`: a query of Spark SQL as a stream, planned by Catalyst over stand-ins of the streams that it reads."""
+"""`flow.sql`: a query of Spark SQL as a stream, planned by Catalyst over stand-ins of the streams that it reads.
+
+Constants that fail, such as `1/0`, are errors of the rows that reach them, not of the query. Spark computes constants
+when it plans a query. One that fails is an error at once, unless it is in a branch of CASE or the like, or in a
+projection or a filter of rows that Spark has at hand: these it computes first, row by row. Flo does the same with the
+projections and filters of its inputs.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +13,19 @@ from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING
 
-from flo.api.arguments import expect_kind
+from flo.api.arguments import expect_zset
 from flo.api.columns import row_layout
 from flo.api.scope import StreamBase
-from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch, brief
+from flo.core.errors import FloError, NameTakenError, TypeMismatch, brief
 from flo.sql.catalyst import EXCLUDED, RULES, items_of, quoted, stand_in
 from flo.sql.compiler import compile_query
 from flo.sql.error_log import hide_own_errors
-from flo.sql.failing_constants import SETTING, optimised
+from flo.sql.native import Catalyst
+from flo.sql.nodes import Java
 from flo.sql.plan import scans
 from flo.sql.plan_reader import read_frame
 from flo.sql.rejections import expect_no_special_times
 from flo.sql.row_streams import RowStream
-from flo.values.weighted import ZSet
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -45,7 +51,6 @@ class QueryError(FloError):
 
 def sql_stream(text: str, streams: Mapping[str, RowStream]) -> RowStream:
     """Return the rows of a query over these streams, which it calls by their names."""
-    here = Origin.here()
     try:
         _expect_arguments(text, streams)
         active = active_session()
@@ -59,7 +64,7 @@ def sql_stream(text: str, streams: Mapping[str, RowStream]) -> RowStream:
             scope = next(iter(streams.values())).scope
             return compile_query(relation, given, active, names, scope=scope)
     except FloError as error:
-        raise error.located(here) from error.__cause__
+        raise error.at_users_line() from error.__cause__
 
 
 def _expect_arguments(text: object, streams: Mapping[str, object]) -> None:
@@ -82,7 +87,6 @@ def _expect_arguments(text: object, streams: Mapping[str, object]) -> None:
 
 
 def active_session() -> SparkSession:
-    """Return the active session, or a new one."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -170,7 +174,7 @@ def _schema(name: str, stream: RowStream) -> StructType:
     """Return the schema of a stream's rows in Spark's types."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    expect_kind("sql", stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
+    expect_zset("sql", stream)
     layout = row_layout("sql", name, stream)
     try:
         return from_arrow_schema(layout.schema, prefer_timestamp_ntz=True)
@@ -219,3 +223,58 @@ def expect_distinct(names: tuple[str, ...], what: str) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise TypeMismatch(f"{what} two columns `{twice}`", instead=((f"SELECT … AS {twice}_2", "another name"),))
+
+
+SETTING = "spark.sql.optimizer.excludedRules"
+FOLDING = RULES + "ConstantFolding"
+ROW_BY_ROW = ("Project", "Filter", "SubqueryAlias", "View")
+"""Nodes that Spark computes row by row if it has the rows at hand."""
+
+
+def optimised(frame: DataFrame) -> DataFrame:
+    """Return a DataFrame whose plan is optimised; constants in it may fail. Raises if they do so for any rows."""
+    from pyspark.errors import AnalysisException, PySparkException
+    from pyspark.sql import DataFrame
+
+    try:
+        frame._jdf.queryExecution().optimizedPlan()
+        return frame
+    except AnalysisException:
+        raise
+    except PySparkException:
+        spark, catalyst = frame.sparkSession, Catalyst(frame.sparkSession)
+        analysed = frame._jdf.queryExecution().analyzed()
+        catalyst.frame(spark, _without_row_by_row(spark, catalyst, analysed)).queryExecution().optimizedPlan()
+        with _without_folding(spark):
+            again = DataFrame(catalyst.frame(spark, analysed), spark)
+            again._jdf.queryExecution().optimizedPlan()
+        return again
+
+
+@contextmanager
+def _without_folding(spark: SparkSession) -> Iterator[None]:
+    before = str(spark.conf.get(SETTING))
+    spark.conf.set(SETTING, f"{before},{FOLDING}")
+    try:
+        yield
+    finally:
+        spark.conf.set(SETTING, before)
+
+
+def _without_row_by_row(spark: SparkSession, catalyst: Catalyst, node: Java) -> Java:
+    """Return a plan with its projections and filters of inputs replaced by relations without rows."""
+    from pyspark.sql.types import _parse_datatype_json_string
+
+    if _is_row_by_row(node):
+        schema: Java = _parse_datatype_json_string(node.schema().json())
+        leaf = spark.createDataFrame(spark.sparkContext.emptyRDD(), schema)._jdf.queryExecution().analyzed()
+        pairs = zip(items_of(leaf.output()), items_of(node.output()), strict=True)
+        return catalyst.logical.Project(catalyst.list([catalyst.alias(each, like) for each, like in pairs]), leaf)
+    below = [_without_row_by_row(spark, catalyst, each) for each in items_of(node.children())]
+    return node.withNewChildren(catalyst.list(below).toIndexedSeq()) if below else node
+
+
+def _is_row_by_row(node: Java) -> bool:
+    if node.nodeName() == "LogicalRDD":
+        return True
+    return node.nodeName() in ROW_BY_ROW and _is_row_by_row(node.children().apply(0))

@@ -72,12 +72,8 @@ def family_of(kind: pa.DataType) -> Family | None:
 
 
 _EXACT = {
-    pa.int8(): Family.INTEGER,
-    pa.int16(): Family.INTEGER,
-    pa.int32(): Family.INTEGER,
-    pa.int64(): Family.INTEGER,
-    pa.float32(): Family.FLOAT,
-    pa.float64(): Family.FLOAT,
+    **dict.fromkeys((pa.int8(), pa.int16(), pa.int32(), pa.int64()), Family.INTEGER),
+    **dict.fromkeys((pa.float32(), pa.float64()), Family.FLOAT),
     pa.string(): Family.STRING,
     pa.binary(): Family.BINARY,
     pa.bool_(): Family.BOOLEAN,

@@ -23,7 +23,6 @@ def layout_of(stream: RowStream) -> Layout:
 
 
 def own_columns(stream: RowStream) -> dict[str, Node]:
-    """Return the columns of a stream's rows."""
     layout = layout_of(stream)
     return {
         name: column(name, cell.arrow, cell.nullable) for name, cell in zip(layout.names, layout.cells, strict=True)
@@ -31,7 +30,6 @@ def own_columns(stream: RowStream) -> dict[str, Node]:
 
 
 def united(parts: list[RowStream]) -> RowStream:
-    """Return the rows of several streams."""
     return reduce(lambda one, other: one.union(other), parts)
 
 

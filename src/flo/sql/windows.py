@@ -18,7 +18,7 @@ from flo.sql.aggregates import Aggregates, Computed, counted, packed, sum_type, 
 from flo.sql.catalyst import UnsupportedQueryError
 from flo.sql.nodes import MONTHS, ZERO, Java, Months, Node, cast, literal
 from flo.sql.row_streams import RowStream, joined
-from flo.values.operators.over_functions import Bound
+from flo.values.operators.over_functions import FrameBound
 
 if TYPE_CHECKING:
     from flo.sql.compiler import Compiler
@@ -140,8 +140,7 @@ class _Windows(Computed[AggregateSpec | WindowSpec]):
             bounds = [datetime.timedelta(days=each) if isinstance(each, int) and each else each for each in bounds]
         return {mode: (bounds[0], bounds[1])}
 
-    def _bound(self, offset: Any) -> Bound:
-        """Return a bound as a column."""
+    def _bound(self, offset: Any) -> FrameBound:
         (order,) = self.order
         if pa.types.is_date(order.by.type) and isinstance(offset, datetime.timedelta):
             offset = offset.days
@@ -150,7 +149,7 @@ class _Windows(Computed[AggregateSpec | WindowSpec]):
         bound = replace(order, by=_sum(order.by, offset, self.zone))
         if bound not in self.bounds:
             self.bounds.append(bound)
-        return Bound(1 + self.bounds.index(bound))
+        return FrameBound(1 + self.bounds.index(bound))
 
     def _neighbour(self, function: Node) -> Node:
         """lag and lead. Where there is no such row, the result is the default value of this row."""

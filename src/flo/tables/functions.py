@@ -198,6 +198,8 @@ RUNS = Sharing()
 """Deltas by key, so that operators on the same stream and key share them."""
 ALL = f"{KEY}all"
 """The key column if all rows are one group."""
+AT = f"{KEY}at"
+"""The column of the times of rows, or of other values in whose order they are, where it is computed."""
 
 
 def result_layout(f: Any, of: Collection) -> Layout | None:
@@ -213,6 +215,15 @@ def results(f: Any, of: Collection, table: pa.Table) -> pa.Table:
     if values.column_names == [VALUE] and layout.names != (VALUE,):  # one column of structs
         values = pa.Table.from_arrays(one_chunk(values[VALUE]).flatten(), names=list(layout.names))
     return layout.fitted(values).combine_chunks()
+
+
+def with_group(table: pa.Table, by: Any, of: Collection) -> tuple[pa.Table, tuple[str, ...]]:
+    """Returns rows with the columns of their group, which are added where rows have none, and their names."""
+    columns = plain_columns(by, of) if by is not None else None
+    if columns is not None:
+        return table, columns
+    computed = group_keys(by, of, table)
+    return beside(table, computed), tuple(computed.column_names)
 
 
 def group_keys(by: Any, of: Collection, table: pa.Table) -> pa.Table:

@@ -23,6 +23,7 @@ from flo.verify import check
 from flo.verify.effort import WORK
 from flo.verify.time_limit import SECONDS, TimeLimit, TimeUp
 
+HELP = "type and check every flow of a file"
 ABOUT = """\
 Imports each file, and checks every flow in it: those at module level, and those returned by a function
 that is annotated `-> flo.Flow` and needs no arguments. Code under `if __name__ == "__main__":` is not run.
@@ -38,13 +39,7 @@ NO_FLOW = (
 )
 
 
-def add_to(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = subcommands.add_parser(
-        "check",
-        help="type and check every flow of a file",
-        description=ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="a Python file, or a module: package.module")
     parser.add_argument(
         "--work",

@@ -11,7 +11,7 @@ import flo
 from flo.core.errors import FloError, Origin
 from flo.tools import check, run, sql, state, trace
 
-SUBCOMMANDS = (check, run, sql, state, trace)
+SUBCOMMANDS = {"check": check, "run": run, "sql": sql, "state": state, "trace": trace}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,6 +37,9 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="flo", description="Streaming programs that cannot hang and cannot race.")
     top.add_argument("--version", action="version", version=f"flo {flo.__version__}")
     subcommands = top.add_subparsers(title="commands", dest="subcommand", metavar="COMMAND", required=True)
-    for module in SUBCOMMANDS:
-        module.add_to(subcommands)
+    for name, module in SUBCOMMANDS.items():
+        layout = argparse.RawDescriptionHelpFormatter
+        module.add_arguments(
+            subcommands.add_parser(name, help=module.HELP, description=module.ABOUT, formatter_class=layout)
+        )
     return top

@@ -23,7 +23,6 @@ from flo.api.running import expect_known
 from flo.core.errors import FloError, NameTakenError, UnknownNameError, is_users
 from flo.tools.ctrl_c import cancel_jobs, catch_ctrl_c
 from flo.tools.load import find_target, isolated, load
-from flo.tools.run_page import add_page_options, expect_no_page, keep_page, show_page
 from flo.tools.subjects import Subject, find_subjects
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from flo.spark.driver.query import Query
 
+HELP = "run the flow of a file, on Spark or here"
 ABOUT = """\
 Runs the flow of a file; FILE::NAME names one of several. An input is a file or a folder, or any source of
 Spark with its options:
@@ -46,13 +46,7 @@ SHOWN = 20
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".orc": "orc"}
 
 
-def add_to(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = subcommands.add_parser(
-        "run",
-        help="run the flow of a file, on Spark or here",
-        description=ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", help="a Python file or a module, and ::NAME of the flow if it has several"
     )
@@ -291,3 +285,34 @@ def result_table(name: str, result: Any) -> Table:
     for row in result.slice(0, SHOWN).to_pylist():
         table.add_row(*(str(value) for value in row.values()))
     return table
+
+
+def add_page_options(parser: argparse.ArgumentParser) -> None:
+    """Add `--ui` and `--html`."""
+    about = "serve a page of the run on this machine, at a free port or at PORT, until Ctrl-C"
+    parser.add_argument("--ui", nargs="?", type=int, const=0, metavar="PORT", help=about)
+    parser.add_argument("--html", metavar="FILE", help="save the page of the run when it ends")
+
+
+def expect_no_page(given: argparse.Namespace, why: str) -> None:
+    """Reject the options where there are no micro-batches to show."""
+    for option in ("ui", "html"):
+        if getattr(given, option) is not None:
+            raise FloError(f"--{option} shows the micro-batches of a query on Spark, but {why}")
+
+
+def show_page(given: argparse.Namespace, query: Query, stack: contextlib.ExitStack) -> None:
+    """Serve the page of a query, and save it when the stack ends, as the options say."""
+    if given.html is not None:
+        query.watch()
+        stack.callback(query.save, given.html)
+    if given.ui is not None:
+        served = stack.enter_context(query.ui(given.ui))
+        print(f"the page of the run: {served.url}", file=sys.stderr)
+
+
+def keep_page(given: argparse.Namespace, stopped: threading.Event) -> None:
+    """Wait for Ctrl-C, if a page is served and Ctrl-C has not ended the run."""
+    if given.ui is not None and not stopped.is_set():
+        print("the run is over; the page stays until Ctrl-C", file=sys.stderr)
+        stopped.wait()

@@ -17,15 +17,17 @@ from flo.core.errors import FloError, NameTakenError, Origin, UnknownNameError
 from flo.tools.ctrl_c import catch_ctrl_c
 from flo.tools.run import (
     InputSource,
+    add_page_options,
     follow,
+    keep_page,
     micro_batch_table,
     print_results,
     result_table,
+    show_page,
     sink_of_text,
     split_pairs,
     stop,
 )
-from flo.tools.run_page import add_page_options, keep_page, show_page
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from flo.spark.sql_views import Views
     from flo.sql.statements import ViewStatement
 
+HELP = "maintain the views of an SQL file"
 ABOUT = """\
 Maintains the views of a file, which has statements CREATE VIEW name AS SELECT …; of Spark SQL. A view may read the
 inputs, and the views before it. An input is a file or a folder, whose new files are new rows, or any source of
@@ -48,13 +51,7 @@ sources is processed.
 """
 
 
-def add_to(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = subcommands.add_parser(
-        "sql",
-        help="maintain the views of an SQL file",
-        description=ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a file of CREATE VIEW statements")
     parser.add_argument("--input", action="append", default=[], metavar="NAME=PATH|FORMAT:OPTIONS")
     parser.add_argument("--output", action="append", default=[], metavar="NAME=PATH|WHERE")

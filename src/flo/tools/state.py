@@ -13,6 +13,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     from flo.shards.checkpoint.inspect import StateSize
 
+HELP = "show, verify or rescale a checkpoint"
 ABOUT = """\
 show      stages, operators and views, with the rows and bytes that each shard holds of them
 verify    reads every file that a retained version names; exit status 1 if one is missing, truncated or altered
@@ -28,13 +29,7 @@ WIDTH = 200
 """The width of the table where it is not shown on a terminal."""
 
 
-def add_to(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = subcommands.add_parser(
-        "state",
-        help="show, verify or rescale a checkpoint",
-        description=ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, run in (("show", show), ("verify", verify), ("rescale", rescale)):
         action = actions.add_parser(name)

@@ -17,6 +17,7 @@ from flo.pictures.states import MOST_STATES
 from flo.tools.load import find_target, isolated, load
 from flo.tools.run import find_flow, split_pairs
 
+HELP = "write a page that runs the flow of a file step by step"
 ABOUT = """\
 Writes a page with all states that the flow of a file can reach on the data given. It opens in any browser, and takes
 one small step at a time, forwards and backwards, with a choice among the enabled ones and the rule of each.
@@ -28,13 +29,7 @@ Data is a value as Python writes it, or a file of JSON: a list, or what `flow.ex
 """
 
 
-def add_to(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = subcommands.add_parser(
-        "trace",
-        help="write a page that runs the flow of a file step by step",
-        description=ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", help="a Python file or a module, and ::NAME of the flow if it has several"
     )

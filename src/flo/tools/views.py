@@ -1,9 +1,8 @@
-"""Terminal views: the progress of a long run, and tables of traces."""
+"""The progress of a long run, on the terminal."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
@@ -18,14 +17,6 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
-from rich.text import Text
-
-from flo.core.graph import Graph, names, text
-from flo.core.labels import label
-from flo.core.semantics import GraphStep
-from flo.core.term import Lowering
-from flo.verify.exploration.moves import node_at
 
 PATIENCE = 1.0
 """Seconds before the progress is displayed."""
@@ -87,33 +78,3 @@ def size(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1000
     return f"{count:.1f} TB"
-
-
-def derivation(step: GraphStep) -> str:
-    """The rules from the root to the operator: `sequence-left › operator › map`."""
-    return " › ".join(step.path)
-
-
-def trace_table(start: Graph, steps: Iterable[GraphStep], *, title: str = "", whole: bool = False) -> Table:
-    """A table with a row for each step: the whole program with the derivation, or only the operator that stepped."""
-    table = Table(title=title or None, title_justify="left", header_style="bold", expand=False)
-    table.add_column("step", justify="right")
-    table.add_column("rule", style="cyan", no_wrap=not whole)
-    table.add_column("after it")
-    table.add_column("emitted", style="green")
-    table.add_row("", "", Text(_text(start)) if whole else "", "")
-    for number, step in enumerate(steps, start=1):
-        part = step.graph if whole else node_at(step.graph, step.place)
-        emitted = [text(Lowering()(delta)) for delta in step.outputs if delta is not None]
-        rule = derivation(step) if whole else step.rule
-        table.add_row(str(number), rule, Text(_text(part)), Text("  ".join(emitted)))
-    return table
-
-
-def legend(graph: Graph) -> list[str]:
-    """The lambdas behind the names in the printed program."""
-    return [f"{name} = {label(item)}" for name, item in names(graph).items() if name.startswith("λ")]
-
-
-def _text(graph: Graph) -> str:
-    return text(Lowering()(graph))

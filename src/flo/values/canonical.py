@@ -1,4 +1,5 @@
-"""One canonical form for equal elements, so that Python's dicts and comparisons treat them as columns do.
+"""One canonical form for equal elements, and one total order, so that Python's dicts and comparisons treat elements as
+columns do. The same order on columns is in `flo.tables.state.comparison`.
 
 Python and databases disagree on three kinds of values:
 
@@ -13,9 +14,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from datetime import datetime, timezone
+from datetime import UTC, datetime, timezone
+from enum import Enum
 from operator import is_
 from typing import Any, TypeAlias
+from uuid import UUID
 
 from flo.core.untyped import Element, ElementFunction
 
@@ -91,3 +94,24 @@ canonical_element = Forms({float: _canonical_float, datetime: _with_offset})
 """Canonical form of elements of bags, sets and z-sets, and of keys and groups."""
 instant_element = Forms({datetime: _with_offset})
 """Canonical form of elements of sequences: only times are changed, to those that Python compares as instants."""
+
+
+def order_key(value: object) -> tuple[Element, ...]:
+    """Return a key that orders all values of a column totally. Equal values have equal keys.
+
+    None is the least, NaN the greatest number. Zoned times are compared as instants, enums by name, UUIDs by their
+    bytes, rows column by column.
+    """
+    if value is None:
+        return (0,)
+    if isinstance(value, Enum):
+        return (1, value.name)
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return (1, value.astimezone(UTC))
+    if isinstance(value, UUID):
+        return (1, value.bytes)
+    if isinstance(value, (tuple, list)):
+        return (1, tuple(map(order_key, value)))
+    if dataclasses.is_dataclass(value):
+        return (1, tuple(order_key(getattr(value, field.name)) for field in dataclasses.fields(value)))
+    return (2, 0) if value != value else (1, value)

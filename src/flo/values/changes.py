@@ -15,8 +15,7 @@ from typing import Any
 from flo.core.elements import Misfit, belongs, find_misfit, find_mismatch, type_name
 from flo.core.errors import ElementError, brief
 from flo.core.untyped import Element, TypeForm
-from flo.values.canonical import canonical_element
-from flo.values.row_order import order_key
+from flo.values.canonical import canonical_element, order_key
 
 DELETED = "_deleted"
 """The column that names deletes, in tables and dicts of the user."""

@@ -28,7 +28,6 @@ class ElementValue(Value):
     suffix: ClassVar[str]
     """The suffix of rule names on this collection: `map` on sequences, `map-bag` on bags."""
     end_suffix: ClassVar[str] = "-terminated"
-    end: End
 
     @abstractmethod
     def units(self) -> Iterator[tuple[Unit, Self]]:
@@ -73,9 +72,6 @@ class ElementValue(Value):
 
     def fix(self) -> Self:
         return self if self.fixed() else self.ended(End.ARRIVED)
-
-    def fixed(self) -> bool:
-        return self.end is not End.OPEN
 
     def drained(self) -> Self:
         """Return the value without its elements: `[⊗]` if the end has arrived, else `[]`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import types
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -19,7 +18,6 @@ from typing import (
     NewType,
     TypeAlias,
     TypeVar,
-    Union,
     get_args,
     get_origin,
 )
@@ -27,7 +25,7 @@ from typing import (
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import ElementError, TypeMismatch, brief
 from flo.core.stream_type import StreamType
-from flo.core.type_relations import alternatives, resolve_type
+from flo.core.type_relations import alternatives, is_union, resolve_type, without_none
 from flo.core.untyped import TimeValue, TypeForm
 
 if TYPE_CHECKING:
@@ -52,10 +50,8 @@ class TimeWindow(NamedTuple, Generic[M]):
 
 def window_type(time: object, durations: list[TimeValue]) -> TypeForm:
     """Return the `TimeWindow` of these times, with the type of its bounds if that is known."""
-    kind = returned_type(time)
-    if get_origin(kind) in (Union, types.UnionType):  # bounds of windows are never None
-        kind, *others = [part for part in get_args(kind) if part is not type(None)]
-        kind = Any if others else kind
+    kind = without_none(returned_type(time))[1]  # bounds of windows are never None
+    kind = Any if is_union(kind) else kind
     kinds = set(map(type, durations))
     if kind is int and kinds == {int}:
         return TimeWindow[int]

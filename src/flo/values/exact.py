@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from numbers import Integral, Rational
-from types import NoneType, UnionType
-from typing import Annotated, Any, Union, final, get_args, get_origin
+from typing import Annotated, Any, final, get_args, get_origin
 
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.type_relations import without_none
 from flo.core.untyped import TypeForm
 
 KINDS = ("int", "Decimal", "Fraction", "float")
@@ -96,10 +96,7 @@ def width_of(kind: TypeForm) -> Digits | None:
 
     A plain `Decimal` has the width that it has on tables.
     """
-    if get_origin(kind) in (Union, UnionType):
-        (kind, *more) = (part for part in get_args(kind) if part is not NoneType)
-        if more:
-            return None
+    kind = without_none(kind)[1]
     return Digits(WIDEST, PLACES) if kind is Decimal else digits_of(kind)
 
 

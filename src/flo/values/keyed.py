@@ -77,9 +77,6 @@ class KeyedValue(Value):
     def fix(self) -> KeyedValue:
         return self if self.fixed() else KeyedValue.of(self.entries.to_dict(), End.ARRIVED)
 
-    def fixed(self) -> bool:
-        return self.end is not End.OPEN
-
     def passed(self) -> KeyedValue:
         """Return ⊗: the end was passed on."""
         return KeyedValue(PersistentMap(), End.PASSED)

@@ -21,32 +21,28 @@ V = TypeVar("V")
 V_co = TypeVar("V_co", covariant=True)
 
 
-class Bottom(Lowerable, Enum):
+class _Mark(Lowerable, Enum):
+    """A value of its own, with a sign."""
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call(self.name)
+
+    def __repr__(self) -> str:
+        return str(self.value)
+
+    __str__ = __repr__
+
+
+class Bottom(_Mark):
     """⊥, for types without a least value: nothing has arrived yet."""
 
     BOTTOM = "⊥"
 
-    def lower(self, lower: Lowering) -> Term:
-        return Call("BOTTOM")
 
-    def __repr__(self) -> str:
-        return "⊥"
-
-    __str__ = __repr__
-
-
-class Top(Lowerable, Enum):
+class Top(_Mark):
     """⊤, for types without a greatest value."""
 
     TOP = "⊤"
-
-    def lower(self, lower: Lowering) -> Term:
-        return Call("TOP")
-
-    def __repr__(self) -> str:
-        return "⊤"
-
-    __str__ = __repr__
 
 
 BOTTOM: Final = Bottom.BOTTOM
@@ -200,6 +196,9 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
             cls.__repr__ = Lattice.__repr__  # type: ignore[method-assign]  # instead of the dataclass's
         if not cls.name.startswith("_"):
             register(cls.name, cls)
+
+
+L_co = TypeVar("L_co", bound=Lattice[Any], covariant=True)
 
 
 def accepts_parameter(part: Any, other: Any) -> bool:

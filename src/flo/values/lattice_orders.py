@@ -17,19 +17,27 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True)
-class _Chain(Lattice[T_co]):
+class WithBottom(Lattice[T_co]):
+    """A lattice of values of a type, with BOTTOM below them."""
+
+    name = "_WithBottom"
+
+    def bottom(self) -> Element:
+        return BOTTOM
+
+    def is_bottom(self, value: object) -> bool:
+        return value is BOTTOM
+
+
+@dataclass(frozen=True)
+class _Chain(WithBottom[T_co]):
     """A total order with BOTTOM below it."""
 
     ordered: type[T_co] = ANYTHING
 
-    name = "_Chain"
-
     @abstractmethod
     def _leq(self, a: object, b: object) -> bool:
         """⊑ on values other than BOTTOM."""
-
-    def bottom(self) -> Element:
-        return BOTTOM
 
     def leq(self, a: object, b: object) -> bool:
         return a is BOTTOM or (b is not BOTTOM and bool(self._leq(a, b)))
@@ -40,9 +48,6 @@ class _Chain(Lattice[T_co]):
         if self.leq(a, b):
             return b  # type: ignore[no-any-return]
         raise ValueError(f"{self.name} needs a total order: neither of {a!r} and {b!r} is larger or equal")
-
-    def is_bottom(self, value: object) -> bool:
-        return value is BOTTOM
 
     def mismatch(self, value: Any) -> str | None:
         if value is BOTTOM:
@@ -64,8 +69,6 @@ class _Chain(Lattice[T_co]):
 class Max(_Chain[T_co]):
     """The largest value so far, of any ordered type."""
 
-    name = "Max"
-
     def _leq(self, a: Element, b: Element) -> bool:
         return a <= b  # type: ignore[no-any-return]
 
@@ -75,16 +78,12 @@ class Max(_Chain[T_co]):
 class Min(_Chain[T_co]):
     """The smallest value so far, of any ordered type."""
 
-    name = "Min"
-
     def _leq(self, a: Element, b: Element) -> bool:
         return b <= a  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
 class _Truth(Lattice[bool]):
-    name = "_Truth"
-
     def conflict(self, value: object) -> bool:
         return False  # ⊤ is an ordinary value
 
@@ -101,8 +100,6 @@ class _Truth(Lattice[bool]):
 class Or(_Truth):
     """False until it becomes true."""
 
-    name = "Or"
-
     def bottom(self) -> bool:
         return False
 
@@ -117,8 +114,6 @@ class Or(_Truth):
 @dataclass(frozen=True)
 class And(_Truth):
     """True until it becomes false."""
-
-    name = "And"
 
     def bottom(self) -> bool:
         return True
@@ -148,8 +143,6 @@ class NaturalSum(Lattice[float]):
     """
 
     number: Any = Any
-
-    name = "NaturalSum"
 
     def bottom(self) -> float:
         return 0
@@ -189,15 +182,10 @@ def canonical(number: int | Fraction) -> int | Fraction:
 
 @final
 @dataclass(frozen=True)
-class Flat(Lattice[T_co | Top], Generic[T_co]):
+class Flat(WithBottom[T_co | Top], Generic[T_co]):
     """⊥ ⊑ any value ⊑ ⊤: all deltas must agree on one value; ⊤ means that they do not."""
 
     agreed: type[T_co] = ANYTHING
-
-    name = "Flat"
-
-    def bottom(self) -> Element:
-        return BOTTOM
 
     def top(self) -> T_co | Top:
         return TOP
@@ -206,9 +194,6 @@ class Flat(Lattice[T_co | Top], Generic[T_co]):
         if b is BOTTOM or a == b:
             return a  # type: ignore[no-any-return]
         return b if a is BOTTOM else TOP
-
-    def is_bottom(self, value: object) -> bool:
-        return value is BOTTOM
 
     def mismatch(self, value: object) -> str | None:
         if value is BOTTOM or value is TOP:

@@ -12,12 +12,10 @@ from flo.core.elements import belongs, find_mismatch, type_name
 from flo.core.persistent import PersistentMap
 from flo.core.term import Call, Lowering, Term
 from flo.core.untyped import Element, TypeForm
-from flo.values.lattice import ANYTHING, BOTTOM, Lattice, V_co
-from flo.values.lattice_orders import Max, NaturalSum
+from flo.values.lattice import ANYTHING, BOTTOM, L_co, Lattice, V_co
+from flo.values.lattice_orders import Max, NaturalSum, T_co, WithBottom
 
-T_co = TypeVar("T_co", covariant=True)
 K = TypeVar("K")
-L_co = TypeVar("L_co", bound=Lattice[Any], covariant=True)
 Ls = TypeVarTuple("Ls")
 
 
@@ -27,8 +25,6 @@ class SetUnion(Lattice[Set[T_co]], Generic[T_co]):
     """Growing sets. A value is a frozenset."""
 
     member: type[T_co] = ANYTHING
-
-    name = "SetUnion"
 
     def bottom(self) -> frozenset[T_co]:
         return frozenset()
@@ -64,8 +60,6 @@ class MapUnion(Lattice[Mapping[K, Any]], Generic[K, L_co]):
 
     key: type[K]
     lattice: Lattice[Element]
-
-    name = "MapUnion"
 
     @classmethod
     def parameterised(cls, *parameters: Any) -> Lattice[Element]:
@@ -124,8 +118,6 @@ class Product(Lattice[tuple[Any, ...]], Generic[*Ls]):
 
     lattices: tuple[Lattice[Element], ...]
 
-    name = "Product"
-
     def __init__(self, *lattices: object) -> None:
         object.__setattr__(self, "lattices", tuple(map(Lattice.from_annotation, lattices)))
 
@@ -172,21 +164,16 @@ class Product(Lattice[tuple[Any, ...]], Generic[*Ls]):
 
 @final
 @dataclass(frozen=True)
-class Versioned(Lattice[tuple[T_co, Any]], Generic[T_co, L_co]):
+class Versioned(WithBottom[tuple[T_co, Any]], Generic[T_co, L_co]):
     """Pairs of a version and a value: the higher version wins; values of the same version are joined."""
 
     version: type[T_co]
     lattice: Lattice[Element]
 
-    name = "Versioned"
-
     @classmethod
     def parameterised(cls, *parameters: Any) -> Lattice[Element]:
         version, lattice = parameters
         return cls(version, Lattice.from_annotation(lattice))
-
-    def bottom(self) -> Element:
-        return BOTTOM
 
     def join(self, a: Element, b: Element) -> Element:
         if a is BOTTOM or b is BOTTOM:
@@ -203,9 +190,6 @@ class Versioned(Lattice[tuple[T_co, Any]], Generic[T_co, L_co]):
         if a is BOTTOM or b is BOTTOM:
             return a is BOTTOM
         return bool(a[0] < b[0] or (a[0] == b[0] and self.lattice.leq(a[1], b[1])))
-
-    def is_bottom(self, value: object) -> bool:
-        return value is BOTTOM
 
     def mismatch(self, value: object) -> str | None:
         if value is BOTTOM:
@@ -234,8 +218,6 @@ R = TypeVar("R")
 @dataclass(frozen=True)
 class _Alias(Lattice[V_co]):
     """Another lattice under a name of its own."""
-
-    name = "_Alias"
 
     @cached_property
     @abstractmethod
@@ -275,8 +257,6 @@ class GCounter(_Alias[Mapping[R, int]], Generic[R]):
 
     replica: type[R] = ANYTHING
 
-    name = "GCounter"
-
     @cached_property
     def same(self) -> Lattice[Element]:
         return MapUnion(self.replica, NaturalSum(int))
@@ -292,8 +272,6 @@ class PNCounter(_Alias[tuple[Mapping[R, int], Mapping[R, int]]], Generic[R]):
     """A counter that goes up and down: each replica's increments and decrements."""
 
     replica: type[R] = ANYTHING
-
-    name = "PNCounter"
 
     @cached_property
     def same(self) -> Lattice[Element]:

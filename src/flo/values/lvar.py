@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar, final
+from typing import Any, Generic, final
 
 from flo.core.collection import Collection, End, Value, call
 from flo.core.errors import CollectionError, ElementError, FloError, FunctionError
 from flo.core.term import Call, Lowering, Term
 from flo.core.untyped import Element
-from flo.values.lattice import Lattice
-
-L_co = TypeVar("L_co", bound=Lattice[Any], covariant=True)
+from flo.values.lattice import L_co, Lattice
 
 
 @final
@@ -46,9 +44,6 @@ class LVarValue(Value):
 
     def fix(self) -> LVarValue:
         return self if self.fixed() else replace(self, end=End.ARRIVED)
-
-    def fixed(self) -> bool:
-        return self.end is not End.OPEN
 
     def is_bottom(self) -> bool:
         return self.lattice.is_bottom(self.value)

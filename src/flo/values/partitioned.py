@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from flo.core.collection import Collection, Value, call
 from flo.core.elements import type_name
 from flo.core.errors import CollectionError, ElementError
 from flo.core.term import Lowering, Term
 from flo.core.untyped import Element
+from flo.values.element_value import T_co
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.sequence import Sequence
-
-T_co = TypeVar("T_co", covariant=True)
 
 
 class Partitioned(Keyed[int, Sequence[T_co]], Generic[T_co]):

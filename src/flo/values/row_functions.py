@@ -11,6 +11,11 @@ from flo.core.facts import PrimaryKey
 class RowFunction:
     """A function of a row, or of two, that says which columns it passes on. Other functions say nothing of it."""
 
+    __name__: str
+
+    def __repr__(self) -> str:
+        return self.__name__
+
     def copies(self, column: str) -> tuple[str, ...]:
         """Return the columns of the result that are this column of the first row."""
         return ()

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar, final
+from typing import Any, final
 
 from flo.core.collection import End, Value
 from flo.core.errors import OrderError, brief
 from flo.core.persistent import Elements
 from flo.core.term import Call, Lowering, Term
 from flo.core.untyped import Element, ElementFunction, Unit
-from flo.values.element_value import ElementKind, ElementValue
-
-T_co = TypeVar("T_co", covariant=True)
+from flo.values.element_value import ElementKind, ElementValue, T_co
 
 
 @final

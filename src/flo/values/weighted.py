@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Self, TypeAlias, TypeVar, final
+from typing import Any, Self, TypeAlias, final
 
 from flo.core.collection import End, call
 from flo.core.errors import ElementError
@@ -15,12 +15,10 @@ from flo.core.term import Lowering, Term
 from flo.core.untyped import Element, ElementFunction, Unit
 from flo.values.canonical import canonical_element
 from flo.values.changes import shape_of
-from flo.values.element_value import ElementKind, ElementValue
+from flo.values.element_value import ElementKind, ElementValue, T_co
 
 Weights: TypeAlias = PersistentMap[Element, int]
 """Elements, each with its weight: how often it is there."""
-
-T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +126,11 @@ class ZSetValue(WeightedValue):
     @staticmethod
     def merge(weights: Weights, more: Mapping[Element, int]) -> Weights:
         return weights.added(more)
+
+
+def bag_of(elements: Iterable[Element]) -> BagValue:
+    """Return the bag of these elements, each as often as it is given."""
+    return BagValue.of((element, 1) for element in elements)
 
 
 class Bag(ElementKind[T_co, "Bag[T_co]", "Bag[Any]"]):

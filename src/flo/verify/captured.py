@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from flo.core.code_uses import codes_in
 from flo.core.collection import Collection, Value
 from flo.core.errors import is_users
 from flo.core.operator import Operator
@@ -125,7 +126,7 @@ class Captured:
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             with suppress(ValueError):  # an empty cell
                 self._add_place(name, *_of_cell(cell), seen)
-        for name in dict.fromkeys(_global_names(code)):
+        for name in dict.fromkeys(name for each in codes_in(code) for name in each.co_names):
             if name in function.__globals__:
                 self._add_place(name, *_of_global(function.__globals__, name), seen)
         for each in called_functions(function) if depth else ():
@@ -191,10 +192,3 @@ def _of_global(space: dict[str, Any], name: str) -> tuple[Callable[[], Any], Cal
         space[name] = fresh
 
     return lambda: space.get(name), write
-
-
-def _global_names(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for value in code.co_consts:
-        if isinstance(value, types.CodeType):
-            yield from _global_names(value)

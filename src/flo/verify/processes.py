@@ -2,7 +2,8 @@
 are others, and so are `id` and `os.getpid`.
 
 Functions are sent by value, with what they capture, and classes of `__main__` by their source, as both cannot be
-imported elsewhere.
+imported elsewhere. `Trials` finds results that depend on more than the input: on calls before, through captured
+objects, or on the process.
 """
 
 from __future__ import annotations
@@ -19,14 +20,21 @@ import sys
 import textwrap
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from flo.core.code_uses import codes_in
 from flo.core.errors import is_users
 from flo.core.graph import Graph
 from flo.core.operator import Values
 from flo.core.stream_type import StreamTypes
+from flo.verify import laws
+from flo.verify.captured import Captured
+from flo.verify.equality import are_equal
 from flo.verify.exploration.arrivals import Channels
 from flo.verify.exploration.moves import GraphRun
+from flo.verify.laws import Law
+from flo.verify.report import Counterexample
 
 SEEDS = (1, 2, 3, 4)
 SECONDS = 60
@@ -128,7 +136,7 @@ def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _names(code: types.CodeType) -> set[str]:
-    return set(code.co_names).union(*map(_names, _inner(code)))
+    return {name for each in codes_in(code) for name in each.co_names}
 
 
 def _used(names: Iterable[str], space: dict[str, Any]) -> dict[str, Any]:
@@ -159,3 +167,90 @@ def _make_class(code: bytes, name: str, known: dict[str, Any]) -> type:
 
 def _fill_class(defined: type, known: dict[str, Any]) -> None:
     vars(sys.modules["__main__"]).update(known)
+
+
+MOST_TRIALS = 12
+"""How many calls are tried before and after each other."""
+NO_CAPTURED_STATE = "keep state in a fold, a scan or the fields of an operator, not in what a function captures"
+NO_PROCESS = "use nothing that differs between processes: sort a set before going through it; hashlib instead of hash"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A call, or a run of a program on an input."""
+
+    text: str
+    arguments: tuple[Any, ...]
+    paste: str
+    """A line that repeats it."""
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Trials of one function or program; `call` takes the arguments of each."""
+
+    about: str
+    call: Callable[..., Any]
+    trials: Sequence[Trial]
+    show: Callable[[Any], str]
+    law: Law = laws.A_FUNCTION
+    prepare: Callable[[Any], Any] = lambda argument: argument
+    """Copies an argument that the call may change."""
+
+    def check_history(self, captured: Captured) -> Counterexample | None:
+        """Find a trial with another result after another trial, from the same captured state."""
+        after_check = captured.as_they_are()
+        try:
+            for trial in self.trials:
+                for others in [*([each] for each in self.trials), list(self.trials)]:
+                    captured.restore()
+                    first = self._result(trial)
+                    changed: dict[str, None] = dict.fromkeys(captured.changed())
+                    for other in others:
+                        self._result(other)
+                    changed |= dict.fromkeys(captured.changed())
+                    again = self._result(trial)
+                    if changed and not are_equal(first, again):
+                        return self._report_history(trial, others, list(changed), (first, again))
+        finally:
+            after_check.restore()
+        return None
+
+    def _result(self, trial: Trial) -> Any:
+        try:
+            return self.call(*map(self.prepare, trial.arguments))
+        except Exception as error:
+            return RaisedName(type(error).__name__)
+
+    def _show(self, result: object) -> str:
+        return f"raises {result}" if isinstance(result, RaisedName) else self.show(result)
+
+    def _report_history(
+        self, trial: Trial, others: list[Trial], changed: list[str], results: tuple[object, object]
+    ) -> Counterexample:
+        names = ", ".join(f"`{name}`" for name in changed)
+        between = [other.text for other in others]
+        columns = ((trial.text,), (trial.text, *between, trial.text))
+        paste = "; ".join([trial.paste, *(other.paste for other in others), trial.paste])
+        return Counterexample(
+            self.law,
+            f"{self.about}: {names}, which it captures, has changed in between",
+            columns,
+            (self._show(results[0]), self._show(results[1])),
+            paste,
+            NO_CAPTURED_STATE,
+        )
+
+    def check_processes(self) -> Counterexample | None:
+        """Find a trial with another result in a process with another hash seed; raise NotSent if none has run."""
+        answers = run_in_processes(self.call, [trial.arguments for trial in self.trials])
+        for place, trial in enumerate(self.trials):
+            results = [answer[place] for answer in answers]
+            for seed, result in zip(SEEDS[1:], results[1:], strict=True):
+                if not are_equal(results[0], result):
+                    columns = tuple((f"PYTHONHASHSEED={each}", trial.text) for each in (SEEDS[0], seed))
+                    texts = (self._show(results[0]), self._show(result))
+                    about = f"{self.about}: in two processes"
+                    again = f"PYTHONHASHSEED={SEEDS[0]} and {seed}: {trial.paste}"
+                    return Counterexample(self.law, about, columns, texts, again, NO_PROCESS)
+        return None

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from os import PathLike
 
 from flo.core.display import Displayed, pictures
-from flo.verify.exploration.scenario import Scenario
+from flo.verify.exploration.arrivals import Scenario
 from flo.verify.laws import Law
 
 LEAST_OF_SEVERAL = 5

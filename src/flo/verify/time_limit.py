@@ -6,7 +6,6 @@ The limit is processor time of the thread, so it is the same on a busy machine. 
 
 from __future__ import annotations
 
-import copy
 import ctypes
 import signal
 import sys
@@ -17,7 +16,6 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from flo.core.errors import PACKAGE, Origin, Pickled, brief, is_users
-from flo.values.operators.shapes import is_immutable
 
 INTERVAL = 0.05
 """Seconds of wall-clock time between two looks at the processor time."""
@@ -212,7 +210,3 @@ class _ThreadTimer:
 
 SECONDS = 5.0
 """The processor time after which one call of a function is aborted, unless the user gives another."""
-
-
-def copy_if_mutable(value: object) -> Any:
-    return value if is_immutable(value) else copy.deepcopy(value)

@@ -2,10 +2,15 @@
 
 Maps and filters that are column expressions and come first run in Catalyst, if `pushdown` lists all their functions.
 Spark then reads only the columns and rows that they need, and the columns that must be checked for nulls.
+
+The rows of all inputs are in the same columns, so that one task can read several inputs. A shared column holds a column
+of every input that has enough of its type, and null for the other inputs.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -23,7 +28,7 @@ from flo.core.operator import Operator
 from flo.program.dag import Dag
 from flo.shards.plan.stages import Entry
 from flo.shards.tasks.input_task import MALFORMED, OFFSET, PARTITION, is_partitioned, row_collection
-from flo.spark.arrow_types import arrow_schema, arrow_type
+from flo.spark.arrow_rows import arrow_schema, arrow_type
 from flo.spark.driver.pushdown import are_distinct_names, runs_in_catalyst
 from flo.spark.driver.python_errors import MISFIT
 from flo.sql.catalyst import quoted
@@ -255,3 +260,38 @@ def _push_down(frame: DataFrame, operator: Any, beside: list[str]) -> DataFrame:
         return rows.filter(_expression(operator).columns[0][1]).to_native()
     columns = dict(_expression(operator).columns)
     return rows.select(**{name: nw.col(name) for name in beside} | columns).to_native()
+
+
+INPUT = "input"
+"""The first column, before those that are shared: the number of the input."""
+
+
+def share_columns(types: Iterable[Iterable[Hashable]]) -> list[list[int]]:
+    """For each input, given by the types of its columns, the indices of these among the shared columns."""
+    indices: dict[tuple[Hashable, int], int] = {}
+    shared: list[list[int]] = []
+    for own in types:
+        counts = Counter[Hashable]()
+        shared.append([])
+        for kind in own:
+            counts[kind] += 1
+            shared[-1].append(indices.setdefault((kind, counts[kind]), len(indices)))
+    return shared
+
+
+def in_shared_columns(frames: list[DataFrame], indices: list[list[int]]) -> list[DataFrame]:
+    """The rows of the inputs in the shared columns, after the number of the input."""
+    types = {
+        index: field.dataType
+        for frame, own in zip(frames, indices, strict=True)
+        for field, index in zip(frame.schema, own, strict=True)
+    }
+    aligned = []
+    for number, (frame, own) in enumerate(zip(frames, indices, strict=True)):
+        names = dict(zip(own, frame.columns, strict=True))
+        columns = [
+            (sf.col(quoted(names[index])) if index in names else sf.lit(None).cast(kind)).alias(str(index))
+            for index, kind in sorted(types.items())
+        ]
+        aligned.append(frame.select(sf.lit(number).alias(INPUT), *columns))
+    return aligned

@@ -27,7 +27,6 @@ class JobNames:
         self.all_stages = shorten("; ".join(self.stages.values()), MOST)
 
     def name_inputs(self, names: Iterable[str]) -> str:
-        """The name of the tasks that read inputs."""
         return shorten(f"input {', '.join(names)}", MOST)
 
     def describe(self, context: SparkContext, version: int) -> None:

@@ -45,7 +45,6 @@ def map_in_one_task(rows: DataFrame, task: Column) -> DataFrame:
 
 
 def count_partitions(rows: DataFrame) -> int:
-    """How many partitions the rows have."""
     try:  # what Spark gives a micro-batch is an RDD already; this is not public
         return int(rows._jdf.logicalPlan().rdd().getNumPartitions())
     except Py4JError:  # another plan, which is planned once more to find out

@@ -31,13 +31,11 @@ from flo.shards.tasks.native_task import PackTask, UnpackTask, elements_of
 from flo.shards.tasks.output_files import Output
 from flo.shards.tasks.small_batch_task import TOO_LARGE, SmallBatchTask
 from flo.shards.tasks.stage_task import StageTask
-from flo.spark.arrow_types import arrow_schema
-from flo.spark.driver.inputs import BoundInput, counter_name
+from flo.spark.arrow_rows import arrow_schema, map_rows
+from flo.spark.driver.inputs import BoundInput, counter_name, in_shared_columns, share_columns
 from flo.spark.driver.job_names import JobNames
 from flo.spark.driver.lasting_tasks import column_of_task, count_partitions, map_in_one_task
 from flo.spark.driver.python_errors import python_error, segment_error
-from flo.spark.driver.shared_columns import in_shared_columns, share_columns
-from flo.spark.map_rows import map_rows
 from flo.spark.session import is_narrow
 from flo.spark.tasks.spark_task import BLOBS, MICRO_BATCH, SparkTask, describe_micro_batch, pickle_with_spark
 from flo.sql.native import BESIDE, spark_schema

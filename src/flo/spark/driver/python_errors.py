@@ -6,25 +6,19 @@ import re
 from traceback import extract_tb
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError  # type: ignore[import-untyped]
-from pyspark.errors import (
-    ArithmeticException,
-    ArrayIndexOutOfBoundsException,
-    DateTimeException,
-    NumberFormatException,
-    PySparkException,
-    SparkRuntimeException,
-)
+from pyspark import errors
+from pyspark.errors import PySparkException
 
 from flo.core.errors import ElementError, EngineError, FloError
 from flo.sql.native import row_error
 from flo.tables.io.diverted import INSTEAD
 
 _OF_ROWS = (
-    ArithmeticException,
-    ArrayIndexOutOfBoundsException,
-    DateTimeException,
-    NumberFormatException,
-    SparkRuntimeException,
+    errors.ArithmeticException,
+    errors.ArrayIndexOutOfBoundsException,
+    errors.DateTimeException,
+    errors.NumberFormatException,
+    errors.SparkRuntimeException,
 )
 """Errors that an expression of Spark raises for a row."""
 _OVERFLOW = "java.lang.ArithmeticException: "

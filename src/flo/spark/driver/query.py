@@ -27,8 +27,7 @@ from flo.shards.sinks.giving import Giving
 from flo.shards.sinks.sinks import Sink
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.python_errors import error_for_spark, is_java_lost, python_error
-from flo.spark.driver.spark_changes import SparkChanges
-from flo.spark.driver.views import View
+from flo.spark.driver.spark_changes import SparkChanges, View
 from flo.spark.driver.watch import QueryWatch, Watched
 from flo.spark.session import ON_DISK, STREAMING, hold_settings, task_settings
 

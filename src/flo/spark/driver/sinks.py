@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as sf
 
-from flo.core.errors import FloError, Origin, TypeMismatch
+from flo.core.errors import FloError, TypeMismatch
 from flo.shards.sinks.output_changes import DIVERTED, Held, OutputChanges, rows_of
 from flo.shards.sinks.sink_choice import SINKS
 from flo.shards.sinks.sinks import Sink
@@ -61,8 +61,7 @@ class SparkSink(Sink):
             raise TypeMismatch(
                 f"{self.label} cannot keep weights: it writes no columns but {', '.join(OF_COLUMNS[known])}",
                 instead=(('flo.spark.Upsert("kafka", topic)', "rows by their keys, with deletions"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
 
     @property
     def label(self) -> str:

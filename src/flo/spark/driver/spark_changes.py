@@ -1,4 +1,4 @@
-"""The changes of an output as DataFrames, for sinks of Spark."""
+"""The changes of an output, and its views, as DataFrames."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from flo.core.errors import FloError
+from flo.shards import views
 from flo.shards.sinks.keyed_output import KeyedOutput
 from flo.shards.sinks.output_changes import OutputChanges
 from flo.shards.tasks.latest_rows import CHANGE
-from flo.spark.map_rows import map_rows
-from flo.spark.session import read_frame
+from flo.shards.tasks.view_parts import ViewPart, empty_rows
+from flo.spark.arrow_rows import map_rows
+from flo.spark.session import hold_on_executors, read_frame
 from flo.sql.catalyst import quoted
 
 FEW = 100_000
@@ -71,3 +73,16 @@ def expect_format(spark: SparkSession, name: str) -> None:
             f"the session has no format `{name}`",
             instead=(("spark.jars.packages", "the setting that adds it to the session: see docs/connectors.md"),),
         ) from error
+
+
+@dataclass(frozen=True)
+class View(views.View):
+    """An output at a version, which Spark can read."""
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """The rows of this version as a DataFrame, read by executors. It does not change when the query continues."""
+        stored = self._stored()
+        if stored is None:
+            return spark.createDataFrame(self.arrow())
+        schema = empty_rows(stored.kind, stored.schema).schema
+        return hold_on_executors(read_frame(spark, schema, ViewPart.rows, stored.parts()))

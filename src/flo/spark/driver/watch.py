@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from flo.core.errors import FloError, Origin
+from flo.core.errors import FloError
 from flo.pictures.metrics import format_metrics
 from flo.pictures.notebook import MOST_ROWS
-from flo.pictures.page_data import PageData, to_json
 from flo.pictures.run_history import History, HistoryEntry
 from flo.pictures.run_page import run_page, view_data
 from flo.pictures.serving import Answer, PageServer
+from flo.pictures.svg import PageData, to_json
 from flo.shards.checkpoint.state_sizes import StateSizes
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.plan.explain import Block
@@ -100,10 +100,8 @@ class QueryWatch:
                 self._server = server = PageServer(self.watched.name, self._answers(), port)
             elif port and port != server.port:
                 raise FloError(
-                    f"the page is served at port {server.port} already",
-                    instead=(("ui().close()", f"then ui({port})"),),
-                    where=Origin.here(),
-                )
+                    f"the page is served at port {server.port} already", instead=(("ui().close()", f"then ui({port})"),)
+                ).at_users_line()
         self.look_again_and_again()
         return server
 
@@ -115,7 +113,6 @@ class QueryWatch:
         }
 
     def close(self) -> None:
-        """Closes the page, if it is served."""
         with self._serving:
             if self._server is not None:
                 self._server.close()

@@ -55,7 +55,6 @@ def describe_micro_batch(batch: MicroBatch) -> str:
 
 
 def _micro_batch() -> MicroBatch:
-    """The micro-batch of this task's job."""
     context = TaskContext.get()
     assert context is not None
     batch = pickle.loads(b64decode(context.getLocalProperty(MICRO_BATCH) or ""))

@@ -4,6 +4,6 @@ They are those that queries need above joins and groups, as TPC-H and TPC-DS do,
 Catalyst runs all others, in a segment (`flo.sql.native`).
 """
 
-from flo.sql.functions import arithmetic, casts, comparisons, dates, letters, nested, results, texts
+from flo.sql.functions import arithmetic, comparisons, dates, nested, results, texts
 
-__all__ = ["arithmetic", "casts", "comparisons", "dates", "letters", "nested", "results", "texts"]
+__all__ = ["arithmetic", "comparisons", "dates", "nested", "results", "texts"]

@@ -1,4 +1,7 @@
-"""Arithmetic of Spark SQL: integers are checked in ANSI mode; division by zero is an error, or null otherwise."""
+"""Arithmetic and casts of Spark SQL, among numbers and booleans, and of integers to strings.
+
+In ANSI mode, integers are checked, and what does not fit or is divided by zero is an error; otherwise it is null.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,24 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flo.columns.arithmetic import to_float
 from flo.sql.functions import decimals
 from flo.sql.functions.decimals import is_decimal
 from flo.sql.nodes import Node, SqlError
-from flo.sql.registry import ANSI, LEGACY, MODES, NUMBERS, Compute, Data, Family, Signature, declare, of, twice
+from flo.sql.registry import (
+    ANSI,
+    LEGACY,
+    MODES,
+    NUMBERS,
+    Compute,
+    Data,
+    Family,
+    Signature,
+    declare,
+    family_of,
+    of,
+    twice,
+)
 
 
 def overflow(kind: pa.DataType) -> SqlError:
@@ -133,3 +150,54 @@ declare("UnaryMinus", "-{}", _SIGNED, _unary("negate"), modes=_BOTH)
 declare("Abs", "abs({})", _SIGNED, _unary("abs"), modes=_BOTH)
 declare("BitwiseAnd", "{} & {}", _INTEGERS, lambda node, operands: pc.bit_wise_and(*operands))
 declare("ShiftRight", "shiftright({}, {})", _INTEGERS, _shift_right)
+
+
+def _cast_to(node: Node, operands: list[Data]) -> Data:
+    (data,), kind = operands, node.type
+    if data.type == kind:
+        return data
+    match family_of(kind):
+        case Family.BOOLEAN:
+            return pc.not_equal(data, pa.scalar(0, data.type))
+        case Family.DECIMAL:
+            return _to_decimal(node, data)
+        case Family.FLOAT:
+            return to_float(data, kind)
+        case Family.STRING:
+            return pc.cast(data, kind)
+    return _to_integer(node, data)
+
+
+def _to_decimal(node: Node, data: pa.Array) -> Data:
+    kind = node.type
+    if is_decimal(data.type):
+        whole, places = data.type.precision - data.type.scale, data.type.scale
+        if kind.scale >= places and kind.precision - kind.scale >= whole:
+            return pc.cast(data, kind)  # all values fit
+        return decimals.fit(decimals.widen(data), node)
+    return decimals.fit(pc.cast(pc.cast(data, pa.int64()), pa.decimal256(19, 0)), node)
+
+
+def _to_integer(node: Node, data: pa.Array) -> Data:
+    kind = node.type
+    if is_decimal(data.type):
+        data = decimals.rounded(data, 0, "trunc")
+    try:
+        return pc.cast(data, kind)
+    except pa.ArrowInvalid:
+        if node.ansi:
+            raise SqlError("CAST_OVERFLOW", f"a value of {data.type} does not fit into {kind}") from None
+    return pc.cast(data, kind, safe=False)
+
+
+_INTEGER, _FLOAT, _DECIMAL, _BOOLEAN = Family.INTEGER, Family.FLOAT, Family.DECIMAL, Family.BOOLEAN
+_CASTS = [
+    *(of(each, to=to) for each in (_INTEGER, _BOOLEAN) for to in (_FLOAT, _DECIMAL, Family.STRING)),
+    *(of(each, to=_FLOAT) for each in (_FLOAT, _DECIMAL)),
+    *(of(each, to=_BOOLEAN) for each in (_INTEGER, _FLOAT, _DECIMAL)),
+    of(_DECIMAL, to=_DECIMAL),
+    of(_INTEGER, to=_INTEGER, modes=(ANSI, LEGACY)),
+    of(_BOOLEAN, to=_INTEGER),
+    of(_DECIMAL, to=_INTEGER, modes=(ANSI,)),
+]
+declare("Cast", "CAST({} AS …)", _CASTS, _cast_to, modes=MODES, try_sql="try_cast_to({} AS …)")

@@ -12,19 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.sql.nodes import Node
-from flo.sql.registry import (
-    NUMBERS,
-    SIMPLE,
-    Compute,
-    Data,
-    Family,
-    Signature,
-    declare,
-    family_of,
-    many,
-    of,
-    twice,
-)
+from flo.sql.registry import NUMBERS, SIMPLE, Compute, Data, Family, Signature, declare, family_of, many, of, twice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -242,7 +242,7 @@ def _quotient(left: int, right: int, shift: int, scale: int) -> int:
 
 
 @dataclass(frozen=True)
-class Places(Signature):
+class RoundedPlaces(Signature):
     """A decimal, and a constant number of places after the point."""
 
     def accepts(self, node: Node) -> bool:
@@ -256,5 +256,5 @@ def _round(node: Node, operands: list[Data]) -> Data:
     return fit(rounded(data, places) if places < data.type.scale else widen(data), node, always=True)
 
 
-_ROUNDED = [Places(of(Family.DECIMAL, constant(Family.INTEGER)).operands)]
+_ROUNDED = [RoundedPlaces(of(Family.DECIMAL, constant(Family.INTEGER)).operands)]
 declare("Round", "round({}, {})", _ROUNDED, _round, modes=(ANSI, LEGACY))

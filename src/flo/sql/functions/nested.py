@@ -77,9 +77,7 @@ def _element_at(node: Node, operands: list[Data]) -> Data:
     if pc.any(zero, min_count=0).as_py():
         raise SqlError("INVALID_INDEX_OF_ZERO", "the index 0 is invalid: it must be less or greater than 0")
     from_zero = pc.if_else(pc.greater(places, 0), pc.subtract(places, 1), pc.add(lengths, places))
-    items = _items(array, pc.if_else(pc.fill_null(beyond, False), pa.scalar(-1, pa.int64()), from_zero))
-    default = node.option("default")
-    return items if default is None else pc.if_else(beyond, pa.scalar(default, node.type), items)
+    return _items(array, pc.if_else(pc.fill_null(beyond, False), pa.scalar(-1, pa.int64()), from_zero))
 
 
 class StructFields(Signature):

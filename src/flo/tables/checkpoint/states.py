@@ -59,7 +59,7 @@ class VertexState:
         return not self.parts and not self.waiting
 
 
-class Scope:
+class NameScope:
     """The names of functions, types and collections that a state may contain. They are not stored with it."""
 
     def __init__(self, items: Any, collections: list[Collection]) -> None:
@@ -82,7 +82,7 @@ class Scope:
         return term
 
 
-class VertexScope(Scope):
+class VertexScope(NameScope):
     """A vertex, and how its state is stored and read."""
 
     def __init__(self, vertex: Vertex, initial: Node) -> None:
@@ -105,7 +105,7 @@ class VertexScope(Scope):
         }
         return VertexState(self.vertex.id, operator.name, parts, waiting).term()
 
-    def load(self, state: VertexState, lifting: Callable[[Scope], Lifting]) -> Node:
+    def load(self, state: VertexState, lifting: Callable[[NameScope], Lifting]) -> Node:
         first = self.vertex.operator
         if state.name != first.name:
             raise CheckpointError(f"the state does not fit the program: `{state.name}` is not `{first.name}`")
@@ -142,7 +142,7 @@ class ProgramStates:
         self.vertices = [VertexScope(*each) for each in zip(dag.vertices, initial, strict=True)]
         self.output_types = dag.output_types
         of_outputs = list(dict.fromkeys(each for of in dag.output_types for each in _within(of.collection)))
-        self.outputs = Scope(tuple(of_outputs), of_outputs)
+        self.outputs = NameScope(tuple(of_outputs), of_outputs)
 
     def adopt(self, nodes: Sequence[Node]) -> list[Node]:
         """The states of another copy of this program, as states of this one."""
@@ -156,7 +156,7 @@ class ProgramStates:
         states = tuple(each.save(node, storing) for each, node in zip(self.vertices, nodes, strict=True))
         return states, self.outputs.lower(storing, beside)
 
-    def load(self, term: Term, lifting: Callable[[Scope], Lifting]) -> tuple[list[Node], Any]:
+    def load(self, term: Term, lifting: Callable[[NameScope], Lifting]) -> tuple[list[Node], Any]:
         """The inverse of `save`. Raises, with the reason, if it is not a state of this program."""
         match term:
             case (tuple(states), beside):

@@ -19,7 +19,7 @@ from flo.core.collection import Collection, End, Value
 from flo.core.errors import CheckpointError, brief
 from flo.core.term import Call, Lifting, Lowering, Term
 from flo.tables.checkpoint.folders import TEMPORARY, Folder, folder
-from flo.tables.checkpoint.states import Scope
+from flo.tables.checkpoint.states import NameScope
 from flo.tables.keyed import KeyedColumns, KeyedRows
 from flo.tables.state.keys import Keys
 from flo.tables.state.run import Content, Run, join_parts, read_ipc
@@ -91,7 +91,7 @@ class Storing(Lowering):
 class Loading(Lifting):
     """Lifts names of runs to memory-mapped runs from a store."""
 
-    def __init__(self, scope: Scope, store: Runs) -> None:
+    def __init__(self, scope: NameScope, store: Runs) -> None:
         super().__init__(scope.lowering.names)
         self.store = store
         self.known = scope.collections
@@ -183,7 +183,6 @@ def _checksum(content: dict[str, Any]) -> str:
 
 
 def missing_file_error(folder: Folder, name: str) -> CheckpointError:
-    """The error for a file that does not exist."""
     facts = (("folder", str(folder)),)
     return CheckpointError(f"the checkpoint lacks the file `{name}`", facts=facts, instead=MENDING)
 

@@ -29,10 +29,10 @@ from flo.core.event_loop import ProgramLoop
 from flo.tables.io.diverted import Diverted, DivertedRows, OnError
 from flo.tables.io.files import (
     WEIGHTS,
-    Part,
+    DataPart,
+    DataSource,
     Piece,
     PlainData,
-    Source,
     UnreadableRow,
     open_data,
     open_files,
@@ -90,23 +90,23 @@ class Feeder:
             self.diverted = before
             self._before = None
 
-    def open(self, name: str, data: Any) -> Source:
+    def open(self, name: str, data: Any) -> DataSource:
         """The data in parts. Plain Python data is one part."""
         collection = self.loop.input_types[self.inputs[name]].collection
         with ErrorsOf(name):
             source = self._source(collection, data)
-        return source or Source(iter([PlainData(data)]), len(data) if hasattr(data, "__len__") else None)
+        return source or DataSource(iter([PlainData(data)]), len(data) if hasattr(data, "__len__") else None)
 
-    def _source(self, collection: Any, data: Any) -> Source | None:
+    def _source(self, collection: Any, data: Any) -> DataSource | None:
         of = collection.base if isinstance(collection, Columns) else collection
         if not isinstance(of, ElementCollection):
             return None
         if not isinstance(collection, Columns):
             source = open_data(data, of.element, (), reject_files(of))
-            return source and Source(map(to_plain, source.parts), source.rows)
+            return source and DataSource(map(to_plain, source.parts), source.rows)
         layout, schema = layout_of(of), given_schema(of.element)
 
-        def read(path: Path, names: tuple[str, ...]) -> Source:
+        def read(path: Path, names: tuple[str, ...]) -> DataSource:
             return open_files(path, names, schema)
 
         source = open_data(data, of.element, (*schema.names, WEIGHTS), read)
@@ -123,7 +123,7 @@ class Feeder:
         if self.inputs[name] in self.loop.ended:
             with ErrorsOf(name):
                 raise ElementError("{input} has ended and takes no more data", facts=(("given", brief(data)),))
-        given = data if isinstance(data, Source) else self.open(name, data)
+        given = data if isinstance(data, DataSource) else self.open(name, data)
         self._before = self.loop.snapshot() if self.on_error == "divert" else None
         while True:
             with ErrorsOf(name):
@@ -161,7 +161,7 @@ class Feeder:
         for name, value, _ in waiting:
             self.diverted.count(name, value.size())
 
-    def _feed_part(self, name: str, part: Part) -> int:
+    def _feed_part(self, name: str, part: DataPart) -> int:
         match part:
             case UnreadableRow():
                 self._divert(name, Diverted(part.row, part.reason, part.file, part.number))

@@ -63,39 +63,39 @@ class PlainData:
     data: Any
 
 
-Part: TypeAlias = Piece | UnreadableRow | PlainData
+DataPart: TypeAlias = Piece | UnreadableRow | PlainData
 
 
 @dataclass
-class Source:
+class DataSource:
     """The data of an input, part by part, and the total number of rows if it is known."""
 
-    parts: Iterator[Part]
+    parts: Iterator[DataPart]
     rows: int | None = None
 
 
-def open_data(data: Any, element: Any, names: tuple[str, ...], opens: Callable[..., Source]) -> Source | None:
+def open_data(data: Any, element: Any, names: tuple[str, ...], opens: Callable[..., DataSource]) -> DataSource | None:
     """The parts of tabular data; None for plain Python data. `opens` opens a file or a folder."""
     if isinstance(data, (str, Path)):
         return opens(Path(data), names)
     if is_table(data):
         table = as_table(data)
         if isinstance(table, pa.RecordBatchReader):
-            return Source(_number_pieces(pa.Table.from_batches([batch]) for batch in table))
-        return Source(_number_pieces([table]), table.num_rows)
+            return DataSource(_number_pieces(pa.Table.from_batches([batch]) for batch in table))
+        return DataSource(_number_pieces([table]), table.num_rows)
     if isinstance(data, (list, tuple)):
         if not data or not _is_part(data[0], element):
             return None
         sources = [_open_inner(each, element, names, opens) for each in data]
         known = [each.rows for each in sources]
         total = None if None in known else sum(rows for rows in known if rows is not None)
-        return Source(_renumber(chain.from_iterable(each.parts for each in sources)), total)
+        return DataSource(_renumber(chain.from_iterable(each.parts for each in sources)), total)
     if isinstance(data, Iterator):
         first = list(islice(data, 1))
         if not first or not (_is_part(first[0], element) or _is_delta(first[0], element)):
-            return Source(iter([PlainData(chain(first, data))]))
+            return DataSource(iter([PlainData(chain(first, data))]))
         deltas = chain(first, data)
-        return Source(_renumber(chain.from_iterable(_open_inner(d, element, names, opens).parts for d in deltas)))
+        return DataSource(_renumber(chain.from_iterable(_open_inner(d, element, names, opens).parts for d in deltas)))
     return None
 
 
@@ -107,13 +107,13 @@ def _is_delta(item: Any, element: Any) -> bool:
     return isinstance(item, (list, set, frozenset)) and not belongs(item, element)
 
 
-def _open_inner(item: Any, element: Any, names: tuple[str, ...], opens: Callable[..., Source]) -> Source:
+def _open_inner(item: Any, element: Any, names: tuple[str, ...], opens: Callable[..., DataSource]) -> DataSource:
     source = open_data(item, element, names, opens)
     if source is not None:
         return source
     if not isinstance(item, (list, tuple, set, frozenset)):
         raise ElementError(f"{{input}} must be given tables only; got a {type(item).__name__} among them")
-    return Source(iter([PlainData(item)]), len(item))
+    return DataSource(iter([PlainData(item)]), len(item))
 
 
 def is_table(data: Any) -> bool:
@@ -146,7 +146,7 @@ def _number_pieces(tables: Iterable[pa.Table]) -> Iterator[Piece]:
             first += slice_.num_rows
 
 
-def _renumber(parts: Iterable[Part]) -> Iterator[Part]:
+def _renumber(parts: Iterable[DataPart]) -> Iterator[DataPart]:
     """Numbers rows that are not from files consecutively."""
     first = 1
     for part in parts:
@@ -163,15 +163,15 @@ def slice_table(table: pa.Table) -> Iterator[pa.Table]:
         yield table.slice(start, SLICE)
 
 
-def to_plain(part: Part) -> Part:
+def to_plain(part: DataPart) -> DataPart:
     """The rows as dicts, for an input without columns."""
     return PlainData(part.table.to_pylist()) if isinstance(part, Piece) else part
 
 
-def reject_files(of: Any) -> Callable[..., Source]:
+def reject_files(of: Any) -> Callable[..., DataSource]:
     """Opens files of an input whose elements have no columns, which is an error."""
 
-    def read(path: Path, names: tuple[str, ...]) -> Source:
+    def read(path: Path, names: tuple[str, ...]) -> DataSource:
         raise ElementError(
             f"{{input}} cannot read a file: its elements are of type {type_name(of.element)}, which has no columns",
             instead=(("flo.rows(schema), a dataclass or a NamedTuple", "with fields of types that Arrow has"),),
@@ -183,14 +183,14 @@ def reject_files(of: Any) -> Callable[..., Source]:
 UNREADABLE = (pa.ArrowException, OSError, EOFError, ValueError)
 
 
-def open_files(path: Path, names: tuple[str, ...], schema: pa.Schema) -> Source:
+def open_files(path: Path, names: tuple[str, ...], schema: pa.Schema) -> DataSource:
     """The rows of a file, or of all files of a folder in the order of their names."""
     if not path.exists():
         raise ElementError(f"{{input}} was given the file {str(path)!r}, which does not exist")
     files = [path] if path.is_file() else _list_files(path)
     known = [_count_rows(file) for file in files]
     total = None if None in known else sum(count for count in known if count is not None)
-    return Source((part for file in files for part in _read_file(file, path, names, schema)), total)
+    return DataSource((part for file in files for part in _read_file(file, path, names, schema)), total)
 
 
 def _list_files(folder: Path) -> list[Path]:
@@ -226,7 +226,7 @@ def _count_rows(file: Path) -> int | None:
         return None
 
 
-def _read_file(file: Path, root: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[Part]:
+def _read_file(file: Path, root: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[DataPart]:
     """The pieces of one file, with a column for each folder named like `day=2024-05-01`."""
     folders = file.relative_to(root).parts[:-1] if root != file else ()
     named = dict(folder.split("=", 1) for folder in folders if "=" in folder)
@@ -252,7 +252,7 @@ def _first_line(error: Exception) -> str:
     return str(error).split("\n")[0] or type(error).__name__
 
 
-def _read_parquet(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[Part]:
+def _read_parquet(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[DataPart]:
     first = 1
     with parquet.ParquetFile(file) as opened_file:
         present = opened_file.schema_arrow.names
@@ -262,7 +262,7 @@ def _read_parquet(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iter
             first += batch.num_rows
 
 
-def _read_arrow(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[Part]:
+def _read_arrow(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[DataPart]:
     first = 1
     with pa.memory_map(str(file)) as mapped:
         reader = pa.ipc.open_file(mapped)
@@ -272,7 +272,7 @@ def _read_arrow(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterat
                 first += table.num_rows
 
 
-def _read_csv(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[Part]:
+def _read_csv(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[DataPart]:
     """Reads every column as text. Values are parsed when the rows are fitted to the row type."""
     invalid: list[Any] = []
 
@@ -315,7 +315,7 @@ _AS_TEXT: tuple[Callable[[pa.DataType], bool], ...] = (
 """Types that JSON has no values for. They are written as text."""
 
 
-def _read_json(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[Part]:
+def _read_json(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[DataPart]:
     """Reads with Arrow; from the first block that Arrow cannot read, line by line."""
     texts = frozenset(f.name for f in schema if any(test(f.type) for test in _AS_TEXT))
     as_read = pa.schema([pa.field(f.name, pa.string() if f.name in texts else f.type) for f in schema])
@@ -358,7 +358,7 @@ def _lines(file: Path) -> Iterator[str]:
         yield from lines
 
 
-_READERS: dict[str, Callable[[Path, tuple[str, ...], pa.Schema], Iterator[Part]]] = {
+_READERS: dict[str, Callable[[Path, tuple[str, ...], pa.Schema], Iterator[DataPart]]] = {
     ".parquet": _read_parquet,
     ".pq": _read_parquet,
     ".csv": _read_csv,

@@ -36,14 +36,14 @@ class Unfit(Exception):
 
 
 @dataclass(frozen=True)
-class Misfit:
+class MisfitRow:
     """A row of a piece that does not fit: its index and the reason."""
 
     index: int
     reason: str
 
 
-def fit_rows(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Indices, list[Misfit]]:
+def fit_rows(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Indices, list[MisfitRow]]:
     """The rows that fit, their indices in the piece, and the rows that do not fit."""
     layout, shape = layout_of(of), shape_of(of.element)
     if shape is not None:
@@ -65,7 +65,7 @@ def fit_rows(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Indices, l
         indices[list(reasons)] = False
         whole = whole.filter(pa.array(indices))
     rows = Rows(of, plain_zeros(of, whole))
-    return rows, indices.nonzero()[0], [Misfit(index, reason) for index, reason in sorted(reasons.items())]
+    return rows, indices.nonzero()[0], [MisfitRow(index, reason) for index, reason in sorted(reasons.items())]
 
 
 def _convert_columns(piece: Piece, table: pa.Table, layout: Layout) -> tuple[list[pa.Array], dict[int, str]]:

@@ -25,31 +25,27 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self, final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from flo.columns.indices import Indices, Numbers, expand_ranges, one_chunk, take_rows
+from flo.columns.indices import Indices, Mask, Numbers, expand_ranges, one_chunk, take_rows
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import ALL, KEY, apply_function, key_layout, plain_columns, with_key
+from flo.tables.functions import ALL, AT, apply_function, key_layout, plain_columns, with_key
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
-from flo.tables.operators.elementwise import like_rows
+from flo.tables.operators.elementwise import like_rows, negate_weights
 from flo.tables.operators.joins import Joined, must_be_coded
 from flo.tables.operators.weights import select_matching
-from flo.tables.state.keys import Keys, find_equal, keys_of
+from flo.tables.state.comparison import row_numbers
+from flo.tables.state.keys import find_equal, keys_of
 from flo.tables.state.order import Order
 from flo.tables.state.ranked import Ranked, Span, find_nearest, ranked_run
-from flo.tables.state.row_order import row_numbers
 from flo.tables.state.run import Run
 from flo.tables.translate import FORMS
-from flo.tables.values import WEIGHT, layout_of
+from flo.tables.values import layout_of
 from flo.values.operators.zset_asof import AsOfJoin
 from flo.values.row_functions import passed_by
 
-AT = f"{KEY}at"
-"""The column that is compared, where it is computed."""
 NO_ROWS = Ranked(())
 AT_FIRST = 16
 """How many left rows after a changed right row are looked at first."""
@@ -63,7 +59,7 @@ class LargestFirst(Order):
         return ~row_numbers(rows, self.layout.names)  # type: ignore[return-value]
 
 
-class Sorted(NamedTuple):
+class SortedSide(NamedTuple):
     """The rows of one side of a delta."""
 
     rows: Run
@@ -115,15 +111,13 @@ class AsOfTables(OnTables[AsOfJoin]):
         return with_key(table, self.bys[place], self.inputs[place])
 
     def _order(self, place: int) -> Order:
-        """The order of a side within a key."""
         columns = (_at_column(self.ats[place], self.inputs[place]),)
         layout = layout_of(self.inputs[place])
         if place == 0:
             return Order(columns, self.like.forward, layout, by_text=False)
         return LargestFirst(columns, not self.like.forward, layout, by_text=False)
 
-    def _sort(self, place: int, table: pa.Table) -> Sorted:
-        """Sorts the rows of a side by key and in its order."""
+    def _sort(self, place: int, table: pa.Table) -> SortedSide:
         order = self._order(place)
         rows, columns = self._with_key(place, table.combine_chunks())
         (at,) = order.columns
@@ -136,7 +130,7 @@ class AsOfTables(OnTables[AsOfJoin]):
         alone = take_rows(rows, np.flatnonzero(nothing)) if nothing.any() else rows.slice(0, 0)
         rows = take_rows(rows, np.flatnonzero(~nothing)) if nothing.any() else rows.combine_chunks()
         groups = (*self.keys, *columns)
-        return Sorted(ranked_run(rows, groups, keys_of([rows[name] for name in groups]), order), alone)
+        return SortedSide(ranked_run(rows, groups, keys_of([rows[name] for name in groups]), order), alone)
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         (arrived, alone), (changed, _) = self._sort(0, left), self._sort(1, right)
@@ -146,7 +140,7 @@ class AsOfTables(OnTables[AsOfJoin]):
         after = [*before.runs, *([changed] if changed.rows else [])]
         parts = [self._pair_with_none(alone)]
         for run, places in self._find_touched(changed, after):
-            rows = _choose(run, places)
+            rows = run.take(places)
             parts += [*self._match(rows, list(before.runs), -1), *self._match(rows, after, 1)]
         parts += self._match(arrived, after, 1)
         stored = replace(self.left, columns=arrived.columns, order=self._order(0))
@@ -203,7 +197,7 @@ class AsOfTables(OnTables[AsOfJoin]):
 
     def _match_nearer_than(self, run: Run, places: Indices, after: list[Run], begin: pa.Array, order: Order) -> Any:
         """Returns which of these rows have a match nearer than a value: before it in the order of the right side."""
-        rows = _choose(run, places)
+        rows = run.take(places)
         nearest = find_nearest(after, rows, one_chunk(rows.table[self._order(0).columns[0]]), order)
         beyond = np.zeros(len(places), bool)
         if nearest is not None:
@@ -215,7 +209,7 @@ class AsOfTables(OnTables[AsOfJoin]):
         """Returns the results of left rows and their matches, with the weights of the left rows times `sign`."""
         if not rows.rows:
             return []
-        table = _multiply(rows.table, sign)
+        table = rows.table if sign > 0 else negate_weights(rows.table)
         nearest = find_nearest(rights, rows, one_chunk(table[self._order(0).columns[0]]), self._order(1))
         if nearest is None:
             return [self._pair_with_none(table)]
@@ -234,7 +228,7 @@ class AsOfTables(OnTables[AsOfJoin]):
         return like_rows(joined.results(table, None), table, self.keys)
 
 
-def _same_group_as_before(run: Run) -> npt.NDArray[np.bool_]:
+def _same_group_as_before(run: Run) -> Mask:
     """Returns which rows of a run have the key of the row before them."""
     same = np.zeros(run.rows, bool)
     numbers = run.keys.numbers
@@ -243,19 +237,6 @@ def _same_group_as_before(run: Run) -> npt.NDArray[np.bool_]:
         keys = run.table.select(list(run.columns))
         same[1:] &= find_equal(list(keys.slice(1).columns), list(keys.slice(0, run.rows - 1).columns))
     return same
-
-
-def _multiply(table: pa.Table, sign: int) -> pa.Table:
-    """The rows with their weights times 1 or -1."""
-    if sign == 1:
-        return table
-    place = table.schema.get_field_index(WEIGHT)
-    return table.set_column(place, table.schema.field(WEIGHT), pc.negate_checked(table[WEIGHT]))
-
-
-def _choose(run: Run, which: Indices) -> Run:
-    """Some rows of a run, in any order."""
-    return Run(run.columns, Keys(run.keys.at(which), run.keys.exact), take_rows(run.table, which))
 
 
 def _at_column(at: Any, of: Collection) -> str:

@@ -174,11 +174,8 @@ def _group_by_key(keys: pa.Table) -> tuple[Run, Indices]:
     """Returns the different keys of rows, and for each row the index of its key."""
     names = tuple(keys.column_names)
     numbers = keys_of([keys[name] for name in names])
-    order, firsts = group_equal_rows(keys, numbers)
-    owners = np.empty(len(order), np.int64)
-    owners[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
-    places = order[firsts]
-    return Run(names, Keys(numbers.at(places), numbers.exact), take_rows(keys, places)), owners
+    distinct = group_equal_rows(keys, numbers)
+    return Run(names, numbers, keys).take(distinct.order[distinct.firsts]), distinct.numbers()
 
 
 def clocked_steps(operator: Any, inputs: Values) -> Iterator[Step]:
@@ -219,7 +216,6 @@ class ClockedOfEveryKey(WithForm[TimeWindows]):
 
     @property
     def nothing_said(self) -> pa.Table:
-        """No announcements of keys."""
         return KeyedColumns(expect_keyed(self.inputs[0])).bottom().keys
 
     def steps(self, inputs: Values) -> Iterator[Step]:

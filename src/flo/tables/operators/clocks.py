@@ -84,7 +84,6 @@ def as_bag(rows: pa.Table) -> pa.Table:
 
 
 def ids_of(groups: Groups) -> Indices:
-    """The index of the group of each row."""
     return np.repeat(np.arange(len(groups.counts)), groups.counts)
 
 
@@ -106,7 +105,7 @@ def running_max(values: Times, ids: Indices | None) -> Times:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ClockReading:
     """A clock as some groups see it: each field has an item for each group."""
 
     known: Any
@@ -130,10 +129,10 @@ class Reading:
         latest: Times = np.maximum(largest, groups.beside(self.latest))
         return latest if self.known.all() else np.where(groups.beside(self.known), latest, largest)
 
-    def moved(self, latest: Times, zoned: bool, closed: Any) -> Reading:
+    def moved(self, latest: Times, zoned: bool, closed: Any) -> ClockReading:
         """Returns the clock after a row of each group."""
         count = len(latest)
-        return Reading(np.ones(count, bool), latest, np.full(count, zoned), closed, np.zeros(count, bool))
+        return ClockReading(np.ones(count, bool), latest, np.full(count, zoned), closed, np.zeros(count, bool))
 
 
 C = TypeVar("C", bound="Clock")
@@ -154,25 +153,25 @@ class Clock(ABC):
     """The state of a clock."""
 
     @abstractmethod
-    def read(self, keys: Run, kind: type) -> Reading:
+    def read(self, keys: Run, kind: type) -> ClockReading:
         """The clock of these keys. `kind` is the type that times are counted in."""
 
-    def reach(self, groups: Groups, times: Times, before: Reading) -> Reached[Self]:
+    def reach(self, groups: Groups, times: Times, before: ClockReading) -> Reached[Self]:
         """Returns how far rows with these times move the clock. `before` is what it said before them."""
         reached = before.reached(groups, times)
         return Reached(reached, reached[np.cumsum(groups.counts) - 1], self)
 
     @abstractmethod
-    def moved(self, keys: Run, reading: Reading) -> Self:
+    def moved(self, keys: Run, reading: ClockReading) -> Self:
         """The clock after the rows of these keys."""
 
-    @abstractmethod
     def ended(self, keys: Run) -> Self:
         """The clock after the streams of these keys have ended."""
+        return self
 
-    @abstractmethod
     def table(self) -> pa.Table | None:
         """The keys that have had a row; None if there are none, or no key columns."""
+        return None
 
 
 def new_clock(keys: tuple[str, ...], partitions: int | None = None) -> Clock:
@@ -197,21 +196,15 @@ class ClockOfAll(Clock, Lowerable):
     closed: Any = None
     """The last time of the last session that has closed; None if none has."""
 
-    def read(self, keys: Run, kind: type) -> Reading:
+    def read(self, keys: Run, kind: type) -> ClockReading:
         known, closed = self.latest is not None, self.closed is not None
         times = np.array([self.latest if known else 0], _dtype(kind))
         last = np.ma.array([self.closed if closed else 0], dtype=_dtype(kind), mask=[not closed])
-        return Reading(np.array([known]), times, np.array([self.zoned]), last, np.zeros(1, bool))
+        return ClockReading(np.array([known]), times, np.array([self.zoned]), last, np.zeros(1, bool))
 
-    def moved(self, keys: Run, reading: Reading) -> ClockOfAll:
+    def moved(self, keys: Run, reading: ClockReading) -> ClockOfAll:
         closed = None if reading.closed.mask.all() else reading.closed[0].item()
         return ClockOfAll(reading.latest[0].item(), bool(reading.zoned[0]), closed)
-
-    def ended(self, keys: Run) -> ClockOfAll:
-        return self
-
-    def table(self) -> None:
-        return None
 
     def lower(self, lower: Lowering) -> Term:
         return Call("clock", (self.latest, self.zoned, self.closed))
@@ -242,11 +235,11 @@ class ClockOfPartitions(Clock, Lowerable):
         known = {partition for partition, _ in self.each}
         return min(time for _, time in self.each) if known and known.issuperset(range(self.partitions)) else None
 
-    def read(self, keys: Run, kind: type) -> Reading:
+    def read(self, keys: Run, kind: type) -> ClockReading:
         whole = ClockOfAll(self.whole, self.zoned, self.closed).read(keys, kind)
         return replace(whole, seen=bool(self.each))
 
-    def reach(self, groups: Groups, times: Times, before: Reading) -> Reached[ClockOfPartitions]:
+    def reach(self, groups: Groups, times: Times, before: ClockReading) -> Reached[ClockOfPartitions]:
         partitions = groups.rows[PARTITION].to_numpy()
         order = np.argsort(partitions, kind="stable")
         present, ids = np.unique(partitions[order], return_inverse=True)
@@ -264,15 +257,9 @@ class ClockOfPartitions(Clock, Lowerable):
         latest = None if after.whole is None else np.array([after.whole], times.dtype)
         return Reached(reached, latest, after)
 
-    def moved(self, keys: Run, reading: Reading) -> ClockOfPartitions:
+    def moved(self, keys: Run, reading: ClockReading) -> ClockOfPartitions:
         closed = None if reading.closed.mask.all() else reading.closed[0].item()
         return replace(self, zoned=bool(reading.zoned[0]), closed=closed)
-
-    def ended(self, keys: Run) -> ClockOfPartitions:
-        return self
-
-    def table(self) -> None:
-        return None
 
     def lower(self, lower: Lowering) -> Term:
         return Call(self.term, (self.partitions, self.each, self.zoned, self.closed))
@@ -288,7 +275,7 @@ class ClockPerKey(Latest, Clock):
 
     term = "clocks"
 
-    def read(self, keys: Run, kind: type) -> Reading:
+    def read(self, keys: Run, kind: type) -> ClockReading:
         indices, rows = self.look_up(keys)
         known, zoned, over = np.zeros((3, keys.rows), bool)
         latest = np.zeros(keys.rows, _dtype(kind))
@@ -298,9 +285,9 @@ class ClockPerKey(Latest, Clock):
             zoned[indices], over[indices] = rows[ZONED].to_numpy(), rows[OVER].to_numpy()
             there = np.flatnonzero(rows[CLOSED].is_valid().to_numpy())
             closed[indices[there]] = rows[CLOSED].drop_null().to_numpy()
-        return Reading(known & ~over, latest, zoned, closed, over)
+        return ClockReading(known & ~over, latest, zoned, closed, over)
 
-    def moved(self, keys: Run, reading: Reading) -> ClockPerKey:
+    def moved(self, keys: Run, reading: ClockReading) -> ClockPerKey:
         closed = pa.array(reading.closed.filled(0), mask=np.ma.getmaskarray(reading.closed))
         columns = {LATEST: reading.latest, ZONED: reading.zoned, CLOSED: closed, OVER: reading.over}
         return self.extend(Run(keys.columns, keys.keys, beside(keys.table, pa.table(columns))))
@@ -323,7 +310,7 @@ class Axis(ABC):
     """The durations that are added to times or taken from them, as numbers."""
 
     @abstractmethod
-    def times(self, groups: Groups, before: Reading) -> tuple[bool, Times]:
+    def times(self, groups: Groups, before: ClockReading) -> tuple[bool, Times]:
         """Returns whether the times have a zone, and the times of the rows."""
 
     @abstractmethod
@@ -374,7 +361,7 @@ class EventTime(Axis):
     def lateness(self) -> Any:
         return microseconds(self.like.lateness) if self.like.lateness else 0
 
-    def times(self, groups: Groups, before: Reading) -> tuple[bool, Times]:
+    def times(self, groups: Groups, before: ClockReading) -> tuple[bool, Times]:
         origin = self._origin(before) if len(before.known) == 1 and (before.known[0] or before.seen) else None
         try:
             origin, moments = times_of(self.like.time, self.inputs, groups.rows, origin)
@@ -392,7 +379,7 @@ class EventTime(Axis):
             raise
         return zoned, moments
 
-    def _origin(self, before: Reading) -> Any:
+    def _origin(self, before: ClockReading) -> Any:
         return UTC_EPOCH if before.zoned[0] else EPOCH if self.kind is timedelta else 0
 
     def watermark(self, latest: Times) -> Times:
@@ -412,7 +399,7 @@ class RowNumbers(Axis):
     def durations(self) -> tuple[Any, ...]:  # type: ignore[override]
         return (self.size,)
 
-    def times(self, groups: Groups, before: Reading) -> tuple[bool, Times]:
+    def times(self, groups: Groups, before: ClockReading) -> tuple[bool, Times]:
         return False, groups.positions() + groups.beside(np.where(before.known, before.latest + 1, 0))
 
     def watermark(self, latest: Times) -> Times:

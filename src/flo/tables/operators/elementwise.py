@@ -174,7 +174,6 @@ class NegateTables(Stateless[Negate]):
 
 
 def negate_weights(table: pa.Table) -> pa.Table:
-    """Gives rows the opposite weights."""
     index = table.schema.get_field_index(WEIGHT)
     return table.set_column(index, table.schema.field(WEIGHT), multiply_weights(table[WEIGHT], pa.scalar(-1)))
 
@@ -213,7 +212,6 @@ class MapWeightsTables(Stateless[MapWeights]):
         return one
 
     def _of_weight(self, f: Expression, table: pa.Table, weight: int) -> Any:
-        """f(row, weight) of each row."""
         weights = pa.table({f.inputs[1].names[0]: pa.array(np.full(table.num_rows, weight))})
         return f.results(table, weights).column(0)
 

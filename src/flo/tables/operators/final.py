@@ -76,7 +76,6 @@ class Ending(OnTables[FinalGroups]):
 
     @property
     def group(self) -> tuple[str, ...]:
-        """The columns that are the group."""
         return layout_of(self.inputs[0]).names[: self.like.groups.keys]
 
     def key_columns(self, place: int) -> tuple[str, ...] | None:

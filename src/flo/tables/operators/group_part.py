@@ -26,12 +26,11 @@ from functools import cached_property
 from typing import Any, TypeAlias, TypeVar, final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
-from flo.columns.indices import Indices, one_chunk
+from flo.columns.indices import Indices, Mask, one_chunk
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import has_digits
 from flo.tables.state.products import Addends, Product
@@ -42,7 +41,6 @@ from flo.tables.values import WEIGHT
 from flo.values.operators.group_by import Aggregated
 
 T = TypeVar("T")
-Bools: TypeAlias = npt.NDArray[np.bool_]
 Traces: TypeAlias = tuple[Trace, ...]
 Namer: TypeAlias = Callable[[int], str]
 """Names a group for an error message, given the index of the result."""
@@ -59,9 +57,9 @@ class Chosen:
     finite: tuple[str, ...] = ()
     """The columns that must not be infinite or NaN."""
 
-    def mask(self, table: pa.Table) -> Bools | None:
+    def mask(self, table: pa.Table) -> Mask | None:
         """Which rows count; None if all do."""
-        mask: Bools | None = None
+        mask: Mask | None = None
         if self.where is not None:
             mask = np.asarray(pc.fill_null(one_chunk(table[self.where]), False))
         for name in self.filled:
@@ -108,7 +106,7 @@ class Delta:
             self.known[what] = make()
         return self.known[what]  # type: ignore[no-any-return]
 
-    def mask(self, which: Chosen) -> Bools | None:
+    def mask(self, which: Chosen) -> Mask | None:
         """Which rows count; None if all do."""
         if which == EVERY:
             return None
@@ -118,7 +116,7 @@ class Delta:
         """The rows that count, with these columns."""
         return self.once(("rows", which, names), lambda: self._choose(self.mask(which), list(names)))
 
-    def _choose(self, which: Bools | None, names: list[str]) -> Delta:
+    def _choose(self, which: Mask | None, names: list[str]) -> Delta:
         if which is None:
             return self
         mask = pa.array(which)
@@ -203,7 +201,7 @@ class Bit(Summand):
 
 @final
 @dataclass(frozen=True)
-class Times(Summand):
+class Multiplied(Summand):
     """The product of two numbers in each row that counts."""
 
     one: Number
@@ -225,7 +223,7 @@ class Own(Summand):
         return None
 
 
-def fill_zeros(column: pa.ChunkedArray | pa.Array, counted: Bools | None) -> pa.Array:
+def fill_zeros(column: pa.ChunkedArray | pa.Array, counted: Mask | None) -> pa.Array:
     """Fills a column with zeros in the rows that do not count."""
     array = one_chunk(column)
     if pa.types.is_boolean(array.type):
@@ -249,6 +247,19 @@ class Keeper(ABC):
     @abstractmethod
     def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
         """Adds a delta to the traces. Returns them, and the sums that it gives for each group of the delta."""
+
+
+@dataclass(frozen=True)
+class ValuesKeeper(Keeper):
+    """The base of keepers with one trace, which has the values of some columns, in the rows that count."""
+
+    names: tuple[str, ...]
+    which: Chosen
+
+    traces = 1
+
+    def initial(self) -> Traces:
+        return (Trace(()),)
 
 
 @dataclass(frozen=True)
@@ -301,7 +312,6 @@ class Part(ABC):
 
     @cached_property
     def which(self) -> Chosen:
-        """The rows that count."""
         required = self.of.aggregator.required(len(self.names))
         columns = zip(self.names[:required], self.cells[:required], strict=True)
         return Chosen(self.where, tuple(name for name, cell in columns if cell.nullable))
@@ -332,11 +342,10 @@ class Part(ABC):
         return (Ones(self.which),) if self.selective else ()
 
     def count(self, reading: Reading) -> Indices:
-        """How many values each group has."""
         return reading.integers(Ones(self.which)) if self.selective else reading.sums[WEIGHT]
 
 
-def or_null(array: pa.Array, there: Bools) -> pa.Array:
+def or_null(array: pa.Array, there: Mask) -> pa.Array:
     """The array with nulls where there is no result."""
     return array if there.all() else pc.if_else(pa.array(there), array, pa.scalar(None, array.type))
 

@@ -29,9 +29,8 @@ from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.columns.indices import grouped as group_indices
 from flo.columns.layout import Layout
 from flo.tables.functions import beside
-from flo.tables.operators.group_orders import FirstPart, orders_for
+from flo.tables.operators.group_orders import FirstPart, QuantilePart, orders_for
 from flo.tables.operators.group_part import (
-    Chosen,
     Delta,
     Keeper,
     Own,
@@ -39,12 +38,12 @@ from flo.tables.operators.group_part import (
     Reading,
     Summand,
     Traces,
+    ValuesKeeper,
     fill_zeros,
     has_sums,
     or_null,
     scatter,
 )
-from flo.tables.operators.group_quantiles import QuantilePart
 from flo.tables.operators.group_sums import BitsPart, FinishedPart, LinearPart, MomentsPart
 from flo.tables.operators.weights import find_flips
 from flo.tables.state.comparison import comparisons
@@ -53,7 +52,7 @@ from flo.tables.state.order import Order
 from flo.tables.state.products import Addends
 from flo.tables.state.run import Run, match_keys, run_of
 from flo.tables.state.totals import Sums, as_array, numbers_in, sums_of
-from flo.tables.state.trace import Trace, group_equal_rows, sum_ranges, with_weights
+from flo.tables.state.trace import group_equal_rows, sum_ranges, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators import group_aggregates as on_values
 from flo.values.operators import moments
@@ -66,16 +65,8 @@ PRESENT, SUM = "present", "sum"
 
 @final
 @dataclass(frozen=True)
-class DistinctValues(Keeper):
+class DistinctValues(ValuesKeeper):
     """Keeps the weight of each value of some columns, and gives sums over the values that are present."""
-
-    names: tuple[str, ...]
-    which: Chosen
-
-    traces = 1
-
-    def initial(self) -> Traces:
-        return (Trace(()),)
 
     def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
         values, owners = self._values(delta)
@@ -144,16 +135,8 @@ class DistinctPart(Part):
 
 @final
 @dataclass(frozen=True)
-class GroupValues(Keeper):
+class GroupValues(ValuesKeeper):
     """Keeps the values of each group."""
-
-    names: tuple[str, ...]
-    which: Chosen
-
-    traces = 1
-
-    def initial(self) -> Traces:
-        return (Trace(()),)
 
     def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
         some = delta.choose(self.which, self.names)
@@ -174,7 +157,7 @@ class GroupValues(Keeper):
         return pa.concat_tables(tables).combine_chunks() if tables else None
 
 
-class InOrder(NamedTuple):
+class ValuesInOrder(NamedTuple):
     """Values by result and in order, each once."""
 
     values: pa.Array
@@ -213,7 +196,7 @@ class ValuesPart(Part):
             return self._nothing(reading.states)
         return self._of_values(*ordered, reading.states)
 
-    def _sort(self, table: pa.Table, down: tuple[bool, ...]) -> InOrder:
+    def _sort(self, table: pa.Table, down: tuple[bool, ...]) -> ValuesInOrder:
         """Sorts values. Equal ones meet, so their weights are added up here, and only those that are present stay."""
         layout, owners = self._layout, numbers_in(table, OWNER)
         assert layout is not None
@@ -221,7 +204,7 @@ class ValuesPart(Part):
         order, firsts = Order(columns, down, layout, by_text=False, key=layout, decisive=True).sort(table, owners)
         times = sum_ranges(numbers_in(table, WEIGHT)[order], firsts)
         there = order[firsts[times > 0]]
-        return InOrder(one_chunk(table[self.names[0]]).take(pa.array(there)), times[times > 0], owners[there])
+        return ValuesInOrder(one_chunk(table[self.names[0]]).take(pa.array(there)), times[times > 0], owners[there])
 
     def _nothing(self, count: int) -> pa.Array:
         """The results of groups without values."""

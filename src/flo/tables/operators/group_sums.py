@@ -27,12 +27,12 @@ from flo.tables.functions import called, written
 from flo.tables.operators.group_part import (
     Bit,
     Chosen,
+    Multiplied,
     NotFinite,
     Number,
     Part,
     Reading,
     Summand,
-    Times,
     has_sums,
     or_null,
     scatter,
@@ -112,7 +112,6 @@ class BitsPart(Part):
 
     @property
     def _places(self) -> list[Bit]:
-        """The bits of the number."""
         number = Number(self.which, self.names[0])
         return [Bit(number, place) for place in range(self._aggregator.bits)]
 
@@ -151,10 +150,14 @@ class MomentsPart(Part):
         return tuple(Number(which, name) for name in self.names)
 
     @property
-    def _products(self) -> tuple[Times, ...]:
+    def _products(self) -> tuple[Multiplied, ...]:
         """Of the numbers, as far as the aggregate needs them."""
         one, two = self._numbers[0], self._numbers[-1]
-        return (Times(one, one), Times(one, two), Times(two, two)) if self._correlates else (Times(one, two),)
+        return (
+            (Multiplied(one, one), Multiplied(one, two), Multiplied(two, two))
+            if self._correlates
+            else (Multiplied(one, two),)
+        )
 
     def summands(self) -> tuple[Summand, ...]:
         odd = (NotFinite(self.which, self._floats),) if self._floats else ()
@@ -206,7 +209,9 @@ class MomentsPart(Part):
         one, two = self._numbers[place], self._numbers[other]
 
         def make() -> Limbs:
-            x, y, xy = (digits_of(reading.sums, reading.places[each]).carry() for each in (one, two, Times(one, two)))
+            x, y, xy = (
+                digits_of(reading.sums, reading.places[each]).carry() for each in (one, two, Multiplied(one, two))
+            )
             return xy.times(Limbs.of_ints(count)).minus(x.times(y))
 
         return reading.once(("spread", one, two), make)

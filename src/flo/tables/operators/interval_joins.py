@@ -80,7 +80,6 @@ class IntervalTables(OnTables[IntervalJoin]):
 
     @property
     def ons(self) -> tuple[Any, Any]:
-        """The key functions of both sides."""
         return self.like.on, self.like.other_on
 
     def _with_key(self, side: int, table: pa.Table) -> tuple[pa.Table, tuple[str, ...]]:
@@ -108,7 +107,6 @@ class IntervalTables(OnTables[IntervalJoin]):
         return replace(self.right, mark=mark)
 
     def _sort(self, side: int, table: pa.Table) -> Run:
-        """Sorts rows of a side by key and time."""
         rows, columns = self._with_key(side, table.combine_chunks())
         time = self.like.time if side == 0 else self.like.other_time
         times = TimeNumbers.of(self.like.name, one_chunk(apply_function(time, (self.inputs[side],), table)[VALUE]))

@@ -156,7 +156,6 @@ class KeyPartitionsTables(OnTables[KeyPartitions]):
         return has_results(like.f)
 
     def _keys(self, table: pa.Table) -> pa.Table:
-        """The keys of rows."""
         rows = (expect_keyed(self.inputs[0]).inner,)
         keys = key_layout(self.outputs[0]).fitted(apply_function(self.like.f, rows, table))
         return pa.Table.from_arrays(keys.columns, schema=key_schema(self.outputs[0]))

@@ -143,7 +143,6 @@ def are_natural(array: pa.Array) -> bool:
 
 
 def are_finite(array: pa.Array) -> bool:
-    """Whether no number is an infinity or NaN."""
     return not pa.types.is_floating(array.type) or bool(np.isfinite(np.asarray(array)).all())
 
 
@@ -173,7 +172,6 @@ def join_rows(lattice: Lattice[Any], layout: Layout, table: pa.Table) -> Any:
 
 
 def _element(layout: Layout, table: pa.Table, *, largest: bool) -> Any:
-    """The largest or the smallest element."""
     return canonical_element(layout.to_elements(take_rows(table, _find_best(layout, table, largest=largest)[:1]))[0])
 
 
@@ -228,7 +226,6 @@ class FoldLatticeTables(OnTables[FoldLattice]):
         return self, (LVars(groups.keys.table, values),)  # type: ignore[return-value]
 
     def _join(self, table: pa.Table) -> Any:
-        """The join of these rows, as an LVar."""
         like = self.like
         of = self.inputs[0]
         if not self.by_row:

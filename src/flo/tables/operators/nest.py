@@ -170,7 +170,6 @@ def nest_one_by_one(like: Nest, stream: StreamType) -> Choice | None:
 
 
 def _uses_tables(graph: Graph) -> bool:
-    """Whether any operator of a graph runs on tables."""
     return any(
         isinstance(each.operator, OnTables) or (isinstance(each.operator, Nest) and _uses_tables(each.operator.graph))
         for each in nodes(graph)
@@ -380,12 +379,10 @@ class RunningTables(OnStreams[Op]):
 
 
 def sort_by_number(table: pa.Table) -> pa.Table:
-    """Sorts rows by the number of their stream."""
     return take_rows(table, np.argsort(numbers(table), kind="stable"))
 
 
 def sum_streams(table: pa.Table) -> Run:
-    """Adds up the z-sets of all streams."""
     rows = table.drop_columns([STREAM])
     return totals(rows, tuple(name for name in rows.column_names if name != WEIGHT))
 

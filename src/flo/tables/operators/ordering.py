@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from flo.columns.expression import Expression
 from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
+from flo.columns.projection import Widened
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
@@ -33,12 +34,12 @@ from flo.tables.functions import (
     KEY,
     beside,
     elements_of,
-    group_keys,
     group_numbers,
     own_columns,
     plain_columns,
     result_layout,
     results,
+    with_group,
 )
 from flo.tables.groups import keys_by, rows_of
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
@@ -74,6 +75,19 @@ class InGroups(OnTables[G]):
 
     def key_columns(self, index: int) -> tuple[str, ...] | None:
         return () if self.like.by is None else own_columns(self.like.by)
+
+
+def widen(rows: pa.Table, columns: Iterable[pa.Array], of: Collection, output: Collection, into: Any) -> pa.Table:
+    """Returns the rows of an output: those of the input `of` with more columns, which `into` puts beside them."""
+    layout = layout_of(output)
+    if isinstance(into, Widened):
+        computed = dict(zip(into.more, columns, strict=True))
+        arrays = [computed[name] if name in computed else one_chunk(rows[name]) for name in layout.names]
+    else:
+        arrays = [layout_of(of).as_array(rows), *columns]
+    pairs = zip(arrays, layout.schema, strict=True)
+    cast = [each if each.type == field.type else each.cast(field.type) for each, field in pairs]
+    return pa.Table.from_arrays(cast, schema=layout.schema)
 
 
 @form_of(TopK)
@@ -156,10 +170,7 @@ def sort_rows(table: pa.Table, of: Collection, like: TopK, apart: tuple[str, ...
 
     Returns the order, too. The columns `apart` are part of the group.
     """
-    groups = plain_columns(like.by, of) if like.by is not None else None
-    if groups is None:
-        computed = group_keys(like.by, of, table)
-        groups, table = tuple(computed.column_names), beside(table, computed)
+    table, groups = with_group(table, like.by, of)
     groups = (*groups, *apart)
     table, columns = with_key_columns(table, of, like.key)
     keys = keys_of([table[name] for name in groups])

@@ -36,24 +36,17 @@ from flo.columns.projection import Widened
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import (
-    beside,
-    group_keys,
-    plain_columns,
-    result_layout,
-    results,
-    runs_on_columns,
-)
+from flo.tables.functions import beside, result_layout, results, runs_on_columns, with_group
 from flo.tables.operator import Cut, kept, register_in
-from flo.tables.operators.ordering import InGroups, ordering_columns, with_key_columns
+from flo.tables.operators.ordering import InGroups, ordering_columns, widen, with_key_columns
 from flo.tables.state import frames
 from flo.tables.state.comparison import Comparison, comparison, comparisons, own_numbers
 from flo.tables.state.frames import Before, Read, Units
 from flo.tables.state.keys import Keys, find_equal, keys_of
 from flo.tables.state.limbs import has_digits
-from flo.tables.state.neighbours import Distinct, Near, Reach, find_stretches, reach_of, search
+from flo.tables.state.neighbours import DistinctRows, Near, Reach, find_stretches, reach_of, search
 from flo.tables.state.order import Order, have_equal_texts
-from flo.tables.state.ranked import Ranked, groups_in, ranked_run
+from flo.tables.state.ranked import Ranked, groups_in, owners_of, ranked_run
 from flo.tables.state.run import Run, match_keys
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import add_checked, consolidate_table, with_weights
@@ -83,7 +76,7 @@ class OverOrder(Order):
         return (*own, *(Comparison(own_numbers),) * self.apart)
 
 
-class Part(NamedTuple):
+class RunPart(NamedTuple):
     """Some rows of a run."""
 
     run: Run
@@ -169,10 +162,7 @@ class OverTables(InGroups[Over]):
     def _sort(self, table: pa.Table) -> tuple[Run, OverOrder]:
         """Sorts rows by partition and in order. Adds columns for both where they have none."""
         of, like = self.inputs[0], self.like
-        groups = plain_columns(like.by, of) if like.by is not None else None
-        if groups is None:
-            computed = group_keys(like.by, of, table)
-            groups, table = tuple(computed.column_names), beside(table, computed)
+        table, groups = with_group(table, like.by, of)
         table, columns = with_key_columns(table, of, like.key)
         groups = (*groups, *self.keys)
         layout, key = layout_of(of), result_layout(like.key, of)
@@ -189,14 +179,14 @@ class OverTables(InGroups[Over]):
         if that costs no more."""
         like = self.like
         reach = reach_of(like.functions, like.peers)
-        others = [Part(run, *match_keys(groups, run), OWED) for run in owed]
-        others.append(Part(delta, _owners(groups, delta), np.arange(delta.rows), NEW))
+        others = [RunPart(run, *match_keys(groups, run), OWED) for run in owed]
+        others.append(RunPart(delta, owners_of(groups, delta), np.arange(delta.rows), NEW))
         searched = None if reach.whole or not rows.runs else search(rows.runs, delta, groups, order, reach, like.peers)
         width = reach.rows + MORE if reach.rows else 0
         while searched is not None and (reach.onward or searched.cost(width) < searched.rows):
             near = searched.near(width, reach.onward)
             parts = [
-                Part(run, owners, places, OLD)
+                RunPart(run, owners, places, OLD)
                 for run, owners, places in zip(near.search.runs, near.owners, near.rows, strict=True)
             ]
             changed = self._select_around(near, _consolidate([*parts, *others], groups, order), reach, order)
@@ -205,7 +195,7 @@ class OverTables(InGroups[Over]):
             if not width:
                 break
             width *= 4
-        parts = [Part(run, *match_keys(groups, run), OLD) for run in rows]
+        parts = [RunPart(run, *match_keys(groups, run), OLD) for run in rows]
         return _consolidate([*parts, *others], groups, order).changed
 
     def _select_around(self, near: Near, read: Distinguished, reach: Reach, order: OverOrder) -> Changed | None:
@@ -215,7 +205,9 @@ class OverTables(InGroups[Over]):
         peers = order.find_changes(changed.table, self.like.peers)
         peers[1:] |= changed.owners[1:] != changed.owners[:-1]
         anchors = places[-1][near.search.anchors]
-        rows = Distinct(changed.table, tuple(places[:count]), anchors, changed.owners, changed.was, changed.now, peers)
+        rows = DistinctRows(
+            changed.table, tuple(places[:count]), anchors, changed.owners, changed.was, changed.now, peers
+        )
         stretch = find_stretches(near, rows, reach)
         if stretch is None:
             return None
@@ -340,7 +332,7 @@ class OverTables(InGroups[Over]):
             for one, other in zip(before, after, strict=True)
         ]
         weights = np.concatenate([-old.weights[gone], new.weights[come]])
-        table = beside(self._output_rows(rows, columns, of), rows.select(list(self.keys)))
+        table = beside(widen(rows, columns, of, self.outputs[0], like.into), rows.select(list(self.keys)))
         return consolidate_table(with_weights(table, weights))
 
     def _read(self, function: WindowFunction, table: pa.Table) -> Read | None:
@@ -367,21 +359,8 @@ class OverTables(InGroups[Over]):
         place = layout.names.index(into.more[number]) if isinstance(into, Widened) else 1 + number
         return layout.cells[place].arrow
 
-    def _output_rows(self, rows: pa.Table, columns: list[pa.Array], of: Collection) -> pa.Table:
-        """The output rows: those of the input with the results beside them."""
-        layout, into = layout_of(self.outputs[0]), self.like.into
-        if not isinstance(into, Widened):
-            element = layout_of(of).as_array(rows)
-            return pa.Table.from_arrays([element, *columns], schema=layout.schema)
-        computed = dict(zip(into.more, columns, strict=True))
-        arrays = [computed[name] if name in computed else one_chunk(rows[name]) for name in layout.names]
-        return pa.Table.from_arrays(
-            [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, layout.schema, strict=True)],
-            schema=layout.schema,
-        )
 
-
-def _consolidate(parts: list[Part], groups: Run, order: OverOrder) -> Distinguished:
+def _consolidate(parts: list[RunPart], groups: Run, order: OverOrder) -> Distinguished:
     """Puts the rows of parts by partition and in order, and adds up the weights of equal ones, by their source."""
     table = pa.concat_tables([take_rows(part.run.table, part.rows) for part in parts]).combine_chunks()
     owners = np.concatenate([part.owners for part in parts])
@@ -405,14 +384,6 @@ def _consolidate(parts: list[Part], groups: Run, order: OverOrder) -> Distinguis
         Before(np.zeros(groups.rows, np.int64)),
     )
     return Distinguished(changed, np.split(distinct, cuts))
-
-
-def _owners(groups: Run, delta: Run) -> Indices:
-    """The group of each row of a delta."""
-    ours, theirs = match_keys(groups, delta)
-    owners = np.empty(delta.rows, np.int64)
-    owners[theirs] = ours
-    return owners
 
 
 def _weigh(changed: Changed, weights: Indices, delta: Run, groups: Run, order: OverOrder) -> Run:

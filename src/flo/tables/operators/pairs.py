@@ -53,7 +53,6 @@ class PairTables(OnTables[Op]):
 
 
 def both(inputs: Values) -> Sides:
-    """The two inputs."""
     left, right = inputs
     assert isinstance(left, Rows)
     assert isinstance(right, Rows)
@@ -305,13 +304,11 @@ class MergeTables(PairTables[MergeSorted]):
 
     @property
     def _layout(self) -> Layout:
-        """The layout of the keys."""
         layout = result_layout(self.like.key, self.inputs[0])
         assert layout is not None
         return layout
 
     def _table(self, *keys: LastKey) -> pa.Table:
-        """Keys as a table."""
         return self._layout.to_table([key for some in keys for key in some])
 
 

@@ -149,7 +149,6 @@ class Accumulating(OnTables[F]):
         return accumulators
 
     def keep(self, groups: Run, results: list[Any]) -> Self:
-        """Keeps new accumulators for some groups."""
         if not self.keys:
             return replace(self, one=tuple(results))
         like = self.like

@@ -211,7 +211,6 @@ class SpanTables(OnTables[Window]):
 
 
 def _times(table: pa.Table) -> npt.NDArray[Any]:
-    """The times of rows as numbers."""
     column = one_chunk(table["1"])
     numbers = column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
     times: npt.NDArray[Any] = numbers.to_numpy(zero_copy_only=False)

@@ -24,41 +24,31 @@ from typing import NamedTuple, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
+from flo.columns.indices import expand_ranges, one_chunk, take_rows
 from flo.columns.projection import Widened
 from flo.columns.windowing import session_bounds, time_kind
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import (
-    KEY,
-    beside,
-    group_keys,
-    plain_columns,
-    result_layout,
-    results,
-    runs_on_columns,
-)
+from flo.tables.functions import AT, plain_columns, result_layout, results, runs_on_columns, with_group
 from flo.tables.operator import Cut, kept, register_in
 from flo.tables.operators.elementwise import like_rows
-from flo.tables.operators.ordering import InGroups
-from flo.tables.state.chains import Elements, Spacing, Stored, find_elements
-from flo.tables.state.keys import Keys, keys_of
+from flo.tables.operators.ordering import InGroups, widen
+from flo.tables.state.chains import SessionElements, Spacing, Stored, find_elements
+from flo.tables.state.keys import keys_of
 from flo.tables.state.order import Order
-from flo.tables.state.ranked import Ranked, groups_in, ranked_run
-from flo.tables.state.run import Run, match_keys
+from flo.tables.state.ranked import Ranked, groups_in, owners_of, ranked_run
+from flo.tables.state.run import Run
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import add_checked, group_equal_rows, sum_ranges, with_weights
+from flo.tables.state.trace import add_checked, group_equal_rows, sum_ranges, weigh, with_weights
 from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.session_columns import SessionColumns
 from flo.values.row_functions import passed_by
 
-AT = f"{KEY}at"
-"""The time, where it is computed."""
 NO_ROWS = Ranked(())
 
 
-class Sorted(NamedTuple):
+class SortedDelta(NamedTuple):
     """The rows of a delta."""
 
     rows: Run
@@ -115,13 +105,9 @@ class SessionTables(InGroups[SessionColumns]):
         after = replace(self, rows=rows.extend(moved), owed=owed.extend(owing))
         return after, (self.emitted(pa.concat_tables(parts) if parts else None),)
 
-    def _sort(self, table: pa.Table) -> Sorted:
-        """Sorts the rows of a delta by key and time."""
+    def _sort(self, table: pa.Table) -> SortedDelta:
         of, like = self.inputs[0], self.like
-        columns = plain_columns(like.by, of) if like.by is not None else None
-        if columns is None:
-            computed = group_keys(like.by, of, table)
-            columns, table = tuple(computed.column_names), beside(table, computed)
+        table, columns = with_group(table, like.by, of)
         (at,) = plain_columns(like.time, of) or (AT,)
         if at not in table.column_names:
             times = results(like.time, of, table)
@@ -130,7 +116,7 @@ class SessionTables(InGroups[SessionColumns]):
         alone, table = (take_rows(table, np.flatnonzero(which)) for which in (unknown, ~unknown))
         groups = (*columns, *self.keys)
         run = ranked_run(table, groups, keys_of([table[name] for name in groups]), self._order(at))
-        return Sorted(run, alone, Spacing(at, like.gap))
+        return SortedDelta(run, alone, Spacing(at, like.gap))
 
     def _order(self, column: str) -> Order:
         return Order((column,), False, layout_of(self.inputs[0]), by_text=False, group_columns=self.keys)
@@ -157,18 +143,17 @@ class SessionTables(InGroups[SessionColumns]):
                 parts.append(take_rows(part, np.flatnonzero(same)))
                 kinds.append(np.full(parts[-1].num_rows, kind))
         table, kind_of = pa.concat_tables(parts), np.concatenate(kinds)
-        equal, firsts = group_equal_rows(table.select(names).combine_chunks())
+        distinct = group_equal_rows(table.select(names).combine_chunks())
+        equal, firsts = distinct
         every = numbers_in(table, WEIGHT)[equal]
         new, there, owing = (sum_ranges(np.where(kind_of[equal] == each, every, 0), firsts) for each in (0, 1, 2))
         sums = add_checked(add_checked(there, new), owing)
-        row = np.empty(len(equal), np.int64)
-        row[equal] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(equal)))
-        row = row[: len(asked)]
+        row = distinct.numbers()[: len(asked)]
         moved, more = weights.copy(), np.zeros(delta.rows, np.int64)
         moved[asked], more[asked] = (np.maximum(sums, 0) - there)[row], (np.minimum(sums, 0) - owing)[row]
-        return Split(_with_weights(delta, moved), _with_weights(delta, more))
+        return Split(weigh(delta, moved), weigh(delta, more))
 
-    def _find_changes(self, stored: Stored, moved: Run, elements: Elements, spacing: Spacing) -> pa.Table:
+    def _find_changes(self, stored: Stored, moved: Run, elements: SessionElements, spacing: Spacing) -> pa.Table:
         """Returns the output rows that are no longer right, with negative weights, and the new ones."""
         (old_first, old_last), (first, last) = (
             elements.find_sessions(there, spacing) for there in (elements.was, elements.now)
@@ -195,28 +180,8 @@ class SessionTables(InGroups[SessionColumns]):
 
     def _with_bounds(self, rows: pa.Table, bounds: tuple[pa.Array, pa.Array] | None) -> pa.Table:
         """The output rows: those of the input with their bounds, or null."""
-        layout, into = layout_of(self.outputs[0]), self.like.into
-        start, end = bounds or (pa.nulls(rows.num_rows, layout.cells[-1].arrow),) * 2
-        if isinstance(into, Widened):
-            arrays = [one_chunk(rows[name]) for name in layout.names[:-2]]
-        else:
-            arrays = [layout_of(self.inputs[0]).as_array(rows)]
-        return like_rows(pa.Table.from_arrays([*arrays, start, end], schema=layout.schema), rows, self.keys)
-
-
-def owners_of(groups: Run, rows: Run) -> Indices:
-    """The group of each row."""
-    ours, theirs = match_keys(groups, rows)
-    owners = np.empty(rows.rows, np.int64)
-    owners[theirs] = ours
-    return owners
-
-
-def _with_weights(run: Run, weights: Indices) -> Run:
-    """The rows of a run with other weights, without those of weight zero."""
-    there = np.flatnonzero(weights)
-    table = with_weights(take_rows(run.table, there), weights[there])
-    return Run(run.columns, Keys(run.keys.at(there), run.keys.exact), table)
+        bounds = bounds or (pa.nulls(rows.num_rows, layout_of(self.outputs[0]).cells[-1].arrow),) * 2
+        return like_rows(widen(rows, bounds, self.inputs[0], self.outputs[0], self.like.into), rows, self.keys)
 
 
 @register_in(FORMS, SessionColumns)

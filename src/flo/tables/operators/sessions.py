@@ -32,16 +32,9 @@ from flo.columns.indices import Indices, take_rows
 from flo.tables.functions import beside
 from flo.tables.groups import ONE
 from flo.tables.operator import register_in
-from flo.tables.operators.clocks import (
-    Axis,
-    EventTime,
-    Reading,
-    Times,
-    microseconds,
-    running_max,
-)
+from flo.tables.operators.clocks import Axis, ClockReading, EventTime, Times, microseconds, running_max
 from flo.tables.operators.weights import totals
-from flo.tables.operators.windowers import EVERY_TIME, WINDOWERS, Assigned, Bounds, Closing, Timed, Windower
+from flo.tables.operators.windowers import EVERY_TIME, WINDOWERS, Assigned, Bounds, Closing, TimedDelta, Windower
 from flo.tables.state.panes import TIME, Panes, in_time_order, no_keys
 from flo.tables.state.run import Run, match_keys, run_of
 from flo.tables.state.totals import numbers_in
@@ -53,7 +46,7 @@ from flo.values.ordered import SortedKeys
 
 FIRST, LAST = "first/", "last/"
 """The times of a session. No field of a Python class can have these names."""
-Span: TypeAlias = tuple[Any, Any]
+FirstAndLast: TypeAlias = tuple[Any, Any]
 """The first time of a session, and its last."""
 
 
@@ -72,11 +65,9 @@ class Spans:
         return len(self.groups)
 
     def within(self, group: int) -> Spans:
-        """The sessions of a group."""
         return self.of(slice(*np.searchsorted(self.groups, [group, group + 1])))
 
     def of(self, indices: Any) -> Spans:
-        """The sessions with these indices."""
         return Spans(self.groups[indices], self.first[indices], self.last[indices])
 
     def with_others(self, *others: Spans) -> Spans:
@@ -110,14 +101,13 @@ class Spans:
 class OpenSessions(Trace):
     """The sessions that are open, as rows: key columns, first time, last time, and weight."""
 
-    ordered: SortedKeys[Span] | None = None
+    ordered: SortedKeys[FirstAndLast] | None = None
     """The sessions where there are no key columns; the trace is empty then. A checkpoint does without them: they follow
     from the rows that wait."""
 
     term = "sessions"
 
     def of(self, keys: Run, dtype: Any) -> Spans:
-        """Returns the sessions of these keys."""
         nothing = np.zeros(0, dtype)
         met = [(run.table, *match_keys(keys, run)) for run in self.runs]
         groups = np.concatenate([nothing.astype(np.int64), *(ours for _, ours, _ in met)])
@@ -153,14 +143,14 @@ class Merging:
     """The sessions of one group while the rows of a delta come."""
 
     gap: Any
-    spans: SortedKeys[Span]
+    spans: SortedKeys[FirstAndLast]
     """Those that are open."""
     horizon: Any
     """The end of the last session that has closed; None if none has."""
-    closed: list[Span] = field(default_factory=list)
+    closed: list[FirstAndLast] = field(default_factory=list)
     """Those that have closed in this delta."""
 
-    def near(self, first: Any, last: Any) -> list[Span]:
+    def near(self, first: Any, last: Any) -> list[FirstAndLast]:
         """The open sessions that are less than the gap from here."""
         before = self.spans.at_most((first, math.inf))
         sessions = [before] if before is not None and first < before[1] + self.gap else []
@@ -193,7 +183,7 @@ class Merging:
             self.spans = self.spans.removed(span)
             self._end(span)
 
-    def _end(self, span: Span) -> None:
+    def _end(self, span: FirstAndLast) -> None:
         """Closes a session, and moves the horizon to its end."""
         self.closed.append(span)
         end = span[1] + self.gap
@@ -250,7 +240,7 @@ class Sessions(Windower):
     axis: Axis
     gap: Any
 
-    def assign(self, delta: Timed, opened: OpenSessions | None, panes: Panes) -> Assigned:
+    def assign(self, delta: TimedDelta, opened: OpenSessions | None, panes: Panes) -> Assigned:
         groups, times, marks = delta.groups, delta.times, delta.marks
         opened = opened or NO_SESSIONS
         assert marks is not None
@@ -283,7 +273,7 @@ class Sessions(Windower):
             opened = opened.replaced(groups.keys, before, left[0].with_others(*left[1:]))
         return self._assign_ended(delta, ended, np.concatenate(late), opened)
 
-    def _assign_partitioned(self, delta: Timed, opened: OpenSessions, panes: Panes) -> Assigned:
+    def _assign_partitioned(self, delta: TimedDelta, opened: OpenSessions, panes: Panes) -> Assigned:
         """Assigns rows of several partitions to sessions. A row behind the watermark of its own partition is late."""
         assert delta.marks is not None
         is_late = delta.exact < delta.marks
@@ -298,7 +288,7 @@ class Sessions(Windower):
         ended = _spans(0, merging.closed, delta.times.dtype)
         return self._assign_ended(delta, ended, np.flatnonzero(is_late), replace(opened, ordered=merging.spans))
 
-    def _merge_at_once(self, delta: Timed, before: Spans, one_by_one: Any) -> MergedSessions:
+    def _merge_at_once(self, delta: TimedDelta, before: Spans, one_by_one: Any) -> MergedSessions:
         """Merges the sessions of the groups in which no row is behind the watermark."""
         if one_by_one.all():
             return MergedSessions(before.of(slice(0)), before.of(slice(0)))
@@ -319,7 +309,7 @@ class Sessions(Windower):
         starts = np.flatnonzero(np.concatenate([[True], apart]))
         return Spans(spans.groups[starts], spans.first[starts], until[np.append(starts[1:], len(spans)) - 1])
 
-    def _assign_ended(self, delta: Timed, ended: Spans, late: Indices, opened: OpenSessions) -> Assigned:
+    def _assign_ended(self, delta: TimedDelta, ended: Spans, late: Indices, opened: OpenSessions) -> Assigned:
         """Assigns the rows of a delta to the sessions that have ended; all others, unless they are late, wait."""
         kept = np.ones(len(delta.times), bool)
         kept[late] = False
@@ -342,7 +332,7 @@ class Sessions(Windower):
         return np.where(np.ma.getmaskarray(closed), lowest, ends)
 
     def remaining(
-        self, keys: Run, before: Reading, opened: OpenSessions | None, panes: Panes
+        self, keys: Run, before: ClockReading, opened: OpenSessions | None, panes: Panes
     ) -> tuple[Closing, OpenSessions | None]:
         opened, dtype = opened or NO_SESSIONS, before.latest.dtype
         if keys is not ONE:
@@ -356,10 +346,10 @@ class Sessions(Windower):
     def reach(self, time: Any, mark: Any) -> Bounds:
         return Bounds(time, time + self.gap)
 
-    def gone(self, reading: Reading) -> Times:
+    def gone(self, reading: ClockReading) -> Times:
         return self._horizon(reading.closed)
 
-    def _read_ordered(self, opened: OpenSessions, panes: Panes) -> SortedKeys[Span]:
+    def _read_ordered(self, opened: OpenSessions, panes: Panes) -> SortedKeys[FirstAndLast]:
         """The open sessions where there are no key columns: as they were kept, or computed from the rows that wait."""
         if opened.ordered is not None:
             return opened.ordered
@@ -398,18 +388,15 @@ class SessionsClosing(Closing):
         return Bounds(exact(self.spans.first[numbers]), exact(self.spans.last[numbers]) + self.windower.gap)
 
 
-def _in_order(spans: Spans) -> SortedKeys[Span]:
-    """The sessions of one group."""
+def _in_order(spans: Spans) -> SortedKeys[FirstAndLast]:
     return SortedKeys(zip(spans.first.tolist(), spans.last.tolist(), strict=True))
 
 
-def _spans(group: int, spans: list[Span], dtype: Any) -> Spans:
-    """The sessions of one group as columns."""
+def _spans(group: int, spans: list[FirstAndLast], dtype: Any) -> Spans:
     first, last = (np.array([span[at] for span in spans], dtype) for at in (0, 1))
     return Spans(np.full(len(spans), group), first, last)
 
 
 @register_in(WINDOWERS, Session)
 def make_sessions(like: Any, inputs: Any) -> Windower:
-    """The windower of session windows."""
     return Sessions(EventTime(like, inputs), microseconds(like.gap))

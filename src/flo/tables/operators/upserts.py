@@ -30,8 +30,7 @@ from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
-from flo.tables.state.keys import Keys
-from flo.tables.state.row_order import order_numbers
+from flo.tables.state.comparison import order_numbers
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.trace import Latest, group_equal_rows, text_of, with_weights
 from flo.tables.translate import FORMS
@@ -52,7 +51,7 @@ class Current(Latest):
         if not oldest:
             return whole
         there = np.flatnonzero(np.asarray(one_chunk(whole.table[REST]).is_valid()))
-        return whole if len(there) == whole.rows else _choose(whole, there)
+        return whole if len(there) == whole.rows else whole.take(there)
 
     def _content(self) -> dict[str, Any]:
         table = self.table()
@@ -103,7 +102,7 @@ class OfChanges(OnTables[Upsert]):
         """The rows of changes that are not deletions, with this weight."""
         changes = changes.filter(pc.is_valid(changes[REST])).combine_chunks()
         layout, rest = layout_of(self.outputs[0]), one_chunk(changes[REST])
-        parts = dict(zip([field.name for field in rest.type], rest.flatten(), strict=True)) if _is_struct(rest) else {}
+        parts = _parts(rest)
         arrays = [parts[name] if name in parts else one_chunk(changes[name]) for name in layout.names]
         table = pa.Table.from_arrays(arrays, schema=layout.schema)
         for name in self.keys:
@@ -143,17 +142,15 @@ class OrderedUpsertTables(OfChanges):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         arrived = self.by_key(table)
         rows = replace(self.rows, columns=arrived.columns)
-        order, firsts = group_equal_rows(arrived.table.select(list(arrived.columns)), arrived.keys)
-        groups = np.empty(arrived.rows, np.int64)
-        groups[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
-        latest = _choose(arrived, np.sort(self._find_latest(arrived.table, groups)))
+        groups = group_equal_rows(arrived.table.select(list(arrived.columns)), arrived.keys).numbers()
+        latest = arrived.take(np.sort(self._find_latest(arrived.table, groups)))
         places, old = rows.look_up(latest)
         if old is not None:
             both = pa.concat_tables([latest.table, old.select(latest.table.column_names)]).combine_chunks()
             winners = self._find_latest(both, np.concatenate([np.arange(latest.rows), places]))
             later = np.sort(winners[winners < latest.rows])
             old = old.filter(pa.array(np.isin(places, later)))
-            latest = _choose(latest, later)
+            latest = latest.take(later)
         changes = self.replace_rows(old, latest.table)
         return replace(self, rows=rows.extend(latest)), (self.emitted(changes),)
 
@@ -161,7 +158,7 @@ class OrderedUpsertTables(OfChanges):
         """The index of the latest change of each group: by the order column, then a row after a deletion, then by row.
         Of equal changes, the one that stands last."""
         rest, columns = one_chunk(table[REST]), layout_of(self.outputs[0]).names
-        parts = dict(zip([field.name for field in rest.type], rest.flatten(), strict=True)) if _is_struct(rest) else {}
+        parts = _parts(rest)
         order = self.shape.order
         assert order is not None
         numbers = [order_numbers(table[order]), np.asarray(rest.is_valid()).astype(np.uint64)]
@@ -172,13 +169,11 @@ class OrderedUpsertTables(OfChanges):
         return sequence[last]
 
 
-def _is_struct(array: pa.Array) -> bool:
-    return bool(pa.types.is_struct(array.type))
-
-
-def _choose(run: Run, which: Indices) -> Run:
-    """Some rows of a run, in order."""
-    return Run(run.columns, Keys(run.keys.at(which), run.keys.exact), take_rows(run.table, which))
+def _parts(rest: pa.Array) -> dict[str, pa.Array]:
+    """The columns that the rest of a row consists of, by their names; none if it is not a struct."""
+    if not pa.types.is_struct(rest.type):
+        return {}
+    return dict(zip([field.name for field in rest.type], rest.flatten(), strict=True))
 
 
 def expect_once(of: Collection, table: pa.Table) -> None:

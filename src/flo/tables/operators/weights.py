@@ -48,7 +48,6 @@ def totals(table: pa.Table, columns: tuple[str, ...]) -> Run:
 
 
 def weights_of(run: Run) -> Indices:
-    """The weights of the rows of a run."""
     weights: Indices = run.table[WEIGHT].to_numpy()
     return weights
 
@@ -83,9 +82,8 @@ def select_rows(run: Run, which: Indices, weights: Indices | None = None) -> Run
     """Some rows of a run, in their order, with other weights if they are given."""
     if len(which) == run.rows and weights is None:
         return run
-    table = take_rows(run.table, which)
-    keys = Keys(run.keys.at(which), run.keys.exact)
-    return Run(run.columns, keys, table if weights is None else with_weights(table, weights))
+    some = run.take(which)
+    return some if weights is None else replace(some, table=with_weights(some.table, weights))
 
 
 def select_matching(rows: Run, trace: Trace) -> Run:

@@ -41,16 +41,7 @@ from flo.core.errors import ElementError
 from flo.core.operator import Operator
 from flo.tables.groups import ONE, Groups
 from flo.tables.operator import register_in
-from flo.tables.operators.clocks import (
-    LARGE,
-    Axis,
-    EventTime,
-    Reading,
-    RowNumbers,
-    Times,
-    ids_of,
-    microseconds,
-)
+from flo.tables.operators.clocks import LARGE, Axis, ClockReading, EventTime, RowNumbers, Times, ids_of, microseconds
 from flo.tables.state.panes import Panes
 from flo.tables.state.run import Run
 from flo.values.event_time import find_window
@@ -62,7 +53,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Timed:
+class TimedDelta:
     """The rows of a delta with their times, and the watermark at each of them."""
 
     groups: Groups
@@ -72,7 +63,7 @@ class Timed:
     """As they are computed with."""
     marks: Times | None
     """The watermark at each row; None if no row can be late."""
-    before: Reading
+    before: ClockReading
     """The clock of each group before these rows."""
     latest: Times | None
     """The largest time of each group, after these rows; None if no window can close yet."""
@@ -86,7 +77,6 @@ class Timed:
 
     @cached_property
     def ids(self) -> Indices:
-        """The group of each row."""
         return ids_of(self.groups)
 
 
@@ -147,7 +137,7 @@ class Assigned:
     closing: Closing
     opened: OpenSessions | None
     closed: Any
-    """The last time of the last session of each group that has closed; see `Reading.closed`."""
+    """The last time of the last session of each group that has closed; see `ClockReading.closed`."""
     opens: Indices | None = None
     """The first window of each row that it is not late for, where a waiting row must remember it."""
 
@@ -165,13 +155,13 @@ class Windower(ABC):
     axis: Axis
 
     @abstractmethod
-    def assign(self, delta: Timed, opened: OpenSessions | None, panes: Panes) -> Assigned:
+    def assign(self, delta: TimedDelta, opened: OpenSessions | None, panes: Panes) -> Assigned:
         """Assigns the rows of a delta to windows, and finds out which windows close. Here, and nowhere else, it is
         decided which rows are late."""
 
     @abstractmethod
     def remaining(
-        self, keys: Run, before: Reading, opened: OpenSessions | None, panes: Panes
+        self, keys: Run, before: ClockReading, opened: OpenSessions | None, panes: Panes
     ) -> tuple[Closing, OpenSessions | None]:
         """Returns the open windows of these keys, whose streams have ended, and the sessions without them."""
 
@@ -181,12 +171,12 @@ class Windower(ABC):
         watermark may be None."""
 
     @abstractmethod
-    def gone(self, reading: Reading) -> Times:
+    def gone(self, reading: ClockReading) -> Times:
         """Returns the time before which no rows of a key wait, given its clock."""
 
 
-Make: TypeAlias = Callable[[Any, Any], Windower]
-WINDOWERS: dict[type[Operator], Make] = {}
+MakeWindower: TypeAlias = Callable[[Any, Any], Windower]
+WINDOWERS: dict[type[Operator], MakeWindower] = {}
 """For a class of window operators: a function from the operator and the collections that it reads to its windower."""
 
 
@@ -209,23 +199,19 @@ class Grid(Windower):
     slide: Any
 
     def start(self, windows: Any) -> Any:
-        """The start of the windows with these numbers."""
         return windows * self.slide
 
     def end(self, windows: Any) -> Any:
-        """The end of the windows with these numbers."""
         next_start = self.start(windows + 1)
         if self.slide == self.size:
             return next_start
         return np.maximum(self.start(windows) + self.size, next_start)  # no gap where floats are rounded
 
     def holding(self, times: Times) -> WindowRange:
-        """The windows that hold each time."""
         last = self.last(times)
         return WindowRange(last if self.slide == self.size else self.after(times), last)
 
     def last(self, times: Times) -> Any:
-        """The last window that holds each time."""
         if times.dtype == np.int64:
             return times // self.slide
         if times.dtype == object:
@@ -265,7 +251,6 @@ class Grid(Windower):
         return high
 
     def _ends_after(self, window: int, moment: Any) -> bool:
-        """Whether a window ends behind a moment."""
         try:
             return bool(self.end(np.array([window], object))[0] > moment)  # compared as Python compares
         except OverflowError:  # no float is as large
@@ -284,7 +269,7 @@ class Grid(Windower):
             late = late[within < opened]
         return OpenWindows(first, last, late)
 
-    def assign(self, delta: Timed, opened: OpenSessions | None, panes: Panes) -> Assigned:
+    def assign(self, delta: TimedDelta, opened: OpenSessions | None, panes: Panes) -> Assigned:
         first, last, late = self._find_open(delta.exact, delta.marks)  # refuses a time that is too large for its window
         opens = _whole(first) if delta.partitioned and self.slide != self.size else None
         if delta.latest is None:
@@ -306,7 +291,7 @@ class Grid(Windower):
         closed = delta.before.closed
         return Assigned(late, rows, _whole(first[rows]), counts, waits, closing, opened, closed, opens)
 
-    def _closing(self, before: Reading, stops: Any) -> AlignedClosing:
+    def _closing(self, before: ClockReading, stops: Any) -> AlignedClosing:
         """Returns the windows that were open before a delta and that close: before `stops`, or all if that is None."""
         known, begin = np.flatnonzero(before.known), None
         since, until, gone = -EVERY_TIME, None, EVERY_TIME
@@ -328,7 +313,7 @@ class Grid(Windower):
         return self.after(self.axis.watermark(latest)) if len(latest) else np.zeros(0, np.int64)
 
     def remaining(
-        self, keys: Run, before: Reading, opened: OpenSessions | None, panes: Panes
+        self, keys: Run, before: ClockReading, opened: OpenSessions | None, panes: Panes
     ) -> tuple[Closing, OpenSessions | None]:
         return self._closing(before, None), opened
 
@@ -337,7 +322,7 @@ class Grid(Windower):
         first = first if mark is None else np.maximum(first, self.after(np.array([mark], object)))
         return Bounds(self.start(first)[0], self.end(last)[0])
 
-    def gone(self, reading: Reading) -> Times:
+    def gone(self, reading: ClockReading) -> Times:
         return self.axis.bounds(self.start(self._begin(reading.latest)))
 
 
@@ -385,7 +370,6 @@ def _whole(numbers: Any) -> Indices:
 
 @register_in(WINDOWERS, Tumbling, Sliding)
 def make_grid(like: Any, inputs: Any) -> Windower:
-    """The windower of tumbling and sliding windows."""
     return Grid(EventTime(like, inputs), microseconds(like.size), microseconds(like.slide))
 
 

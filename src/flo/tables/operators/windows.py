@@ -37,19 +37,10 @@ from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.groups import Groups
 from flo.tables.operator import Grouping, Placement
-from flo.tables.operators.clocks import (
-    Clock,
-    ReadsPartitions,
-    Times,
-    as_bag,
-    has_numbers,
-    ids_of,
-    moment_of,
-    new_clock,
-)
+from flo.tables.operators.clocks import Clock, ReadsPartitions, Times, as_bag, has_numbers, ids_of, moment_of, new_clock
 from flo.tables.operators.sessions import OpenSessions
 from flo.tables.operators.weights import select_rows
-from flo.tables.operators.windowers import WINDOWERS, Assigned, Closing, Timed, Windower, too_far
+from flo.tables.operators.windowers import WINDOWERS, Assigned, Closing, TimedDelta, Windower, too_far
 from flo.tables.state.expiring import Interval
 from flo.tables.state.keys import Keys
 from flo.tables.state.panes import ARRIVAL, TIME, Cutoffs, Panes, Taken
@@ -93,7 +84,6 @@ class EmitsWindows(ReadsPartitions[TimeWindows | Batch]):
 
     @property
     def _names(self) -> list[str]:
-        """The columns of an element."""
         return list(layout_of(inner_of(expect_nested(self.outputs[0]))[0]).names)
 
     def _close(self, groups: Groups, assigned: Assigned, owners: Indices, old: pa.Table | None) -> Streams | None:
@@ -202,7 +192,7 @@ class WindowTables(EmitsWindows):
         zoned, times = axis.times(groups, before)
         reached, latest, clock = clock.reach(groups, times, before)
         marks, apart = axis.marks(groups, reached), self.partitions is not None
-        delta = Timed(groups, times, axis.exact(times), marks, before, latest, apart)
+        delta = TimedDelta(groups, times, axis.exact(times), marks, before, latest, apart)
         assigned = windower.assign(delta, self.sessions, self.opened)
         if own is not None:
             assigned = assigned.only(own)

@@ -9,7 +9,7 @@
 A run of a trace may be sorted by more than the key number, and `join` may combine rows in another way:
 
     totals.py    sums by key, of exact numbers (limbs.py, products.py)
-    ranked.py    rows by group and in an order (order.py, comparison.py, row_order.py): the first rows of a group
+    ranked.py    rows by group and in an order (order.py, comparison.py): the first rows of a group
     ranks.py       the value at a rank of a group
     neighbours.py  the rows around a change, for window functions (frames.py)
     chains.py      the sessions around a change

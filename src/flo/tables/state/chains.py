@@ -20,7 +20,7 @@ are looked at one by one.
 1. Choose the chains of sessions that the delta may change (`_choose_chains`).
 2. Add up the weights at the single times, before the delta and after it (`_find_present`).
 3. Cut the chains at these times into pieces (`_cut_chains`).
-4. Join elements that are less than a gap apart into sessions (`Elements.find_sessions`).
+4. Join elements that are less than a gap apart into sessions (`SessionElements.find_sessions`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import group_equal_rows
 from flo.tables.values import WEIGHT
 
-Moments = npt.NDArray[Any]
+TimesOfRows = npt.NDArray[Any]
 """Times as integers or floats."""
 FEW_CHAINS, PER_ROW = 1024, 4
 """With at most so many chains, and so many more for each row that changes, all chains of the keys are chosen."""
@@ -58,11 +58,10 @@ class Spacing:
     column: str
     gap: Any
 
-    def read(self, run: Run) -> Moments:
-        """Return the time of each row."""
+    def read(self, run: Run) -> TimesOfRows:
         return TimeNumbers.of("session", one_chunk(run.table[self.column])).numbers
 
-    def are_apart(self, later: Moments, earlier: Moments) -> Mask:
+    def are_apart(self, later: TimesOfRows, earlier: TimesOfRows) -> Mask:
         """Return which pairs of times are a gap or more apart."""
         return are_apart(later, earlier, counted(self.gap))
 
@@ -70,7 +69,7 @@ class Spacing:
 class Chains(NamedTuple):
     """The chains of a run."""
 
-    times: Moments
+    times: TimesOfRows
     """The time of each row."""
     starts: Indices
     """The first row of each chain, and at the end the number of rows."""
@@ -91,15 +90,13 @@ class Chains(NamedTuple):
         chains: Chains = known[spacing]
         return chains
 
-    def first(self, which: Indices) -> Moments:
-        """Return the first time of each of these chains."""
+    def first(self, which: Indices) -> TimesOfRows:
         return self.times[self.starts[which]]
 
-    def last(self, which: Indices) -> Moments:
-        """Return the last time of each of these chains."""
+    def last(self, which: Indices) -> TimesOfRows:
         return self.times[self.starts[which + 1] - 1]
 
-    def find_near(self, first: Moments, last: Moments, within: Ranges, spacing: Spacing) -> Ranges:
+    def find_near(self, first: TimesOfRows, last: TimesOfRows, within: Ranges, spacing: Spacing) -> Ranges:
         """Return for each span of times the chains in a range that are less than a gap from it."""
         low, high = within
         begin = bisect_ranges(low, high, lambda which, of: spacing.are_apart(first[of], self.last(which)))
@@ -121,7 +118,7 @@ class Stored(NamedTuple):
         """Find these groups in the runs of a trace."""
         return cls(runs, tuple(Chains.of(run, spacing) for run in runs), find_ranges(runs, groups))
 
-    def find_ties(self, place: int, owners: Indices, times: Moments) -> Ranges:
+    def find_ties(self, place: int, owners: Indices, times: TimesOfRows) -> Ranges:
         """Return for each of these groups and times, which are sorted, the rows of a run with both."""
         column, (begins, stops) = self.chains[place].times, (each[place, owners] for each in self.where)
         firsts = np.flatnonzero(np.diff(owners, prepend=-1))
@@ -144,21 +141,21 @@ class Spot(NamedTuple):
     elements: Indices
 
 
-class Sessions(NamedTuple):
+class SessionBounds(NamedTuple):
     """The first and the last time of a session, for each element."""
 
-    first: Moments
-    last: Moments
+    first: TimesOfRows
+    last: TimesOfRows
 
 
-class Elements(NamedTuple):
+class SessionElements(NamedTuple):
     """The elements of sessions: single times, and pieces of chains."""
 
     owners: Indices
     """The group of each element."""
-    first: Moments
+    first: TimesOfRows
     """The first and the last time of each element."""
-    last: Moments
+    last: TimesOfRows
     was: Mask
     """Whether rows of the element are there, before the change and after it."""
     now: Mask
@@ -167,12 +164,12 @@ class Elements(NamedTuple):
     changed: Indices
     """The element of each row that changes."""
 
-    def sort(self) -> Elements:
+    def sort(self) -> SessionElements:
         """Return the elements sorted by group and by first time."""
         order = np.lexsort((self.first, self.owners))
         number = np.empty(len(order), np.int64)
         number[order] = np.arange(len(order))
-        return Elements(
+        return SessionElements(
             self.owners[order],
             self.first[order],
             self.last[order],
@@ -182,12 +179,12 @@ class Elements(NamedTuple):
             number[self.changed],
         )
 
-    def find_sessions(self, there: Mask, spacing: Spacing) -> Sessions:
+    def find_sessions(self, there: Mask, spacing: Spacing) -> SessionBounds:
         """Return the session of each element that is there; anything for the others. The elements must be sorted."""
         firsts, lasts = self.first.copy(), self.last.copy()
         which = np.flatnonzero(there)
         if not len(which):
-            return Sessions(firsts, lasts)
+            return SessionBounds(firsts, lasts)
         owners, first = self.owners[which], self.first[which]
         values, ranks = np.unique(self.last[which], return_inverse=True)
         reached = np.maximum.accumulate(owners * len(values) + ranks)
@@ -197,10 +194,10 @@ class Elements(NamedTuple):
         begins = np.flatnonzero(new)
         counts = np.diff(begins, append=len(which))
         firsts[which], lasts[which] = np.repeat(first[begins], counts), np.repeat(last[begins + counts - 1], counts)
-        return Sessions(firsts, lasts)
+        return SessionBounds(firsts, lasts)
 
 
-def find_elements(stored: Stored, groups: Run, delta: Run, owners: Indices, spacing: Spacing) -> Elements:
+def find_elements(stored: Stored, groups: Run, delta: Run, owners: Indices, spacing: Spacing) -> SessionElements:
     """Return the elements of the sessions that a delta may change, sorted. `owners` has the group of each row of it.
 
     No row of the trace has a negative weight in all, before the delta and after it. So a row is there at a time if the
@@ -227,7 +224,7 @@ def find_elements(stored: Stored, groups: Run, delta: Run, owners: Indices, spac
         stored_weights = numbers_in(run.table, WEIGHT)[expand_ranges(low, high - low)]
         rows.append(_Weights(np.repeat(some, high - low), stored_weights, np.zeros(len(stored_weights), bool)))
     was, now = _find_present(rows, len(at))
-    return _cut_chains(stored, chosen, Elements(owner, at, at, was, now, spots, changed))
+    return _cut_chains(stored, chosen, SessionElements(owner, at, at, was, now, spots, changed))
 
 
 def _choose_chains(stored: Stored, delta: Run, owners: Indices, spacing: Spacing) -> list[Owned]:
@@ -250,7 +247,7 @@ def _choose_chains(stored: Stored, delta: Run, owners: Indices, spacing: Spacing
     return [Ranges(*each).list_once(groups) for each in zip(*near, strict=True)]
 
 
-def _extend(stored: Stored, first: Moments, last: Moments, within: Ranges, spacing: Spacing) -> Ranges:
+def _extend(stored: Stored, first: TimesOfRows, last: TimesOfRows, within: Ranges, spacing: Spacing) -> Ranges:
     """Return by run and span of times the chains in a range that are in the same session.
 
     A span is extended by the chains near it, until there are no more. If that takes long, all chains are taken.
@@ -273,7 +270,7 @@ def _extend(stored: Stored, first: Moments, last: Moments, within: Ranges, spaci
     return Ranges(begin, end)
 
 
-def _cut_chains(stored: Stored, chosen: list[Owned], single: Elements) -> Elements:
+def _cut_chains(stored: Stored, chosen: list[Owned], single: SessionElements) -> SessionElements:
     """Return elements that are single times, and the pieces that they cut chains into."""
     count, owners, first, last, spots = len(single.first), [single.owners], [single.first], [single.last], []
     for chains, (which, of), (low, high, some) in zip(stored.chains, chosen, single.spots, strict=True):
@@ -290,7 +287,7 @@ def _cut_chains(stored: Stored, chosen: list[Owned], single: Elements) -> Elemen
         spots.append(Spot(np.concatenate([low, starts]), np.concatenate([high, ends]), np.concatenate([some, numbers])))
         count += len(pieces)
     more = np.ones(count - len(single.first), bool)
-    return Elements(
+    return SessionElements(
         np.concatenate(owners),
         np.concatenate(first),
         np.concatenate(last),
@@ -301,7 +298,7 @@ def _cut_chains(stored: Stored, chosen: list[Owned], single: Elements) -> Elemen
     ).sort()
 
 
-def _compare_rows(stored: Stored, delta: Run, chosen: list[Owned], spacing: Spacing) -> Elements:
+def _compare_rows(stored: Stored, delta: Run, chosen: list[Owned], spacing: Spacing) -> SessionElements:
     """Return the elements if other groups share a key number: the time of every row is one, and each row is compared to
     tell its group."""
     places = [
@@ -321,19 +318,19 @@ def _compare_rows(stored: Stored, delta: Run, chosen: list[Owned], spacing: Spac
     ]
     at = distinct.times
     spots = [Spot(some, some + 1, of) for some, of in zip(places, elements, strict=False)]
-    return Elements(distinct.owners, at, at, *_find_present(rows, len(at)), spots, elements[-1]).sort()
+    return SessionElements(distinct.owners, at, at, *_find_present(rows, len(at)), spots, elements[-1]).sort()
 
 
 class _Distinct(NamedTuple):
     """Distinct pairs of a group and a time, sorted."""
 
     owners: Indices
-    times: Moments
+    times: TimesOfRows
     numbers: Indices
     """For each pair as it was given, which of the distinct ones it is."""
 
 
-def _group(owners: Indices, times: Moments) -> _Distinct:
+def _group(owners: Indices, times: TimesOfRows) -> _Distinct:
     """Return the distinct pairs of a group and a time."""
     order = np.lexsort((times, owners))
     owners, times = owners[order], times[order]

@@ -16,6 +16,17 @@ an operator that meets them asks Python. `raw` says that Python compares a value
 where None has no order and nan is not the greatest.
 
 Equality is simpler: `code_of` gives bytes that are equal if and only if Python says that two keys are.
+
+`order_numbers` has the total order of `flo.values.canonical` on columns: of all values, whether Python can compare them
+or not.
+
+    column   number        column            number: its rank in the column
+    null     0             {a: 1, b: null}   0
+    2.0      1             {a: 1, b: 7}      1
+    nan      2             {a: 2, b: null}   2
+
+Invariant: within one call, numbers are equal if and only if the values are, and ascend as the values do. Null is the
+least value at any depth, and nan is the greatest number. Rows and lists compare part by part.
 """
 
 from __future__ import annotations
@@ -32,13 +43,12 @@ from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
 from uuid import UUID
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import fields_of
 from flo.columns.expression import calling
-from flo.columns.indices import Numbers
+from flo.columns.indices import Mask, Numbers, one_chunk
 from flo.columns.layout import Layout
 from flo.core.data import class_name
 from flo.core.term import Call, Lowering, Term
@@ -95,7 +105,7 @@ class Comparison:
 
     of_values: Callable[[pa.Array], Numbers]
     """Gives numbers in the order of values without nulls; equal for equal values only."""
-    inside: Callable[[pa.Array], npt.NDArray[np.bool_]] | None = None
+    inside: Callable[[pa.Array], Mask] | None = None
     """Says which values other than nulls Python may not be able to compare; None if it can compare all."""
     raw: bool = False
     """Whether Python compares the values itself, as those in a row or a list. It cannot compare nulls."""
@@ -104,9 +114,9 @@ class Comparison:
         """Return numbers in the order of values with nulls, which come first."""
         return number_nulls_first(self.of_values, array)
 
-    def doubtful(self, array: pa.Array) -> npt.NDArray[np.bool_]:
+    def doubtful(self, array: pa.Array) -> Mask:
         """Return which values Python may not be able to compare with others."""
-        nulls: npt.NDArray[np.bool_] = np.asarray(array.is_null())
+        nulls: Mask = np.asarray(array.is_null())
         doubtful = nulls.copy() if self.raw else np.zeros(len(array), bool)
         if self.inside is not None:
             doubtful[~nulls] = self.inside(array.drop_null())
@@ -218,7 +228,7 @@ def _struct(parts: tuple[Comparison | None, ...]) -> Comparison | None:
     def numbers(array: pa.Array) -> Numbers:
         return rank_densely([part.numbers(column) for part, column in zip(known, array.flatten(), strict=True)])
 
-    def inside(array: pa.Array) -> npt.NDArray[np.bool_]:
+    def inside(array: pa.Array) -> Mask:
         each = [part.doubtful(column) for part, column in zip(known, array.flatten(), strict=True)]
         return np.logical_or.reduce(each)  # type: ignore[no-any-return]
 
@@ -248,7 +258,7 @@ def rank_lists(numbers: Callable[[pa.Array], Numbers], array: pa.Array) -> Numbe
     return ranks
 
 
-def _find_doubtful_lists(inner: Comparison, array: pa.Array) -> npt.NDArray[np.bool_]:
+def _find_doubtful_lists(inner: Comparison, array: pa.Array) -> Mask:
     """Return which lists have a doubtful item."""
     lengths = np.asarray(pc.list_value_length(array)).astype(np.int64)
     running = np.concatenate([[0], np.cumsum(inner.doubtful(array.flatten()))])
@@ -308,3 +318,30 @@ def rank_values(array: pa.Array) -> Numbers:
         if 2 * len(coded.dictionary) < len(array):
             return rank_values(coded.dictionary).take(np.asarray(coded.indices))
     return np.asarray(pc.rank(array, sort_keys="ascending", tiebreaker="dense")).astype(np.uint64)
+
+
+def order_numbers(column: pa.Array | pa.ChunkedArray) -> Numbers:
+    """Return numbers in the order of the values of a column; equal for equal values only."""
+    return number_nulls_first(_number_values, one_chunk(column))
+
+
+def _number_values(array: pa.Array) -> Numbers:
+    """Return numbers in the order of values without nulls."""
+    kind = array.type
+    if pa.types.is_struct(kind):
+        return rank_densely([order_numbers(part) for part in array.flatten()])
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return rank_lists(order_numbers, array)
+    if pa.types.is_fixed_size_binary(kind):
+        array = array.cast(pa.binary())
+    if pa.types.is_decimal256(kind):
+        values = array.to_pylist()
+        places = {value: place for place, value in enumerate(sorted(set(values)))}
+        return np.array([places[value] for value in values], np.uint64)
+    return own_numbers(array)
+
+
+def row_numbers(table: pa.Table, names: tuple[str, ...]) -> Numbers:
+    """Return numbers in the order of rows, compared column by column."""
+    columns = [order_numbers(table[name]) for name in names]
+    return columns[0] if len(columns) == 1 else rank_densely(columns)

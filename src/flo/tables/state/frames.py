@@ -23,22 +23,20 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Indices, Numbers
+from flo.columns.indices import Indices, Mask, Numbers
 from flo.tables.state.comparison import comparison, own_numbers
 from flo.tables.state.limbs import sum_before
 from flo.tables.state.run import Ranges
 from flo.tables.state.totals import Sums, as_array, as_decimals, as_floats, find_specials
 from flo.tables.values import WEIGHT
 from flo.values.operators.over_functions import Frame, WindowFunction
-
-Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class Read:
 
     values: pa.Array
     kind: Any
-    counts: Flags
+    counts: Mask
 
 
 @dataclass(frozen=True)
@@ -80,12 +78,10 @@ class Units:
 
     @property
     def count(self) -> int:
-        """How many units there are."""
         return len(self.rows)
 
     @cached_property
     def each(self) -> Indices:
-        """The index of each unit."""
         return np.arange(self.count)
 
     @cached_property
@@ -100,7 +96,6 @@ class Units:
 
     @cached_property
     def peer_bounds(self) -> Ranges:
-        """For each unit, its peers."""
         return _bounds(self.peers)
 
     @property
@@ -171,7 +166,7 @@ class Places(NamedTuple):
 
     units: Indices
     """Any unit where there is none."""
-    there: Flags
+    there: Mask
     """Whether there is one."""
 
 
@@ -305,7 +300,7 @@ def _take(read: Read, units: Units, places: Places) -> pa.Array:
     return read.values.take(pa.array(units.rows[np.where(there, places.units, 0)], mask=~there))
 
 
-def _find_end(counts: Flags, begins: Indices, ends: Indices, first: bool) -> Places:
+def _find_end(counts: Mask, begins: Indices, ends: Indices, first: bool) -> Places:
     """Return the first or the last unit of each frame that counts."""
     every = np.arange(len(counts))
     if first:
@@ -316,7 +311,7 @@ def _find_end(counts: Flags, begins: Indices, ends: Indices, first: bool) -> Pla
     return Places(nearest, (nearest >= begins) & (ends > begins))
 
 
-def _find_nth(counts: Flags, begins: Indices, ends: Indices, nth: int) -> Places:
+def _find_nth(counts: Mask, begins: Indices, ends: Indices, nth: int) -> Places:
     """Return the n-th unit of each frame that counts, from the end if n is negative."""
     counted = np.flatnonzero(counts)
     before = np.searchsorted(counted, begins if nth > 0 else ends) + (nth - 1 if nth > 0 else nth)
@@ -325,7 +320,7 @@ def _find_nth(counts: Flags, begins: Indices, ends: Indices, nth: int) -> Places
     return Places(places, inside & (begins <= places) & (places < ends))
 
 
-def _find_extreme(read: Read, units: Units, counts: Flags, begins: Indices, ends: Indices, greatest: bool) -> Places:
+def _find_extreme(read: Read, units: Units, counts: Mask, begins: Indices, ends: Indices, greatest: bool) -> Places:
     """Return the unit with the least or greatest value of each frame.
 
     A frame is the union of two ranges that overlap, whose length is a power of two. After step p, `level` has the best
@@ -351,7 +346,7 @@ def _numbers_of(values: pa.Array, kind: Any) -> Numbers:
     return of.numbers(values)
 
 
-def _rank_best_first(numbers: Numbers, counts: Flags, greatest: bool) -> tuple[Indices, Indices]:
+def _rank_best_first(numbers: Numbers, counts: Mask, greatest: bool) -> tuple[Indices, Indices]:
     """Return the indices from the best number to the worst, and the rank of each number; that of those that do not
     count is behind all."""
     by_value = np.argsort(~numbers if greatest else numbers, kind="stable")
@@ -372,7 +367,7 @@ def best_of(columns: list[pa.Array], kind: Any, greatest: bool) -> pa.Array:
     return values.take(pa.array(chosen))
 
 
-def running_extremes(read: Read, counts: Flags, groups: npt.NDArray[Any], greatest: bool) -> Indices:
+def running_extremes(read: Read, counts: Mask, groups: npt.NDArray[Any], greatest: bool) -> Indices:
     """Return for each row the row with the least or greatest value up to it in its group; -1 if none counts."""
     count = len(counts)
     by_value, level = _rank_best_first(_numbers_of(read.values, read.kind), counts, greatest)

@@ -26,7 +26,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Indices, Numbers, one_chunk
+from flo.columns.indices import Indices, Mask, Numbers, one_chunk
 from flo.core.term import Lowering
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -50,7 +50,6 @@ class Keys:
     exact: bool
 
     def at(self, indices: Indices) -> Numbers:
-        """Return the numbers at these indices."""
         return self.numbers.take(indices)
 
     def between(self, start: int, end: int, exact: bool) -> Keys:
@@ -172,7 +171,6 @@ def _fits_int64(kind: pa.DataType) -> bool:
 
 
 def _to_int64(array: pa.Array) -> pa.Array:
-    """Return integers and times as int64."""
     narrow = pa.types.is_date32(array.type) or pa.types.is_time32(array.type)
     return (array.cast(pa.int32()) if narrow else array).cast(pa.int64())
 
@@ -225,7 +223,7 @@ def _one_by_one(array: pa.Array) -> Numbers:
     return _of_bytes(pa.array([repr(lowering(value)).encode() for value in array.to_pylist()], pa.large_binary()))
 
 
-def find_equal(left: list[pa.ChunkedArray], right: list[pa.ChunkedArray]) -> npt.NDArray[np.bool_]:
+def find_equal(left: list[pa.ChunkedArray], right: list[pa.ChunkedArray]) -> Mask:
     """Return whether the keys of two tables are equal, row by row. Null equals null, and nan equals nan."""
     equal = np.ones(len(left[0]), bool)
     for one, other in zip(left, right, strict=True):
@@ -233,7 +231,7 @@ def find_equal(left: list[pa.ChunkedArray], right: list[pa.ChunkedArray]) -> npt
     return equal
 
 
-def _equal(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
+def _equal(one: pa.Array, other: pa.Array) -> Mask:
     """Return whether the values of two columns are equal, row by row."""
     kind = one.type
     if not (one.null_count or other.null_count):
@@ -257,14 +255,14 @@ def _equal(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
         if pa.types.is_floating(kind):
             equal = pc.or_kleene(equal, pc.and_(pc.is_nan(one), pc.is_nan(other)))
         equals = np.asarray(pc.fill_null(equal, False))
-    both: npt.NDArray[np.bool_] = np.where(nulls | others, nulls & others, equals)
+    both: Mask = np.where(nulls | others, nulls & others, equals)
     return both
 
 
-def _equal_lists(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
+def _equal_lists(one: pa.Array, other: pa.Array) -> Mask:
     """Return whether two columns of lists are equal, row by row: lists of one length whose items do not differ."""
     lengths, others = (np.asarray(pc.fill_null(pc.list_value_length(each), 0)) for each in (one, other))
-    equal: npt.NDArray[np.bool_] = lengths == others
+    equal: Mask = lengths == others
     indices = pa.array(np.flatnonzero(equal))
     differ = ~_equal(pc.list_flatten(one.take(indices)), pc.list_flatten(other.take(indices)))
     sizes = lengths[equal]

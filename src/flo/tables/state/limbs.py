@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flo.columns.indices import Indices, Numbers, largest
+from flo.columns.indices import Indices, Mask, Numbers, largest
 from flo.values.exact import root_of, to_float
 
 BITS = 32
@@ -35,7 +35,7 @@ MASK = (1 << BITS) - 1
 FEW = 8
 """Up to so many numbers are computed one by one, with Python's integers where that is faster than with NumPy."""
 Floats = npt.NDArray[np.float64]
-Digits: TypeAlias = Iterable[tuple[int, Indices]]
+DigitsByIndex: TypeAlias = Iterable[tuple[int, Indices]]
 """Pairs of an index and the digits of all numbers at it. An index may come again: then its digits are added."""
 
 
@@ -68,12 +68,11 @@ class Limbs:
             digits[-1] -= (digits[-1] >> BITS - 1) << BITS
         return Limbs(self.low, digits)
 
-    def negative(self) -> npt.NDArray[np.bool_]:
+    def negative(self) -> Mask:
         """Return which numbers are negative. Needs the canonical form."""
         return self.digits[-1] < 0  # type: ignore[no-any-return]
 
     def absolute(self) -> Limbs:
-        """Return the numbers without their signs."""
         return Limbs(self.low, np.where(self.negative(), -self.digits, self.digits)).carry()
 
     def number(self, place: int) -> int:
@@ -81,7 +80,6 @@ class Limbs:
         return sum(int(digit) << (BITS * index) for index, digit in enumerate(self.digits[:, place]))
 
     def at(self, places: Indices) -> Limbs:
-        """Return some of the numbers."""
         return Limbs(self.low, self.digits[:, places])
 
     def fractions(self) -> list[Fraction]:
@@ -152,7 +150,6 @@ class Limbs:
         return Limbs(self.low + other.low, digits * signs).carry()
 
     def minus(self, other: Limbs) -> Limbs:
-        """Return the differences to other numbers."""
         low = min(self.low, other.low)
         high = max(self.low + len(self.digits), other.low + len(other.digits))
         digits = np.zeros((high - low, self.digits.shape[1]), np.int64)
@@ -169,11 +166,9 @@ class Limbs:
 
     @staticmethod
     def of_ints(numbers: Indices) -> Limbs:
-        """Return int64 numbers as limbs."""
         return Limbs(0, np.array([numbers & MASK, numbers >> BITS]))
 
     def times_ten(self, power: int) -> Limbs:
-        """Return the numbers times a power of ten."""
         limbs = self
         for zeros in range(power, 0, -9):
             limbs = Limbs(self.low, limbs.digits * 10 ** min(zeros, 9)).carry()
@@ -209,7 +204,7 @@ class Limbs:
         return Limbs(0, np.concatenate([np.zeros((self.low, self.digits.shape[1]), np.int64), self.digits]))
 
 
-def _small(weights: Indices) -> npt.NDArray[np.bool_]:
+def _small(weights: Indices) -> Mask:
     """Return which weights fit one digit. (The smallest int64 has no absolute value.)"""
     return (weights >= -MASK) & (weights <= MASK)
 
@@ -257,7 +252,7 @@ def _minus_square(number: Floats, root: Floats) -> Floats:
     return (number - square) - (((high * high - square) + 2 * high * low) + low * low)
 
 
-def _nearest(size: Limbs, more: npt.NDArray[np.bool_]) -> Floats:
+def _nearest(size: Limbs, more: Mask) -> Floats:
     """Return the floats nearest to nonnegative numbers. `more` says which are slightly larger than their digits.
 
     The highest 64 bits are kept, with a sticky bit for all lower ones, so that the processor rounds correctly.
@@ -331,7 +326,7 @@ def _distinct(numbers: Indices | int) -> list[int]:
     return [low] if low == high else (low + np.flatnonzero(np.bincount(numbers - low))).tolist()
 
 
-def sum_digits(digits: Digits, weights: Indices, firsts: Indices) -> Limbs:
+def sum_digits(digits: DigitsByIndex, weights: Indices, firsts: Indices) -> Limbs:
     """Return Σ number · weight over the rows from each index in `firsts` to the next, of numbers given as digits."""
     heaviest = largest(weights)
     terms = (
@@ -342,7 +337,7 @@ def sum_digits(digits: Digits, weights: Indices, firsts: Indices) -> Limbs:
     return limbs_of(add_digits(terms), len(firsts)).carry()
 
 
-def add_digits(digits: Digits) -> dict[int, Indices]:
+def add_digits(digits: DigitsByIndex) -> dict[int, Indices]:
     """Return digits by index, added up where an index comes again."""
     sums: dict[int, Indices] = {}
     for index, digit in digits:

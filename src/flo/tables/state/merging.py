@@ -47,13 +47,13 @@ MERGED = Sharing()
 """The parts of merges, and the merged runs, of all traces."""
 
 
-class Join(Protocol):
+class JoinRuns(Protocol):
     """Merges runs, or the same range of key numbers of each. `oldest` says that no earlier run has their keys."""
 
     def __call__(self, runs: list[Run], *, oldest: bool) -> Run: ...
 
 
-Cut: TypeAlias = Callable[[list[Run], int], "list[int] | None"]
+CutRuns: TypeAlias = Callable[[list[Run], int], "list[int] | None"]
 """Cuts the rows of one key number in several runs. Returns how many rows of each come before the cut, about so many in
 all; None if the rows have no order."""
 
@@ -110,7 +110,7 @@ class Merge:
         return Merge((*self.runs, *newer.runs), used=used)
 
     def advance(
-        self, fuel: int, join: Callable[[list[Run]], Run], cut: Cut, how: tuple[object, ...] | None
+        self, fuel: int, join: Callable[[list[Run]], Run], cut: CutRuns, how: tuple[object, ...] | None
     ) -> Advanced:
         """Merge one more part, of at most about `fuel` rows. After the last part, the runs become one.
 
@@ -128,7 +128,7 @@ class Merge:
         whole = _shared(how, parts, lambda: join_parts(parts)) if len(parts) > 1 else (*parts, part)[0].prepare()
         return Advanced(Merge((whole,), used=None if self.used is None else (min(self.size, whole.rows),)), cost)
 
-    def _end_of_part(self, fuel: int, cut: Cut) -> EndOfPart:
+    def _end_of_part(self, fuel: int, cut: CutRuns) -> EndOfPart:
         """Return where the next part ends.
 
         A file with no rows of other runs between its own is kept, unless it is small. This is so for most files if
@@ -151,7 +151,7 @@ class Merge:
         """Return how many rows of each run have a smaller key number."""
         return tuple(run.below(number) for run in self.runs)
 
-    def _after(self, fuel: int, cut: Cut) -> tuple[int, ...]:
+    def _after(self, fuel: int, cut: CutRuns) -> tuple[int, ...]:
         """Return where a part of about so many rows ends. Rows with one number stay together if these are not many."""
         number = self._number_after(fuel)
         ends = self._below(number + 1)
@@ -285,8 +285,8 @@ def _other_run(whole: Run, parts: Sequence[Run]) -> Run:
 def advance_merges(
     merges: list[Merge],
     fuel: int,
-    join: Join,
-    cut: Cut,
+    join: JoinRuns,
+    cut: CutRuns,
     how: tuple[object, ...] | None = None,
     ratio: float = RATIO,
 ) -> list[Merge]:

@@ -26,20 +26,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
+from flo.columns.indices import Indices, Mask, expand_ranges, one_chunk, take_rows
 from flo.tables.state.frames import in_units
 from flo.tables.state.keys import find_equal
 from flo.tables.state.order import Order
 from flo.tables.state.run import Owned, Ranges, Run, match_keys
 from flo.values.operators.over_functions import WindowFunction
-
-Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
 class Reach(NamedTuple):
@@ -293,7 +290,7 @@ def _bound(
     return low
 
 
-class Distinct(NamedTuple):
+class DistinctRows(NamedTuple):
     """The rows that were read and those of the delta, in order, each once."""
 
     table: pa.Table
@@ -306,11 +303,11 @@ class Distinct(NamedTuple):
     was: Indices
     now: Indices
     """How often each row is there, before the delta and after it."""
-    new_peers: Flags
+    new_peers: Mask
     """Whether a row is the first of its peers."""
 
 
-def find_stretches(near: Near, rows: Distinct, reach: Reach) -> Owned | None:
+def find_stretches(near: Near, rows: DistinctRows, reach: Reach) -> Owned | None:
     """Return the rows that are known around anchors, owned by the number of their stretch; None if too few were read.
 
     1. Take the rows that are known around each anchor.
@@ -344,14 +341,14 @@ class KnownRows(NamedTuple):
     """The rows that are known around each anchor, from the first to the last."""
 
     first: Indices
-    more_before: Flags
+    more_before: Mask
     """Whether a run has rows before the first."""
     last: Indices
-    more_behind: Flags
+    more_behind: Mask
     """Whether a run has rows behind the last."""
 
 
-def _find_known(near: Near, rows: Distinct) -> KnownRows:
+def _find_known(near: Near, rows: DistinctRows) -> KnownRows:
     """Return the rows between which all rows of all runs were read."""
     anchors, count = rows.of_anchors, len(rows.was)
     begin, end = np.full(len(anchors), -1), np.full(len(anchors), count)
@@ -370,12 +367,12 @@ def _find_known(near: Near, rows: Distinct) -> KnownRows:
     return KnownRows(begin, before, end, behind)
 
 
-def _following(new: Flags) -> Indices:
+def _following(new: Mask) -> Indices:
     """Return for each index the first at it or behind it that is new."""
     return np.minimum.accumulate(np.where(new, np.arange(len(new)), len(new))[::-1])[::-1]
 
 
-def _preceding(new: Flags) -> Indices:
+def _preceding(new: Mask) -> Indices:
     """Return for each index the last at it or before it that is new."""
     return np.maximum.accumulate(np.where(new, np.arange(len(new)), 0))
 

@@ -31,7 +31,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell, fields_of
-from flo.columns.indices import Indices, Numbers, bisect_ranges, one_chunk, take_rows
+from flo.columns.indices import Indices, Mask, Numbers, bisect_ranges, one_chunk, take_rows
 from flo.columns.layout import Layout
 from flo.core.data import canonical_text
 from flo.tables.state.comparison import Comparison, comparisons, has_numbers, own_numbers, rank_values
@@ -65,7 +65,6 @@ class Order:
 
     @property
     def directions(self) -> tuple[bool, ...]:
-        """For each column, whether it is descending."""
         return (self.descending,) * len(self.columns) if isinstance(self.descending, bool) else self.descending
 
     @cached_property
@@ -95,7 +94,7 @@ class Order:
         self._tell_apart(table, order, new)
         return EqualRows(order, np.flatnonzero(new))
 
-    def _tell_apart(self, table: pa.Table, order: Indices, new: npt.NDArray[np.bool_]) -> None:
+    def _tell_apart(self, table: pa.Table, order: Indices, new: Mask) -> None:
         """Mark rows as distinct that are equal, but belong to groups that share a number."""
         tied = np.flatnonzero(~new)
         if not self.group_columns or not len(tied):
@@ -113,7 +112,7 @@ class Order:
         """Return numbers in the order of the values of a column, for some rows."""
         return [self.numbers_of(place, array.take(pa.array(rows)))]
 
-    def before(self, one: pa.Array, other: pa.Array, place: int = 0) -> npt.NDArray[np.bool_]:
+    def before(self, one: pa.Array, other: pa.Array, place: int = 0) -> Mask:
         """Return whether values of a column come before others, elementwise."""
         if self.directions[place]:
             one, other = other, one
@@ -147,7 +146,7 @@ class Order:
 
         return [end(column) for column in columns]
 
-    def find_changes(self, table: pa.Table, count: int) -> npt.NDArray[np.bool_]:
+    def find_changes(self, table: pa.Table, count: int) -> Mask:
         """Return which rows differ from the row before in the first `count` columns. The first row does."""
         new = np.ones(table.num_rows, bool)
         new[1:] = False
@@ -191,7 +190,7 @@ def _codes(groups: Indices, keys: Numbers) -> tuple[Numbers, bool]:
     return (groups.astype(np.uint64) << np.uint64(key_bits - cut)) | shifted, cut == 0
 
 
-def _break_ties(order: Indices, new: npt.NDArray[np.bool_], by: Callable[[Indices], list[npt.NDArray[Any]]]) -> None:
+def _break_ties(order: Indices, new: Mask, by: Callable[[Indices], list[npt.NDArray[Any]]]) -> None:
     """Sort rows that are equal so far by more keys, in place, and mark those that are distinct."""
     tied = np.flatnonzero(~new | np.append(~new[1:], False))
     if not len(tied):
@@ -214,7 +213,6 @@ def _within(groups: npt.NDArray[Any], keys: list[npt.NDArray[Any]]) -> Indices:
 
 
 def _can_compare(one: Any, other: Any) -> bool:
-    """Return whether Python can compare two keys."""
     try:
         comparable(one) < comparable(other)  # noqa: B015
     except TypeError:

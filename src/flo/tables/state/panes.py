@@ -29,7 +29,7 @@ from flo.columns.indices import Indices, sort_indices, take_rows
 from flo.core.term import Call, Lowering, Term
 from flo.tables.state.expiring import Interval, in_order
 from flo.tables.state.keys import Keys
-from flo.tables.state.merging import Join, Merge, advance_merges, cut_sorted, fuel_of, group_runs
+from flo.tables.state.merging import JoinRuns, Merge, advance_merges, cut_sorted, fuel_of, group_runs
 from flo.tables.state.run import Run
 from flo.tables.state.timed import match_between, merge_by_time
 from flo.tables.state.trace import Trace, lift_merges, text_of
@@ -181,7 +181,7 @@ class Panes(Trace):
         fuel = fuel_of(delta.rows, sum(run.rows for run in self.runs), PACE)
         return self._with_merges(advance_merges(merges, fuel, every._join_waiting(cutoffs), self.cut, ratio=RATIO))
 
-    def _join_waiting(self, cutoffs: FindCutoffs) -> Join:
+    def _join_waiting(self, cutoffs: FindCutoffs) -> JoinRuns:
         """Return how to merge runs, or slices of them: without the rows that have left. Without key columns these are
         the ones before the first that waits in any run."""
         if self.columns:
@@ -260,7 +260,6 @@ def _keep_waiting(run: Run, left: int | None, cutoffs: FindCutoffs) -> Run:
 
 
 def _merge_waiting(runs: list[Run]) -> Run:
-    """Merge runs of rows that wait into one."""
     runs = [run for run in runs if run.rows] or runs[:1]
     if len(runs) == 1:
         return runs[0]

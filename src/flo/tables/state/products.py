@@ -66,11 +66,9 @@ class Addends:
 
     @cached_property
     def parts(self) -> Parts:
-        """The numbers in parts."""
         return parts_of(self.array)
 
     def split_digits(self) -> Iterator[tuple[int, Indices]]:
-        """Yield the digits of the numbers."""
         return split_digits(self.array)
 
 
@@ -82,7 +80,6 @@ class Product:
     other: Addends
 
     def split_digits(self) -> Iterator[tuple[int, Indices]]:
-        """Yield the digits of the products."""
         terms, unit = self._terms()
         for place, term in enumerate(terms):
             if term.any():
@@ -90,7 +87,6 @@ class Product:
 
     @property
     def parts(self) -> Parts:
-        """The products in parts."""
         terms, unit = self._terms()
         parts, carry = [], np.zeros(len(self.one.array), np.int64)
         for term in terms:

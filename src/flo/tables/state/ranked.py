@@ -29,7 +29,6 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from flo.columns.indices import Indices, Mask, bisect_ranges, expand_ranges, one_chunk, take_rows
@@ -106,6 +105,14 @@ def groups_in(run: Run) -> Run:
     return Run(run.columns, Keys(run.keys.numbers[firsts], run.keys.exact), take_rows(keys, firsts))
 
 
+def owners_of(groups: Run, rows: Run) -> Indices:
+    """Return the group of each row."""
+    ours, theirs = match_keys(groups, rows)
+    owners = np.empty(rows.rows, np.int64)
+    owners[theirs] = ours
+    return owners
+
+
 class Start(NamedTuple):
     """From where on to look for the new heads of groups."""
 
@@ -139,7 +146,6 @@ class Leading(NamedTuple):
     """How often each row is among the first ones of its group."""
 
     def only(self, which: Mask) -> Leading:
-        """Return the rows of some groups."""
         rows = np.flatnonzero(which[self.groups])
         return (
             self
@@ -349,18 +355,16 @@ class Span(NamedTuple):
         return self._replace(groups=self.groups + more)
 
     def only(self, which: Mask) -> Span:
-        """Return the ranges of some groups."""
         return self.select(np.flatnonzero(which[self.groups]))
 
     def select(self, rows: Indices) -> Span:
-        """Return some of the ranges."""
         return self._replace(groups=self.groups[rows], starts=self.starts[rows], ends=self.ends[rows])
 
     def since(self, begin: pa.Array, order: Order, worth: int = WORTH_A_SEARCH) -> Span:
         """Return the ranges without rows before `begin`; a range of at most `worth` rows is not worth a search."""
         column = one_chunk(self.run.table[order.columns[0]])
 
-        def is_before(rows: Indices, which: Indices) -> npt.NDArray[np.bool_]:
+        def is_before(rows: Indices, which: Indices) -> Mask:
             before = order.before(column.take(pa.array(rows)), begin.take(pa.array(self.groups[which])))
             return ~before if self.backwards else before
 

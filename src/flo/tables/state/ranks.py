@@ -30,7 +30,7 @@ from flo.tables.state.order import Order
 from flo.tables.state.ranked import Span
 from flo.tables.state.run import Run
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import Trace, sum_ranges, weight_overflow, with_weights
+from flo.tables.state.trace import Trace, sum_ranges, weigh, weight_overflow
 from flo.tables.values import WEIGHT
 
 MOST = 1 << 12
@@ -62,7 +62,7 @@ def settle(delta: Run, present: Trace, owed: Trace, order: Order) -> Settled:
     paid = np.minimum(weights, _weights_in(owed, delta, weights > 0, order))
     taken = np.minimum(-weights, _weights_in(present, delta, weights < 0, order))
     owing = np.where(weights > 0, -paid, -weights - taken)
-    return Settled(_with_weights(delta, weights + owing), _with_weights(delta, owing))
+    return Settled(weigh(delta, weights + owing), weigh(delta, owing))
 
 
 def _weights_in(trace: Trace, rows: Run, which: Mask, order: Order) -> Indices:
@@ -79,13 +79,6 @@ def _weights_in(trace: Trace, rows: Run, which: Mask, order: Order) -> Indices:
         equal = ~order.before(values.take(pa.array(span.groups)), theirs)
         weights[asked[span.groups[equal]]] += numbers_in(span.run.table, WEIGHT)[span.starts[equal]]
     return weights
-
-
-def _with_weights(run: Run, weights: Indices) -> Run:
-    """Return the rows with other weights, without those whose weight is 0."""
-    there = np.flatnonzero(weights)
-    rows = run.take(there)
-    return replace(rows, table=with_weights(rows.table, weights[there]))
 
 
 class _Sorted(NamedTuple):
@@ -114,7 +107,6 @@ class _Sorted(NamedTuple):
         return cls(one_chunk(table[order.columns[0]]).take(pa.array(rows)), until, before)
 
     def at(self, groups: Indices, ranks: Indices) -> pa.Array:
-        """Return the values of groups at ranks."""
         return self.values.take(pa.array(np.searchsorted(self.until, self.before[groups] + ranks, "right")))
 
 

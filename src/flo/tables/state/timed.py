@@ -78,7 +78,6 @@ class Timed(Trace):
 
 
 def times_in(run: Run) -> Any:
-    """Return the time of each row."""
     return run.table[TIME].to_numpy()
 
 

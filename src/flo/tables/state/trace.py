@@ -104,7 +104,7 @@ class Trace(Lowerable):
         return consolidate_runs(*runs, fully=fully)
 
     def cut(self, runs: list[Run], fuel: int) -> list[int] | None:
-        """Cut the rows of one key number, if these have an order; see `merging.Cut`."""
+        """Cut the rows of one key number, if these have an order; see `merging.CutRuns`."""
         return None
 
     def consolidate(self) -> Self:
@@ -220,6 +220,13 @@ def with_weights(table: pa.Table, weights: Indices) -> pa.Table:
     if place < 0:
         return table.append_column(WEIGHT_FIELD, pa.array(weights, pa.int64()))
     return table.set_column(place, WEIGHT_FIELD, pa.array(weights, pa.int64()))
+
+
+def weigh(run: Run, weights: Indices) -> Run:
+    """Return the rows of a run with other weights, without those whose weight is 0."""
+    there = np.flatnonzero(weights)
+    rows = run.take(there)
+    return replace(rows, table=with_weights(rows.table, weights[there]))
 
 
 MANY = 1000

@@ -17,18 +17,18 @@ from flo.core.elements import returned_type
 from flo.core.facts import Timing, no_demands
 from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
-from flo.values.event_time import expect_durations, expect_times, offset_of, origin_of
+from flo.core.untyped import Element, ElementFunction, TimeValue
+from flo.values.event_time import expect_times
 from flo.values.keyed import KeyedValue
 from flo.values.lattice import BOTTOM
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar, LVarValue
-from flo.values.operators.clocks import ClockOf, expect_partitions, rows_of
+from flo.values.operators.clocks import ClockOf, expect_partitions, read_offset, rows_of, watermark
 from flo.values.operators.keyed_streams import key_note, key_portions
 from flo.values.operators.lvars import as_lvar, expect_lvar
-from flo.values.operators.shapes import ByPortions, consume_each, expect_declared
+from flo.values.operators.shapes import ByPortions, consume_each
 from flo.values.partitioned import Partitioned
-from flo.values.weighted import Bag, BagValue
+from flo.values.weighted import Bag, BagValue, bag_of
 
 
 @final
@@ -116,21 +116,17 @@ class ActiveClock(ByPortions):
         on_time: list[Element] = []
         late: list[Element] = []
         for partition, unit in rows:
-            moment = self.time(unit)
-            expect_declared(self.time, [moment])
-            if origin is None:
-                origin = origin_of(moment)
-                expect_durations(moment, lateness=self.lateness)
-            offset, own = offset_of(moment, origin), latest.get(partition)
+            origin, offset = read_offset(self.time, unit, origin, lateness=self.lateness)
+            own = latest.get(partition)
             comes = partition in idle or (partition >= self.partitions and own is None)
             if comes and self.whole is not None:
                 own = self.whole if own is None else max(own, self.whole)
             latest[partition] = own = offset if own is None else max(own, offset)
-            (on_time if offset >= self._watermark(own) else late).append(unit)
+            (on_time if offset >= watermark(own, self.lateness) else late).append(unit)
             idle.discard(partition)
             heard[partition] = None
         after = replace(self, origin=origin, latest=_sorted(latest), heard=_sorted(heard), idle=tuple(sorted(idle)))
-        return after, (None, _bag(on_time), _bag(late))
+        return after, (None, *(bag_of(units) if units else None for units in (on_time, late)))
 
     def _at(self, now: datetime) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs when it is `now`."""
@@ -146,15 +142,8 @@ class ActiveClock(ByPortions):
         after = replace(self, heard=_sorted(heard), idle=tuple(sorted(idle)), whole=whole)
         if whole is None or whole == self.whole:
             return after, (None, None, None)
-        return after, (LVarValue(self.lattice, self.origin + self._watermark(whole)), None, None)
-
-    def _watermark(self, latest: object) -> TimeValue:
-        return latest - self.lateness if self.lateness else latest
+        return after, (LVarValue(self.lattice, self.origin + watermark(whole, self.lateness)), None, None)
 
 
 def _sorted(by_number: dict[int, TimeValue]) -> tuple[tuple[int, TimeValue], ...]:
     return tuple(sorted(by_number.items(), key=lambda each: each[0]))
-
-
-def _bag(units: list[Unit]) -> BagValue | None:
-    return BagValue.of((unit, 1) for unit in units) if units else None

@@ -10,9 +10,9 @@ from flo.core.facts import no_demands
 from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamTypes
 from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
-from flo.values.event_time import expect_durations, is_positive_duration, offset_of, origin_of
-from flo.values.operators.clocks import ORDERED
-from flo.values.operators.shapes import ElementKind, Unary, expect_declared
+from flo.values.event_time import is_positive_duration
+from flo.values.operators.clocks import ORDERED, read_offset
+from flo.values.operators.shapes import ElementKind, Unary
 from flo.values.sequence import Sequence, SequenceValue
 
 
@@ -52,12 +52,7 @@ class LimitAhead(Unary):
         kept: list[Element] = []
         ahead: list[Element] = []
         for unit in units:
-            moment = self.time(unit)
-            expect_declared(self.time, [moment])
-            if origin is None:
-                origin = origin_of(moment)
-                expect_durations(moment, most=self.most)
-            offset = offset_of(moment, origin)
+            origin, offset = read_offset(self.time, unit, origin, most=self.most)
             if latest is not None and offset - latest > self.most:
                 is_near = last is not None and abs(offset - last) <= self.most
                 count, last = count + 1 if is_near else 1, offset

@@ -18,8 +18,7 @@ from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, PairFunction, Unit
 from flo.values.element_value import ElementValue
 from flo.values.exact import Digits, Exact, expect_width, sum_type, width_of
-from flo.values.operators.alike import Union, element_of
-from flo.values.operators.joins import WeightedJoin
+from flo.values.operators.joins import Union, WeightedJoin, element_of
 from flo.values.operators.sequences import UNBOUNDED_FOLD
 from flo.values.operators.sets import expect_hashable, remember
 from flo.values.operators.shapes import ElementKind, Unary, annotate_error, copy_if_mutable, expect_declared
@@ -74,6 +73,8 @@ class BagJoin(WeightedJoin):
 class Total(Unary):
     """Base class: one result for the whole input. A set is only read at its end: before, elements may arrive again."""
 
+    keeps = Bound.VALUE
+
     def steps(self, inputs: Values) -> Iterator[Step]:
         return iter(()) if is_open_set(inputs) else super().steps(inputs)
 
@@ -96,7 +97,6 @@ class FoldUnordered(Total):
     """The user's reason why the order does not matter."""
 
     name = "fold_unordered"
-    keeps = Bound.VALUE
 
     def demands(self, inputs: StreamTypes) -> Iterator[Demand]:
         yield Demand(self.f, "commutative", (element_of(inputs[0]),), (self.acc,), claim=self.commutative)
@@ -134,7 +134,6 @@ class Count(Total):
     total: int = 0
 
     name = "count"
-    keeps = Bound.VALUE
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_whole(self, inputs[0])
@@ -158,7 +157,6 @@ class Sum(Total):
     """The digits of a sum of decimals, set by `typed`."""
 
     name = "sum"
-    keeps = Bound.VALUE
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_whole(self, inputs[0])

@@ -17,17 +17,10 @@ from flo.core.collection import End
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError, OrderError, TypeMismatch
 from flo.core.facts import Timing, no_demands
-from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expect_collection
+from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expect_collection, replaced
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
-from flo.values.event_time import (
-    expect_durations,
-    expect_times,
-    has_zone,
-    offset_of,
-    origin_of,
-    window_type,
-)
+from flo.values.event_time import expect_durations, expect_times, has_zone, offset_of, origin_of, window_type
 from flo.values.keyed import KeyedValue
 from flo.values.lattice import BOTTOM
 from flo.values.lattice_orders import Max
@@ -37,7 +30,7 @@ from flo.values.operators.lvars import as_lvar, expect_lvar
 from flo.values.operators.shapes import ElementKind, Unary, all_ending, consume_each, expect_declared, run_leaps
 from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence, SequenceValue
-from flo.values.weighted import Bag, BagValue
+from flo.values.weighted import Bag, BagValue, bag_of
 
 
 @dataclass(slots=True)
@@ -97,6 +90,24 @@ class LatestTimes:
             return False
         before, self.whole = self.whole, self._minimum()
         return self.whole is not None and self.whole != before
+
+
+def read_offset(
+    time: ElementFunction, element: object, origin: TimeValue, **durations: object
+) -> tuple[TimeValue, TimeValue]:
+    """Return (the origin, the time of an element as an offset from it). The first time sets the origin, if the
+    durations fit it."""
+    moment = time(element)
+    expect_declared(time, [moment])
+    if origin is None:
+        origin = origin_of(moment)
+        expect_durations(moment, **durations)
+    return origin, offset_of(moment, origin)
+
+
+def watermark(latest: TimeValue, lateness: TimeValue) -> TimeValue:
+    """Return the watermark, given the largest time."""
+    return latest - lateness if lateness else latest
 
 
 def expect_partitions(operator: Operator, given: Partitioned[Element]) -> Partitioned[Element]:
@@ -229,27 +240,19 @@ class ClockOf(Unary):
         on_time: list[Element] = []
         late: list[Element] = []
         for partition, unit in rows:
-            moment = self.time(unit)
-            expect_declared(self.time, [moment])
-            if origin is None:
-                origin = origin_of(moment)
-                expect_durations(moment, lateness=self.lateness)
-            offset = offset_of(moment, origin)
+            origin, offset = read_offset(self.time, unit, origin, lateness=self.lateness)
             latest.move(partition, offset)
-            (on_time if offset >= self._watermark(latest.own(partition)) else late).append(unit)
+            (on_time if offset >= watermark(latest.own(partition), self.lateness) else late).append(unit)
         clock = None
         if latest.whole is not None and latest.whole != before:
-            clock = LVarValue(self.lattice, origin + self._watermark(latest.whole))
+            clock = LVarValue(self.lattice, origin + watermark(latest.whole, self.lateness))
         after = replace(self, origin=origin, latest=latest.state())
         return after, (clock, self._rows(on_time), self._rows(late))
-
-    def _watermark(self, latest: object) -> TimeValue:
-        return latest - self.lateness if self.lateness else latest
 
     def _rows(self, units: list[Unit]) -> Delta:
         if not units:
             return None
-        return BagValue.of((unit, 1) for unit in units) if self.partitions else SequenceValue.of(units)
+        return bag_of(units) if self.partitions else SequenceValue.of(units)
 
     def finish(self, source: Any) -> tuple[Operator, Deltas]:
         ended = (BagValue if self.partitions else SequenceValue).terminator()
@@ -299,13 +302,13 @@ class MinClock(Operator):
             if not value.is_bottom():
                 before = self.seen[index]
                 seen = value.value if before is None or value.value > before else before
-                after = replace(self, seen=_replaced(self.seen, index, seen))
+                after = replace(self, seen=replaced(self.seen, index, seen))
                 after._expect_one_kind()
-                rests = _replaced(inputs, index, value.drained())
+                rests = replaced(inputs, index, value.drained())
                 yield Step("min-clock", rests, after, (self._moved(after, value),))
             elif value.end is End.ARRIVED:
-                after = replace(self, ended=_replaced(self.ended, index, True))
-                rests = _replaced(inputs, index, value.passed())
+                after = replace(self, ended=replaced(self.ended, index, True))
+                rests = replaced(inputs, index, value.passed())
                 if all(after.ended):
                     last = self._moved(after, value) or LVarValue(value.lattice, BOTTOM)
                     yield Step("min-clock-terminated", rests, MinClock(self.bounded), (last.fix(),))
@@ -333,7 +336,3 @@ class MinClock(Operator):
     def _moved(self, after: MinClock, value: LVarValue) -> Delta:
         time = after.minimum()
         return None if time is None or time == self.minimum() else LVarValue(value.lattice, time)
-
-
-def _replaced(items: tuple[object, ...], index: int, item: object) -> Any:
-    return (*items[:index], item, *items[index + 1 :])

@@ -14,16 +14,15 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from flo.core.collection import Value
-from flo.core.errors import ElementError, TypeMismatch, brief
+from flo.core.errors import ElementError, brief
 from flo.core.facts import PrimaryKey, Timing, no_demands
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
-from flo.values.lattice_orders import Max
 from flo.values.operators.clocks import clocked_steps
 from flo.values.operators.group_by import GroupBy
-from flo.values.operators.lvars import expect_lvar
+from flo.values.operators.lvars import expect_clock
 from flo.values.operators.retain import Waiting, keep_rows, release_rows, to_number
 from flo.values.operators.shapes import ByPortions, evaluate_ahead, expect_declared
 from flo.values.operators.zsets import expect_zset
@@ -60,9 +59,7 @@ class FinalGroups(ByPortions):
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_zset(self, inputs[0])
-        lattice = expect_lvar(self, inputs[1], index=1)
-        if not isinstance(lattice, Max):
-            raise TypeMismatch(f"the clock of `final` must be an LVar of Max; got {lattice}", index=1)
+        expect_clock(self, inputs[1], index=1)
         return (StreamType(Bag(self.groups.row), all(given.bounded for given in inputs)),)
 
     def typed(self, inputs: StreamTypes) -> FinalGroups:

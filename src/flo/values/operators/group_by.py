@@ -21,8 +21,8 @@ from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.core.untyped import Element, Unit
 from flo.values.canonical import canonical_element
 from flo.values.exact import NAN, Digits, expect_width, width_of
-from flo.values.operators.alike import element_of
 from flo.values.operators.group_aggregates import Aggregator, Linear, LinearOf
+from flo.values.operators.joins import element_of
 from flo.values.operators.shapes import ElementKind
 from flo.values.operators.zsets import PerGroup, expect_zset, make_delta
 from flo.values.weighted import ZSet

@@ -17,14 +17,22 @@ from flo.core.collection import End
 from flo.core.elements import returned_type
 from flo.core.errors import TypeMismatch
 from flo.core.facts import Timing, no_demands
-from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_collection
+from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_collection, replaced
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
 from flo.values.canonical import canonical_element
 from flo.values.event_time import expect_durations, offset_of, origin_of
-from flo.values.operators.alike import element_of, expect_equal_keys
-from flo.values.operators.joins import Into, KeyFunction, combine_ahead, combine_pairs, key_type, pair
+from flo.values.operators.joins import (
+    Into,
+    KeyFunction,
+    combine_ahead,
+    combine_pairs,
+    element_of,
+    expect_equal_keys,
+    key_type,
+    pair,
+)
 from flo.values.operators.lvars import as_lvar, expect_lvar
 from flo.values.operators.retain import to_number
 from flo.values.operators.shapes import SIDES, ByPortions, consume_each, evaluate_ahead, expect_declared
@@ -98,7 +106,7 @@ class IntervalJoin(ByPortions):
         for (side, _, rest), (after, outputs) in consume_each(
             portions, lambda it: self._met(it[0], it[1]), lambda it: repr(it[1][0][0])
         ):
-            yield Step(f"join-interval{SIDES[side]}", _replaced(inputs, side, rest), after, outputs)
+            yield Step(f"join-interval{SIDES[side]}", replaced(inputs, side, rest), after, outputs)
         if portions:
             return
         for side in range(2):
@@ -107,13 +115,13 @@ class IntervalJoin(ByPortions):
                 after = self.at(side, to_number(clock.value))
                 yield Step(
                     f"join-interval-clock{SIDES[side]}",
-                    _replaced(inputs, side + 2, clock.drained()),
+                    replaced(inputs, side + 2, clock.drained()),
                     after,
                     (None,),
                     settled=True,
                 )
             elif rows.end is End.ARRIVED and clock.end is End.ARRIVED:
-                rests = _replaced(_replaced(inputs, side, rows.passed()), side + 2, clock.passed())
+                rests = replaced(replaced(inputs, side, rows.passed()), side + 2, clock.passed())
                 yield self._side_ended(side, rests)
 
     def _side_ended(self, side: int, rests: Values) -> Step:
@@ -126,7 +134,7 @@ class IntervalJoin(ByPortions):
             f"{other}_times": PersistentMap(),
             f"{other}_order": SortedKeys(),
         }
-        after = replace(self, over=_replaced(self.over, side, True), **none)
+        after = replace(self, over=replaced(self.over, side, True), **none)
         return Step(f"join-interval{SIDES[side]}-ended", rests, after, (None,))
 
     def _met(self, side: int, units: list[Unit]) -> tuple[Operator, Deltas]:
@@ -194,12 +202,8 @@ class IntervalJoin(ByPortions):
             order, gone[number] = order.removed(number), NO_ROWS
         after: dict[str, Any] = {f"{name}_order": order, name: rows.updated(kept, drop=NO_ROWS)}
         after[f"{name}_times"] = times.updated(gone, drop=NO_ROWS)
-        return replace(self, marks=_replaced(self.marks, side, mark), **after)
+        return replace(self, marks=replaced(self.marks, side, mark), **after)
 
     def has_met_all(self, side: int, number: object, mark: object) -> bool:
         """Return whether a row of a side at a time meets no row of the other side from a mark on."""
         return bool(number + span_of(self.high) < mark if side == 0 else mark + span_of(self.low) > number)
-
-
-def _replaced(items: tuple[object, ...], place: int, item: object) -> Any:
-    return (*items[:place], item, *items[place + 1 :])

@@ -21,8 +21,7 @@ from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lattice import BOTTOM
 from flo.values.lvar import LVar, LVarValue
-from flo.values.operators.alike import expect_equal_keys
-from flo.values.operators.joins import Index, Into, KeptJoin
+from flo.values.operators.joins import Index, Into, KeptJoin, expect_equal_keys
 from flo.values.operators.shapes import (
     ByPortions,
     ElementKind,
@@ -34,7 +33,7 @@ from flo.values.operators.shapes import (
 )
 from flo.values.partitioned import Partitioned, partitioned_as
 from flo.values.sequence import Sequence, SequenceValue
-from flo.values.weighted import Bag, BagValue, Set, ZSet, ZSetValue
+from flo.values.weighted import Bag, BagValue, Set, ZSet, ZSetValue, bag_of
 
 TO_KEYED = (("{input}.key_by(f)", "one stream per key"),)
 
@@ -178,6 +177,9 @@ class KeyPartitions(ByPortions):
 class KeyedUnary(ByPortions):
     """An operator with one keyed input, defined by what happens to some keys: a step consumes one, `advance` all."""
 
+    keeps = Bound.NOTHING
+    retracts = False
+
     @abstractmethod
     def consume(self, entries: dict[Element, Any]) -> Delta:
         """Return the output for what has arrived under some keys."""
@@ -216,8 +218,6 @@ class MapValues(KeyedUnary):
     f: ElementFunction
 
     name = "map_values"
-    keeps = Bound.NOTHING
-    retracts = False
     demands = no_demands
     signature = "(Keyed[K, C[T]], X) -> (Keyed[K, C[U]], X)"
 
@@ -241,8 +241,6 @@ class FilterKeys(KeyedUnary):
     keep: ElementFunction
 
     name = "filter_keys"
-    keeps = Bound.NOTHING
-    retracts = False
     timing = Timing.PASSES
     demands = no_demands
     signature = "(Keyed[K, C], X) -> (Keyed[K, C], X)"
@@ -269,8 +267,6 @@ class Entries(KeyedUnary):
     at_end: bool = False
 
     name = "entries"
-    keeps = Bound.NOTHING
-    retracts = False
     timing = Timing.LOSES
     output_key = no_key
     waits = "reads each LVar when it can no longer grow"
@@ -357,7 +353,7 @@ class KeyedJoin(KeptJoin):
         kind: type[BagValue | ZSetValue] = BagValue
         for key, value in units.items():
             if isinstance(value, SequenceValue):
-                value = BagValue.of((element, 1) for element in value.all_units())
+                value = bag_of(value.all_units())
             elif isinstance(value, ZSetValue):
                 kind = ZSetValue
             arrived[key] = value.weights.to_dict()

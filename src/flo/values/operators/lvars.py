@@ -11,14 +11,14 @@ from itertools import combinations
 from typing import Any, final
 
 from flo.core.collection import End
-from flo.core.errors import CollectionError, FunctionError, ThresholdError
+from flo.core.errors import CollectionError, FunctionError, ThresholdError, TypeMismatch
 from flo.core.facts import Demand
 from flo.core.operator import Bound, Measure, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Call, Lowering, Term
 from flo.core.untyped import Element, ElementFunction
 from flo.values.lattice import BOTTOM, TOP, Lattice
-from flo.values.lattice_orders import Or
+from flo.values.lattice_orders import Max, Or
 from flo.values.lvar import LVar, LVarValue
 from flo.values.sequence import Sequence, SequenceValue
 
@@ -34,6 +34,13 @@ def expect_lvar(operator: Operator, given: StreamType, index: int = 0) -> Lattic
     )
     assert isinstance(given.collection, LVar)
     return given.collection.lattice
+
+
+def expect_clock(operator: Operator, given: StreamType, index: int) -> None:
+    """Raise unless the input is a clock."""
+    lattice = expect_lvar(operator, given, index)
+    if not isinstance(lattice, Max):
+        raise TypeMismatch(f"the clock of `{operator.name}` must be an LVar of Max; got {lattice}", index=index)
 
 
 def as_lvar(inputs: Values, index: int = 0) -> LVarValue:

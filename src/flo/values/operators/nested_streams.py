@@ -13,7 +13,7 @@ from flo.core.collection import End, Value
 from flo.core.errors import CollectionError, ElementError, TypeMismatch
 from flo.core.facts import Timing, no_key
 from flo.core.nested import Nested, NestedValue
-from flo.core.operator import Bound, Measure, Operator, Step, Values, expect_bounded, expect_collection
+from flo.core.operator import Bound, Measure, Operator, Step, Values, expect_bounded, expect_collection, replaced
 from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.lvar import LVar
@@ -87,10 +87,8 @@ class NestedZip(Operator):
         for index, value in enumerate(values):
             if value.continues and self._moves(value):
                 rest, part = take_front(value)
-                parts = [*self.bottoms]
-                parts[index] = part
-                after = (*values[:index], rest, *values[index + 1 :])
-                yield Step("zip-nested-extend", after, self, (NestedValue.extending(sum(parts, ())),))
+                grown = NestedValue.extending(sum(replaced(self.bottoms, index, part), ()))
+                yield Step("zip-nested-extend", replaced(values, index, rest), self, (grown,))
         if any(value.continues for value in values):
             if any(map(is_exhausted, values)) and all(self._closed(value) for value in values):
                 yield self._end(values)
@@ -119,8 +117,7 @@ class NestedZip(Operator):
     def _drain(self, values: tuple[NestedValue, ...]) -> Iterator[Step]:
         for index, value in enumerate(values):
             if len(value) or value.end is End.ARRIVED:
-                after = (*values[:index], drop_all(value), *values[index + 1 :])
-                yield Step("zip-nested-drain", after, self, (None,))
+                yield Step("zip-nested-drain", replaced(values, index, drop_all(value)), self, (None,))
 
     def measure(self, inputs: Values) -> Measure:
         return leftovers(inputs)

@@ -13,11 +13,11 @@ from datetime import UTC, datetime, timedelta
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from functools import total_ordering
 from itertools import accumulate
-from types import UnionType
-from typing import Any, NamedTuple, Optional, TypeAlias, Union, get_args, get_origin
+from typing import Any, NamedTuple, Optional, TypeAlias
 
 from flo.core.elements import returned_type
 from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.type_relations import without_none
 from flo.core.untyped import Element, ElementFunction, TimeValue, TypeForm
 from flo.values.exact import Exact, expect_width, mean_places, mean_type, sum_type, width_of
 from flo.values.operators.zset_ranking import comparable
@@ -40,7 +40,7 @@ POSITIONS = ("first_value", "last_value", "nth_value")
 _EXACTLY = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
 
-class Bound(NamedTuple):
+class FrameBound(NamedTuple):
     """A bound of a range that is not a fixed distance: the place of the column of the order that has it."""
 
     place: int
@@ -116,16 +116,6 @@ class WindowFunction(Lowerable):
 
 
 register("window_function", WindowFunction)
-
-
-def without_none(kind: TypeForm) -> tuple[bool, TypeForm]:
-    """Return whether a type has None, and the type without it."""
-    if kind in (None, type(None)):
-        return True, type(None)
-    if get_origin(kind) in (Union, UnionType):
-        rest = tuple(part for part in get_args(kind) if part is not type(None))
-        return len(rest) < len(get_args(kind)), Union[rest]  # noqa: UP007
-    return kind is Any, kind
 
 
 def _or_none(kind: TypeForm) -> Any:

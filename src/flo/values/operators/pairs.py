@@ -12,7 +12,7 @@ from flo.core.facts import no_demands
 from flo.core.operator import Bound, Delta, Operator, Step, Values, expect_bounded
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, Unit
-from flo.values.operators.alike import expect_related
+from flo.values.operators.joins import expect_related
 from flo.values.operators.sequences import expect_sequence
 from flo.values.operators.shapes import ByPortions, ElementKind, Sides, evaluate_ahead, union_type
 from flo.values.sequence import Sequence, SequenceValue

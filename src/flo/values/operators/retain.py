@@ -21,8 +21,7 @@ from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
 from flo.values.event_time import is_positive_duration, offset_of, origin_of
-from flo.values.lattice_orders import Max
-from flo.values.operators.lvars import as_lvar, expect_lvar
+from flo.values.operators.lvars import as_lvar, expect_clock
 from flo.values.operators.shapes import ByPortions, all_ending, consume_each, evaluate_ahead, expect_declared
 from flo.values.operators.zsets import expect_zset, make_delta
 from flo.values.ordered import SortedKeys
@@ -92,9 +91,7 @@ class Retain(ByPortions):
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_zset(self, inputs[0])
-        lattice = expect_lvar(self, inputs[1], index=1)
-        if not isinstance(lattice, Max):
-            raise TypeMismatch(f"the clock of `retain` must be an LVar of Max; got {lattice}", index=1)
+        expect_clock(self, inputs[1], index=1)
         if self.keep and not is_positive_duration(self.keep):
             raise TypeMismatch(f"`keep` of `retain` must be a duration ≥ 0; got {self.keep!r}")
         rows = StreamType(inputs[0].collection, all(given.bounded for given in inputs))

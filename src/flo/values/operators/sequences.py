@@ -246,6 +246,8 @@ class SequenceCut(Unary):
 
     flush: bool
 
+    keeps = Bound.WINDOWS
+
     def expect_input(self, inputs: StreamTypes) -> Sequence[Element]:
         collection = expect_sequence(self, inputs[0])
         if self.flush:
@@ -266,7 +268,6 @@ class Batch(SequenceCut):
     opened: Elements[Element] = Elements()  # noqa: RUF009
 
     name = "batch"
-    keeps = Bound.WINDOWS
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         inner = self.expect_input(inputs)
@@ -302,7 +303,6 @@ class Window(SequenceCut):
     opened: Elements[Element] = Elements()  # noqa: RUF009
 
     name = "window"
-    keeps = Bound.WINDOWS
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         element = self.expect_input(inputs).element

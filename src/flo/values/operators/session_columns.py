@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, TypeAlias, final
 
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
-from flo.core.facts import ALL_COLUMNS, PrimaryKey, Timing, no_demands
-from flo.core.operator import Bound, Deltas, Operator
+from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
-from flo.core.stream_type import StreamType, StreamTypes
-from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
+from flo.core.untyped import Element, ElementFunction, TimeValue, TypeForm, Unit
 from flo.values.canonical import canonical_element
 from flo.values.event_time import Duration
 from flo.values.operators.shapes import ElementKind, evaluate_ahead
-from flo.values.operators.zsets import PerGroup, expect_zset, group_units, make_delta
-from flo.values.row_functions import passed_by
-from flo.values.weighted import Weights, ZSet
+from flo.values.operators.zsets import GroupColumns, make_delta
+from flo.values.weighted import Weights
 
 LARGEST = 2**63 - 1
 """The largest integer that is a time."""
@@ -30,14 +27,13 @@ TimedRow: TypeAlias = tuple[Element, Element, int]
 
 @final
 @dataclass(frozen=True)
-class SessionColumns(PerGroup):
+class SessionColumns(GroupColumns):
     """session(gap, time, by, into, groups): (ZSet<T>, X) ↪ (ZSet<R>, X).
 
     Rows of a group that are less than `gap` apart are in one session: from the first of their times to the last one
     plus `gap`. A row with a positive weight counts, however large the weight is, and is there with that weight and the
-    bounds of its session: into(row, (start, end)), or (row, start, end). One without a positive weight, such as a row
-    that was retracted before it came, neither counts nor is there. A row without a time has None for both bounds,
-    whatever its weight. When a session changes, its rows are retracted and inserted again.
+    bounds of its session. One without a positive weight, such as a row that was retracted before it came, neither
+    counts nor is there. A row without a time has None for both bounds, whatever its weight.
 
     Bounds of dates are datetimes, and those of times with a zone are in UTC.
     """
@@ -49,39 +45,22 @@ class SessionColumns(PerGroup):
     groups: PersistentMap[Element, Weights] = PersistentMap()  # noqa: RUF009
 
     name = "session_columns"
-    keeps = Bound.ROWS
-    retracts = True
-    timing = Timing.LOSES
-    reads = ALL_COLUMNS
-    demands = no_demands
     recomputes = ("time", "into")
 
-    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
-        return passed_by(self.into, keys[0])
-
-    def type(self, inputs: StreamTypes) -> StreamTypes:
-        element = expect_zset(self, inputs[0])
-        if self.into is not None:
-            return (StreamType(ZSet(returned_type(self.into)), inputs[0].bounded),)
+    def column_types(self, element: TypeForm) -> tuple[TypeForm, ...]:
         time = element if self.time is None else returned_type(self.time)
-        parts = (element, time, time)
-        return (StreamType(ZSet(tuple[parts]), inputs[0].bounded),)  # type: ignore[valid-type]
+        return time, time
 
     def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
-        evaluate_ahead(self.time, [row for row, _ in units])
+        self.evaluate([row for row, _ in units])
         times = [self._time(row) for row, _ in units]
-        delta = [(self._row(row, None, None), w) for (row, w), at in zip(units, times, strict=True) if at is None]
-        known = [unit for unit, at in zip(units, times, strict=True) if at is not None]
-        groups, changes = {}, []
-        for group, members in group_units(self.by, known).items():
-            before: Weights = self.groups.get(group, PersistentMap())
-            old = before.to_dict()
-            groups[group] = after = before.added(dict(members))
-            changes.append((old, after.to_dict()))
-        evaluate_ahead(self.time, [row for weights in changes for row in {**weights[0], **weights[1]}])
-        for old, new in changes:
-            delta += [(row, -weight) for row, weight in self._rows(old)] + self._rows(new)
-        return replace(self, groups=self.groups.updated(groups, drop=PersistentMap())), make_delta(delta)
+        timed = [unit for unit, at in zip(units, times, strict=True) if at is not None]
+        rest = [(self.row(row, (None, None)), w) for (row, w), at in zip(units, times, strict=True) if at is None]
+        after, (delta,) = super().consume(timed, source)
+        return after, make_delta(rest if delta is None else [*rest, *delta.all_units()])  # type: ignore[attr-defined]
+
+    def evaluate(self, rows: list[Element]) -> None:
+        evaluate_ahead(self.time, rows)
 
     def _time(self, row: object) -> TimeValue:
         """Return the time of a row as the bound of a session."""
@@ -94,8 +73,7 @@ class SessionColumns(PerGroup):
             raise ElementError(f"{at} is not a time")
         return canonical_element(at)
 
-    def _rows(self, weights: dict[Element, int]) -> list[tuple[Element, int]]:
-        """Return the output rows of a group, with their weights."""
+    def rows_of(self, weights: dict[Element, int]) -> list[tuple[Element, int]]:
         timed: list[TimedRow] = [(self._time(row), row, weight) for row, weight in weights.items() if weight > 0]
         timed.sort(key=lambda each: each[0])
         sessions: list[list[TimedRow]] = []
@@ -105,8 +83,8 @@ class SessionColumns(PerGroup):
             sessions[-1].append(each)
         units = []
         for session in sessions:
-            start, end = session[0][0], self._end_after(session[-1][0])
-            units += [(self._row(row, start, end), weight) for _, row, weight in session]
+            bounds = session[0][0], self._end_after(session[-1][0])
+            units += [(self.row(row, bounds), weight) for _, row, weight in session]
         return units
 
     def _is_apart(self, later: Any, earlier: Any) -> bool:
@@ -125,6 +103,3 @@ class SessionColumns(PerGroup):
         if isinstance(end, (int, float)) and not (end <= LARGEST if isinstance(last, int) else math.isfinite(end)):
             raise ElementError(f"the window of {last} has a bound that its type does not have")
         return end
-
-    def _row(self, row: object, start: object, end: object) -> Element:
-        return (row, start, end) if self.into is None else self.into(row, (start, end))

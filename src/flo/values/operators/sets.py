@@ -17,8 +17,7 @@ from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, TypeForm, Unit
 from flo.values.canonical import canonical_element
 from flo.values.element_value import first_unhashable
-from flo.values.operators.alike import SameKind, Union, element_of
-from flo.values.operators.joins import WeightedJoin, key_type
+from flo.values.operators.joins import SameKind, Union, WeightedJoin, element_of, key_type
 from flo.values.operators.shapes import ElementKind, Sides, Unary
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, Set, SetValue, Weights, ZSet

@@ -21,7 +21,7 @@ from uuid import UUID
 from flo.core.collection import End
 from flo.core.elements import find_misfit, find_mismatch, returned_type, type_name
 from flo.core.errors import brief
-from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
+from flo.core.operator import Delta, Deltas, Operator, Step, Values, replaced, run
 from flo.core.term import ATOMS
 from flo.core.untyped import Element, TypeForm, Unit
 from flo.values.element_value import ElementValue
@@ -224,7 +224,7 @@ def all_ending(sides: Sequence[Any]) -> bool:
 
 def pass_end(sides: Sequence[Any], side: int) -> Values:
     """Return the sides with the end of this one passed on."""
-    return tuple(value.passed() if place == side else value for place, value in enumerate(sides))
+    return replaced(tuple(sides), side, sides[side].passed())  # type: ignore[no-any-return]
 
 
 class ByPortions(HasRule):

@@ -20,13 +20,12 @@ from flo.core.elements import returned_type
 from flo.core.errors import TypeMismatch
 from flo.core.facts import Timing, no_demands
 from flo.core.nested import Nested, NestedValue
-from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_collection
+from flo.core.operator import Deltas, Operator, Step, Values, expect_collection
 from flo.core.persistent import Elements, PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
 from flo.values.event_time import (
     TimeWindow,
-    expect_durations,
     expect_times,
     find_window,
     no_bound,
@@ -36,18 +35,22 @@ from flo.values.event_time import (
     window_type,
 )
 from flo.values.keyed import KeyedValue
-from flo.values.operators.clocks import LatestTimes, clocked_steps, expect_partitions, in_one_partition, partition_steps
+from flo.values.operators.clocks import (
+    LatestTimes,
+    clocked_steps,
+    expect_partitions,
+    in_one_partition,
+    partition_steps,
+    read_offset,
+    watermark,
+)
 from flo.values.operators.lvars import expect_lvar
 from flo.values.operators.sequences import SequenceCut
-from flo.values.operators.shapes import (
-    ElementKind,
-    expect_declared,
-    run_leaps,
-)
+from flo.values.operators.shapes import ElementKind, run_leaps
 from flo.values.ordered import SortedKeys
 from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence, SequenceValue
-from flo.values.weighted import Bag, BagValue
+from flo.values.weighted import Bag, BagValue, bag_of
 
 PartitionedRows: TypeAlias = Iterable[tuple[int, Element]]
 """Elements, each with its partition; a sequence is the partition 0."""
@@ -80,6 +83,9 @@ class TimeWindows(SequenceCut):
     """How many partitions are known; None if the input has none."""
     unordered: bool
     """Whether windows are bags."""
+    opened: PersistentMap[Any, Any]
+    """The content of each open window."""
+    order: SortedKeys[Any]
 
     across_keys = True
 
@@ -92,8 +98,12 @@ class TimeWindows(SequenceCut):
         """Return the durations that must be positive, by name."""
 
     @abstractmethod
+    def closed(self, window: Any, content: Any, origin: TimeValue) -> Values:
+        """Return a window as it is emitted, given its number or its first time, and its content."""
+
     def remaining(self) -> list[Values]:
         """Return the open windows, in order."""
+        return [self.closed(each, self.opened[each], self.origin) for each in self.order]
 
     @abstractmethod
     def admit(self, rows: PartitionedRows) -> tuple[Self, list[Values], list[Element]]:
@@ -179,12 +189,7 @@ class TimeWindows(SequenceCut):
 
     def offset(self, unit: object, origin: object) -> tuple[TimeValue, TimeValue]:
         """Return (the origin, the element's time as an offset from it)."""
-        moment = self.time(unit)
-        expect_declared(self.time, [moment])
-        if origin is None:
-            origin = origin_of(moment)
-            expect_durations(moment, **self.durations(), lateness=self.lateness)
-        return origin, offset_of(moment, origin)
+        return read_offset(self.time, unit, origin, **self.durations(), lateness=self.lateness)
 
     def expect_bounds(self, origin: TimeValue, offset: TimeValue, start: Any, end: Any) -> None:
         """Raise if a window of this time has bounds that are shown, and datetimes do not have them."""
@@ -193,9 +198,6 @@ class TimeWindows(SequenceCut):
                 origin + start, origin + end
             except OverflowError:
                 raise no_bound(origin + offset) from None
-
-    def watermark(self, latest: object) -> TimeValue:
-        return latest - self.lateness if self.lateness else latest
 
     def clocks(self) -> LatestTimes:
         """Return the largest times, to be moved by rows."""
@@ -212,20 +214,16 @@ class TimeWindows(SequenceCut):
         return value, SequenceValue.of([TimeWindow(origin + start, origin + end)], End.ARRIVED)
 
     def _deltas(self, closed: list[Values], late: list[Element]) -> Deltas:
-        late_delta = _bag_of(late) if self.unordered else SequenceValue.of(late)
+        late_delta = bag_of(late) if self.unordered else SequenceValue.of(late)
         return (NestedValue.pushing(*closed) if closed else None), (late_delta if late else None)
 
     def extended(self, content: WindowContent | None, units: Iterable[Unit]) -> WindowContent:
         """Return the content of a window with more elements."""
         if self.unordered:
             assert content is None or isinstance(content, BagValue)
-            return (content or BagValue.of(())).concat(_bag_of(units))
+            return (content or BagValue.of(())).concat(bag_of(units))
         assert content is None or isinstance(content, Elements)
         return (NONE if content is None else content).extended(units)
-
-
-def _bag_of(units: Iterable[object]) -> BagValue:
-    return BagValue.of((unit, 1) for unit in units)
 
 
 NONE: Elements[Element] = Elements()
@@ -239,8 +237,6 @@ class AlignedWindows(TimeWindows):
 
     size: TimeValue
     slide: TimeValue
-    opened: PersistentMap[int, WindowContent]
-    order: SortedKeys[int]
 
     def start(self, number: int) -> Any:
         """Return the start of window `number`."""
@@ -262,16 +258,13 @@ class AlignedWindows(TimeWindows):
             number -= 1
         return numbers[::-1]
 
-    def remaining(self) -> list[Values]:
-        return [self._closed(number, self.opened[number], self.origin) for number in self.order]
-
-    def _closed(self, number: int, content: WindowContent, origin: object) -> Values:
-        return self.window(content, origin, self.start(number), self.end(number))
+    def closed(self, window: int, content: WindowContent, origin: TimeValue) -> Values:
+        return self.window(content, origin, self.start(window), self.end(window))
 
     def close_until(self, mark: object) -> tuple[Self, list[Values]]:
         order, closed, gone = self.order, [], dict[int, Any]()
         while (number := order.first()) is not None and self.end(number) <= mark:
-            closed.append(self._closed(number, self.opened[number], self.origin))
+            closed.append(self.closed(number, self.opened[number], self.origin))
             order, gone[number] = order.removed(number), None
         return replace(self, opened=self.opened.updated(gone, drop=None), order=order), closed
 
@@ -284,17 +277,17 @@ class AlignedWindows(TimeWindows):
         for partition, unit in rows:
             origin, offset = self.offset(unit, origin)
             if latest.move(partition, offset):
-                watermark = self.watermark(latest.whole)
-                while (number := order.first()) is not None and self.end(number) <= watermark:
+                mark = watermark(latest.whole, self.lateness)
+                while (number := order.first()) is not None and self.end(number) <= mark:
                     content = self.extended(opened.get(number), added.pop(number, ()))
-                    closed.append(self._closed(number, content, origin))
+                    closed.append(self.closed(number, content, origin))
                     order = order.removed(number)
                     gone.append(number)
             own = latest.own(partition)
-            watermark = None if own is None else self.watermark(own)
-            is_behind, is_late = watermark is not None and offset < watermark, False
+            mark = None if own is None else watermark(own, self.lateness)
+            is_behind, is_late = mark is not None and offset < mark, False
             for number in self.numbers(offset):
-                if is_behind and self.end(number) <= watermark:
+                if is_behind and self.end(number) <= mark:
                     is_late = True
                 elif number in added:
                     added[number].append(unit)
@@ -332,7 +325,6 @@ class Tumbling(AlignedWindows):
     unordered: bool = False
 
     name = "tumbling"
-    keeps = Bound.WINDOWS
 
     def durations(self) -> dict[str, Any]:
         return {"size": self.size}
@@ -362,7 +354,6 @@ class Sliding(AlignedWindows):
     unordered: bool = False
 
     name = "sliding"
-    keeps = Bound.WINDOWS
 
     def durations(self) -> dict[str, Any]:
         return {"size": self.size, "slide": self.slide}
@@ -409,24 +400,20 @@ class Session(TimeWindows):
     unordered: bool = False
 
     name = "session"
-    keeps = Bound.WINDOWS
 
     def durations(self) -> dict[str, Any]:
         return {"gap": self.gap}
 
-    def remaining(self) -> list[Values]:
-        return [self._closed(first, self.opened[first], self.origin) for first in self.order]
-
-    def _closed(self, first: object, session: OpenSession, origin: object) -> Values:
-        last, elements = session
+    def closed(self, window: TimeValue, content: OpenSession, origin: TimeValue) -> Values:
+        last, elements = content
         if not self.unordered:
             elements = [unit for _, unit in sorted(elements, key=itemgetter(0))]
-        return self.window(elements, origin, first, last + self.gap)
+        return self.window(elements, origin, window, last + self.gap)
 
     def close_until(self, mark: object) -> tuple[Self, list[Values]]:
         order, closed, gone, horizon = self.order, [], dict[Any, Any](), self.horizon
         while (first := order.first()) is not None and (end := self.opened[first][0] + self.gap) <= mark:
-            closed.append(self._closed(first, self.opened[first], self.origin))
+            closed.append(self.closed(first, self.opened[first], self.origin))
             order, gone[first], horizon = order.removed(first), None, end
         return replace(self, opened=self.opened.updated(gone, drop=None), order=order, horizon=horizon), closed
 
@@ -444,24 +431,24 @@ class Session(TimeWindows):
             if not offset < offset + self.gap:
                 raise too_large(offset, self.gap)
             if latest.move(partition, offset):
-                watermark = self.watermark(latest.whole)
-                while (first := order.first()) is not None and session(first)[0] + self.gap <= watermark:
-                    closed.append(self._closed(first, session(first), origin))
+                mark = watermark(latest.whole, self.lateness)
+                while (first := order.first()) is not None and session(first)[0] + self.gap <= mark:
+                    closed.append(self.closed(first, session(first), origin))
                     horizon = session(first)[0] + self.gap
                     order, changes[first] = order.removed(first), None
             own = latest.own(partition)
-            watermark = None if own is None else self.watermark(own)
+            mark = None if own is None else watermark(own, self.lateness)
             before, after = order.at_most(offset), order.above(offset)
             joined = [before] if before is not None and offset < session(before)[0] + self.gap else []
             if after is not None and after < offset + self.gap:
                 joined.append(after)
-            if watermark is not None and offset < watermark:
-                is_late = bool(self.partitions) or not (joined or watermark < offset + self.gap)
+            if mark is not None and offset < mark:
+                is_late = bool(self.partitions) or not (joined or mark < offset + self.gap)
                 if is_late or (horizon is not None and offset < horizon):
                     late.append(unit)
                     continue
             self.expect_bounds(origin, offset, offset, offset + self.gap)
-            first, last, elements = offset, offset, _bag_of([unit]) if self.unordered else Elements([(count, unit)])
+            first, last, elements = offset, offset, bag_of([unit]) if self.unordered else Elements([(count, unit)])
             for start in joined:
                 its_last, its_elements = session(start)
                 first, last = min(first, start), max(last, its_last)

@@ -15,18 +15,26 @@ from typing import Any, Optional, Self, TypeAlias, final
 from flo.core.collection import End
 from flo.core.elements import returned_type
 from flo.core.facts import ALL_COLUMNS, PrimaryKey
-from flo.core.operator import Bound, Step
+from flo.core.operator import Step
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.core.untyped import Element, PairFunction, TypeForm, Unit
-from flo.values.canonical import canonical_element
-from flo.values.operators.alike import element_of, expect_equal_keys
-from flo.values.operators.joins import Into, KeyFunction, WeightedElements, combine_ahead, combine_pairs, key_type, pair
+from flo.values.canonical import canonical_element, order_key
+from flo.values.operators.joins import (
+    Into,
+    KeyFunction,
+    WeightedElements,
+    combine_ahead,
+    combine_pairs,
+    element_of,
+    expect_equal_keys,
+    key_type,
+    pair,
+)
 from flo.values.operators.shapes import evaluate_ahead
 from flo.values.operators.zset_joins import Side, ZSetJoin
 from flo.values.operators.zsets import make_delta
 from flo.values.row_functions import passed_by
-from flo.values.row_order import order_key
 from flo.values.weighted import ZSetValue
 
 PlacedRow: TypeAlias = tuple[Element, Element, int]
@@ -58,7 +66,6 @@ class AsOfJoin(ZSetJoin):
     right: PersistentMap[Element, PlacedRows] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
 
     name = "asof_join"
-    keeps = Bound.ROWS
     forgets_after = (1,)
     retracts = True
     reads = ALL_COLUMNS

@@ -28,13 +28,15 @@ from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.core.untyped import Element, PairFunction, TypeForm, Unit
 from flo.values.canonical import canonical_element
-from flo.values.operators.alike import SameKind, element_of, expect_equal_keys
 from flo.values.operators.joins import (
     Into,
     KeyFunction,
+    SameKind,
     WeightedElements,
     combine_ahead,
     combine_pairs,
+    element_of,
+    expect_equal_keys,
     key_type,
     pair,
     pair_units,
@@ -71,6 +73,7 @@ class ZSetJoin(SameKind):
     """
 
     kind = ZSet
+    keeps = Bound.ROWS
     forgets_after: ClassVar[tuple[int, ...]] = (0, 1)
     timing = Timing.LOSES
     demands = no_demands
@@ -247,7 +250,6 @@ class SemiJoin(Filtering):
     """semi_join(on, other_on, M₁, M₂): the left rows with a partner."""
 
     name = "semi_join"
-    keeps = Bound.ROWS
     retracts = False
     rule = "semi-join-zset"
 
@@ -261,7 +263,6 @@ class AntiJoin(Filtering):
     """anti_join(on, other_on, M₁, M₂): the left rows without a partner."""
 
     name = "anti_join"
-    keeps = Bound.ROWS
     retracts = True
     rule = "anti-join-zset"
 
@@ -301,7 +302,6 @@ class Join(PairingJoin):
     """join(on, other_on, into, M₁, M₂): without functions it is the paper's, (M₁ ⋈ M₂)[k] = M₁[k] · M₂[k]."""
 
     name = "join_zsets"
-    keeps = Bound.ROWS
     retracts = False
     reads = Reads(functions={"on": (0,), "other_on": (1,), "into": (0, 1)}, makes="into")
     rule = "join-zset"
@@ -355,7 +355,6 @@ class LeftJoin(Outer):
     """left_join(on, other_on, into, M₁, M₂): join, and into(x, None) for each left row x without a partner."""
 
     name = "left_join"
-    keeps = Bound.ROWS
     rule = "left-join-zset"
     alone = (True, False)
     counted = (False, True)
@@ -370,7 +369,6 @@ class RightJoin(Outer):
     """right_join(on, other_on, into, M₁, M₂): join, and into(None, y) for each right row y without a partner."""
 
     name = "right_join"
-    keeps = Bound.ROWS
     output_key = no_key
     rule = "right-join-zset"
     alone = (False, True)
@@ -383,7 +381,6 @@ class FullJoin(Outer):
     """full_join(on, other_on, into, M₁, M₂): the rows of both without a partner."""
 
     name = "full_join"
-    keeps = Bound.ROWS
     output_key = no_key
     rule = "full-join-zset"
     alone = (True, True)

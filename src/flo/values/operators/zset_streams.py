@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, final
+from typing import ClassVar, Self, final
 
 from flo.core.collection import End
 from flo.core.errors import CollectionError
@@ -22,6 +22,7 @@ from flo.values.operators.zsets import expect_zset
 from flo.values.weighted import Weights, ZSetValue
 
 
+@dataclass(frozen=True)
 class RunningZSets(Operator):
     """([(ZSet, B)], X) ↪ ([(ZSet, B)], X): each inner z-set plus what the operator remembers of those before it.
 
@@ -29,19 +30,17 @@ class RunningZSets(Operator):
     step of its own, which also drops the one before it.
     """
 
+    remembered: Weights = PersistentMap()  # noqa: RUF009
+
     rule: ClassVar[str]
 
     @abstractmethod
-    def begun(self) -> tuple[RunningZSets, Weights]:
+    def begun(self) -> tuple[Self, Weights]:
         """Return the operator when the next inner z-set begins, and the initial weights of its output."""
 
-    @abstractmethod
-    def grown(self, weights: Mapping[Element, int]) -> RunningZSets:
+    def grown(self, weights: Mapping[Element, int]) -> Self:
         """Return the operator after these weights of the current inner z-set."""
-
-    @abstractmethod
-    def forgot(self) -> RunningZSets:
-        """Return the operator at the end, without its state."""
+        return type(self)(self.remembered.added(weights))
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_collection(self, inputs[0], Nested)
@@ -80,13 +79,13 @@ class RunningZSets(Operator):
         if over and value.has_next():
             yield self._begin(value.without_oldest())
         elif over and value.end is End.ARRIVED:
-            yield Step(f"{self.rule}-terminated", (value.passed(),), self.forgot(), (NestedValue.pushing().fix(),))
+            yield Step(f"{self.rule}-terminated", (value.passed(),), type(self)(), (NestedValue.pushing().fix(),))
 
     def advance(self, inputs: Values) -> Iterator[Step]:
         """Consume all complete inner z-sets at once, and then the newest."""
         (value,) = inputs
         assert isinstance(value, NestedValue)
-        operator: RunningZSets = self
+        operator = self
         whole: list[Values] = []
         for (inner,) in value.older:
             assert isinstance(inner, ZSetValue)
@@ -114,23 +113,15 @@ class RunningZSets(Operator):
 @final
 @dataclass(frozen=True)
 class Integrate(RunningZSets):
-    """integrate(M): the sum of all inner z-sets up to this one."""
-
-    total: Weights = PersistentMap()  # noqa: RUF009
+    """integrate(M): the sum of all inner z-sets up to this one. M is the sum so far."""
 
     name = "integrate"
     keeps = Bound.ROWS
     retracts = False
     rule = "integrate"
 
-    def begun(self) -> tuple[RunningZSets, Weights]:
-        return self, self.total
-
-    def grown(self, weights: Mapping[Element, int]) -> RunningZSets:
-        return Integrate(self.total.added(weights))
-
-    def forgot(self) -> RunningZSets:
-        return Integrate()
+    def begun(self) -> tuple[Self, Weights]:
+        return self, self.remembered
 
 
 @final
@@ -138,19 +129,11 @@ class Integrate(RunningZSets):
 class Differentiate(RunningZSets):
     """differentiate(M): each inner z-set minus the one before it. M is the part of the current one that has arrived."""
 
-    current: Weights = PersistentMap()  # noqa: RUF009
-
     name = "differentiate"
     keeps = Bound.VALUE
     retracts = True
     rule = "differentiate"
 
-    def begun(self) -> tuple[RunningZSets, Weights]:
-        before = self.current.to_dict()
-        return Differentiate(), PersistentMap((element, -weight) for element, weight in before.items())
-
-    def grown(self, weights: Mapping[Element, int]) -> RunningZSets:
-        return Differentiate(self.current.added(weights))
-
-    def forgot(self) -> RunningZSets:
-        return Differentiate()
+    def begun(self) -> tuple[Self, Weights]:
+        before = self.remembered.to_dict()
+        return type(self)(), PersistentMap((element, -weight) for element, weight in before.items())

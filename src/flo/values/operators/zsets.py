@@ -12,16 +12,18 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
 from flo.core.collection import End
+from flo.core.elements import returned_type
 from flo.core.errors import ElementError, LawError
-from flo.core.facts import ALL_COLUMNS, Demand, PrimaryKey, Reads, Timing, first_key, no_key
+from flo.core.facts import ALL_COLUMNS, Demand, PrimaryKey, Reads, Timing, first_key, no_demands, no_key
 from flo.core.operator import Bound, Delta, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.core.untyped import Element, ElementFunction, Unit
+from flo.core.untyped import Element, ElementFunction, TypeForm, Unit
 from flo.values.canonical import canonical_element
-from flo.values.operators.alike import CONVERSIONS, Union, element_of
+from flo.values.operators.joins import CONVERSIONS, Union, element_of
 from flo.values.operators.sets import Counted
 from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
+from flo.values.row_functions import passed_by
 from flo.values.weighted import Bag, Set, WeightedValue, Weights, ZSet, ZSetValue
 
 
@@ -73,6 +75,60 @@ class PerGroup(OnZSet):
         return replace(self, groups=PersistentMap()), (source.terminator(),)
 
 
+class GroupColumns(PerGroup):
+    """Every row of a z-set with columns that the rows of its group determine: into(row, columns), or (row, *columns).
+
+    When a group changes, what its old rows gave is retracted. `groups` has the rows of each group.
+    """
+
+    by: ElementFunction | None
+    into: Callable[[Element, Any], Any] | None
+
+    keeps = Bound.ROWS
+    retracts = True
+    timing = Timing.LOSES
+    reads = ALL_COLUMNS
+    demands = no_demands
+
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
+        return passed_by(self.into, keys[0])
+
+    @abstractmethod
+    def column_types(self, element: TypeForm) -> tuple[TypeForm, ...]:
+        """Return the types of the columns that rows of this type get."""
+
+    @abstractmethod
+    def evaluate(self, rows: list[Element]) -> None:
+        """Let column expressions evaluate all these rows at once."""
+
+    @abstractmethod
+    def rows_of(self, weights: dict[Element, int]) -> list[tuple[Element, int]]:
+        """Return the output rows of a group, with their weights."""
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        element = expect_zset(self, inputs[0])
+        parts = (element, *self.column_types(element))
+        row = tuple[parts] if self.into is None else returned_type(self.into)  # type: ignore[valid-type]
+        return (StreamType(ZSet(row), inputs[0].bounded),)
+
+    def row(self, row: object, columns: tuple[object, ...]) -> Element:
+        """Return a row with its columns."""
+        return (row, *columns) if self.into is None else self.into(row, columns)
+
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
+        groups, changes = {}, []
+        for group, members in group_units(self.by, units).items():
+            before: Weights = self.groups.get(group, PersistentMap())
+            old = before.to_dict()
+            groups[group] = after = before.added(dict(members))
+            changes.append((old, after.to_dict()))
+        self.evaluate([row for old, new in changes for row in {**old, **new}])
+        delta: list[tuple[Element, int]] = []
+        for old, new in changes:
+            delta += negate_weights(self.rows_of(old)) + self.rows_of(new)
+        return replace(self, groups=self.groups.updated(groups, drop=PersistentMap())), make_delta(delta)
+
+
 @final
 @dataclass(frozen=True)
 class MapWeights(OnZSet):
@@ -96,10 +152,6 @@ class MapWeights(OnZSet):
 
     def demands(self, inputs: StreamTypes) -> Iterator[Demand]:
         yield Demand(self.f, "additive", (element_of(inputs[0]), int))
-
-    def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_zset(self, inputs[0])
-        return inputs
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         tried = [(element, weight) for element, _ in units for weight in (1, *TRIED)]
@@ -155,6 +207,8 @@ class OfWeights(OnZSet):
 
     weights: Weights = PersistentMap()  # noqa: RUF009
 
+    keeps = Bound.ROWS
+    retracts = False
     timing = Timing.LOSES
     reads = ALL_COLUMNS
 
@@ -180,8 +234,6 @@ class Distinct(OfWeights):
     """distinct(M): (ZSet, X) ↪ (ZSet, X), weight 1 for every element with a positive weight."""
 
     name = "distinct"
-    keeps = Bound.ROWS
-    retracts = False
 
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
         return keys[0] if keys[0] is not None else columns or None
@@ -197,8 +249,6 @@ class Positive(OfWeights):
     """positive(M): (ZSet, X) ↪ (ZSet, X), the elements with a positive weight, which they keep."""
 
     name = "positive"
-    keeps = Bound.ROWS
-    retracts = False
     output_key = first_key
 
     @staticmethod
@@ -206,35 +256,35 @@ class Positive(OfWeights):
         return (total > 0) * total
 
 
+class ZSetUnion(Union):
+    """A union of z-sets. Linear, so each side is passed on without state."""
+
+    keeps = Bound.NOTHING
+    output_key = no_key
+    reads = Reads(passes=(0, 1))
+    kind = ZSet
+    side_rules = ("", "")
+
+
 @final
 @dataclass(frozen=True)
-class Plus(Union):
-    """plus(): the union of two z-sets: weights are added. Linear, so each side is passed on without state."""
+class Plus(ZSetUnion):
+    """plus(): the union of two z-sets: weights are added."""
 
     name = "plus"
-    keeps = Bound.NOTHING
     retracts = False
     timing = Timing.PASSES
-    output_key = no_key
-    reads = Reads(passes=(0, 1))
-    kind = ZSet
-    side_rules = ("", "")
 
 
 @final
 @dataclass(frozen=True)
-class Minus(Union):
-    """minus(): the left z-set minus the right one: weights are subtracted. Linear, like `plus`."""
+class Minus(ZSetUnion):
+    """minus(): the left z-set minus the right one: weights are subtracted."""
 
     name = "minus"
-    keeps = Bound.NOTHING
     retracts = True
     timing = Timing.LOSES
-    output_key = no_key
-    reads = Reads(passes=(0, 1))
     rule = "minus"
-    kind = ZSet
-    side_rules = ("", "")
 
     def consume(self, side: int, units: list[Unit], source: type[WeightedValue]) -> tuple[Operator, Delta]:
         return super().consume(side, negate_weights(units) if side == 1 else units, source)
@@ -259,6 +309,9 @@ class FromZSet(Unary):
 
     weights: Weights = PersistentMap()  # noqa: RUF009
 
+    keeps = Bound.ROWS
+    retracts = False
+    timing = Timing.LOSES
     target: ClassVar[type[Bag[Element] | Set[Element]]]
     waits = "waits for the end of its input, because weights may change until then"
 
@@ -298,9 +351,6 @@ class ZSetToBag(FromZSet):
     """zset_to_bag(M): (ZSet, B) ↪ (Bag, B), at the end: weights become counts."""
 
     name = "zset_to_bag"
-    keeps = Bound.ROWS
-    retracts = False
-    timing = Timing.LOSES
     rule = "to-bag"
     target = Bag
 
@@ -311,7 +361,5 @@ class ZSetToSet(FromZSet):
     """zset_to_set(M): (ZSet, B) ↪ (Set, B), at the end: the elements with positive weight; none may be negative."""
 
     name = "zset_to_set"
-    keeps = Bound.ROWS
-    retracts = False
     rule = "to-set"
     target = Set

@@ -16,6 +16,7 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
+from flo.core.code_uses import codes_in
 from flo.core.errors import is_users
 
 WRAPPERS = (staticmethod, classmethod, property, cached_property)
@@ -99,12 +100,6 @@ def _members(value: object, depth: int) -> Iterator[Any]:
         yield from _members(each, depth - 1)
 
 
-def _names(code: types.CodeType) -> list[str]:
-    """The names that the code uses, those of functions in it included."""
-    inner = [name for value in code.co_consts if isinstance(value, types.CodeType) for name in _names(value)]
-    return [*code.co_names, *inner]
-
-
 def unwrap(item: object) -> Any:
     """The function of a method, a property and the like."""
     if isinstance(item, WRAPPERS):
@@ -131,7 +126,7 @@ def inner_values(function: Any) -> list[Any]:
 
 def _used_values(function: Any) -> list[Any]:
     """Like `inner_values`, with named attributes of modules and classes, and globals of functions inside."""
-    names = dict.fromkeys(_names(function.__code__))
+    names = dict.fromkeys(name for code in codes_in(function.__code__) for name in code.co_names)
     named = [function.__globals__[name] for name in names if name in function.__globals__]
     spaces = [vars(each) for each in named if isinstance(each, (type, types.ModuleType))]
     values = [*inner_values(function), *named, *(space[name] for space in spaces for name in names if name in space)]

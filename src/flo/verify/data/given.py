@@ -18,10 +18,11 @@ from flo.core.elements import belongs, type_name
 from flo.core.errors import FloError, LawError, Origin, brief
 from flo.core.untyped import TypeForm
 from flo.values.lattice import Custom, Lattice
+from flo.values.operators.shapes import copy_if_mutable
 from flo.verify.data import examples as plain
 from flo.verify.data.constants import LADDER, constants, integers, sizes
 from flo.verify.data.examples import DEPTH, PLAIN, named_fields, resolve_type
-from flo.verify.time_limit import SECONDS, TimeLimit, TimeUp, copy_if_mutable
+from flo.verify.time_limit import SECONDS, TimeLimit, TimeUp
 
 
 def common_kind(values: list[Any]) -> TypeForm:

@@ -15,6 +15,7 @@ from enum import Enum
 from random import Random
 from typing import Any
 
+from flo.core.code_uses import codes_in
 from flo.verify.data.constants import DEPTH, called_functions, function_of
 
 LATER = "which gives another result later"
@@ -23,22 +24,12 @@ ANYWHERE = "which depends on where it runs"
 OF_TEXT = "which gives another result for the same text in each process"
 BY_IDENTITY = "compares with `is`, which may tell equal values apart"
 
+CLOCKS = (
+    "time time_ns monotonic monotonic_ns perf_counter perf_counter_ns process_time process_time_ns thread_time "
+    "clock_gettime"
+)
 CALLS: dict[str, dict[str, str]] = {
-    "time": dict.fromkeys(
-        (
-            "time",
-            "time_ns",
-            "monotonic",
-            "monotonic_ns",
-            "perf_counter",
-            "perf_counter_ns",
-            "process_time",
-            "process_time_ns",
-            "thread_time",
-            "clock_gettime",
-        ),
-        LATER,
-    ),
+    "time": dict.fromkeys(CLOCKS.split(), LATER),
     "uuid": {"uuid1": LATER, "uuid4": LATER, "getnode": ANYWHERE},
     "secrets": dict.fromkeys(
         ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "randbits", "choice", "SystemRandom"), LATER
@@ -79,7 +70,7 @@ def may_depend_on_process(function: Any, depth: int = DEPTH) -> bool:
         return False
     if any(use.endswith((OF_TEXT, EACH_PROCESS)) or use == BY_IDENTITY for use in _CodeReader(function).uses()):
         return True
-    codes = list(_codes(function.__code__))
+    codes = list(codes_in(function.__code__))
     adds = any(each.opname in ("BUILD_SET", "SET_ADD") for code in codes for each in dis.get_instructions(code))
     named = any(name in ("set", "frozenset") for code in codes for name in code.co_names)
     return adds or named or (depth > 0 and any(may_depend_on_process(f, depth - 1) for f in called_functions(function)))
@@ -107,7 +98,7 @@ class _CodeReader:
         self.locals.update(function.__kwdefaults__ or {})
 
     def uses(self) -> Iterator[str]:
-        for code in _codes(self.function.__code__):
+        for code in codes_in(self.function.__code__):
             yield from self._uses_in(list(dis.get_instructions(code)))
 
     def _uses_in(self, code: list[dis.Instruction]) -> Iterator[str]:
@@ -169,14 +160,6 @@ class _CodeReader:
                 count = _count_arguments(code, end)
                 if count is not None and count <= WITHOUT_A_TIME[name]:
                     yield f"calls time.{name}, {LATER}"
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """The code of a function, and of the functions in it."""
-    yield code
-    for value in code.co_consts:
-        if isinstance(value, types.CodeType):
-            yield from _codes(value)
 
 
 def _is_unequal_to_all(kind: Any) -> bool:

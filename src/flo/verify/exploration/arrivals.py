@@ -1,16 +1,18 @@
-"""Splits plain data into the smallest deltas, which arrive one by one on channels."""
+"""Splits plain data into the smallest deltas, which arrive one by one on channels; and scenarios: a program with what
+arrives at it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from flo.core.collection import Collection, Form, Value
 from flo.core.errors import FloError, Origin
+from flo.core.graph import Graph
 from flo.core.nested import Nested, NestedValue
-from flo.core.operator import Values
+from flo.core.operator import Values, replaced
 from flo.core.stream_type import StreamTypes
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lvar import LVar, LVarValue
@@ -120,7 +122,23 @@ def _split_inner_stream(collection: Nested[Any], item: Any) -> Iterator[Value]:
     for place, (stream, data) in enumerate(zip(collection.inner, parts, strict=True)):
         for deltas in pieces(stream.collection, data):
             for delta in deltas:
-                yield NestedValue.extending((*bottoms[:place], delta, *bottoms[place + 1 :]))
+                yield NestedValue.extending(replaced(bottoms, place, delta))
     if any(stream.bounded for stream in collection.inner):
         ends = zip(bottoms, collection.inner, strict=True)
         yield NestedValue.extending(tuple(value.fix() if stream.bounded else value for value, stream in ends))
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A graph, the types and names of its inputs and outputs, and the deltas that arrive. Runs and searches start from
+    one, again and again."""
+
+    name: str
+    graph: Graph
+    input_types: StreamTypes
+    output_types: StreamTypes
+    channels: Channels
+    names: tuple[str, ...]
+    output_names: tuple[str, ...] = ()
+    draw: Callable[[], object] | None = field(default=None, compare=False, repr=False)
+    """Draws the program, if it is a flow."""

@@ -13,9 +13,8 @@ from flo.core.operator import Operator, Values, concat_all
 from flo.verify import laws
 from flo.verify.effort import is_shipped
 from flo.verify.equality import are_equal
-from flo.verify.exploration.arrivals import Channels, open_channels
+from flo.verify.exploration.arrivals import Channels, Scenario, open_channels
 from flo.verify.exploration.moves import GraphRun, Move
-from flo.verify.exploration.scenario import Scenario
 from flo.verify.exploration.source import format_expression, format_values, shorten
 from flo.verify.exploration.space import Space, SpaceState
 from flo.verify.laws import Law

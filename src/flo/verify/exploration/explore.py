@@ -18,7 +18,7 @@ from flo.verify.captured import Captured, functions_of
 from flo.verify.data.impure import may_depend_on_process
 from flo.verify.effort import find_impure_uses
 from flo.verify.equality import are_equal
-from flo.verify.exploration.arrivals import Channels
+from flo.verify.exploration.arrivals import Channels, Scenario
 from flo.verify.exploration.counterexamples import (
     RunRecord,
     advise_on_advance,
@@ -27,12 +27,10 @@ from flo.verify.exploration.counterexamples import (
     run_plan,
 )
 from flo.verify.exploration.moves import BrokenStep
-from flo.verify.exploration.scenario import Scenario
 from flo.verify.exploration.source import format_values
 from flo.verify.exploration.space import Space, SpaceState, all_operators
-from flo.verify.histories import Trial, Trials
 from flo.verify.laws import Law
-from flo.verify.processes import NotSent, run_program
+from flo.verify.processes import NotSent, Trial, Trials, run_program
 from flo.verify.report import Counterexample
 
 

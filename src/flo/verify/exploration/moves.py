@@ -10,7 +10,7 @@ from flo.core.collection import FormedValue, Value
 from flo.core.errors import Pickled, brief
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput
 from flo.core.nested import NestedValue
-from flo.core.operator import Values, concat_all
+from flo.core.operator import Values, concat_all, replaced
 from flo.core.semantics import GraphStep, finish, small_steps
 from flo.core.stream_type import StreamTypes
 from flo.values.keyed import KeyedValue
@@ -179,7 +179,7 @@ class GraphRun:
     def after_arrival(self, place: int) -> tuple[Graph, tuple[int, ...]]:
         channel, values, count = self.channels[place], list(inputs(self.graph)), self.arrived[place]
         values[channel.input] = values[channel.input].concat(channel.deltas[count])
-        return setinput(self.graph, tuple(values)), (*self.arrived[:place], count + 1, *self.arrived[place + 1 :])
+        return setinput(self.graph, tuple(values)), replaced(self.arrived, place, count + 1)
 
     def take(self, move: Move) -> None:
         assert move.step is not None

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from flo.core.collection import Value
 from flo.core.errors import FloError, brief
 from flo.core.graph import Graph, Node, Parallel, Sequential, nodes
-from flo.core.operator import Operator, Values
+from flo.core.operator import Operator, Values, replaced
 from flo.core.persistent import PersistentMap
 from flo.core.semantics import GraphStep, small_steps
 from flo.core.stream_type import StreamTypes
@@ -345,7 +345,7 @@ class Space:
             reason = f"an output is {format_value(more)}, which cannot be added to {format_value(values[place])}"
             raise BrokenStep("preservation", reason, move) from error
         if isinstance(thing, Node):
-            thing = Node((*values[:place], grown, *values[place + 1 :]), thing.operator, thing.origin)
+            thing = Node(replaced(values, place, grown), thing.operator, thing.origin)
         else:
             thing = grown
         known = self.slots[slot].number(thing)
@@ -356,6 +356,5 @@ class Space:
     def _arrivals(self, arrived: tuple[int, ...]) -> Iterator[tuple[Move, int, tuple[Feed, ...]]]:
         for place in open_channels(self.channels, arrived):
             count = arrived[place]
-            after = (*arrived[:place], count + 1, *arrived[place + 1 :])
             move, feed = self._events[place][count]
-            yield move, self.slots[self.arrival].number(after), (feed,)
+            yield move, self.slots[self.arrival].number(replaced(arrived, place, count + 1)), (feed,)

@@ -16,6 +16,7 @@ from flo.core.elements import belongs, type_name
 from flo.core.errors import LawError, Origin
 from flo.core.labels import label
 from flo.core.untyped import TypeForm
+from flo.values.operators.shapes import copy_if_mutable
 from flo.verify import laws as law
 from flo.verify.data.constants import LARGEST, LEAST, neighbours
 from flo.verify.data.given import Given, common_kind
@@ -24,7 +25,7 @@ from flo.verify.equality import are_equal
 from flo.verify.functions.equations import AnyFunction, function_equations
 from flo.verify.functions.trials import Domain, Problem, Raised, find_violation
 from flo.verify.optional import st
-from flo.verify.time_limit import TimeLimit, TimeUp, copy_if_mutable
+from flo.verify.time_limit import TimeLimit, TimeUp
 
 if TYPE_CHECKING:
     from flo.verify.solver.prove import Verdict

@@ -13,6 +13,7 @@ from flo.core.errors import LawError, Origin, brief
 from flo.core.labels import label
 from flo.core.untyped import TypeForm
 from flo.values.lattice import Custom, Lattice
+from flo.values.operators.shapes import copy_if_mutable
 from flo.verify import laws as law
 from flo.verify.captured import Captured
 from flo.verify.data.given import LATTICE_KINDS, Given, lattice_values, values_above
@@ -29,12 +30,11 @@ from flo.verify.functions.equations import (
     monotone_equations,
 )
 from flo.verify.functions.trials import Domain, EquationTrials, Problem, timeout_error
-from flo.verify.histories import MOST_TRIALS, Trial, Trials
 from flo.verify.laws import Law
 from flo.verify.optional import st
-from flo.verify.processes import NotSent
+from flo.verify.processes import MOST_TRIALS, NotSent, Trial, Trials
 from flo.verify.report import Report
-from flo.verify.time_limit import TimeUp, copy_if_mutable
+from flo.verify.time_limit import TimeUp
 
 OF_LATTICES = (law.A_FUNCTION, law.MONOTONE)
 """The laws of a function from one lattice to another."""

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from flo.core.elements import belongs, type_name
 from flo.core.errors import FloError, FunctionError, Origin, Pickled, brief
-from flo.values.operators.shapes import is_immutable
+from flo.core.operator import replaced
+from flo.core.untyped import TypeForm
+from flo.values.operators.shapes import copy_if_mutable, is_immutable
 from flo.verify import laws
 from flo.verify.data.given import common_kind, holds_floats
 from flo.verify.data.strategies import find_smallest
@@ -24,8 +26,6 @@ from flo.verify.time_limit import TimeLimit, TimeUp
 
 if TYPE_CHECKING:
     from flo.verify.solver.prove import Verdict
-from flo.core.untyped import TypeForm
-from flo.verify.time_limit import copy_if_mutable
 
 LEAVE_ARGUMENTS = "give a new value, and leave the arguments as they are"
 LONG = 400
@@ -93,7 +93,7 @@ class Violation:
         if self.changed:
             place = equation.variables.index(self.changed)
             given = brief(self.values[place], LONG)
-            call = equation.fill(equation.left, _with(self.values, place, _Name(self.changed)), LONG)
+            call = equation.fill(equation.left, replaced(self.values, place, _Name(self.changed)), LONG)
             steps = [f"{self.changed} = {given}", call, f"assert {self.changed} == {given}"]
             return "; ".join(before + steps)
         one, other = (equation.fill(text, self.values, LONG) for text in (equation.left, equation.right))
@@ -107,10 +107,6 @@ class _Name(str):
 
     def __repr__(self) -> str:
         return str(self)
-
-
-def _with(values: tuple[object, ...], place: int, value: object) -> tuple[Any, ...]:
-    return (*values[:place], value, *values[place + 1 :])
 
 
 def _record_calls(name: str, function: AnyFunction, calls: list[str]) -> AnyFunction:

@@ -20,7 +20,7 @@ from flo.core.typing import initial
 from flo.verify import laws
 from flo.verify.effort import Effort, is_shipped
 from flo.verify.equality import are_equal
-from flo.verify.exploration.arrivals import largest_weight
+from flo.verify.exploration.arrivals import Scenario, largest_weight
 from flo.verify.exploration.counterexamples import (
     RunRecord,
     advise_on_advance,
@@ -32,12 +32,10 @@ from flo.verify.exploration.counterexamples import (
 )
 from flo.verify.exploration.explore import StateSearch, deliver_all, walk
 from flo.verify.exploration.moves import ADVANCE, GRAPH_RULES, BrokenStep, GraphRun
-from flo.verify.exploration.scenario import Scenario
 from flo.verify.exploration.source import format_expression, format_values, shorten
 from flo.verify.exploration.space import SpaceState
-from flo.verify.histories import MOST_TRIALS, Trial, Trials
 from flo.verify.laws import Law
-from flo.verify.processes import run_program
+from flo.verify.processes import MOST_TRIALS, Trial, Trials, run_program
 from flo.verify.programs.inputs import Input, small_inputs
 from flo.verify.programs.steps import CheckedSpace, copy_graph
 from flo.verify.report import Counterexample

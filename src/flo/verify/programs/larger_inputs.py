@@ -136,8 +136,13 @@ def _weighted_inputs(types: StreamTypes, weight: int, given: Given) -> Iterator[
     """Yield inputs in which z-sets have this weight; none if there is no z-set."""
     if any(isinstance(_base(kind.collection), ZSet) for kind in types):
         each = [list(_of_weight(kind.collection, weight, given)) for kind in types]
-        for place in range(max(map(len, each))):
-            yield Input(tuple(choices[place % len(choices)] for choices in each), tuple(kind.bounded for kind in types))
+        yield from _side_by_side(each, tuple(kind.bounded for kind in types))
+
+
+def _side_by_side(each: list[list[Any]], ends: tuple[bool, ...]) -> Iterator[Input]:
+    """Yield inputs with the first data of each list, the second of each, and so on; short lists start again."""
+    for place in range(max(map(len, each))):
+        yield Input(tuple(choices[place % len(choices)] for choices in each), ends)
 
 
 def large_inputs(types: StreamTypes, given: Given, sizes: tuple[int, ...] = ()) -> Iterator[tuple[Input, int]]:
@@ -152,9 +157,7 @@ def large_inputs(types: StreamTypes, given: Given, sizes: tuple[int, ...] = ()) 
     ordered = all(isinstance(_base(kind.collection), (Sequence, LVar)) for kind in types)
     if types and (ordered or len(types) == 1) and all(given.own_examples(kind.collection) is None for kind in types):
         for size in sizes:
-            each = [list(large_data(kind.collection, size, given)) for kind in types]
-            for place in range(max(map(len, each))):
-                yield Input(tuple(choices[place % len(choices)] for choices in each), ends), size
+            yield from ((each, size) for each in inputs_of_size(types, size, given, ends))
 
 
 def weights(given: Given) -> list[int]:
@@ -185,10 +188,8 @@ def distinct_elements(kind: TypeForm, count: int, given: Given) -> list[Any]:
 
 
 def inputs_of_size(types: StreamTypes, size: int, given: Given, ends: tuple[bool, ...]) -> Iterator[Input]:
-    """Yield inputs whose data has this size: of many different elements, and of few repeated ones."""
-    each = [list(large_data(kind.collection, size, given)) for kind in types]
-    for place in range(max(map(len, each))):
-        yield Input(tuple(choices[place % len(choices)] for choices in each), ends)
+    """Return inputs whose data has this size: of many different elements, and of few repeated ones."""
+    return _side_by_side([list(large_data(kind.collection, size, given)) for kind in types], ends)
 
 
 def large_data(collection: Collection, size: int, given: Given) -> Iterator[Any]:
@@ -246,8 +247,7 @@ def _plain(inner: StreamTypes, data: list[Any]) -> Any:
 
 def _inside(collection: Collection, data: Any) -> Any:
     """Data of a stream inside another, as `Collection.value` takes it."""
-    collection = collection.base if isinstance(collection, Form) else collection
-    match collection:
+    match _base(collection):
         case LVar(lattice=lattice):
             return lattice.plain(data[-1])
         case ZSet() if isinstance(data, list):

@@ -37,10 +37,12 @@ class Symbol:
         self.path = path
         self.term = term
 
+    sort_name: ClassVar[str]
+
     @classmethod
     def sort(cls) -> Z3Term:
         """The sort of the type in the solver."""
-        raise NotImplementedError
+        return getattr(z3, cls.sort_name)()
 
     @classmethod
     def any(cls, path: Path) -> Symbol:
@@ -50,7 +52,12 @@ class Symbol:
     @classmethod
     def lift(cls, path: Path, value: object) -> Z3Term:
         """Turn a value, symbol or not, into a term of this sort; None if that is impossible."""
-        raise NotImplementedError
+        return value.term if isinstance(value, cls) else cls.lift_other(path, value)
+
+    @classmethod
+    def lift_other(cls, path: Path, value: Any) -> Z3Term:
+        """Do the same for a value that is not such a symbol."""
+        return None
 
     @classmethod
     def read(cls, model: Z3Term, term: Z3Term, constants: list[Any]) -> Any:

@@ -31,6 +31,13 @@ def _quotient(path: Path, left: Z3Term, right: Z3Term) -> Z3Term:
     return left / right
 
 
+_RING = {
+    "+": lambda path, left, right: left + right,
+    "-": lambda path, left, right: left - right,
+    "*": lambda path, left, right: left * right,
+}
+
+
 class _Exact(Symbol):
     """Ints and fractions."""
 
@@ -59,21 +66,11 @@ class _Exact(Symbol):
 class FractionSymbol(_Exact):
     __slots__ = ()
     called = "a Fraction"
-    operations: ClassVar = {
-        "+": lambda path, left, right: left + right,
-        "-": lambda path, left, right: left - right,
-        "*": lambda path, left, right: left * right,
-        "/": _quotient,
-    }
+    sort_name = "RealSort"
+    operations: ClassVar = {**_RING, "/": _quotient}
 
     @classmethod
-    def sort(cls) -> Z3Term:
-        return z3.RealSort()
-
-    @classmethod
-    def lift(cls, path: Path, value: Any) -> Z3Term:
-        if isinstance(value, cls):
-            return value.term
+    def lift_other(cls, path: Path, value: Any) -> Z3Term:
         if isinstance(value, IntSymbol):
             return z3.ToReal(value.term)
         return z3.RealVal(str(Fraction(value))) if type(value) in (int, bool, Fraction) else None
@@ -89,23 +86,16 @@ class FractionSymbol(_Exact):
 class IntSymbol(_Exact):
     __slots__ = ()
     called = "an int"
+    sort_name = "IntSort"
     wider = FractionSymbol
     operations: ClassVar = {
-        "+": lambda path, left, right: left + right,
-        "-": lambda path, left, right: left - right,
-        "*": lambda path, left, right: left * right,
+        **_RING,
         "//": lambda path, left, right: _floor(path, left, right)[0],
         "%": lambda path, left, right: _floor(path, left, right)[1],
     }
 
     @classmethod
-    def sort(cls) -> Z3Term:
-        return z3.IntSort()
-
-    @classmethod
-    def lift(cls, path: Path, value: Any) -> Z3Term:
-        if isinstance(value, cls):
-            return value.term
+    def lift_other(cls, path: Path, value: Any) -> Z3Term:
         return z3.IntVal(int(value)) if type(value) in (int, bool) else None
 
     @classmethod
@@ -124,15 +114,12 @@ def _rounded(name: str) -> Any:
     return operation
 
 
-def _floats_equal(left: Z3Term, right: Z3Term) -> Z3Term:
-    return z3.fpEQ(left, right)  # 0.0 == -0.0, unlike the equality of terms
-
-
 class FloatSymbol(Symbol):
     """Every float but NaN; a result that is NaN becomes Python's NaN."""
 
     __slots__ = ()
     called = "a float"
+    sort_name = "Float64"
     zero = 0.0
     operations: ClassVar = {
         "+": _rounded("fpAdd"),
@@ -140,11 +127,7 @@ class FloatSymbol(Symbol):
         "*": _rounded("fpMul"),
         "/": _rounded("fpDiv"),
     }
-    tests: ClassVar = {**Symbol.tests, "==": _floats_equal}
-
-    @classmethod
-    def sort(cls) -> Z3Term:
-        return z3.Float64()
+    tests: ClassVar = {**Symbol.tests, "==": lambda left, right: z3.fpEQ(left, right)}  # 0.0 == -0.0
 
     @classmethod
     def any(cls, path: Path) -> Symbol:
@@ -154,9 +137,7 @@ class FloatSymbol(Symbol):
         return symbol
 
     @classmethod
-    def lift(cls, path: Path, value: Any) -> Z3Term:
-        if isinstance(value, cls):
-            return value.term
+    def lift_other(cls, path: Path, value: Any) -> Z3Term:
         if type(value) in (int, bool) and abs(value) <= 2**53:  # as a float, exactly
             value = float(value)
         if type(value) is not float:
@@ -198,16 +179,9 @@ class WordSymbol(Symbol):
 
     __slots__ = ()
     called = "a str"
+    sort_name = "IntSort"
     zero = ""
     operations: ClassVar = {}
-
-    @classmethod
-    def sort(cls) -> Z3Term:
-        return z3.IntSort()
-
-    @classmethod
-    def lift(cls, path: Path, value: object) -> Z3Term:
-        return value.term if isinstance(value, cls) else None
 
     @classmethod
     def read(cls, model: Z3Term, term: Z3Term, constants: list[Any]) -> Any:
@@ -219,12 +193,9 @@ class StrSymbol(Symbol):
 
     __slots__ = ()
     called = "a str"
+    sort_name = "StringSort"
     zero = ""
     operations: ClassVar = {"+": lambda path, left, right: left + right}
-
-    @classmethod
-    def sort(cls) -> Z3Term:
-        return z3.StringSort()
 
     @classmethod
     def any(cls, path: Path) -> Symbol:
@@ -232,9 +203,7 @@ class StrSymbol(Symbol):
         return WordSymbol.any(path) if path.question.words else super().any(path)
 
     @classmethod
-    def lift(cls, path: Path, value: object) -> Z3Term:
-        if isinstance(value, cls):
-            return value.term
+    def lift_other(cls, path: Path, value: Any) -> Z3Term:
         if type(value) is not str or any(ord(character) > LAST_CHARACTER for character in value):
             return None
         return z3.StringVal(value.replace("\\", r"\u{5c}"))  # a backslash would start an escape
@@ -252,14 +221,6 @@ def _operation(name: str) -> Any:
     return operation
 
 
-def _subset(left: Z3Term, right: Z3Term) -> Z3Term:
-    return z3.IsSubset(left, right)
-
-
-def _proper_subset(left: Z3Term, right: Z3Term) -> Z3Term:
-    return z3.And(z3.IsSubset(left, right), left != right)
-
-
 class SetSymbol(Symbol):
     """Sets, infinite ones included: a law that holds for these holds for finite ones."""
 
@@ -274,16 +235,18 @@ class SetSymbol(Symbol):
             path, _operation("SetDifference")(path, left, right), _operation("SetDifference")(path, right, left)
         ),
     }
-    tests: ClassVar = {**Symbol.tests, "<=": _subset, "<": _proper_subset}
+    tests: ClassVar = {
+        **Symbol.tests,
+        "<=": lambda left, right: z3.IsSubset(left, right),
+        "<": lambda left, right: z3.And(z3.IsSubset(left, right), left != right),
+    }
 
     @classmethod
     def sort(cls) -> Z3Term:
         return z3.SetSort(cls.element.sort())
 
     @classmethod
-    def lift(cls, path: Path, value: Any) -> Z3Term:
-        if isinstance(value, cls):
-            return value.term
+    def lift_other(cls, path: Path, value: Any) -> Z3Term:
         if type(value) not in (frozenset, set):
             return None
         members = list(value)

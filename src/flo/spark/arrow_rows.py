@@ -1,4 +1,6 @@
-"""Runs a task on the rows of a DataFrame whose columns may have any name.
+"""Arrow's types for those of Spark. Times with a zone are in UTC, whatever the zone of the session is.
+
+`map_rows` runs a task on the rows of a DataFrame whose columns may have any name.
 
 PySpark's `mapInArrow` asks for columns by name, and takes a dot for a field of a struct and a backtick for a quote.
 """
@@ -7,11 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from inspect import signature
 from typing import TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import DataType, StructType
+
+IN_UTC = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+"""The argument for times in UTC. Spark 4.1 has none: there they always are."""
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    return to_arrow_schema(schema, **IN_UTC)  # type: ignore[arg-type]
+
+
+def arrow_type(kind: DataType) -> pa.DataType:
+    return arrow_schema(StructType().add("value", kind)).field(0).type
+
 
 Task: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 

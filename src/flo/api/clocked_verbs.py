@@ -1,31 +1,67 @@
-"""The verb that gives each group of windows once, when a clock has passed its end."""
+"""Verbs that follow a clock: `retain` keeps the rows of a z-set as long as a clock allows, so that all state behind it
+is bounded, and `final` gives each group of windows once, when a clock has passed its end.
+"""
 
 from __future__ import annotations
 
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from flo.api.arguments import expect_kind, explain_call
+from flo.api.arguments import expect_kind, expect_zset, explain_call
 from flo.api.clock_verbs import CLOCKS, clocks_in, expect_clock
-from flo.api.columns import bind_columns
-from flo.api.scope import AnyBase, StreamBase, Vertex, name_input
-from flo.api.type_variables import B2, B, B_co, C_co, T
-from flo.core.errors import FloError, Origin, TypeMismatch
+from flo.api.columns import bind_columns, is_expression
+from flo.api.event_times import expect_column_duration, expect_same_kind, times_of
+from flo.api.scope import B2, AnyBase, B, B_co, C_co, StreamBase, T, Vertex
+from flo.core.elements import type_name
+from flo.core.errors import FloError, TypeMismatch, brief
 from flo.core.labels import label
 from flo.program.dag import BuiltVertex
 from flo.program.on_time import END, NotOnTime, OnTime, trace_times
+from flo.values.event_time import Duration, has_zone
+from flo.values.exact import plain_type
+from flo.values.lattice_orders import Max
+from flo.values.lvar import LVar
 from flo.values.operators.final import FinalGroups
 from flo.values.operators.group_by import GroupBy
+from flo.values.operators.retain import Retain
 from flo.values.weighted import Bag, ZSet
 
 if TYPE_CHECKING:
-    from flo.api.stream import Clock, Stream
+    from flo.api.stream import Clock, Retained, Stream
+    from flo.columns.expression import Column, Expression
 
-VERB = "final"
+KINDS: dict[type, tuple[type, ...]] = {int: (int,), float: (int, float), timedelta: (date, datetime)}
+"""The types of the clocks of times, by what the times are counted in."""
 
 
-class FinalVerbs(StreamBase[C_co, B_co]):
+class ClockedVerbs(StreamBase[C_co, B_co]):
+    @explain_call(clock='retain("at", stream.clock(time, lateness))')
+    def retain(
+        self: ClockedVerbs[ZSet[T], B], time: Column, clock: Stream[LVar[Any], B2], keep: Duration | None = None
+    ) -> Retained[T, B | B2]:
+        """Return the rows whose time is not more than `keep` before the clock.
+
+        When the clock passes a row, it is retracted here, and appears in the side output `.expired`. A row that comes
+        behind the clock goes there at once, and so does one without a time. So operators on the rows that are left
+        only keep what the clock and `keep` allow.
+        """
+        from flo.api.stream import Retained
+
+        expect_zset("retain", self)
+        if isinstance(time, tuple) or not is_expression(time):
+            raise TypeMismatch(
+                f"`time` of `retain` must be a column or an expression; got {brief(time)}"
+            ).at_users_line()
+        self.scope.expect_here(clock, "retain")
+        bound = bind_columns("retain", "time", time, (self,))
+        _expect_clock(self, bound, clock, keep)
+        kept, expired = self.scope.apply(Retain(bound, keep), self, clock, verb="retain")
+        result: Retained[T, B | B2] = kept._as(Retained)
+        result.expired = expired
+        return result
+
     @explain_call(clock="final(stream.clock(time, lateness))")
-    def final(self: FinalVerbs[ZSet[T], B], clock: Clock[Any, B2]) -> Stream[Bag[T], B | B2]:
+    def final(self: ClockedVerbs[ZSet[T], B], clock: Clock[Any, B2]) -> Stream[Bag[T], B | B2]:
         """Return each group of windows once, when the clock has come to the end of its window. Nothing is kept of it
         then. If rows and clock are bounded, the other groups come at the end.
 
@@ -45,19 +81,61 @@ class FinalVerbs(StreamBase[C_co, B_co]):
         return final_rows
 
 
+def _expect_clock(stream: AnyBase, time: Expression, clock: AnyBase, keep: object) -> None:
+    """Raise unless the clock is of the times of the rows, and `keep` a span of them."""
+    from flo.api.stream import Clock
+    from flo.columns.windowing import time_kind
+
+    cell = time.layout.cells[0]
+    kind = time_kind(cell.arrow) if time.layout.form == "value" else None
+    row_kind = type_name(time.layout.element)
+    if kind is None:
+        raise TypeMismatch(
+            f"`time` of `retain` must be integers, floats, dates or times; {time.__name__} of {{input}} is {row_kind}",
+            facts=(("{input}", stream.type.described()),),
+        ).at_users_line(stream)
+    lattice = getattr(clock.collection, "lattice", None)
+    if not isinstance(lattice, Max):
+        raise TypeMismatch(
+            "`clock` of `retain` must be a clock, an LVar of Max; {input} is none",
+            facts=(("{input}", clock.type.described()),),
+            instead=(('clicks.fold_lattice(flo.Max(int), "at")', "the largest time so far"),),
+        ).at_users_line(clock)
+    if isinstance(clock, Clock):
+        expect_same_kind("retain", (time, stream), *times_of(clock))
+    ordered = plain_type(lattice.ordered)
+    if isinstance(ordered, type) and ordered not in (Any, *KINDS[kind]):
+        raise TypeMismatch(
+            f"`retain` compares the times of rows, {row_kind}, with the clock {{input}}, which is {type_name(ordered)}",
+            facts=(("{input}", clock.type.described()),),
+        ).at_users_line(clock)
+    zone, zoned = getattr(cell.arrow, "tz", None) is not None, has_zone(lattice.ordered)
+    if isinstance(clock, Clock) and zoned is not None and zoned is not zone:  # the type of another LVar does not tell
+        own, other = (f"{'with' if each else 'without'} a zone" for each in (zone, zoned))
+        raise TypeMismatch(
+            f"`retain` compares the times of rows, {own}, with the clock {{input}}, whose times are {other}",
+            facts=(("{input}", clock.type.described()),),
+            instead=(('nw.col("at").dt.replace_time_zone("UTC")', "takes times without a zone as UTC"),),
+        ).at_users_line(clock)
+    if keep is not None:
+        expect_column_duration("retain", "keep", keep, kind, time.layout.element, zero=True)
+
+
+VERB = "final"
+
+
 def _expect_groups(stream: AnyBase) -> tuple[Vertex, GroupBy]:
     """Return the aggregation that has made a stream, with its groups."""
     vertex = stream.source
     if vertex is None or not isinstance(vertex.operator, GroupBy):
-        error = TypeMismatch(
+        raise TypeMismatch(
             "`final` must directly follow `group_by(…).agg(…)`; {input} is something else",
             facts=(("{input}", stream.type.described()),),
             instead=(
                 ("group_by(…).agg(…).final(clock).filter(…)", "other verbs behind it"),
                 ('group_by("window_end").agg(…)', "not `rollup`, `cube` or `grouping_sets`"),
             ),
-        )
-        raise name_input(error, stream).located(Origin.here())
+        ).at_users_line(stream)
     return vertex, vertex.operator
 
 
@@ -82,25 +160,23 @@ def _example(clock: AnyBase) -> tuple[str, str]:
 
 
 def _behind(rows: AnyBase, clock: AnyBase) -> FloError:
-    error = TypeMismatch(
+    return TypeMismatch(
         f"`final` follows {clock.described_name}, and the rows of {{input}} may come behind it",
         facts=(("{input}", rows.type.described()), ("clock", "must have seen each row")),
         instead=(_example(clock), ("flo.min_clock(…)", "the clock that is behind, for rows of several")),
-    )
-    return name_input(error, rows).located(Origin.here())
+    ).at_users_line(rows)
 
 
 def _not_alone(vertex: BuiltVertex, clock: AnyBase) -> FloError:
     verb = _verb_of(vertex)
-    error = TypeMismatch(
+    return TypeMismatch(
         f"`final` needs rows of {clock.described_name}, through verbs that treat each row alone; `{verb}` does not",
         facts=((verb, f"made {vertex.outputs[0].type.described()}   ({vertex.origin})"),),
         instead=(
             (f"group_by(…).agg(…).final(…).to_zset().{verb}(…)", "behind it"),
             ("filter, select, with_columns, rename, drop, explode, union, to_bag, to_zset", "treat each row alone"),
         ),
-    )
-    return error.located(Origin.here())
+    ).at_users_line()
 
 
 def _end_of(stream: AnyBase, rows: AnyBase, groups: GroupBy, seen: OnTime, clock: AnyBase) -> Any:
@@ -117,25 +193,23 @@ def _end_of(stream: AnyBase, rows: AnyBase, groups: GroupBy, seen: OnTime, clock
     given = name if windows.size is None else call(END, (name,), size=windows.size, every=windows.every)
     end = bind_columns(VERB, END, given, (rows,))
     if end.layout.cells[0].nullable:
-        error = TypeMismatch(
+        raise TypeMismatch(
             f"`final` needs a window for every row; `{name}` of {{input}} may be null, because the time may be",
             facts=(("{input}", stream.type.described()),),
             instead=(('with_columns(at=nw.col("at").fill_null(0)).clock("at")', "a time that is never null"),),
-        )
-        raise name_input(error, stream).located(Origin.here())
+        ).at_users_line(stream)
     return end
 
 
 def _without_window(stream: AnyBase) -> FloError:
-    error = TypeMismatch(
+    return TypeMismatch(
         "the groups of `final` must be those of windows; {input} is not grouped by `window_end`, or by `window_start` "
         "of `tumble` or `hop`, as the windows have them",
         facts=(("{input}", stream.type.described()),),
         instead=(
             (f'tumble(60, "at").group_by("{END}", …).agg(…)', "a group does not change when its window has ended"),
         ),
-    )
-    return name_input(error, stream).located(Origin.here())
+    ).at_users_line(stream)
 
 
 def _other_time(vertex: BuiltVertex, clock: AnyBase) -> FloError:
@@ -143,12 +217,11 @@ def _other_time(vertex: BuiltVertex, clock: AnyBase) -> FloError:
     assert windows is not None
     by = "a computed time" if windows.time is None else f"`{windows.time}`"
     times = ", ".join(label(each.operator.time) for each in clocks_in(clock) if isinstance(each.operator, CLOCKS))
-    error = TypeMismatch(
+    return TypeMismatch(
         f"`final` needs windows of the time that {clock.described_name} has seen; `{verb}` is by {by}",
         facts=(("clock", f"is by {times}"), (verb, f"is at {vertex.origin}")),
         instead=((f'clock("at"), and {verb}(…, "at")', "the same column, which is passed on unchanged"),),
-    )
-    return error.located(Origin.here())
+    ).at_users_line()
 
 
 def _verb_of(vertex: BuiltVertex) -> str:
