@@ -263,7 +263,7 @@ def fuel_of(delta: int, rows: int, pace: float = PACE) -> int:
     return max(SMALLEST_PART, int(delta * pace * max(4.3, log2(1 + rows / delta))))
 
 
-def merge_small(runs: tuple[Run, ...], join: Join, how: tuple[object, ...]) -> tuple[Run, ...] | None:
+def merge_small(runs: tuple[Run, ...], join: JoinRuns, how: tuple[object, ...]) -> tuple[Run, ...] | None:
     """Merge the newest of these runs at once, if that is due. Return None if they have so many rows that the merge is
     to be spread over deltas."""
     first = first_due([run.rows for run in runs])
