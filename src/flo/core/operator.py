@@ -62,6 +62,8 @@ class Operator(Named, ABC):
     """The numbers of inputs and outputs."""
     signature: ClassVar[str] = ""
     """The operator's type, for error messages."""
+    makes_sound_steps: ClassVar[bool] = False
+    """Whether its steps are known to be well-formed, so that they are not checked while a program runs."""
     waits: ClassVar[str] = ""
     """Why the operator needs a bounded input, for the error message, such as "waits for the end of its input"."""
 
@@ -213,18 +215,18 @@ def _wrong(operator: Operator, count: int, step: Any) -> str | None:
         return f"must yield steps; got {brief(step)}"
     if not isinstance(step.operator, Operator):
         return f"must lead to an operator; got {brief(step.operator)}"
-    sides: list[tuple[str, Any, int, type | tuple[type, ...]]] = [
+    sides: tuple[tuple[str, Any, int, type | tuple[type, ...]], ...] = (
         ("inputs", step.inputs, count, Value),
         ("outputs", step.outputs, operator.arity[1], (Value, type(None))),
-    ]
+    )
     for side, values, expected, kinds in sides:
         if not isinstance(values, tuple):
             return f"must give its {side} as a tuple; got {brief(values)}"
         if len(values) != expected:
             return f"must give {expected} {side}; got {len(values)}"
-        wrong = next((value for value in values if not isinstance(value, kinds)), Value)
-        if wrong is not Value:
-            return f"must give collection values as its {side}; got {brief(wrong)}"
+        for value in values:
+            if not isinstance(value, kinds):
+                return f"must give collection values as its {side}; got {brief(value)}"
     return None
 
 

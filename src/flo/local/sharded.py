@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from flo.core.collection import End, Value
 from flo.core.errors import FloError
-from flo.core.event_loop import ProgramLoop
 from flo.core.operator import Deltas, Values
 from flo.core.stream_type import StreamType
 from flo.local.executors import Executor, Tasks, Workers
@@ -34,6 +33,7 @@ from flo.shards.tasks.output_files import UNSENT, Output
 from flo.shards.tasks.shard_record import ShardRecord
 from flo.shards.tasks.stage_task import read_delivery
 from flo.sql.native import BESIDE
+from flo.tables.dataflow import StatefulLoop
 from flo.tables.io.unsent import is_consolidated, merge_value
 from flo.tables.keyed import KeyedRows
 from flo.tables.values import WEIGHT, Columns, Rows, is_ordered
@@ -51,7 +51,7 @@ class ShardedMoment:
     ended: frozenset[int]
 
 
-class ShardedLoop(ProgramLoop[ShardedMoment]):
+class ShardedLoop(StatefulLoop[ShardedMoment]):
     """The event loop of a program whose shards are in worker processes."""
 
     def __init__(self, dag: Dag, batches: MicroBatches) -> None:
@@ -151,7 +151,6 @@ class ShardedLoop(ProgramLoop[ShardedMoment]):
         self._finished, self.outputs, self.ended = to.finished, to.outputs, to.ended
 
     def state_size(self) -> tuple[int, int]:
-        """The number of rows and bytes that the workers keep."""
         return self.executor.state_size()
 
 

@@ -174,6 +174,8 @@ class OnTables(Operator, Generic[Op]):
     Those without a default must be declared: see `undeclared`.
     """
 
+    makes_sound_steps = True
+
     placement: ClassVar[Placement]
     grouping: ClassVar[Grouping]
     keeps_positions: ClassVar[bool | None] = None
@@ -267,6 +269,12 @@ class OnTables(Operator, Generic[Op]):
         """The same as `consume` for rows of streams that are complete: no more will come."""
         return self.consume(*tables)
 
+    def with_state(self, **parts: Any) -> Self:
+        """The operator with other parts of its state. Cached properties, which follow from its parameters, are kept."""
+        after = object.__new__(type(self))
+        vars(after).update(vars(self), **parts)
+        return after
+
     def reset(self) -> Self:
         """The operator in its initial state."""
         own = {each.name: each.default for each in fields(self) if each.default is not MISSING and each.compare}
@@ -327,6 +335,11 @@ class OnTables(Operator, Generic[Op]):
                 yield Step(f"{self.rule}{SIDES[index]}-ended", pass_end(values, index), after, nothing)
 
     @property
+    def computes(self) -> bool:
+        """Whether its results may have values that its inputs do not have."""
+        return True
+
+    @property
     def by_row(self) -> bool:
         """Whether it calls Python for every row."""
         return not all(map(runs_on_columns, functions_in(self.like)))
@@ -336,7 +349,9 @@ class OnTables(Operator, Generic[Op]):
         of = self.outputs[index]
         if table is not None and self.cancels and isinstance(of, ZSet):
             table = net_changes(table)
-        return None if table is None or not table.num_rows else Rows(of_elements(of), plain_zeros(of, table))
+        if table is None or not table.num_rows:
+            return None
+        return Rows(of_elements(of), plain_zeros(of, table) if self.computes else table)
 
     def ended(self, index: int = 0) -> Any:
         """The end of an output."""
@@ -346,19 +361,23 @@ class OnTables(Operator, Generic[Op]):
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         values: Any = inputs
-        if any(value.has_content() for value in values):
-            yield self.consume_step(values)
-        elif any(value.end is End.ARRIVED for value in values):
-            yield from self.at_ends(values)
+        for value in values:
+            if value.has_content():
+                yield self.consume_step(values)
+                return
+        for value in values:
+            if value.end is End.ARRIVED:
+                yield from self.at_ends(values)
+                return
 
     def take_in(self, *values: Any) -> tuple[Operator, Deltas]:
         """The operator and its outputs after the content of these values."""
-        return self.consume(*(value.table for value in values))
+        return self.consume(*[value.table for value in values])
 
     def consume_step(self, values: tuple[Any, ...]) -> Step:
         """The step that consumes everything. If a function raises on a row, the error shows the row."""
         operator, outputs = consume_rows(self, values)
-        return Step(self.rule, tuple(value.drained() for value in values), operator, outputs)
+        return Step(self.rule, tuple([value.drained() for value in values]), operator, outputs)
 
     def unit(self, of: Collection, part: pa.Table) -> str:
         """The row as an error of a user's function shows it."""

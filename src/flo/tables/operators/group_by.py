@@ -19,17 +19,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import Any, NamedTuple, Self, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Indices, Mask, Numbers, one_chunk
+from flo.columns.indices import Indices, Mask, Numbers, one_chunk, take_ascending, take_rows
 from flo.core.errors import ElementError, brief
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import ALL, beside
+from flo.tables.functions import ALL
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
 from flo.tables.operators.group_part import Delta, Keeper, Part, Reading, Summand, Traces
 from flo.tables.operators.group_parts import keepers_of, parts_of
@@ -193,18 +193,14 @@ class GroupByTables(OnTables[GroupBy]):
         every = tuple(trace for traces in new.values() for trace in traces)
         latest = Latest(groups, [column[groups.rows :] for column in results])
         changed = self._compare(groups, {number: state.sums[WEIGHT] > 0 for number, state in states.items()}, results)
-        return self._after(totals.extend(run), every, latest), (self.emitted(changed),)
-
-    def _after(self, totals: Totals, traces: Traces, latest: Latest) -> Self:
-        """The operator with another state. What follows from its parameters is not computed again."""
-        after = replace(self, totals=totals, traces=traces)
-        vars(after).update({name: getattr(self, name) for name in ("_parts", "_group", "_keepers", "_places")})
-        vars(after)["_latest"] = latest
-        return after
+        after = self.with_state(totals=totals.extend(run), traces=every, _latest=latest)
+        return after, (self.emitted(changed),)
 
     @cached_property
     def _latest(self) -> Latest | None:
-        """The results of the groups that the delta before had: it is likely that the next has the same."""
+        """The results of the groups that the delta before had: it is likely that the next has the same.
+
+        Not a part of the state, since it follows from that; `consume` sets it."""
         return None
 
     def _traces(self) -> dict[Keeper, Traces]:
@@ -223,8 +219,7 @@ class GroupByTables(OnTables[GroupBy]):
         traces = {number: state.traces for number, state in states.items()}
         count, own = groups.rows, groups.table.select(list(self._group))
         reading = Reading(groups, sums, self._places, traces, lambda place: self._name(own, place % count), read)
-        fields = list(layout_of(self.outputs[0]).schema)[own.num_columns :]
-        columns = [_cast(part.results(reading), field.type) for part, field in zip(self._parts, fields, strict=True)]
+        columns = [_cast(part.results(reading), part.cell.arrow) for part in self._parts]
         if known is None:
             return columns
         return [pa.concat_arrays(map(one_chunk, both)) for both in zip(known, columns, strict=True)]
@@ -232,27 +227,31 @@ class GroupByTables(OnTables[GroupBy]):
     def _compare(self, groups: Run, exist: dict[int, Mask], columns: list[pa.Array]) -> pa.Table:
         """Returns the output rows that are no longer right, with weight -1, and the new ones. `exist` says whether each
         group exists, before (0) and after (1); `columns` have the results before, and then those after."""
-        count, own = groups.rows, groups.table.select(list(self._group))
-        there = np.concatenate([exist[0], exist[1]])
-        equal = there[:count] & there[count:]
+        count, there = groups.rows, np.concatenate([exist[0], exist[1]])
+        equal = exist[0] & exist[1]
         for column in columns:
             if not equal.any():
                 break
             equal &= find_equal([column[:count]], [column[count:]])
-        changed = np.flatnonzero(there & ~np.tile(equal, 2))
-        rows = [*own.take(pa.array(changed % count)).columns, *(column.take(pa.array(changed)) for column in columns)]
-        keys = groups.table.select(list(self.keys)).take(pa.array(changed % count))
-        changes = beside(pa.Table.from_arrays(rows, schema=layout_of(self.outputs[0]).schema), keys)
-        return with_weights(changes, np.where(changed < count, -1, 1))
+        changed = (there & ~np.concatenate([equal, equal])).nonzero()[0]
+        return self._rows(groups, columns, changed, np.where(changed < count, -1, 1))
+
+    def _rows(self, groups: Run, columns: list[pa.Array], which: Indices, weights: Indices) -> pa.Table:
+        """Returns the output rows of results, given their indices; the n-th of m groups has those at n, n + m and so
+        on."""
+        own = groups.table.select([*self._group, *self.keys])
+        keys = take_rows(own, which % groups.rows).columns if len(which) else own.slice(0, 0).columns
+        results = [take_ascending(column, which) for column in columns]
+        arrays = [*keys[: len(self._group)], *results, *keys[len(self._group) :]]
+        more = [own.schema.field(name) for name in self.keys]
+        schema = pa.schema([*layout_of(self.outputs[0]).schema, *more]) if more else layout_of(self.outputs[0]).schema
+        return with_weights(pa.Table.from_arrays(arrays, schema=schema), weights)
 
     def results_of(self, groups: Run, sums: Sums) -> pa.Table:
         """The rows of these groups, given the sums of all rows that they have. Without other state than sums."""
         columns = self._results(groups, {1: State(sums, {})}, {})
-        there = pa.array(np.flatnonzero(sums[WEIGHT] > 0))
-        own = groups.table.select(list(self._group))
-        rows = [*own.take(there).columns, *(column.take(there) for column in columns)]
-        table = pa.Table.from_arrays(rows, schema=layout_of(self.outputs[0]).schema)
-        return with_weights(table, np.ones(len(there), np.int64))
+        there = np.flatnonzero(sums[WEIGHT] > 0)
+        return self._rows(groups, columns, there, np.ones(len(there), np.int64))
 
     def _name(self, groups: pa.Table, place: int) -> str:
         """A group in an error message."""

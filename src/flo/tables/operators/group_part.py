@@ -72,6 +72,9 @@ class Chosen:
         return None if mask is None or mask.all() else mask
 
 
+EVERY = Chosen()
+
+
 @dataclass(frozen=True)
 class Delta:
     """The rows of a delta with the columns of their groups, and each group once."""
@@ -110,6 +113,8 @@ class Delta:
 
     def mask(self, which: Chosen) -> Mask | None:
         """Which rows count; None if all do."""
+        if which == EVERY:
+            return None
         return self.once(which, lambda: which.mask(self.table))
 
     def choose(self, which: Chosen, names: tuple[str, ...]) -> Delta:
@@ -316,10 +321,10 @@ class Part(ABC):
         columns = zip(self.names[:required], self.cells[:required], strict=True)
         return Chosen(self.where, tuple(name for name, cell in columns if cell.nullable))
 
-    @property
+    @cached_property
     def selective(self) -> bool:
         """Whether some rows may not count."""
-        return self.which != Chosen()
+        return self.which != EVERY
 
     def fits(self) -> bool:
         """Whether it computes what the aggregator does, for columns of these types."""

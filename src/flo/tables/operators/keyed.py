@@ -229,7 +229,7 @@ class FilterKeysTables(OnKeyed[FilterKeys]):
         keep: Any = self.like.keep
         keys = keys_in(of, table)
         if isinstance(keep, Expression):
-            return keep.results(keys.select(keep.reads[0])).column(0).combine_chunks()
+            return keep.results(keys).column(0).combine_chunks()
         order, firsts = group_equal_rows(keys)
         answers = called(keep, key_layout(of).to_elements(take_rows(keys, order[firsts])))
         kept = np.zeros(len(order), bool)
