@@ -115,6 +115,13 @@ def expect_same_outline(before: Outline, ours: Outline, state: str = "the state"
             )
 
 
+def find_replaced(before: Outline, ours: Outline) -> frozenset[str]:
+    """Return the ids that the user has named and that stand for another operator now, or for other streams."""
+    by_id = {each.id: each for each in before}
+    same = ((by_id[each.id], each) for each in ours if each.id in by_id)
+    return frozenset(new.id for old, new in same if _key(old) != _key(new) or old.reads != new.reads)
+
+
 def expect_same_functions(before: Outline, ours: Outline, refill: Sequence[str]) -> None:
     """Raise if a function of an operator that both programs have has changed so that its state does not fit any more.
 

@@ -22,7 +22,7 @@ from flo.api.running import expect_known
 from flo.api.scope import NOW
 from flo.core.collection import Value
 from flo.core.errors import CheckpointError, UnknownNameError
-from flo.core.program_outline import expect_same_functions, from_plain
+from flo.core.program_outline import expect_same_functions, find_replaced, from_plain
 from flo.local.durable import ENDED, DurableLoop
 from flo.program.identity import digest
 from flo.shards.checkpoint.commits import PROGRAM, committed_versions, read_commit
@@ -32,6 +32,7 @@ from flo.shards.checkpoint.program_changes import (
     FILL,
     Description,
     add_description,
+    complete_description,
     expect_unchanged,
     read_description,
 )
@@ -265,6 +266,7 @@ def find_evolution(
     before = read_description(batches.folder, version)
     if before is None or version < 0:
         return None
+    before = complete_description(before, ours)
     batches.program = read_commit(batches.folder, version).get(PROGRAM)
     for name in change.fill:
         expect_known(name, {stream.name: stream for stream in program.dag.inputs}, "input")
@@ -278,6 +280,8 @@ def find_evolution(
         try:
             expect_unchanged(before, ours)
         except CheckpointError as error:
+            if compared.is_same:
+                raise
             raise changed_program_error(error, compared, fill) from None
         if compared.is_same:
             return None
@@ -296,7 +300,8 @@ def plan_change(
     refill: Sequence[str] = (),
 ) -> tuple[Comparison, FillProgram]:
     """Compares our program with that of a version, and plans how to fill what is not kept."""
-    stale = ids_with_functions(ours, refill) | changed_sources(before, ours)
+    outlines = from_plain(before["outline"]), from_plain(ours["outline"])
+    stale = ids_with_functions(ours, refill) | changed_sources(before, ours) | find_replaced(*outlines)
     compared = compare_programs(before, ours, program.dag, stale)
     names = list(program.output_types)
     wanted = frozenset(name for name in names if ours["outputs"][name] != COUNT)

@@ -160,7 +160,6 @@ class OnSpark:
                 describe_source(name, frame, entry, (order or {}).get(name)) for (name, frame), entry in read
             ]
             ours["sources"] += [f"{name}: {how}" for name, how in self._described.items()]
-            ours["offsets"] = number_sources({name: frames[name] for name in streaming})
             bound = self._bind_inputs(frames, order or {}, divert)
             sinks |= self._program.bind_sinks(self._spark, sinks, planned_outputs)
             lease = Lease.take(folder, self._flow.name)
@@ -179,6 +178,7 @@ class OnSpark:
             )
             batches.now = self._now
             rows = batches.add_inputs(bound, divert)
+            ours["offsets"] = number_sources({name: frames[name] for name in streaming})
             known: Mapping[str, Sequence[int]] = before.get("offsets") or ours["offsets"]
             whole = self._bind_inputs(frames, order or {}, divert=True)
             again = ReadAgain(whole, find_places(known, ours["offsets"]), offsets, resumed.last)

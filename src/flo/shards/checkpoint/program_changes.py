@@ -85,11 +85,16 @@ def add_description(where: str, content: Description, version: int) -> None:
 
 
 def _description_file(where: str, version: int | None) -> str:
-    versions = committed_versions(where)
-    if not versions:
-        return DESCRIPTION
-    begun = read_commit(where, versions[-1] if version is None else version).get(PROGRAM)
-    return DESCRIPTION if begun is None else _program_file(begun)
+    """The file that describes the program of a version, by default of the newest whose commit is not damaged."""
+    for each in reversed(committed_versions(where)) if version is None else [version]:
+        try:
+            begun = read_commit(where, each).get(PROGRAM)
+        except CheckpointError:
+            if version is not None:
+                raise
+            continue
+        return DESCRIPTION if begun is None else _program_file(begun)
+    return DESCRIPTION
 
 
 def _program_file(version: int) -> str:
@@ -237,6 +242,18 @@ def update_description(where: str, ours: Description) -> None:
             if before is not None and before.get("id") != ours["id"]:
                 folder(where).remove(GIVEN)
         write_description(where, ours)
+
+
+def complete_description(before: Description, ours: Description) -> Description:
+    """The description of the same program, with what earlier versions of Flo did not say: the columns of states."""
+    if "streams" in before or not _is_same_program(before, ours):
+        return before
+    own = {key: each for stage in ours["stages"] for key, each in stage["operators"].items()}
+    stages = [
+        {**stage, "operators": {key: {**own.get(key, {}), **each} for key, each in stage["operators"].items()}}
+        for stage in before["stages"]
+    ]
+    return {**before, "stages": stages, "streams": ours["streams"]}
 
 
 def _is_same_program(before: Description, ours: Description) -> bool:
