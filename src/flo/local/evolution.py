@@ -42,7 +42,7 @@ from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.evolution.comparison import Comparison, compare_programs
 from flo.shards.evolution.filling import FillBuilder, FillProgram
 from flo.shards.evolution.plan_text import changed_program_error, missing_rows_error
-from flo.shards.evolution.snapshots import count_rows, read_rows
+from flo.shards.evolution.snapshots import count_rows, is_whole, read_rows
 from flo.shards.evolution.switch import StoredStates, Switch
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.plan.planning import plan_stages
@@ -317,7 +317,8 @@ def plan_change(
     compared = compare_programs(before, ours, program.dag, stale)
     names = list(program.output_types)
     wanted = frozenset(name for name in names if ours["outputs"][name] != COUNT)
-    return compared, FillBuilder(compared, names, wanted, ended_inputs(where, version, before)).fill
+    over, whole = ended_inputs(where, version, before), partial(is_whole, Checkpoint(where), version)
+    return compared, FillBuilder(compared, names, wanted, over, whole).fill
 
 
 def changed_sources(before: Description, ours: Description) -> frozenset[str]:

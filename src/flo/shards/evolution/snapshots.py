@@ -44,6 +44,14 @@ def read_rows(checkpoint: Checkpoint, version: int, holder: Holder, schema: pa.S
             yield consolidate_table(rows)
 
 
+def is_whole(checkpoint: Checkpoint, version: int, holder: Holder) -> bool:
+    """Whether the state of an operator still has all rows of an input: neither of its inputs has ended."""
+    if holder.view:
+        return True
+    states = states_of(checkpoint, version, holder.level, holder.vertex)
+    return all("ended_side" not in state.parts for _, _, state in states)
+
+
 def count_rows(checkpoint: Checkpoint, version: int, holder: Holder) -> int:
     """About how many rows `read_rows` gives: those that cancel out are counted, too."""
     if holder.view:
