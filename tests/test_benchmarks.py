@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import columnar, columnar_aggregates, merging, tpch, tpch_data, workers
+from benchmarks import columnar, columnar_aggregates, latency, merging, tpch, tpch_data, workers
 from benchmarks.columnar_aggregates import AGGREGATES, program, programs, run, sales, several, small_deltas
 from benchmarks.columnar_aggregates import check as check_aggregates
 from benchmarks.columnar_growth import OPERATORS, Grown, Operator
@@ -76,6 +76,19 @@ def test_several_aggregates_and_small_deltas(monkeypatch: pytest.MonkeyPatch) ->
         check_aggregates(names, deltas, pulled[1:])
 
 
+def test_the_way_of_a_row_is_as_long_in_a_larger_state() -> None:
+    calls = []
+    for shops in (1_000, 100_000):
+        alone = latency.Run(shops)
+        calls.append(alone.measure(as_table=True, pushes=100).calls)
+        alone.check()
+    assert calls[1] < 1.2 * calls[0]
+    alone.changes[0, 0.0, 1] += 1
+    with pytest.raises(AssertionError):
+        alone.check()
+    assert latency.latencies(0.001, pushes=2).row_count == 4
+
+
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     columnar.main(["--scale", "0.001", "--only", "growth", "--operator", "join"])
     columnar.main(["--scale", "0.001", "--only", "rates", "--program", "groups"])
@@ -116,6 +129,6 @@ def test_the_break_even_of_a_view() -> None:
 
 @pytest.mark.parametrize("name", workers.FLOWS)
 def test_workers_give_equal_results(name: str) -> None:
-    one, several = workers.measure(name, [1, 2], 2, 10_000)
-    assert one.rows == several.rows
-    assert len(one.rows) > 100
+    seconds, equal = workers.measure(name, 2, 20_000, 2, 10_000)
+    assert equal
+    assert list(seconds) == ["a load of 20,000 rows", "2 × 10,000 rows"]

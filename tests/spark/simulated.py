@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame
 
 import flo
 from flo.core.errors import FloError
+from flo.local.evolution import Change, find_evolution
 from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.checkpoint.program_changes import describe_program, resolve_shards, update_description
 from flo.shards.micro_batches import Outcome
@@ -112,6 +113,8 @@ class Simulated:
         ours = describe_program(flow.name, on._plan, list(on._inputs), outputs, shards or on._parallelism(), outline)
         self.batches = SparkMicroBatches(NO_SPARK, on._plan, outputs, where, resolve_shards(where, ours, shards))
         self.batches.now = on._now
+        evolution = find_evolution(on._program, self.batches, ours, Change("reject", {}, (), "raise"))
+        assert evolution is None, "a changed program is not simulated"
         update_description(where, ours)
         self.inputs = list(on._inputs.values())
         self.free = InOrder() if seed is None else Drawn(seed)

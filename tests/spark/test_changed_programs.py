@@ -34,7 +34,7 @@ def test_changes_of_the_program_that_go_on(tmp_path: Path) -> None:
 def test_changes_of_the_program_that_are_refused(tmp_path: Path) -> None:
     where = str(tmp_path)
     Simulated(sums(), where, how=COUNT).turn({"sales": sales(0, 10)})
-    with pytest.raises(flo.CheckpointError, match="cannot become a view"):
+    with pytest.raises(flo.CheckpointError, match="needs all rows that the input `sales` has had"):
         Simulated(sums(), where)
     with pytest.raises(flo.CheckpointError, match="another program") as caught:
         Simulated(sums(last_of), where, how=COUNT)
@@ -63,8 +63,8 @@ def test_a_changed_function_of_rows_that_can_be_retracted(tmp_path: Path) -> Non
     changed.__qualname__, changed.__annotations__ = "shop_of", {"sale": Sale, "return": str}
     with pytest.raises(flo.CheckpointError, match="results of `shop_of` as it was: it has changed") as caught:
         Simulated(sums(changed), tmp_path, retracting=why)
-    text = str(caught.value)
-    assert "output      `sums`" in text
+    text = " ".join(str(caught.value).split())
+    assert "output `sums`" in text
     assert "(test_changed_programs.py:" in text
     assert "its DataFrame has a column `weight`" in text
 
@@ -90,12 +90,14 @@ def test_what_has_changed_is_told_in_the_words_of_the_program(tmp_path: Path) ->
     with pytest.raises(flo.CheckpointError) as caught:
         Simulated(limited(2), tmp_path)
     assert "the checkpoint belongs to another program: `filter` has changed" in str(caught.value)
-    assert "before    filter(price > 1)   (test_changed_programs.py:" in str(caught.value)
-    assert "now       filter(price > 2)   (test_changed_programs.py:" in str(caught.value)
+    facts = dict(caught.value.facts)
+    assert facts["before"].startswith("filter(price > 1)   (test_changed_programs.py:")
+    assert facts["now"].startswith("filter(price > 2)   (test_changed_programs.py:")
     with pytest.raises(flo.CheckpointError) as caught:
         Simulated(limited(1, flo.max), tmp_path)
-    assert "before    agg(shop: sum=sum(price))" in str(caught.value)
-    assert "now       agg(shop: sum=max(price))" in str(caught.value)
+    facts = dict(caught.value.facts)
+    assert facts["before"].startswith("agg(shop: sum=sum(price))")
+    assert facts["now"].startswith("agg(shop: sum=max(price))")
 
 
 def test_a_lambda_is_its_text(tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ def copied(row, bounded=False):
     ("changed", "said"),
     [
         (copied(FloatSale), "double not null"),
-        (copied(PerhapsSale), "now       int64\n"),
+        (copied(PerhapsSale), "now int64 "),
         (copied(Sale, bounded=True), "ZSet, bounded"),
     ],
 )
@@ -172,7 +172,7 @@ def test_inputs_of_other_types_are_refused(tmp_path, changed, said):
     Simulated(copied(Sale), tmp_path)
     with pytest.raises(flo.CheckpointError, match="another program") as caught:
         Simulated(changed, tmp_path)
-    assert said in str(caught.value)
+    assert said in " ".join(str(caught.value).split())
     assert read_description(str(tmp_path))["inputs"] == [
         "sales: ZSet, unbounded",
         "sales.shop: string not null",

@@ -10,8 +10,10 @@ import pytest
 
 import flo
 from flo.shards.checkpoint.commits import commit_version, committed_versions
+from flo.shards.checkpoint.copies import copy_checkpoint
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.lease import Lease
+from flo.shards.checkpoint.tags import add_tag
 from flo.tables.checkpoint import folders
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import create_sealed, write_sealed
@@ -155,4 +157,26 @@ def test_a_query_with_its_state_on_s3(spark: Any, s3: str, tmp_path: Path, monke
         assert query.view("sums").value() == dict(sums().run(sales=sales(0, 30 + 10 * version)))["sums"]
         pq.write_table(sales_table(sales(30, 10)), source / "1.parquet")
     assert list((tmp_path / "cache").iterdir()), "tasks keep what they write"
+    assert not list(Checkpoint(s3).problems())
+
+
+def test_tags_copies_and_going_back_on_s3(s3: str, tmp_path: Path) -> None:
+    def start(where: Any, **options: Any) -> Any:
+        return sums().on(flo.here).start(checkpoint=where, **options)
+
+    with start(s3) as query:
+        for turn in range(4):
+            query.push(sales=sales(turn * 10, 10))
+            if turn == 0:
+                add_tag(s3, "first")
+        assert committed_versions(s3) == [0, 2, 3]
+    for to in (f"{s3}-copy", str(tmp_path / "copy")):
+        assert copy_checkpoint(s3, to, "first") == 0
+        assert not list(Checkpoint(to).problems())
+    for where in (s3, f"{s3}-copy", tmp_path / "copy"):
+        with start(where, version=0) as query:
+            query.push(sales=sales(10, 10))
+            expected_rows = sums().run(sales=sales(0, 20))
+            assert {name: query.view(name).value() for name in expected_rows} == expected_rows
+    assert committed_versions(s3) == [0, 1]
     assert not list(Checkpoint(s3).problems())

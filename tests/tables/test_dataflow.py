@@ -8,10 +8,11 @@ import narwhals as nw
 import pytest
 
 import flo
-from flo.core.event_loop import EventLoop, RandomSchedule
+from flo.core.event_loop import EventLoop, RandomSchedule, Snapshot
 from flo.core.semantics import attempt_node
 from flo.local.here import OnHere, TableLoop
 from flo.program.tree import to_graph
+from flo.tables.dataflow import StatefulLoop
 from tests.engines.engine import comparable
 from tests.quick import times
 from tests.relational.harness import random_deltas
@@ -19,10 +20,17 @@ from tests.relational.random_programs import SOURCES, draw_program
 from tests.spark.simulated import as_plain
 
 
+class Tree(EventLoop, StatefulLoop[Snapshot]):
+    """The small steps of the paper, where a loop on tables is expected."""
+
+    def state_size(self) -> tuple[int, int]:
+        return 0, 0
+
+
 def as_tree(program: OnHere, seed: int) -> TableLoop:
     """A loop that runs the same graph on tables by the small steps of the paper, in a random order."""
     loop: Any = program.loop(negative="allow")
-    tree = EventLoop(to_graph(program._dag), program._dag.input_types, RandomSchedule(seed), loop._loop.ends)
+    tree = Tree(to_graph(program._dag), program._dag.input_types, RandomSchedule(seed))
     loop._loop = loop._feeder.loop = tree
     return loop
 

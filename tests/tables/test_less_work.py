@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import narwhals as nw
+import pyarrow as pa
 import pytest
 
 import flo
+from flo.columns import evaluation
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
 from flo.columns.traced import trace_function
 from flo.core.labels import identity
+from flo.tables import dataflow
 from flo.tables.operators.elementwise import MapTables
 from flo.tables.operators.joins import JoinTables
 from tests.tables.harness import forms
@@ -47,6 +51,54 @@ def joins(flow: flo.Flow) -> list[JoinTables]:
     loop.push(**{name: inputs[name] for name in loop._inputs if name in inputs})
     loop.run()
     return [each for each in forms(loop._loop.nodes) if isinstance(each, JoinTables)]
+
+
+def test_an_expression_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    flow = flo.Flow("less")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    computed = nw.when(nw.col("price") > 2).then(nw.col("price") + 1).otherwise(nw.lit(0))
+    flow.output("out", sales.filter(nw.col("shop") == 1).with_columns(computed=computed))
+    loop = flow.on(flo.here).loop()
+
+    def nodes_of(_: object) -> Any:
+        raise AssertionError("a delta visits no nodes")
+
+    monkeypatch.setattr(evaluation, "nodes_of", nodes_of)
+    loop.push(sales=SALES)
+    assert [row["computed"] for row in loop.pull("out").to_pylist()] == [4, 4]
+
+
+def test_names_in_states_are_for_checkpoints_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    flow = flo.Flow("less")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    flow.output("out", sales.distinct())
+    with monkeypatch.context() as patch:
+        patch.setattr(dataflow, "ProgramStates", None)
+        loop = flow.on(flo.here).loop()
+        loop.push(sales=SALES)
+        assert loop.pull("out").num_rows == 3
+        assert "distinct" in loop.explain()
+    loop.checkpoint(tmp_path)
+    again = flow.on(flo.here).loop()
+    again.restore(tmp_path)
+    again.push(sales=SALES)
+    assert again.pull("out").num_rows == 0
+
+
+def test_a_selection_computes_nothing() -> None:
+    layout = Layout.of(Sale)
+    assert layout is not None
+    plain = Expression({"shop": "shop", "what": nw.col("item").alias("x")}, (layout,))
+    assert plain.selects
+    assert not Expression({"shop": nw.col("shop") + 0}, (layout,)).selects
+    assert not Expression({"one": nw.lit(1)}, (layout,)).selects
+    table = layout.to_table(SALES)
+    assert plain.results(table).to_pylist() == [{"shop": sale.shop, "what": sale.item} for sale in SALES]
+    narrow = Layout.of(flo.rows(pa.schema([pa.field("n", pa.int8(), nullable=False)])))
+    assert narrow is not None
+    widened = Expression({"n": nw.col("n")}, (narrow,))  # a computed integer has 64 bits
+    assert not widened.selects
+    assert widened.results(pa.table({"n": pa.array([1], pa.int8())})).schema.types == [pa.int64()]
 
 
 def test_a_join_keeps_the_columns_that_are_read() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from flo.tables.state import limbs, products
 from flo.tables.state.limbs import Limbs, limbs_in
 from flo.tables.state.products import Addends, Product, sum_numbers
 from flo.values.exact import root_of, to_float
@@ -77,6 +78,24 @@ def test_sums_are_exact(kind: str, heaviest: int) -> None:
     sums = sum_numbers(Addends(array), np.array(weights), firsts).fractions()
     for place, (start, end) in enumerate(pairwise([*firsts.tolist(), len(values)])):
         assert sums[place] == sum(exact(values[at]) * weights[at] for at in range(start, end))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_few_sums_are_those_of_many(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(kind)
+    for count in range(1, 9):
+        array, values = column(kind, rng, count)
+        weights = np.array([rng.choice([1, -1, 3, 2**40]) for _ in values])
+        firsts = np.array([0, *([count // 2] if count > 1 else [])])
+        divisors = np.array([rng.choice([1, -1, 3, 2**40]) for _ in firsts])
+        few = sum_numbers(Addends(array), weights, firsts)
+        floats = few.to_floats(), few.carry().to_floats(divisors)
+        with monkeypatch.context() as patch:
+            for module in (limbs, products):
+                patch.setattr(module, "FEW", -1)
+            many = sum_numbers(Addends(array), weights, firsts)
+            assert few.fractions() == many.fractions()
+            assert [each.tolist() for each in floats] == [many.to_floats().tolist(), many.to_floats(divisors).tolist()]
 
 
 def test_arithmetic_of_digits() -> None:

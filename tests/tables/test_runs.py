@@ -69,6 +69,11 @@ def test_find(there, asked):
     assert wanted[found].tolist() == sorted(set(wanted.tolist()) & set(there))
     rows = [numbers[start : start + count].tolist() for start, count in zip(starts, counts, strict=True)]
     assert rows == [[number] * there.count(number) for number in wanted[found].tolist()]
+    for place, number in enumerate(wanted):  # one by one, without the index
+        alone = one.find(np.array([number]))
+        assert alone.present.tolist() == ([0] if place in found else [])
+        assert alone.starts.tolist() == starts[found == place].tolist()
+        assert alone.counts.tolist() == counts[found == place].tolist()
 
 
 def test_find_at_the_ends_of_the_range():

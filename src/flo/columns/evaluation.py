@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import narwhals as nw
 import pyarrow as pa
@@ -171,46 +171,75 @@ def output_name(expression: nw.Expr) -> str | None:
     return name
 
 
+Compute: TypeAlias = Callable[[InputRows], NodeValue]
+"""Computes a column or a literal."""
+
+
+def compile_expression(expression: nw.Expr | ColumnFunction, schema: pa.Schema) -> Compute:
+    """Return a function that computes an expression with one column, on rows of this schema.
+
+    The nodes are visited here, once. Only what depends on the rows is left to the function.
+    """
+    return expression.evaluate if isinstance(expression, ColumnFunction) else _compile_one(expression, schema)
+
+
 def evaluate(expression: nw.Expr | ColumnFunction, rows: InputRows) -> NodeValue:
     """Return the result of an expression with one column."""
-    if isinstance(expression, ColumnFunction):
-        return expression.evaluate(rows)
-    results = _results(expression, rows)
+    return compile_expression(expression, rows.schema)(rows)
+
+
+def _compile_one(given: object, schema: pa.Schema) -> Compute:
+    """Return a function that computes an expression or a literal, which must have one result."""
+    results = _compile(given, schema)
     if len(results) != 1:
         raise TypeError(f"the expression must return one column; it returns {len(results)}")
     return results[0]
 
 
-def _results(given: object, rows: InputRows) -> list[NodeValue]:
-    """Return the results of an expression or a literal: several if it names several columns."""
+def _compile(given: object, schema: pa.Schema) -> list[Compute]:
+    """Return functions that compute the results of an expression or a literal: several if it names several columns."""
     if not isinstance(given, nw.Expr):
-        return [_literal(given, None, rows)]
+        return [_compile_literal(given, None)]
     first, *more = nodes_of(given)
     if first.kind.name in COLUMNS:
-        results = [rows.column(name) for name in _named(first, rows.schema)]
-        for each in results:
-            rows.note("col", [each], {"name": each.name})
+        results = [_compile_column(name, schema) for name in _named(first, schema)]
     elif first.name == "lit":
-        results = [_literal(first.kwargs["value"], first.kwargs["dtype"], rows)]
+        results = [_compile_literal(first.kwargs["value"], first.kwargs["dtype"])]
     elif first.name == "when_then":
-        results = [_chosen(first, rows)]
+        results = [_compile_choice(first, schema)]
     else:
-        results = [_applied(first, rows, [value for each in arguments_of(first) for value in _results(each, rows)])]
+        results = [_compile_node(first, [value for each in arguments_of(first) for value in _compile(each, schema)])]
     for node in more:
-        arguments = [_one(each, rows) for each in arguments_of(node)]
-        results = [_applied(node, rows, [value, *arguments]) for value in results]
+        arguments = [_compile_one(each, schema) for each in arguments_of(node)]
+        results = [_compile_node(node, [value, *arguments]) for value in results]
     return results
 
 
-def _one(given: object, rows: InputRows) -> NodeValue:
-    return evaluate(given, rows) if isinstance(given, nw.Expr) else _literal(given, None, rows)
+def _compile_column(name: str, schema: pa.Schema) -> Compute:
+    index = schema.get_field_index(name)
+    if index < 0:
+        raise TypeError(f"there is no column `{name}`")
+    nullable = schema.field(index).nullable
+
+    def compute(rows: InputRows) -> NodeValue:
+        column = NodeValue(one_chunk(rows.columns[name]), nullable, name)
+        if rows.calls is not None:
+            rows.note("col", [column], {"name": name})
+        return column
+
+    return compute
 
 
-def _literal(value: object, dtype: object, rows: InputRows) -> NodeValue:
+def _compile_literal(value: object, dtype: object) -> Compute:
     data = arithmetic.literal(value) if dtype is None else _constant(value, arrow_type(dtype))
     literal = NodeValue(data, value is None, "literal")
-    rows.note("lit", [literal], {"value": value, "dtype": dtype})
-    return literal
+
+    def compute(rows: InputRows) -> NodeValue:
+        if rows.calls is not None:
+            rows.note("lit", [literal], {"value": value, "dtype": dtype})
+        return literal
+
+    return compute
 
 
 def _constant(value: object, kind: pa.DataType) -> pa.Scalar:
@@ -220,7 +249,12 @@ def _constant(value: object, kind: pa.DataType) -> pa.Scalar:
         raise TypeError(f"the constant {value!r} does not fit into {kind}") from None
 
 
-def _applied(node: ColumnNode, rows: InputRows, operands: list[NodeValue]) -> NodeValue:
+def _compile_node(node: ColumnNode, operands: list[Compute]) -> Compute:
+    return lambda rows: _apply(node, rows, [each(rows) for each in operands])
+
+
+def _apply(node: ColumnNode, rows: InputRows, operands: list[NodeValue]) -> NodeValue:
+    """Return the result of one node."""
     if node.name in RENAMES:
         return NodeValue(operands[0].data, operands[0].nullable, RENAMES[node.name](operands[0].name, node.kwargs))
     if rows.calls is not None:
@@ -235,9 +269,13 @@ def _applied(node: ColumnNode, rows: InputRows, operands: list[NodeValue]) -> No
         raise ElementError(f"`{SIGNS.get(node.name, node.name)}` cannot be computed: {str(error).strip()}") from error
     except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise unsupported_error(node, operands) from error
-    may_be_null = NULLABLE.get(node.name)
     name = node.kwargs["name"] if node.name == "struct.field" else operands[0].name
-    return NodeValue(data, may_be_null is None or may_be_null(node, operands), name)
+    return NodeValue(data, rows.calls is None or _may_be_null(node, operands), name)  # asked for without rows only
+
+
+def _may_be_null(node: ColumnNode, operands: list[NodeValue]) -> bool:
+    decide = NULLABLE.get(node.name)
+    return decide is None or decide(node, operands)
 
 
 def _by_narwhals(node: ColumnNode, rows: InputRows, operands: list[NodeValue]) -> Data:
@@ -261,30 +299,36 @@ def _places(node: ColumnNode, *, function: bool) -> Iterator[tuple[int, Any]]:
     return enumerate(arguments_of(node), start=0 if function else 1)
 
 
-def _chosen(node: ColumnNode, rows: InputRows) -> NodeValue:
-    """Evaluate when(…).then(…).otherwise(…). If a branch fails, evaluate each branch only on the rows that need it."""
-    asked, *branches = arguments_of(node)
-    condition = evaluate(asked, rows)
-    mask = pc.fill_null(condition.data, False)
-    try:
-        values = [_one(each, rows) for each in branches]
-    except ElementError:
-        return _by_branch(broadcast(mask, rows.count), branches, rows)
-    then, *other = values
-    otherwise = other[0] if other else NodeValue(pa.scalar(None, then.data.type), True, "literal")
-    rows.note("when_then", [condition, *values], {})
-    try:
-        data = pc.if_else(mask, *same_type(then.data, otherwise.data))
-    except pa.ArrowNotImplementedError as error:
-        raise unsupported_error(node, [then, otherwise]) from error
-    return NodeValue(data, then.nullable or otherwise.nullable, then.name)
+def _compile_choice(node: ColumnNode, schema: pa.Schema) -> Compute:
+    """Return a function that computes when(…).then(…).otherwise(…). If a branch fails, it computes each branch only on
+    the rows that need it."""
+    asked, *branches = (_compile_one(each, schema) for each in arguments_of(node))
+
+    def compute(rows: InputRows) -> NodeValue:
+        condition = asked(rows)
+        mask = pc.fill_null(condition.data, False)
+        try:
+            values = [each(rows) for each in branches]
+        except ElementError:
+            return _by_branch(broadcast(mask, rows.count), branches, rows)
+        then, *other = values
+        otherwise = other[0] if other else NodeValue(pa.scalar(None, then.data.type), True, "literal")
+        rows.note("when_then", [condition, *values], {})
+        try:
+            data = pc.if_else(mask, *same_type(then.data, otherwise.data))
+        except pa.ArrowNotImplementedError as error:
+            raise unsupported_error(node, [then, otherwise]) from error
+        return NodeValue(data, then.nullable or otherwise.nullable, then.name)
+
+    return compute
 
 
-def _by_branch(mask: pa.Array, branches: list[Any], rows: InputRows) -> NodeValue:
+def _by_branch(mask: pa.Array, branches: list[Compute], rows: InputRows) -> NodeValue:
     parts = []
-    for branch, where in zip([*branches, None][:2], (mask, pc.invert(mask)), strict=True):
+    nothing = _compile_one(None, rows.schema)
+    for branch, where in zip([*branches, nothing][:2], (mask, pc.invert(mask)), strict=True):
         some = rows.only(where)
-        value = _one(branch, some)
+        value = branch(some)
         parts.append(NodeValue(broadcast(value.data, some.count), value.nullable, value.name))
     then, otherwise = (each for each in parts)
     both = same_type(then.data, otherwise.data)

@@ -26,10 +26,11 @@ from flo.columns.evaluation import (
     InputRows,
     arguments_of,
     columns_read,
-    evaluate,
+    compile_expression,
     find_use_of_other_rows,
     nodes_of,
 )
+from flo.columns.indices import one_chunk
 from flo.columns.layout import VALUE, Layout
 from flo.columns.node_functions import RENAMES, broadcast
 from flo.columns.nodes import ColumnNode, NodeValue
@@ -141,8 +142,8 @@ class Expression(RowFunction):
                 return {VALUE: self.given}
 
     def copies(self, column: str) -> tuple[str, ...]:
-        if not isinstance(self.given, (Mapping, tuple)) and self.layout.form != "value":
-            return ()  # one column of rows becomes the columns of the rows
+        if self._unpacks:
+            return ()
         called = self.arguments[0][column]
         return tuple(name for name, each in self._named.items() if plain_column(each) == called)
 
@@ -191,13 +192,15 @@ class Expression(RowFunction):
 
     @calling
     def results(self, *tables: pa.Table) -> pa.Table:
-        """Return the results for every row of these tables, which have all columns of the rows, or those it reads."""
-        columns = {
-            called[name]: table[name]
-            for called, table in zip(self.arguments, tables, strict=True)
-            for name in table.column_names
-        }
+        """Return the results for every row of these tables, which have at least the columns that it reads."""
+        columns = {called: tables[place][name] for place, name, called in self._read}
         return self._table(InputRows(columns, tables[0].num_rows, self._schema))
+
+    @cached_property
+    def _read(self) -> tuple[tuple[int, str, str], ...]:
+        """The columns that it reads: the number of the row, the name there, and the name in the expression."""
+        parts = enumerate(zip(self.arguments, self.reads, strict=True))
+        return tuple((place, name, called[name]) for place, (called, names) in parts for name in names)
 
     @calling
     def over(self, table: pa.Table) -> pa.Table:
@@ -209,23 +212,54 @@ class Expression(RowFunction):
 
     def _arrays(self, rows: InputRows) -> list[pa.Array]:
         """Return the columns of the results, with exactly the declared types."""
+        if self._selected is not None:
+            return [one_chunk(rows.columns[name]) for name in self._selected]
         arrays = []
-        for column, value in zip(self.schema, self._evaluated(rows), strict=True):
+        for never_null, value in zip(self._never_null, self._evaluated(rows), strict=True):
             array = broadcast(value.data, rows.count)
-            if array.null_count and not column.nullable:
+            if never_null and array.null_count:
                 raise EngineError(f"the expression {self.__name__} returned null, but its type has no nulls")
             arrays.append(array)
-        if not isinstance(self.given, (Mapping, tuple)) and self.layout.form != "value":  # rows in one column
+        if self._unpacks:
             arrays = arrays[0].flatten()
         wanted = zip(arrays, self.layout.cells, strict=True)
         return [array if array.type == cell.arrow else array.cast(cell.arrow) for array, cell in wanted]
 
+    @cached_property
+    def _never_null(self) -> tuple[bool, ...]:
+        """For each column, whether its type has no nulls."""
+        return tuple(not column.nullable for column in self.schema)
+
+    @property
+    def selects(self) -> bool:
+        """Whether it only selects and renames columns, and computes nothing."""
+        return self._selected is not None
+
+    @cached_property
+    def _selected(self) -> tuple[str, ...] | None:
+        """The columns that the results are, by their names in the expression; None if one of them is computed."""
+        names = tuple(name for name in map(plain_column, self._named.values()) if name is not None)
+        if self._unpacks or len(names) < len(self._named):
+            return None
+        kinds = (self._schema.field(name).type for name in names)
+        return names if all(map(pa.DataType.equals, kinds, self.layout.schema.types)) else None
+
+    @cached_property
+    def _unpacks(self) -> bool:
+        """Whether the result is one column of rows, which becomes the columns of the rows."""
+        return not isinstance(self.given, (Mapping, tuple)) and self.layout.form != "value"
+
     def _evaluated(self, rows: InputRows) -> list[NodeValue]:
         try:
-            return [evaluate(each, rows) for _, each in self.columns]
+            return [compute(rows) for compute in self._compiled]
         except ElementError as error:
             error.facts = (*error.facts, ("expression", self.__name__))
             raise
+
+    @cached_property
+    def _compiled(self) -> tuple[Callable[[InputRows], NodeValue], ...]:
+        """The functions that compute the columns."""
+        return tuple(compile_expression(each, self._schema) for _, each in self.columns)
 
     @cached_property
     def _built(self) -> tuple[pa.Schema, tuple[FunctionCall, ...]]:
@@ -362,8 +396,8 @@ class Expression(RowFunction):
         return lambda *elements: make(*[get(elements[which]) for which, get in taken])
 
     def __getstate__(self) -> dict[str, Any]:
-        """Exclude cached results. Include the row type, because a task would make another one."""
-        state = {name: each for name, each in self.__dict__.items() if name != "_getter"}  # computed again on demand
+        """Exclude cached results and functions. Include the row type, because a task would make another one."""
+        state = {name: each for name, each in self.__dict__.items() if name not in ("_getter", "_compiled")}
         return {**state, "_results": {}, "layout": self.layout}
 
     def __eq__(self, other: object) -> bool:

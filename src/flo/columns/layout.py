@@ -56,6 +56,8 @@ class Layout:
     def fitted(self, table: pa.Table) -> pa.Table:
         """Cast a table to exactly these columns and types. Arrow cannot cast null rows in a column, to the same type
         either, if their fields are never null."""
+        if table.schema.equals(self.schema):
+            return table
         columns = ((table[name], cell.arrow) for name, cell in self._columns())
         arrays = [column if column.type == kind else column.cast(kind) for column, kind in columns]
         return pa.Table.from_arrays(arrays, schema=self.schema)
@@ -63,7 +65,7 @@ class Layout:
     def _columns(self) -> Iterator[tuple[str, Cell]]:
         return zip(self.names, self.cells, strict=True)
 
-    @property
+    @cached_property
     def hashable(self) -> bool:
         """Whether elements can be compared by hash, as bags, sets and z-sets need."""
         plain = get_origin(self.element) or self.element
@@ -97,6 +99,13 @@ class Layout:
             return _layout_of(element)
         except TypeError:  # an unhashable annotation
             return None
+
+    @staticmethod
+    def expect(element: object) -> Layout:
+        """Return the layout of an element type that has one."""
+        layout = Layout.of(element)
+        assert layout is not None, "elements have columns"
+        return layout
 
 
 def _is_zoned(kind: pa.DataType) -> bool:

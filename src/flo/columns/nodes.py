@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
@@ -16,8 +15,7 @@ Options: TypeAlias = dict[str, Any]
 """The options of a node by name, such as the format of a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeValue:
+class NodeValue(NamedTuple):
     """A column or a literal, and what is known about it."""
 
     data: Data

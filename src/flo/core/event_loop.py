@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -82,23 +81,11 @@ Snap = TypeVar("Snap")
 class ProgramLoop(ABC, Generic[Snap]):
     """A running program: the unsent outputs O, and whatever holds the buffers and states of its operators."""
 
-    def __init__(
-        self,
-        input_types: StreamTypes,
-        output_types: StreamTypes,
-        ends: tuple[str, ...] | None = None,
-        outline: Callable[[], Outline] = tuple,
-    ) -> None:
+    workers = 1
+    """How many processes share the work of a run."""
+
+    def __init__(self, input_types: StreamTypes, output_types: StreamTypes) -> None:
         self.input_types, self.output_types = input_types, output_types
-        numbered = {"input": input_types, "output": output_types}
-        self.ends = ends or tuple(
-            f"{kind} {number}: {stream.described()}"
-            for kind, streams in numbered.items()
-            for number, stream in enumerate(streams, 1)
-        )
-        """Names and types of the inputs and outputs. A state is only restored if they are the same."""
-        self.outline = outline
-        """Makes the outline of the program, by which a state recognizes its program."""
         self.outputs: Values = tuple(output.collection.bottom() for output in self.output_types)
         self.ended: frozenset[int] = frozenset()
         """The inputs whose end has arrived."""
@@ -119,28 +106,33 @@ class ProgramLoop(ABC, Generic[Snap]):
     def roll_back(self, to: Snap) -> None:
         """Go back to a state."""
 
-    def state_size(self) -> tuple[int, int]:
-        """Return the number of rows and bytes that the operators keep, as far as it is known."""
-        return 0, 0
-
-    def settle(self) -> None:
-        """Say that nothing will go back to a state before the current one."""
-
-    @contextmanager
-    def atomic(self, start: Snap | None = None) -> Iterator[None]:
+    def atomic(self, start: Snap | None = None) -> Atomic[Snap]:
         """Roll back to `start` if the block raises; by default to the state before the block."""
-        start = start or self.snapshot()
-        try:
-            yield
-        except BaseException:
-            self.roll_back(start)
-            raise
+        return Atomic(self, start or self.snapshot())
+
+    def peek(self, index: int) -> Value:
+        """Return what `pull` would send, and leave it there."""
+        return self.outputs[index]
 
     def pull(self, index: int, at_most: int | None = None) -> Value:
         """Send a part of one output: `at_most` of the elements since the last call, or all of them."""
         stays, sent = self.outputs[index].send(at_most)
         self.outputs = (*self.outputs[:index], stays, *self.outputs[index + 1 :])
         return sent
+
+
+@dataclass(slots=True)
+class Atomic(Generic[Snap]):
+    """Rolls a loop back if a block raises."""
+
+    loop: ProgramLoop[Snap]
+    start: Snap
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is not None:
+            self.loop.roll_back(self.start)
 
 
 class EventLoop(ProgramLoop[Snapshot]):
@@ -155,7 +147,16 @@ class EventLoop(ProgramLoop[Snapshot]):
         outline: Callable[[], Outline] = tuple,
     ) -> None:
         derivation = program(graph, input_types)
-        super().__init__(derivation.inputs, derivation.outputs, ends, outline)
+        super().__init__(derivation.inputs, derivation.outputs)
+        numbered = {"input": self.input_types, "output": self.output_types}
+        self.ends = ends or tuple(
+            f"{kind} {number}: {stream.described()}"
+            for kind, streams in numbered.items()
+            for number, stream in enumerate(streams, 1)
+        )
+        """Names and types of the inputs and outputs. A state is only restored if they are the same."""
+        self.outline = outline
+        """Makes the outline of the program, by which a state recognizes its program."""
         self.program = graph
         """The program before any input."""
         self.graph = graph

@@ -12,7 +12,7 @@ from flo.core.collection import Value
 from flo.core.errors import BoundednessError, CollectionError, FloError, LawError, Origin, TypeMismatch, brief
 from flo.core.facts import ALL_COLUMNS, Demand, PrimaryKey, Reads, Timing
 from flo.core.stream_type import Derivation, StreamType, StreamTypes
-from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.term import Call, Lowering, Named, Term
 
 Values: TypeAlias = tuple[Value, ...]
 Delta: TypeAlias = Value | None
@@ -51,18 +51,19 @@ class Step:
     """Whether it may only be taken when nothing before the operator can step: see `small_steps`."""
 
 
-class Operator(Lowerable, ABC):
+class Operator(Named, ABC):
     """e^O ∈ E^O: an operator expression, including its state. Subclasses are frozen dataclasses.
 
     The expression consists of the name and the fields in their order, nothing else: `fold(acc, f)`.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-    name: ClassVar[str]
     arity: tuple[int, int] = (1, 1)
     """The numbers of inputs and outputs."""
     signature: ClassVar[str] = ""
     """The operator's type, for error messages."""
+    makes_sound_steps: ClassVar[bool] = False
+    """Whether its steps are known to be well-formed, so that they are not checked while a program runs."""
     waits: ClassVar[str] = ""
     """Why the operator needs a bounded input, for the error message, such as "waits for the end of its input"."""
 
@@ -166,11 +167,6 @@ class Operator(Lowerable, ABC):
             parts.pop()
         return Call(self.name, tuple(lower(part) for part, _ in parts))
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "name" in cls.__dict__:
-            register(cls.name, cls)
-
 
 _NO_STEP: Any = object()
 """Not None, because a faulty operator may yield None, which must be reported."""
@@ -219,18 +215,18 @@ def _wrong(operator: Operator, count: int, step: Any) -> str | None:
         return f"must yield steps; got {brief(step)}"
     if not isinstance(step.operator, Operator):
         return f"must lead to an operator; got {brief(step.operator)}"
-    sides: list[tuple[str, Any, int, type | tuple[type, ...]]] = [
+    sides: tuple[tuple[str, Any, int, type | tuple[type, ...]], ...] = (
         ("inputs", step.inputs, count, Value),
         ("outputs", step.outputs, operator.arity[1], (Value, type(None))),
-    ]
+    )
     for side, values, expected, kinds in sides:
         if not isinstance(values, tuple):
             return f"must give its {side} as a tuple; got {brief(values)}"
         if len(values) != expected:
             return f"must give {expected} {side}; got {len(values)}"
-        wrong = next((value for value in values if not isinstance(value, kinds)), Value)
-        if wrong is not Value:
-            return f"must give collection values as its {side}; got {brief(wrong)}"
+        for value in values:
+            if not isinstance(value, kinds):
+                return f"must give collection values as its {side}; got {brief(value)}"
     return None
 
 

@@ -75,7 +75,7 @@ def _steps(graph: Graph, faults: list[FloError]) -> Iterator[GraphStep]:
                     return
                 if taken is none:
                     return
-                _expect_step(graph, taken)
+                _expect_step(graph, len(values), taken)
                 after = Node(taken.inputs, taken.operator, origin)
                 yield GraphStep(("operator", taken.rule, *taken.inside), (), after, taken.outputs, taken.settled)
 
@@ -160,8 +160,8 @@ def attempt_node(node: Node) -> tuple[Node, list[Deltas], FloError | None]:
     fault = None
     try:
         for step in _guarded(operator.advance(values), node):
-            if not outputs:  # checking every step would be too expensive
-                _expect_step(node, step)
+            if not (outputs or operator.makes_sound_steps):  # checking every step would be too expensive
+                _expect_step(node, len(values), step)
             values, operator = step.inputs, step.operator
             outputs.append(step.outputs)
     except FloError as error:
@@ -169,9 +169,10 @@ def attempt_node(node: Node) -> tuple[Node, list[Deltas], FloError | None]:
     return (Node(values, operator, node.origin) if outputs else node), outputs, fault
 
 
-def _expect_step(node: Node, step: object) -> None:
+def _expect_step(node: Node, count: int, step: object) -> None:
+    """Raise unless this is a well-formed step of the operator, which has `count` inputs."""
     try:
-        expect_step(node.operator, len(inputs(node)), step)
+        expect_step(node.operator, count, step)
     except FloError as error:
         raise error.located(node.origin) from None
 

@@ -26,11 +26,13 @@ from flo.core.collection import Value
 from flo.core.errors import CheckpointError, UnknownNameError
 from flo.core.program_outline import expect_same_functions, find_replaced, from_plain
 from flo.local.durable import ENDED, DurableLoop
+from flo.local.run_progress import RunProgress
 from flo.program.identity import digest
 from flo.shards.checkpoint.commits import PROGRAM, committed_versions, read_commit
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.program_changes import (
+    FILL,
     Description,
     add_description,
     complete_description,
@@ -43,7 +45,7 @@ from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.evolution.comparison import Comparison, Holder, compare_programs
 from flo.shards.evolution.filling import FillBuilder, FillProgram
 from flo.shards.evolution.plan_text import changed_program_error, missing_content_error, missing_rows_error
-from flo.shards.evolution.snapshots import read_rows
+from flo.shards.evolution.snapshots import count_rows, is_whole, read_rows
 from flo.shards.evolution.switch import StoredStates, Switch
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.plan.planning import plan_stages
@@ -57,11 +59,9 @@ from flo.tables.checkpoint.folders import Writes, folder
 from flo.tables.checkpoint.store import read_sealed, write_sealed
 from flo.tables.io.diverted import OnError
 from flo.tables.io.feeding import Feeder
-from flo.tables.io.files import WEIGHTS
+from flo.tables.io.files import WEIGHTS, DataPart, Piece, PlainData
 from flo.tables.values import Rows, layout_of
 
-FILL = "fill"
-"""The folder of a checkpoint in which the fill program runs."""
 PURPOSE = "purpose.json"
 PUSHES = "pushes"
 """In a commit of the fill: how many pushes it has taken."""
@@ -181,14 +181,23 @@ class Evolution:
         batches = MicroBatches(plan, outputs, self.where, self.batches.shards, workers)
         loop = DurableLoop(dag, batches, Giving(batches, {each.name: ViewSink() for each in outputs}), lease)
         try:
-            for number, push in enumerate(self._pushes(loop)):
-                if number >= done:
-                    push()
-                    loop.run()
-                    loop.commit({}, {PUSHES: number + 1})
+            with RunProgress(f"{self.ours['flow']}: filling", self._count_rows()) as bar:
+                for number, (rows, push) in enumerate(self._pushes(loop)):
+                    if number >= done:
+                        push()
+                        loop.run()
+                        loop.commit({}, {PUSHES: number + 1})
+                    bar.moved(rows, loop.state_size())
         finally:
             loop.executor.stop()
         return loop
+
+    def _count_rows(self) -> int | None:
+        """How many rows are read; None if it is not known."""
+        checkpoint = Checkpoint(self.batches.folder)
+        if any(each.holder is None for each in self.fill.inputs):
+            return None
+        return sum(count_rows(checkpoint, self.version, each.holder) for each in self.fill.inputs if each.holder)
 
     def _find_done(self) -> int:
         """How many pushes an interrupted fill has committed. One of another program is removed."""
@@ -204,8 +213,9 @@ class Evolution:
         write_sealed(files, PURPOSE, purpose)
         return 0
 
-    def _pushes(self, loop: DurableLoop) -> Iterator[Callable[[], object]]:
-        """The pushes of the fill: the rows of one input after the other, in parts, and then the ends."""
+    def _pushes(self, loop: DurableLoop) -> Iterator[tuple[int, Callable[[], object]]]:
+        """The pushes of the fill, each with its number of rows: those of one input after the other, in parts, and then
+        the ends."""
         checkpoint = Checkpoint(self.batches.folder)
         names = {f"{place}" if e.holder else e.stream.name: place for place, e in enumerate(self.fill.inputs)}
         feeder = Feeder(loop, names, self.change.on_error)
@@ -213,12 +223,12 @@ class Evolution:
             if each.holder is None:
                 name = each.stream.name
                 for part in feeder.open(name, self._rows_of_input(name)).parts:
-                    yield partial(feeder.feed_part, name, part)
+                    yield _size_of(part), partial(feeder.feed_part, name, part)
                 continue
             of: Any = each.stream.type.collection
             for table in read_rows(checkpoint, self.version, each.holder, layout_of(of.base).schema):
-                yield partial(self._push, loop, place, Rows(of.base, table))
-        yield partial(self._push_ends, loop)
+                yield table.num_rows, partial(self._push, loop, place, Rows(of.base, table))
+        yield 0, partial(self._push_ends, loop)
 
     def _rows_of_input(self, name: str) -> object:
         """The rows that an input has had so far: the user's own, or those that its source still has."""
@@ -296,13 +306,15 @@ def find_evolution(
     change: Change,
     read_again: ReadAgain | None = None,
     ended: Iterable[str] = (),
+    version: int | None = None,
 ) -> Evolution | None:
-    """What to do to start our program on a checkpoint; None if the state can be used as it is.
+    """What to do to start our program on a checkpoint, at a version, by default the newest; None if the state can be
+    used as it is.
 
     `read_again` gives the rows that an input has had so far, if its source still has them. `ended` are inputs that are
     read at once."""
-    version = max(committed_versions(batches.folder), default=-1)
-    before = read_description(batches.folder)
+    version = max(committed_versions(batches.folder), default=-1) if version is None else version
+    before = read_description(batches.folder, version)
     if before is None or version < 0:
         return None
     before = complete_description(before, ours)
@@ -318,6 +330,8 @@ def find_evolution(
         try:
             expect_unchanged(before, ours)
         except CheckpointError as error:
+            if compared.is_same:
+                raise
             raise changed_program_error(error, compared, fill) from None
     if is_same and not change.misfits:
         return None
@@ -325,13 +339,16 @@ def find_evolution(
     must = {name for name, needed in change.misfits.items() if needed}
     if change.misfits:
         compared = replace(compared, same_outputs=same_outputs - change.misfits.keys())
-        fill = plan_fill(program, compared, over)
+        fill = plan_fill(program, batches.folder, version, compared)
     if must != change.misfits.keys() and any(each.holder is None for each in fill.inputs):
         # no input is read again only to see that a sink has what it was given
         if is_same and not must:
             return None
         compared = replace(compared, same_outputs=same_outputs - must)
-        change, fill = replace(change, misfits=dict.fromkeys(must, True)), plan_fill(program, compared, over)
+        change, fill = (
+            replace(change, misfits=dict.fromkeys(must, True)),
+            plan_fill(program, batches.folder, version, compared),
+        )
     over = over.union(ended)
     evolution = Evolution(program, batches, ours, compared, fill, version, change, over, read_again, is_same)
     evolution.expect_rows()
@@ -350,14 +367,16 @@ def plan_change(
     outlines = from_plain(before["outline"]), from_plain(ours["outline"])
     stale = ids_with_functions(ours, refill) | changed_sources(before, ours) | find_replaced(*outlines)
     compared = compare_programs(before, ours, program.dag, stale)
-    return compared, plan_fill(program, compared, ended_inputs(where, version, before))
+    return compared, plan_fill(program, where, version, compared)
 
 
-def plan_fill(program: ShardedProgram, compared: Comparison, ended: frozenset[str]) -> FillProgram:
-    """How to fill what is not kept, after some inputs have ended."""
+def plan_fill(program: ShardedProgram, where: str, version: int, compared: Comparison) -> FillProgram:
+    """How to fill what is not kept."""
+    ended = ended_inputs(where, version, compared.before)
     names = list(program.output_types)
     wanted = frozenset(name for name in names if compared.ours["outputs"][name] != COUNT)
-    return FillBuilder(compared, names, wanted, ended).fill
+    whole = partial(is_whole, Checkpoint(where), version)
+    return FillBuilder(compared, names, wanted, ended, whole).fill
 
 
 def changed_sources(before: Description, ours: Description) -> frozenset[str]:
@@ -389,6 +408,16 @@ def ids_with_functions(ours: Description, names: Sequence[str]) -> frozenset[str
 def _is_plain(name: str) -> bool:
     """Whether it is the name of a function, and not the text of an expression."""
     return bool(name) and all(part.isidentifier() for part in name.replace("<locals>", "locals").split("."))
+
+
+def _size_of(part: DataPart) -> int:
+    """The number of rows of a part of an input, as far as it is known."""
+    match part:
+        case Piece():
+            return int(part.table.num_rows)
+        case PlainData(data):
+            return len(data) if hasattr(data, "__len__") else 0
+    return 1
 
 
 def input_names(description: Description) -> list[str]:

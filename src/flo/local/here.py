@@ -18,10 +18,23 @@ from flo.local.query import LocalQuery
 from flo.local.sharded import WorkersLoop
 from flo.local.table_loop import TableLoop, TableResult
 from flo.program.retractions import causes_of_pushes
+from flo.shards.checkpoint.going_back import go_back
 from flo.shards.checkpoint.lease import Lease
-from flo.shards.checkpoint.program_changes import describe_program, resolve_shards, update_description
+from flo.shards.checkpoint.program_changes import (
+    BACKS,
+    COPIED,
+    describe_program,
+    read_description,
+    resolve_shards,
+    update_description,
+)
 from flo.shards.checkpoint.retention import Retention
+from flo.shards.checkpoint.spark_offsets import spark_folder
+from flo.shards.checkpoint.tags import find_start
 from flo.shards.micro_batches import MicroBatches
+from flo.shards.plan.explain import explain_plan as explain_stages
+from flo.shards.plan.explain import plan_blocks
+from flo.shards.plan.planning import plan_stages
 from flo.shards.program import ShardedProgram, as_table, checkpoint_folder, expect_shards, finish_as_table
 from flo.shards.sinks.giving import Giving
 from flo.shards.tasks.state import READABLE
@@ -93,6 +106,7 @@ class OnHere:
         changed: OnChange = "reject",
         fill: Mapping[str, object] | None = None,
         refill: Sequence[str] = (),
+        version: int | str | None = None,
     ) -> LocalQuery:
         """Starts a query on a checkpoint. Each push is a micro-batch: its changes go to the sinks, and it is committed.
 
@@ -107,6 +121,8 @@ class OnHere:
           filled; `"fill"` keeps the state of operators that are the same, and fills the others from all input so far.
         - `fill`: rows of inputs, for a fill that finds them nowhere in the checkpoint.
         - `refill`: the names of functions whose code has changed: what depends on them is computed anew.
+        - `version`: a version to go back to, by its number or by the name of its tag (`flo state tag`). Later ones are
+          abandoned.
         """
         here, lease = Origin.here(), None
         try:
@@ -126,13 +142,19 @@ class OnHere:
             )
             sinks |= program.bind_sinks(None, sinks, planned)
             lease = Lease.take(folder, self._flow.name)
-            count = resolve_shards(folder, ours, shards)
+            start = find_start(folder, version)
+            count = resolve_shards(folder, ours, shards, start)
             batches = MicroBatches(program.plan, planned, folder, count, self._workers, ours["id"], Retention.of(keep))
-            giving = Giving(batches, sinks, divert)
+            giving = Giving(batches, sinks, divert, start)
             misfits = giving.find_misfits(ours["new_sinks"], changed == "fill")
-            evolution = find_evolution(program, batches, ours, Change(changed, fill or {}, refill, on_error, misfits))
+            change = Change(changed, fill or {}, refill, on_error, misfits)
+            evolution = find_evolution(program, batches, ours, change, version=start)
             compared = evolution.changed_outputs if evolution is not None else {}
-            giving.resume(ours["new_sinks"], ours["replaced"], False, compared)  # last: some sinks make tables
+            if start < find_start(folder, None):
+                giving.expect_can_go_back(ours["new_sinks"], compared)
+                ours[BACKS] = go_back(folder, start, spark_folder(folder, read_description(folder, start)))
+            copied = ours.get(COPIED, ())
+            giving.resume(ours["new_sinks"], ours["replaced"], False, copied, compared)  # last: some sinks make tables
             if evolution is None:
                 update_description(folder, ours)
             else:
@@ -158,9 +180,15 @@ class OnHere:
         return html_text(self.explain())
 
     def explain(self) -> str:
-        """The plan as text: which operators run on tables, which call Python for every row, and their state."""
+        """The plan as text: which operators run on tables, which call Python for every row, and their state. With
+        workers also the stages, and how rows are shuffled between them."""
         program = self._flow._scope, self._flow._outputs
         state = [*explain_partitions(*program), *explain_state(*program)]
+        if self._workers > 1:
+            plan, outputs = plan_stages(self._dag), [*self._flow._outputs, *self._flow._late()]
+            blocks = plan_blocks(plan, list(self._inputs), outputs, self._workers, set())
+            text = explain_stages(self._flow.name, plan, blocks, set(), f"in {self._workers} processes")
+            return "\n".join([text, *(f"  {line}" for line in state)])
         return explain_plan(self._flow.name, Dataflow(self._dag).nodes, state)
 
 

@@ -14,12 +14,11 @@ from flo.api.scope import NOW
 from flo.core.checkpoint import Program, decode, encode, expect_same_program
 from flo.core.collection import Value
 from flo.core.errors import FloError, Origin
-from flo.core.event_loop import ProgramLoop
 from flo.core.operator import Values
 from flo.core.program_outline import from_plain, to_plain
 from flo.core.stream_type import StreamType
 from flo.tables.checkpoint.store import Loading, Saved, Store, Storing
-from flo.tables.dataflow import Dataflow
+from flo.tables.dataflow import Dataflow, StatefulLoop
 from flo.tables.io.diverted import DivertedRows, OnError
 from flo.tables.io.feeding import Feeder
 from flo.tables.io.fitting import rows_below_zero, table_of
@@ -51,22 +50,22 @@ class TableResult(Result):
         """The number of rows that each input has taken."""
 
 
-class TableLoop(NamedLoop[ProgramLoop[Any]]):
+class TableLoop(NamedLoop[StatefulLoop[Any]]):
     """The event loop of a flow on tables. A push runs the program at once, slice by slice.
 
     A push of several inputs is one change: no operator sees a state between them, unless rows are diverted.
     A `push` or an `end` that raises changes nothing: the state, the outputs and the diverted rows are as before it.
     """
 
-    def __init__(self, program: OnHere, loop: ProgramLoop[Any], on_error: OnError, negative: Negative) -> None:
+    def __init__(self, program: OnHere, loop: StatefulLoop[Any], on_error: OnError, negative: Negative) -> None:
         names = list(program._inputs)
         outputs = list(program._flow._outputs)
         late = list(program._flow._late())
         ports = [Port(stream) for stream in program._dag.output_types]
         inputs = {name: Port(stream) for name, stream in zip(names, program._dag.input_types, strict=True)}
         named, unread = dict(zip(outputs, ports, strict=False)), dict(zip(late, ports[len(outputs) :], strict=True))
-        loop.ends, loop.outline = describe_ends(inputs, named), program._flow._outline
         super().__init__(loop, inputs, named, unread, negative)
+        self._ends, self._outline = describe_ends(inputs, named), program._flow._outline
         self.reads_time = program._flow._scope.now is not None
         self.name = program._flow.name
         self._feeder = Feeder(self._loop, self._inputs, on_error)
@@ -132,7 +131,7 @@ class TableLoop(NamedLoop[ProgramLoop[Any]]):
                     bar.said(line)
 
     def _plain(self, index: int) -> Any:
-        return self._to_user(index, self._loop.outputs[index])
+        return self._to_user(index, self._loop.peek(index))
 
     def _to_user(self, index: int, value: Any) -> Any:
         if isinstance(value, Rows):
@@ -151,7 +150,7 @@ class TableLoop(NamedLoop[ProgramLoop[Any]]):
         return TableResult(super().result(), self._feeder.diverted, list(self._inputs))
 
     def _below_zero(self, index: int) -> list[tuple[object, int]]:
-        value = self._loop.outputs[index]
+        value = self._loop.peek(index)
         return rows_below_zero(value) if isinstance(value, Rows) else super()._below_zero(index)
 
     @property
@@ -162,8 +161,7 @@ class TableLoop(NamedLoop[ProgramLoop[Any]]):
     @property
     def state(self) -> tuple[int, int]:
         """The number of rows and bytes of state."""
-        size: tuple[int, int] = self._loop.state_size()
-        return size
+        return self._loop.state_size()
 
     def explain(self) -> str:
         """How each operator runs, and what state it keeps now."""
@@ -192,8 +190,8 @@ class TableLoop(NamedLoop[ProgramLoop[Any]]):
                 loop.states.check(loop.nodes, loop.outputs)
                 state = encode(loop.states.save(loop.nodes, loop.outputs, storing))
                 more = {
-                    "ends": list(loop.ends),
-                    "outline": to_plain(loop.outline()),
+                    "ends": list(self._ends),
+                    "outline": to_plain(self._outline()),
                     "ended": sorted(loop.ended),
                     "taken": rows.taken,
                     "pulled": sorted(self._pulled),
@@ -211,7 +209,7 @@ class TableLoop(NamedLoop[ProgramLoop[Any]]):
                 store = Store(folder)
                 state, more = store.read(store.newest())
                 before = Program(tuple(more["ends"]), from_plain(more["outline"]))
-                expect_same_program(before, Program(loop.ends, loop.outline()), "the state")
+                expect_same_program(before, Program(self._ends, self._outline()), "the state")
                 nodes, outputs = loop.states.load(decode(state), lambda scope: Loading(scope, store))
                 loop.states.check(nodes, outputs)
                 diverted = {name: [store.get((), run) for run in runs] for name, runs in more["diverted"].items()}

@@ -26,9 +26,9 @@ import numpy as np
 import pyarrow as pa
 
 from flo.core.collection import Value
-from flo.shards.checkpoint.commits import PROGRAM, commit_version, committed_versions, read_state_versions
+from flo.shards.checkpoint.commits import PROGRAM, Commits, commit_version, read_state_versions
 from flo.shards.checkpoint.moments import forget_moment, record_moment
-from flo.shards.checkpoint.retention import Retention
+from flo.shards.checkpoint.retention import Kept, Retention
 from flo.shards.plan.stages import POSITION, Delivery, Plan, Stage
 from flo.shards.tasks.blobs import Blob
 from flo.shards.tasks.context import MicroBatch
@@ -90,8 +90,9 @@ class MicroBatches:
         self.checkpoint = checkpoint
         """The id of the checkpoint; empty for a batch job, which keeps none."""
         self.retention = retention or Retention()
-        self._oldest = min(committed_versions(folder), default=0) if folder else 0
-        """The oldest version that readers may read."""
+        commits = Commits.read(folder) if folder else Commits(frozenset(), {})
+        self._kept = Kept.of(commits, min(commits.own, default=0))
+        """The versions that readers may read."""
         self.run = uuid.uuid4().hex
         """Identifies this start of the query."""
         self.program: int | None = None
@@ -133,8 +134,9 @@ class MicroBatches:
         ended = ended | set(self.plan.literals)
         done = frozenset(stream for stream, inputs in self.plan.sources.items() if inputs <= ended)
         versions = self.state_versions(version - 1)
+        oldest, tagged = self._oldest_for(version), self._kept.tagged
         return MicroBatch(
-            version, self.run, self.folder, self.shards, self.tasks, done, versions, self._oldest_for(version)
+            version, self.run, self.folder, self.shards, self.tasks, done, versions, oldest, tagged=tagged
         )
 
     def state_versions(self, version: int) -> dict[int, StateVersions]:
@@ -147,7 +149,7 @@ class MicroBatches:
 
     def _oldest_for(self, version: int) -> int:
         """The oldest version that readers may read during a micro-batch; the same if it runs again after its commit."""
-        return max(0, min(self._oldest, version - READABLE))
+        return max(0, min(self._kept.oldest, version - READABLE))
 
     def summarize(self, version: int, reports: list[Any], seconds: float) -> Outcome:
         """The outcome of a micro-batch, from the reports of its tasks. Remembers the new state versions."""
@@ -199,7 +201,7 @@ class MicroBatches:
         self.forget_before(outcome.version)
         if self.now is not None:
             forget_moment(self.folder, outcome.version - 2)
-        self._oldest = self.retention.apply(self.folder, outcome.version) or self._oldest
+        self._kept = self.retention.apply(self.folder, outcome.version) or self._kept
 
     def read_records(self, output: Output, version: int) -> Iterator[tuple[int, ShardRecord]]:
         """The record of every shard of the stage that has this output."""

@@ -30,8 +30,11 @@ from flo.pictures.notebook import html_text
 from flo.program.identity import supplied
 from flo.program.retractions import Cause
 from flo.shards.checkpoint.commits import committed_versions
+from flo.shards.checkpoint.going_back import go_back
 from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.program_changes import (
+    BACKS,
+    COPIED,
     describe_program,
     read_description,
     resolve_shards,
@@ -39,6 +42,8 @@ from flo.shards.checkpoint.program_changes import (
 )
 from flo.shards.checkpoint.retention import Retention
 from flo.shards.checkpoint.spark_logs import SPARK, ResumedBatches, expect_sound_logs, has_committed
+from flo.shards.checkpoint.spark_offsets import LOGS, SPARK_CHECKPOINT
+from flo.shards.checkpoint.tags import find_start
 from flo.shards.plan.explain import Block, explain_plan, plan_blocks
 from flo.shards.plan.planning import segment_of
 from flo.shards.plan.stages import Entry
@@ -107,6 +112,7 @@ class OnSpark:
         changed: OnChange = "reject",
         fill: Mapping[str, object] | None = None,
         refill: Sequence[str] = (),
+        version: int | str | None = None,
     ) -> Query:
         """Starts a query on these DataFrames, at least one of them streaming. It runs until it is stopped.
 
@@ -125,6 +131,8 @@ class OnSpark:
           from the state, or from the sources, up to the offsets of the last micro-batch.
         - `fill`: rows of inputs that their sources do not have any more: a table, a frame, files or rows.
         - `refill`: the names of functions whose code has changed: what depends on them is computed anew.
+        - `version`: a version to go back to, by its number or by the name of its tag (`flo state tag`). Later ones are
+          abandoned, and the sources are read again from its offsets.
         """
         here, lease = Origin.here(), None
         try:
@@ -152,32 +160,43 @@ class OnSpark:
                 describe_source(name, frame, entry, (order or {}).get(name)) for (name, frame), entry in read
             ]
             ours["sources"] += [f"{name}: {how}" for name, how in self._described.items()]
-            ours["offsets"] = number_sources({name: frames[name] for name in streaming})
             bound = self._bind_inputs(frames, order or {}, divert)
             sinks |= self._program.bind_sinks(self._spark, sinks, planned_outputs)
             lease = Lease.take(folder, self._flow.name)
-            count = resolve_shards(folder, ours, shards)
-            before: dict[str, Any] = read_description(folder) or {}
-            ours["logs"] = before.get("logs", SPARK)
-            offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{ours['logs']}"
-            resumed = ResumedBatches.after(folder, max(committed_versions(folder), default=-1))
-            expect_sound_logs(offsets, resumed.last)
+            start = find_start(folder, version)
+            count = resolve_shards(folder, ours, shards, start)
+            before: dict[str, Any] = read_description(folder, start) or {}
+            ours[LOGS] = before.get(LOGS, SPARK)
+            ours[SPARK_CHECKPOINT] = checkpoint_folder(spark_checkpoint) if spark_checkpoint else None
+            offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{ours[LOGS]}"
+            resumed = ResumedBatches.after(folder, start)
+            goes_back = start < find_start(folder, None)
+            if not goes_back:
+                expect_sound_logs(offsets, resumed.last)
             batches = SparkMicroBatches(
                 self._spark, self._plan, planned_outputs, folder, count, ours["id"], retention, self._flow.name
             )
             batches.now = self._now
             rows = batches.add_inputs(bound, divert)
+            ours["offsets"] = number_sources({name: frames[name] for name in streaming})
             known: Mapping[str, Sequence[int]] = before.get("offsets") or ours["offsets"]
             whole = self._bind_inputs(frames, order or {}, divert=True)
             again = ReadAgain(whole, find_places(known, ours["offsets"]), offsets, resumed.last)
-            giving = Giving(batches, sinks, divert)
+            giving = Giving(batches, sinks, divert, start)
             giving.within = partial(SparkChanges.within, self._spark)
             runs_again = resumed.is_newest and not has_committed(offsets, -1 if resumed.last is None else resumed.last)
             misfits = giving.find_misfits(ours["new_sinks"], changed == "fill", runs_again)
             change = Change(changed, fill or {}, refill, on_error, misfits)
-            evolution = find_evolution(self._program, batches, ours, change, again, frames.keys() - set(streaming))
+            at_once = frames.keys() - set(streaming)
+            evolution = find_evolution(self._program, batches, ours, change, again, at_once, start)
             compared = evolution.changed_outputs if evolution is not None else {}
-            giving.resume(ours["new_sinks"], ours["replaced"], runs_again, compared)  # last: some sinks make tables
+            if goes_back:
+                giving.expect_can_go_back(ours["new_sinks"], compared)
+                ours[BACKS] = go_back(folder, start, offsets)
+                expect_sound_logs(offsets, resumed.last)
+            runs_again = resumed.is_newest and not has_committed(offsets, -1 if resumed.last is None else resumed.last)
+            copied = ours.get(COPIED, ())
+            giving.resume(ours["new_sinks"], ours["replaced"], runs_again, copied, compared)  # last: it may make tables
             if evolution is None:
                 update_description(folder, ours)
             else:

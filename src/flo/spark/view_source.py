@@ -224,27 +224,28 @@ class ChangesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         start = self.request.first_offset()
         if start != NOTHING:
             self.request.partitions(start, start)
-        return {VERSION: start, CHECKPOINT: self._checkpoint()}
+        return self._offset(start)
 
     def latestOffset(self, start: Offset | None = None, limit: object = None) -> Offset:
         """The newest version. Spark before 4.2 calls it without arguments."""
         newest = self.last
         if newest is None:
             newest = max(self.request.versions(), default=NOTHING)
-        return {VERSION: newest, CHECKPOINT: self._checkpoint()}
+        return self._offset(newest)
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
-        if start[CHECKPOINT] != end[CHECKPOINT] or end[CHECKPOINT] != self._checkpoint():
+        if any(each != self._offset(int(each[VERSION])) for each in (start, end)):
             raise CheckpointError(
-                "the checkpoint was replaced by another one since its changes were read",
+                "the checkpoint was replaced by another one since its changes were read, or went back to a version"
+                " before them",
                 facts=(("path", self.request.path),),
-                instead=(("another checkpointLocation", "reads all rows of the new one"),),
+                instead=(("another checkpointLocation", "reads all rows as they are now"),),
             )
         return self.request.partitions(int(start[VERSION]), int(end[VERSION])) if start != end else []
 
-    def _checkpoint(self) -> str:
-        """The id of the checkpoint. Versions of different checkpoints have equal numbers."""
-        return str(self.request.stored().id)
+    def _offset(self, version: int) -> Offset:
+        """A version, and the checkpoint that it is of. Versions of different checkpoints have equal numbers."""
+        return {VERSION: version, CHECKPOINT: self.request.stored().id_at(version)}
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read_part(self.request, self.schema, partition)

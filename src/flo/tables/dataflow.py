@@ -14,18 +14,21 @@ result, and the tests compare this one with the steps of the tree (`tests/tables
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
 
 from flo.core.collection import Value
 from flo.core.errors import FloError
 from flo.core.event_loop import ProgramLoop
 from flo.core.graph import Node
 from flo.core.operator import Deltas, Values
-from flo.core.program_outline import Outline
 from flo.core.semantics import attempt_node
 from flo.program.dag import Dag
+from flo.program.identity import expect_distinct
 from flo.tables.checkpoint.states import ProgramStates
 from flo.tables.plan import state_size
 
@@ -72,21 +75,44 @@ class Wiring:
         )
 
 
-class Dataflow(ProgramLoop[Moment]):
-    """The event loop of a program on tables."""
+Snap = TypeVar("Snap")
 
-    def __init__(self, dag: Dag, ends: tuple[str, ...] | None = None, outline: Callable[[], Outline] = tuple) -> None:
-        super().__init__(dag.input_types, dag.output_types, ends, outline)
-        self.states = ProgramStates(dag)
-        self._wiring = Wiring.of(dag)
-        self.nodes = self.states.initial
+
+class StatefulLoop(ProgramLoop[Snap]):
+    """The event loop of a program on tables, in this process or in workers."""
+
+    @abstractmethod
+    def state_size(self) -> tuple[int, int]:
+        """The number of rows and bytes that the operators keep."""
+
+    def settle(self) -> None:
+        """Say that nothing will go back to a state before the current one."""
+
+
+class Dataflow(StatefulLoop[Moment]):
+    """The event loop of a program on tables in this process."""
+
+    def __init__(self, dag: Dag) -> None:
+        super().__init__(dag.input_types, dag.output_types)
+        expect_distinct([vertex.id for vertex in dag.vertices])
+        self._dag, self._wiring = dag, Wiring.of(dag)
+        self._initial = [
+            Node(tuple(stream.type.collection.bottom() for stream in vertex.inputs), vertex.operator, vertex.origin)
+            for vertex in dag.vertices
+        ]
+        self.nodes = list(self._initial)
         self._marked = set(range(len(self.nodes)))  # an operator may have work without any input, as a literal does
+
+    @cached_property
+    def states(self) -> ProgramStates:
+        """Stores and reads the states of the operators."""
+        return ProgramStates(self._dag, self._initial)
 
     def started(self, nodes: Sequence[Node] | None = None) -> Dataflow:
         """The same program at another state, or before any input. What is known of it is not computed again."""
         loop = copy(self)
         if nodes is None:
-            loop.nodes, loop._marked = list(self.states.initial), set(range(len(self.nodes)))
+            loop.nodes, loop._marked = list(self._initial), set(range(len(self.nodes)))
         else:
             loop.nodes, loop._marked = list(nodes), set()
         return loop
@@ -126,7 +152,6 @@ class Dataflow(ProgramLoop[Moment]):
             raise fault
 
     def state_size(self) -> tuple[int, int]:
-        """The number of rows and bytes that the operators keep."""
         return state_size(self.nodes)
 
     def snapshot(self) -> Moment:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def apply_function(f: Callable[..., Any], collections: Collections, *tables: pa.
     """
     if isinstance(f, Expression):
         try:
-            return f.results(*(table.select(reads) for table, reads in zip(tables, f.reads, strict=True)))
+            return f.results(*tables)
         except ElementError:
             if not isinstance(f, TracedExpression):
                 raise
@@ -132,6 +133,7 @@ def key_layout(on: Any, of: Collection) -> Layout | None:
     return on.layout if isinstance(on, Expression) else Layout.of(returned_type(on))
 
 
+@lru_cache(maxsize=1024)
 def key_columns(on: Any, of: Collection, *, coded: bool = False) -> tuple[str, ...]:
     """The names of the key columns: columns of the element if possible, otherwise computed ones.
 
@@ -165,7 +167,7 @@ def sort_by_key(table: pa.Table, on: Any, of: Collection, *, coded: bool = False
 def with_key(table: pa.Table, on: Any, of: Collection, *, coded: bool = False) -> tuple[pa.Table, tuple[str, ...]]:
     """The rows with their key columns, and the names of these."""
     columns = key_columns(on, of, coded=coded)
-    missing = [name for name in columns if name not in table.column_names]
+    missing = [name for name in columns if table.schema.get_field_index(name) < 0]
     if missing:
         keys = _computed(on, of, table, coded=coded)
         for name, field in zip(missing, keys.schema, strict=True):

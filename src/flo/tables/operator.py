@@ -19,7 +19,7 @@ from flo.tables.faults import consume_rows, rows_in, show_row
 from flo.tables.functions import runs_on_columns
 from flo.tables.groups import ONE
 from flo.tables.keyed import KeyedColumns, has_key_columns
-from flo.tables.state.keys import keys_of
+from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.trace import net_changes
 from flo.tables.streams import StreamColumns, has_columns
@@ -177,11 +177,13 @@ class OnTables(Operator, Generic[Op]):
     Those without a default must be declared: see `undeclared`.
     """
 
+    makes_sound_steps = True
+
     placement: ClassVar[Placement]
     grouping: ClassVar[Grouping]
-    keeps_positions: ClassVar[bool]
-    """Whether each row gives at most one row, in the same order and with the same key columns. Then a sequence can be
-    spread over shards, with the position of each row beside it."""
+    keeps_positions: ClassVar[bool | None] = None
+    """Asked only where rows may be anywhere: whether each gives at most one row, in the same order and with the same
+    key columns. Then a sequence can be spread over shards, with the position of each row beside it."""
     stream_by_stream: ClassVar[bool] = False
     """Whether it takes the inner streams of a nested stream one by one: then they may be in several places."""
     cut: ClassVar[Cut | None] = None
@@ -275,6 +277,12 @@ class OnTables(Operator, Generic[Op]):
         """The same as `consume` for rows of streams that are complete: no more will come."""
         return self.consume(*tables)
 
+    def with_state(self, **parts: Any) -> Self:
+        """The operator with other parts of its state. Cached properties, which follow from its parameters, are kept."""
+        after = object.__new__(type(self))
+        vars(after).update(vars(self), **parts)
+        return after
+
     def reset(self) -> Self:
         """The operator in its initial state."""
         own = {each.name: each.default for each in fields(self) if each.default is not MISSING and each.compare}
@@ -289,6 +297,20 @@ class OnTables(Operator, Generic[Op]):
     def key_columns(self, index: int) -> tuple[str, ...] | None:
         """The columns of an input that are the key, where it is made of nothing else."""
         return None
+
+    @property
+    def sums_early(self) -> bool:
+        """Whether `sum_early` may be applied to its rows before they are shuffled, in as many parts as there are."""
+        return False
+
+    def sum_early(self, table: pa.Table, keys: Keys) -> tuple[pa.Table, Keys]:
+        """One row for each key of these rows, with their sums, and the keys of these. `consume` takes such rows, from
+        all parts, as well. `keys` are those of `table` (`sum_keys`)."""
+        raise NotImplementedError(self.name)
+
+    def sum_keys(self, table: pa.Table) -> Keys:
+        """The keys by which `sum_early` adds up these rows."""
+        raise NotImplementedError(self.name)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         """Returns the output columns that are these columns of the first input; None if it does not have them."""
@@ -321,6 +343,11 @@ class OnTables(Operator, Generic[Op]):
                 yield Step(f"{self.rule}{SIDES[index]}-ended", pass_end(values, index), after, nothing)
 
     @property
+    def computes(self) -> bool:
+        """Whether its results may have values that its inputs do not have."""
+        return True
+
+    @property
     def by_row(self) -> bool:
         """Whether it calls Python for every row."""
         return not all(map(runs_on_columns, functions_in(self.like)))
@@ -330,7 +357,9 @@ class OnTables(Operator, Generic[Op]):
         of = self.outputs[index]
         if table is not None and self.cancels and isinstance(of, ZSet):
             table = net_changes(table)
-        return None if table is None or not table.num_rows else Rows(of_elements(of), plain_zeros(of, table))
+        if table is None or not table.num_rows:
+            return None
+        return Rows(of_elements(of), plain_zeros(of, table) if self.computes else table)
 
     def ended(self, index: int = 0) -> Any:
         """The end of an output."""
@@ -340,19 +369,23 @@ class OnTables(Operator, Generic[Op]):
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         values: Any = inputs
-        if any(value.has_content() for value in values):
-            yield self.consume_step(values)
-        elif any(value.end is End.ARRIVED for value in values):
-            yield from self.at_ends(values)
+        for value in values:
+            if value.has_content():
+                yield self.consume_step(values)
+                return
+        for value in values:
+            if value.end is End.ARRIVED:
+                yield from self.at_ends(values)
+                return
 
     def take_in(self, *values: Any) -> tuple[Operator, Deltas]:
         """The operator and its outputs after the content of these values."""
-        return self.consume(*(value.table for value in values))
+        return self.consume(*[value.table for value in values])
 
     def consume_step(self, values: tuple[Any, ...]) -> Step:
         """The step that consumes everything. If a function raises on a row, the error shows the row."""
         operator, outputs = consume_rows(self, values)
-        return Step(self.rule, tuple(value.drained() for value in values), operator, outputs)
+        return Step(self.rule, tuple([value.drained() for value in values]), operator, outputs)
 
     def unit(self, of: Collection, part: pa.Table) -> str:
         """The row as an error of a user's function shows it."""
@@ -371,12 +404,14 @@ def operators_on_tables() -> dict[str, type[OnTables[Operator]]]:
     return kinds
 
 
-REQUIRED = ("placement", "grouping", "keeps_positions")
+REQUIRED = ("placement", "grouping")
 
 
 def undeclared(kind: type[OnTables[Operator]]) -> list[str]:
     """The declarations that a class of operators on tables lacks. State in one place is not cut."""
     missing = [name for name in REQUIRED if not hasattr(kind, name)]
+    if getattr(kind, "placement", Placement.ANYWHERE) is Placement.ANYWHERE and kind.keeps_positions is None:
+        missing.append("keeps_positions")
     if getattr(kind, "placement", None) is Placement.ONE_PLACE:
         return missing
     return missing + [f"how `{part.name}` is cut" for part in kind.parts() if part.cut is None]

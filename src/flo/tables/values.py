@@ -15,10 +15,12 @@ from flo.core.collection import Collection, End, Form, FormedValue, Value, call
 from flo.core.errors import ElementError, brief
 from flo.core.term import Lowering, Term
 from flo.values.element_value import ElementCollection
-from flo.values.sequence import Sequence
 
 WEIGHT = "±"
 """The weight column. No field of a Python class can have this name."""
+SUMMED = "±Σ"
+"""The weight column of a table whose rows are sums of rows by group (`OnTables.sum_early`)."""
+WEIGHT_FIELD = pa.field(WEIGHT, pa.int64(), nullable=False)
 
 
 class TableValue(FormedValue):
@@ -85,7 +87,15 @@ class Rows(TableValue):
         return Rows(self.of, table, delta.end)
 
     def empty(self) -> Rows:
-        return Rows(self.of, self.table.slice(0, 0))
+        if SUMMED in self.table.column_names:  # sums have other columns than rows
+            return Rows(self.of, schema_of(self.of).empty_table())
+        return Rows(self.of, self.table.slice(0, 0) if self.table.num_rows else self.table)
+
+    def drained(self) -> Rows:
+        return Rows(self.of, self.empty().table, self.end) if self.table.num_rows else self
+
+    def has_content(self) -> bool:
+        return bool(self.table.num_rows)
 
     def send(self, at_most: int | None = None) -> tuple[Rows, Rows]:
         if at_most is None or at_most >= self.table.num_rows:
@@ -112,13 +122,13 @@ class Rows(TableValue):
 
 def is_ordered(collection: Collection) -> bool:
     """Whether rows of the collection are ordered: it is a sequence."""
-    return isinstance(collection, Sequence)
+    return not getattr(collection, "unordered", True)
 
 
 def of_elements(of: Collection) -> ElementCollection[Any]:
     """The same collection, which must be one of elements."""
-    assert isinstance(of, ElementCollection), f"{of} has no elements"
-    return of
+    assert hasattr(of, "element"), f"{of} has no elements"
+    return of  # type: ignore[return-value]
 
 
 def layout_of(collection: Collection) -> Layout:
@@ -130,23 +140,27 @@ def layout_of(collection: Collection) -> Layout:
 def schema_of(collection: Collection) -> pa.Schema:
     """The schema of tables of a collection, with the weight column unless it is a sequence."""
     schema = layout_of(collection).schema
-    return schema if is_ordered(collection) else schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
+    return schema if is_ordered(collection) else schema.append(WEIGHT_FIELD)
 
 
 def plain_zeros(of: Collection, table: pa.Table) -> pa.Table:
     """Replaces -0.0 by 0.0, except in a sequence: equal rows of other collections are one row (`canonical`)."""
     if is_ordered(of):
         return table
-    for index, field in enumerate(table.schema):
-        if _has_floats(field.type):
-            table = table.set_column(index, field, _plain_zeros(one_chunk(table.column(index))))
+    schema = table.schema
+    for index, kind in enumerate(schema.types):
+        if _has_floats(kind):
+            table = table.set_column(index, schema.field(index), _plain_zeros(one_chunk(table.column(index))))
     return table
 
 
+ZEROS = {kind.id: pa.scalar(0.0, kind) for kind in (pa.float32(), pa.float64())}
+"""Zero, by the id of the type."""
+STRUCT = pa.struct([]).id
+
+
 def _has_floats(kind: pa.DataType) -> bool:
-    if pa.types.is_struct(kind):
-        return any(_has_floats(kind.field(index).type) for index in range(kind.num_fields))
-    return bool(pa.types.is_float32(kind) or pa.types.is_float64(kind))
+    return kind.id in ZEROS or (kind.id == STRUCT and any(_has_floats(field.type) for field in kind))
 
 
 def _plain_zeros(array: pa.Array) -> pa.Array:
@@ -154,7 +168,7 @@ def _plain_zeros(array: pa.Array) -> pa.Array:
         fields = list(array.type)
         parts = [_plain_zeros(part) if _has_floats(part.type) else part for part in array.flatten()]
         return pa.StructArray.from_arrays(parts, fields=fields, mask=array.is_null())
-    return pc.add(array, pa.scalar(0.0, array.type)) if _has_floats(array.type) else array
+    return pc.add(array, ZEROS[array.type.id])
 
 
 def rows_of(collection: ElementCollection[Any], value: Any) -> Rows:
@@ -165,7 +179,7 @@ def rows_of(collection: ElementCollection[Any], value: Any) -> Rows:
     units = value.all_units()
     table = layout.to_table([element for element, _ in units])
     weights = pa.array([weight for _, weight in units], pa.int64())
-    return Rows(collection, table.append_column(pa.field(WEIGHT, pa.int64(), False), weights), value.end)
+    return Rows(collection, table.append_column(WEIGHT_FIELD, weights), value.end)
 
 
 def to_rows(of: ElementCollection[Any], value: Any) -> Rows:

@@ -22,8 +22,7 @@ from flo.api.flow import Flow
 from flo.api.running import expect_known
 from flo.core.errors import FloError, NameTakenError, UnknownNameError, is_users
 from flo.tools.ctrl_c import cancel_jobs, catch_ctrl_c
-from flo.tools.load import find_target, isolated, load
-from flo.tools.subjects import Subject, find_subjects
+from flo.tools.load import Subject, find_subjects, find_target, isolated, load
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -57,19 +56,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--spark", metavar="MASTER", help="the Spark master (default: embedded, on all cores)")
     parser.add_argument("--here", action="store_true", help="run in this process, without Spark")
-    parser.add_argument("--checkpoint", metavar="FOLDER", help="resume from this checkpoint, and keep state in it")
-    parser.add_argument(
-        "--changed",
-        choices=("reject", "fill"),
-        default="reject",
-        help="what to do if the program has changed: reject it, or keep what is the same and fill the rest",
-    )
+    add_checkpoint_options(parser)
     parser.add_argument("--shards", type=int, metavar="N")
     parser.add_argument(
         "--every", metavar="TIME", help='keep running, with a micro-batch every TIME, such as "10 seconds"'
     )
     add_page_options(parser)
     parser.set_defaults(run=run)
+
+
+def add_checkpoint_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--checkpoint", metavar="FOLDER", help="resume from this checkpoint, and keep state in it")
+    parser.add_argument("--version", metavar="NAME|N", help="go back to this tag or version of the checkpoint")
+    parser.add_argument(
+        "--changed",
+        choices=("reject", "fill"),
+        default="reject",
+        help="what to do if the program has changed: reject it, or keep what is the same and fill the rest",
+    )
+
+
+def expect_known_version(given: argparse.Namespace) -> None:
+    """Rejects an unknown version before Spark starts, which takes seconds."""
+    from flo.shards.checkpoint.tags import find_version
+
+    if given.version is not None and not given.checkpoint:
+        raise FloError("--version is one of a checkpoint", instead=(("--checkpoint FOLDER", ""),))
+    if given.version is not None and "://" not in given.checkpoint:  # the settings of Spark may say how to reach it
+        find_version(str(given.checkpoint), given.version)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -135,6 +149,7 @@ def _on_spark(
         raise FloError("all inputs of the flow are bounded: it runs once, and --checkpoint would keep nothing")
     if at_once:
         expect_no_page(given, "all inputs of the flow are bounded: it runs once")
+    expect_known_version(given)
     sources = {name: InputSource.of(text) for name, text in inputs.items()}
     with contextlib.ExitStack() as stack:
         with Console(stderr=True).status("starting Spark"):
@@ -161,6 +176,7 @@ def _on_spark(
             order=order,
             shards=given.shards,
             trigger=trigger,
+            version=given.version,
             changed=given.changed,
         )
         show_page(given, query, stack)

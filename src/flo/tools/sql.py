@@ -17,7 +17,9 @@ from flo.core.errors import FloError, NameTakenError, Origin, UnknownNameError
 from flo.tools.ctrl_c import catch_ctrl_c
 from flo.tools.run import (
     InputSource,
+    add_checkpoint_options,
     add_page_options,
+    expect_known_version,
     follow,
     keep_page,
     micro_batch_table,
@@ -56,13 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--input", action="append", default=[], metavar="NAME=PATH|FORMAT:OPTIONS")
     parser.add_argument("--output", action="append", default=[], metavar="NAME=PATH|WHERE")
     parser.add_argument("--spark", metavar="MASTER", help="the Spark master (default: embedded, on all cores)")
-    parser.add_argument("--checkpoint", metavar="FOLDER", help="resume from this checkpoint, and keep state in it")
-    parser.add_argument(
-        "--changed",
-        choices=("reject", "fill"),
-        default="reject",
-        help="what to do if the program has changed: reject it, or keep what is the same and fill the rest",
-    )
+    add_checkpoint_options(parser)
     parser.add_argument("--shards", type=int, metavar="N")
     parser.add_argument("--every", metavar="TIME", help='a micro-batch every TIME, such as "10 seconds"')
     parser.add_argument("--once", action="store_true", help="end when all data of the sources is processed")
@@ -86,6 +82,7 @@ def run(given: argparse.Namespace) -> int:
         from flo.sql.statements import read_statements
     except ImportError:
         raise FloError("pyspark is not installed", instead=(("pip install 'flo-streams[spark]'", ""),)) from None
+    expect_known_version(given)
     output = Console(file=sys.stdout, highlight=False)
     with contextlib.ExitStack() as stack:
         with Console(stderr=True).status("starting Spark"):
@@ -106,7 +103,8 @@ def run(given: argparse.Namespace) -> int:
             return 0
         checkpoint = given.checkpoint or stack.enter_context(tempfile.TemporaryDirectory(prefix="flo-"))
         trigger = {"processingTime": given.every} if given.every else {"availableNow": True} if given.once else {}
-        query = views.start(sinks, checkpoint=checkpoint, shards=given.shards, trigger=trigger, changed=given.changed)
+        options = {"shards": given.shards, "changed": given.changed, "version": given.version}
+        query = views.start(sinks, checkpoint=checkpoint, trigger=trigger, **options)
         show_page(given, query, stack)
         stack.callback(query.stop)
         names = [name for name in statements if name not in sinks]

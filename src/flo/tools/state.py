@@ -1,4 +1,4 @@
-"""`flo state show|verify|rescale CHECKPOINT`: inspects a Spark checkpoint without its program."""
+"""`flo state show|verify|rescale|tag|copy CHECKPOINT`: inspects and keeps checkpoints without their programs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
+from flo.core.errors import FloError
 from flo.tools import state_plan
 
 if TYPE_CHECKING:
     from flo.shards.checkpoint.inspect import StateSize
 
-HELP = "show, verify or rescale a checkpoint"
+HELP = "show, verify, rescale, tag or copy a checkpoint"
 ABOUT = """\
 show      stages, operators and views, with the rows and bytes that each shard holds of them
 verify    reads every file that a retained version names; exit status 1 if one is missing, truncated or altered
 rescale   cuts the state into another number of shards; rejected while a query runs on it
 plan      what a start of a changed program would keep, fill and drop
+tag       keeps a version under a name until the tag is removed; without a name, lists the tags
+copy      copies a version, with its state and offsets, to a checkpoint of its own
+
+A tag and a copy can be made while a query runs. `start(…, version="NAME")` goes back to a version.
 
 A checkpoint is a path, or an address such as s3a://bucket/path.
 """
@@ -34,23 +39,32 @@ WIDTH = 200
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, run in (("show", show), ("verify", verify), ("rescale", rescale)):
+    for name, run in (("show", show), ("verify", verify), ("rescale", rescale), ("tag", tag), ("copy", copy)):
         action = actions.add_parser(name)
         action.add_argument("checkpoint", metavar="CHECKPOINT")
         action.set_defaults(run=run)
         if name == "rescale":
             action.add_argument("shards", metavar="N", type=int, help="the new number of shards")
+        if name == "tag":
+            action.add_argument("name", metavar="NAME", nargs="?", help="the name; without one, all tags are listed")
+            action.add_argument("--remove", action="store_true", help="remove the tag")
+        if name == "copy":
+            action.add_argument("to", metavar="TO", help="a folder that is empty or new")
+        if name in ("tag", "copy"):
+            action.add_argument("--version", metavar="NAME|N", help="a tag or a version; by default the newest version")
     state_plan.add_to(actions)
 
 
 def show(given: argparse.Namespace) -> int:
+    from flo.shards.checkpoint.commits import Commits
     from flo.shards.checkpoint.inspect import Checkpoint  # needs the extra `spark`
 
     checkpoint = Checkpoint(given.checkpoint)
     versions = checkpoint.versions()
     width = None if sys.stdout.isatty() else WIDTH
     output = Console(file=sys.stdout, highlight=False, soft_wrap=True, width=width)
-    kept = ", ".join(map(str, versions)) or "none"
+    tags = Commits.read(given.checkpoint).tags_of
+    kept = ", ".join(" ".join([str(each), *(f"({tag})" for tag in tags(each))]) for each in versions) or "none"
     output.print(
         f"flow {checkpoint.description['flow']}, {checkpoint.shards} shards, versions kept: {kept}", markup=False
     )
@@ -97,4 +111,34 @@ def rescale(given: argparse.Namespace) -> int:
     versions = rescale(given.checkpoint, given.shards)
     text = ", ".join(map(str, versions)) or "none yet"
     print(f"{given.checkpoint} now has {given.shards} shards; versions: {text}")
+    return 0
+
+
+def tag(given: argparse.Namespace) -> int:
+    from flo.shards.checkpoint.tags import add_tag, list_tags, remove_tag
+
+    if given.name is None:
+        if given.remove or given.version is not None:
+            raise FloError("`flo state tag` needs the NAME of a tag")
+        tags = list_tags(given.checkpoint)
+        for name, version in tags.items():
+            print(f"{name}: version {version}")
+        if not tags:
+            print(f"{given.checkpoint} has no tags")
+    elif given.remove:
+        if given.version is not None:
+            raise FloError("`--remove` removes a tag, so it takes no `--version`")
+        version = remove_tag(given.checkpoint, given.name)
+        print(f"the tag {given.name}, of version {version}, is removed")
+    else:
+        version = add_tag(given.checkpoint, given.name, given.version)
+        print(f"the tag {given.name} keeps version {version}")
+    return 0
+
+
+def copy(given: argparse.Namespace) -> int:
+    from flo.shards.checkpoint.copies import copy_checkpoint
+
+    version = copy_checkpoint(given.checkpoint, given.to, given.version)
+    print(f"{given.to} is a copy of version {version}")
     return 0

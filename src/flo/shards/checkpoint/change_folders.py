@@ -31,6 +31,7 @@ import pyarrow.parquet as pq
 
 from flo.core.errors import CheckpointError
 from flo.shards.checkpoint.column_fit import fit_columns
+from flo.shards.checkpoint.commits import name_line
 from flo.shards.checkpoint.retention import Retention
 from flo.shards.tasks.view_parts import ALL
 from flo.tables.checkpoint.folders import Folder, folder
@@ -64,6 +65,8 @@ class ChangeLog:
     """The files of the base."""
     output: str = ""
     """The output whose changes they are; empty in a log of an earlier release."""
+    backs: tuple[int, ...] = ()
+    """The versions that the folder went back to."""
 
     @classmethod
     def read(cls, where: Folder) -> ChangeLog | None:
@@ -73,10 +76,11 @@ class ChangeLog:
         known = {"checkpoint": str, "newest": int, "schema": str, "base": int, "files": list}
         content = read_sealed(where, LOG, **known)
         more = {"files": tuple(content["files"]), "output": content.get("output", "")}
+        more["backs"] = tuple(content.get("backs", ()))
         return cls(**{name: content[name] for name in known} | more)
 
     def write(self, where: Folder) -> None:
-        write_sealed(where, LOG, {**vars(self), "files": list(self.files)})
+        write_sealed(where, LOG, {**vars(self), "files": list(self.files), "backs": list(self.backs)})
 
     @property
     def rows(self) -> pa.Schema:
@@ -112,7 +116,7 @@ def commit_changes(where: Folder, log: ChangeLog, retention: Retention | None, a
         for number in _numbers(where) if newest > before.newest + 1 else ():
             if before.newest < number < newest:  # taken, and never committed
                 where.remove(version_folder(number))
-        log = replace(log, base=before.base, files=before.files, newest=newest, schema=schema)
+        log = replace(log, base=before.base, files=before.files, newest=newest, schema=schema, backs=before.backs)
     elif before is not None:  # of a checkpoint that was replaced: its versions are overwritten one by one
         where.remove(BASE)
     upto = log.base if retention is None else _newest_expired(where, log, retention)
@@ -132,6 +136,18 @@ def _common_schema(before: pa.Schema, now: pa.Schema) -> pa.Schema:
 
 def _types(schema: pa.Schema, name: str) -> list[pa.DataType]:
     return [schema.field(name).type] if name in schema.names else []
+
+
+def abandon_changes(where: Folder, after: int) -> None:
+    """Removes the versions after one, unless some of them are part of the base."""
+    log = ChangeLog.read(where)
+    if log is None or log.base > after:
+        return
+    if log.newest > after:
+        replace(log, newest=after, backs=(*log.backs, after)).write(where)
+    for number in _numbers(where):
+        if number > after:
+            where.remove(version_folder(number))
 
 
 def _newest_expired(where: Folder, log: ChangeLog, retention: Retention) -> int:
@@ -261,6 +277,10 @@ class StoredChanges:
         if log is None:
             raise missing_file_error(self.where, LOG)
         self.log, self.id = log, log.checkpoint
+
+    def id_at(self, version: int) -> str:
+        """Identifies what a version is: a number is used again after the checkpoint went back."""
+        return name_line(self.id, self.log.backs, version)
 
     def versions(self) -> list[int]:
         """The versions whose rows can be read, in order."""

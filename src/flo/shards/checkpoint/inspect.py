@@ -24,7 +24,8 @@ from flo.core.term import Call, Term
 from flo.shards.checkpoint.commits import committed_versions, read_state_versions, verified_versions
 from flo.shards.checkpoint.lease import epochs, read_lease
 from flo.shards.checkpoint.program_changes import DESCRIPTION, read_description
-from flo.shards.checkpoint.spark_logs import SPARK, ResumedBatches, find_log_problems
+from flo.shards.checkpoint.spark_logs import ResumedBatches, find_log_problems
+from flo.shards.checkpoint.spark_offsets import spark_folder
 from flo.shards.tasks.output_files import inputs_with_diverted_rows, read_diverted
 from flo.shards.tasks.state import StateVersions, shard_path, state_folder
 from flo.tables.checkpoint.states import VertexState
@@ -139,7 +140,7 @@ class Checkpoint:
             yield from _try(lambda name=name: read_diverted(self.where, name, newest or 0))
         with suppress(CheckpointError):  # a damaged commit was named above
             last = None if newest is None else ResumedBatches.after(self.where, newest).last
-            for problem in find_log_problems(f"{self.where}/{SPARK}", last):
+            for problem in find_log_problems(spark_folder(self.where, self.description), last):
                 yield _line(problem)
 
     def _problems_at(self, stage: Any, store: Store, number: int) -> Iterator[str]:

@@ -25,6 +25,7 @@ from typing import Any
 
 from flo.core.errors import CheckpointError
 from flo.shards.checkpoint.commits import commit_epoch, committed_versions
+from flo.shards.checkpoint.going_back import finish_going_back
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import (
     create_sealed,
@@ -54,9 +55,17 @@ class Lease:
 
     @classmethod
     def take(cls, where: str, query: str) -> Lease:
-        """Takes the next epoch. Raises while the holder of the newest one is known to be alive."""
+        """Takes the next epoch. Raises while the holder of the newest one is known to be alive.
+
+        If the holder before was going back to a version, that is finished first."""
         try:
-            return cls._take_next(where, query)
+            lease = cls._take_next(where, query)
+            try:
+                finish_going_back(where)
+            except BaseException:
+                lease.release()
+                raise
+            return lease
         except OSError as error:
             raise CheckpointError(
                 f"the checkpoint cannot be written: {error.strerror or error}",

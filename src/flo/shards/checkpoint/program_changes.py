@@ -32,6 +32,7 @@ from flo.program.dag import Stream, Vertex
 from flo.program.identity import digest
 from flo.shards.checkpoint.commits import PROGRAM, committed_versions, read_commit, verified_versions
 from flo.shards.checkpoint.given_changes import GIVEN
+from flo.shards.checkpoint.spark_offsets import LOGS, SPARK_CHECKPOINT
 from flo.shards.plan.planning import placement
 from flo.shards.plan.stages import Entry, Plan, Stage
 from flo.shards.tasks.input_task import row_collection
@@ -42,7 +43,11 @@ from flo.tables.checkpoint.store import missing_file_error, read_sealed, write_s
 from flo.tables.operator import OnTables, Placement, to_value_type
 from flo.tables.values import Columns, layout_of
 
-DESCRIPTION = "flo.json"
+DESCRIPTION, PROGRAMS = "flo.json", "programs"
+FILL = "fill"
+"""The folder of a checkpoint in which a changed program is filled."""
+BACKS, COPIED = "backs", "copied"
+"""In a description: the versions that the checkpoint went back to; the ids of those that it is a copy of."""
 FIELDS = {
     "flow": str,
     "outline": list,
@@ -53,6 +58,8 @@ FIELDS = {
     "stages": list,
 }
 """The fields of a description, with their types."""
+KEPT = (BACKS, COPIED, SPARK_CHECKPOINT, LOGS, "offsets")
+"""The fields that another start keeps, unless it has its own."""
 Description = dict[str, Any]
 
 
@@ -78,15 +85,21 @@ def add_description(where: str, content: Description, version: int) -> None:
 
 
 def _description_file(where: str, version: int | None) -> str:
-    versions = committed_versions(where)
-    if not versions:
-        return DESCRIPTION
-    begun = read_commit(where, versions[-1] if version is None else version).get(PROGRAM)
-    return DESCRIPTION if begun is None else _program_file(begun)
+    """The file that describes the program of a version, by default of the newest whose commit is not damaged."""
+    every = committed_versions(where)[::-1] if version is None else [version] if version >= 0 else []
+    for each in every:
+        try:
+            begun = read_commit(where, each).get(PROGRAM)
+        except CheckpointError:
+            if version is not None:
+                raise
+            continue
+        return DESCRIPTION if begun is None else _program_file(begun)
+    return DESCRIPTION
 
 
 def _program_file(version: int) -> str:
-    return f"programs/{version:08}.json"
+    return f"{PROGRAMS}/{version:08}.json"
 
 
 def describe_program(
@@ -193,14 +206,15 @@ def _placement(operator: Operator) -> Placement:
     return Placement.BY_KEY if wanted is Placement.ONE_PLACE else wanted
 
 
-def resolve_shards(where: str, ours: Description, shards: int | None) -> int:
-    """Completes the description of our program with what the checkpoint has; returns the number of shards.
+def resolve_shards(where: str, ours: Description, shards: int | None, version: int | None = None) -> int:
+    """Completes the description of our program with what the checkpoint has at a version, by default the newest;
+    returns the number of shards.
 
     A checkpoint with commits keeps its number of shards and its id, by which sinks recognize it. Without commits,
     another program may take its place, under a new id. The field `replaced` has the ids before it, and `new_sinks` the
     outputs that were views and have other sinks now.
     """
-    before, versions = read_description(where), verified_versions(where)
+    before, versions = read_description(where, version), verified_versions(where)
     resumes = before is not None and (bool(versions) or _is_same_program(before, ours))
     ours["id"] = before.get("id", where) if resumes else uuid.uuid4().hex
     replaced = [] if before is None or versions else before.get("replaced", [])
@@ -214,6 +228,7 @@ def resolve_shards(where: str, ours: Description, shards: int | None) -> int:
             )
         ours["shards"] = before["shards"]
         ours["sources"] = ours["sources"] or before["sources"]
+        ours |= {name: before[name] for name in KEPT if name in before and name not in ours}
         were = {*before.get("new_sinks", ()), *(name for name, how in before["outputs"].items() if how == VIEW)}
         ours["new_sinks"] = [name for name, how in ours["outputs"].items() if how != VIEW and name in were]
     return int(ours["shards"])

@@ -4,9 +4,11 @@
     keep="1 hour", version 7 came now:    every version that was the newest one within the last hour
 
 The driver removes the commit of a version that is no longer kept. From then on readers reject it. With the next
-micro-batch, each shard that changes removes what only such versions need.
+micro-batch, each shard that changes removes what only such versions need. A version with a tag keeps the commit of the
+tag, and what it needs.
 
-Invariant: whatever a commit names exists. A removal that is interrupted leaves files that nothing names.
+Invariant: whatever a commit names exists. A removal that is interrupted leaves files that nothing names. Tags are read
+after commits are removed: one that was made before a removal counts, and one that comes after it finds no commit.
 """
 
 from __future__ import annotations
@@ -14,13 +16,26 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 from flo.core.errors import ElementError, brief
-from flo.shards.checkpoint.commits import commit_ages, remove_commit
+from flo.shards.checkpoint.commits import Commits, commit_ages, remove_commit
 from flo.shards.tasks.state import READABLE, removal_step
 
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 7 * 86400}
+
+
+class Kept(NamedTuple):
+    """The versions that readers may read."""
+
+    oldest: int = 0
+    """All from this one on."""
+    tagged: tuple[int, ...] = ()
+    """And these, which have tags."""
+
+    @classmethod
+    def of(cls, commits: Commits, oldest: int) -> Kept:
+        return cls(oldest, tuple(sorted({each for each in commits.tags.values() if each < oldest})))
 
 
 @dataclass
@@ -45,8 +60,8 @@ class Retention:
             )
         return cls(READABLE, float(age[1]) * SECONDS[age[2]])
 
-    def apply(self, where: str, version: int) -> int | None:
-        """Removes the commits of versions that are no longer kept. Returns the oldest that is; None if it did not look.
+    def apply(self, where: str, version: int) -> Kept | None:
+        """Removes the commits of versions that are no longer kept. Returns those that are; None if it did not look.
 
         A version is kept as long as it was the newest one at some time within the age.
         """
@@ -59,4 +74,4 @@ class Retention:
             remove_commit(where, number)
         oldest = ages[count][0]
         self._next = version + removal_step(version - oldest)
-        return oldest
+        return Kept.of(Commits.read(where), oldest)

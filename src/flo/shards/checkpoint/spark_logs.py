@@ -75,7 +75,7 @@ def find_log_problems(where: str, newest: int | None, *, every: bool = True) -> 
     """
     try:
         files = folder(where)
-        offsets, commits = _numbers(files, OFFSETS), _numbers(files, COMMITS)
+        offsets, commits = log_numbers(files, OFFSETS), log_numbers(files, COMMITS)
         if not offsets and not files.exists(METADATA):
             return  # nothing is written yet
     except (CheckpointError, OSError):  # Spark reaches the place, but Flo does not
@@ -94,14 +94,14 @@ def find_log_problems(where: str, newest: int | None, *, every: bool = True) -> 
 def has_committed(where: str, version: int) -> bool:
     """Whether Spark has committed a micro-batch, so that it never runs again. False if that cannot be read."""
     try:
-        return version in _numbers(folder(where), COMMITS)
+        return version in log_numbers(folder(where), COMMITS)
     except (CheckpointError, OSError):
         return False
 
 
 def _check_source_logs(files: Folder, offsets: list[int]) -> Iterator[CheckpointError]:
     """Problems of source logs: damaged entries, and missing ones between the last compaction and the last offset."""
-    last = _source_offsets(files, offsets[-1]) if offsets else {}
+    last = source_offsets(files, offsets[-1]) if offsets else {}
     for source in sorted({*files.folders(SOURCES), *last}):
         names = files.names(f"{SOURCES}/{source}")
         for name in names:
@@ -114,7 +114,7 @@ def _check_source_logs(files: Folder, offsets: list[int]) -> Iterator[Checkpoint
         )
 
 
-def _source_offsets(files: Folder, version: int) -> dict[str, int]:
+def source_offsets(files: Folder, version: int) -> dict[str, int]:
     """For sources that number the entries of their logs, the last entry that an offset refers to."""
     try:
         _, _, *lines = files.read(f"{OFFSETS}/{version}").decode(errors="replace").split("\n")
@@ -128,7 +128,7 @@ def _source_offsets(files: Folder, version: int) -> dict[str, int]:
     return last
 
 
-def _numbers(files: Folder, under: str) -> list[int]:
+def log_numbers(files: Folder, under: str) -> list[int]:
     """The numbers of the entries of a log, in order."""
     return sorted(int(name) for name in files.names(under) if name.isdecimal())
 

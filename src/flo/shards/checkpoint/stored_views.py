@@ -21,8 +21,8 @@ from typing import Any
 import pyarrow as pa
 
 from flo.core.errors import CheckpointError, UnknownNameError
-from flo.shards.checkpoint.commits import committed_versions, read_state_versions
-from flo.shards.checkpoint.program_changes import DESCRIPTION, read_description
+from flo.shards.checkpoint.commits import committed_versions, format_versions, name_line, read_state_versions
+from flo.shards.checkpoint.program_changes import BACKS, DESCRIPTION, read_description
 from flo.shards.tasks.output_files import VIEW
 from flo.shards.tasks.state import shard_path, state_folder
 from flo.shards.tasks.view_parts import ALL, StoredRun, ViewPart, change_schema, with_nullable_parts
@@ -103,9 +103,14 @@ class StoredViews:
             raise CheckpointError(f"there is no checkpoint in {where!r}: the file `{DESCRIPTION}` is missing")
         self.where = where
         self.id = str(description.get("id", where))
+        self._backs = tuple(description.get(BACKS, ()))
         self.shards = int(description["shards"])
         self.names = [name for name, how in description["outputs"].items() if how == VIEW]
         self._outputs = list(description["outputs"])
+
+    def id_at(self, version: int) -> str:
+        """Identifies what a version is: a number is used again after the checkpoint went back."""
+        return name_line(self.id, self._backs, version)
 
     def versions(self) -> list[int]:
         """The versions that can be read, in order. Raises if there is none."""
@@ -149,7 +154,7 @@ def version_error(where: str, name: str, version: int, versions: list[int]) -> C
     why = "is not committed yet" if version > versions[-1] else "is no longer kept"
     return CheckpointError(
         f"version {version} of `{name}` {why}",
-        facts=(("kept", f"{versions[0]} to {versions[-1]}"), ("checkpoint", where)),
+        facts=(("kept", format_versions(versions)), ("checkpoint", where)),
         instead=(
             ("start(…, keep=100)", "keeps more versions"),
             ('start(…, keep="1 day")', "keeps them longer"),

@@ -23,13 +23,20 @@ from dataclasses import replace
 import pyarrow as pa
 
 from flo.core.errors import CheckpointError
-from flo.shards.checkpoint.commits import committed_versions, read_given, record_given
+from flo.shards.checkpoint.commits import BACK, committed_versions, read_commit, read_given, record_given
 from flo.shards.checkpoint.given_changes import Attempt, Attempts, remove_attempts
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.sinks.output_changes import Held, OutputChanges, loose_schema, schema_of
 from flo.shards.sinks.reconciling import ChangedOutput, consolidated, difference_of, incorrigible_error
-from flo.shards.sinks.sink_versions import Given, expect_empty, expect_no_replaced, expect_own_rows, expect_version
+from flo.shards.sinks.sink_versions import (
+    Given,
+    expect_empty,
+    expect_no_replaced,
+    expect_not_of_original,
+    expect_own_rows,
+    expect_version,
+)
 from flo.shards.sinks.sinks import Sink, ViewSink
 from flo.shards.tasks.output_files import (
     COUNT,
@@ -51,7 +58,10 @@ from flo.tables.values import WEIGHT
 class Giving:
     """Gives the changes of micro-batches to the sinks."""
 
-    def __init__(self, batches: MicroBatches, sinks: Mapping[str, Sink], divert: bool = False) -> None:
+    def __init__(
+        self, batches: MicroBatches, sinks: Mapping[str, Sink], divert: bool = False, version: int | None = None
+    ) -> None:
+        """`version` is the one to go on from, by default the newest."""
         self._batches, self._sinks, self._divert = batches, sinks, divert
         self.within: Callable[[OutputChanges], OutputChanges] = lambda changes: changes
         """What an engine adds to changes for its own sinks."""
@@ -66,7 +76,11 @@ class Giving:
         """The outputs whose sinks were read."""
         self._first: set[str] = set()
         """The outputs whose sinks are compared with the first version of the checkpoint."""
-        self._newest = max(committed_versions(batches.folder), default=-1) if batches.folder else -1
+        versions = committed_versions(batches.folder)
+        self._newest = max(versions, default=-1) if version is None else version
+        self._goes_back = self._newest >= 0 and (
+            self._newest < versions[-1] or bool(read_commit(batches.folder, self._newest).get(BACK))
+        )
         known = read_given(batches.folder, self._newest) if self._newest >= 0 else {}
         self._known = dict(known or {})
         """What sinks were given up to the newest version."""
@@ -85,6 +99,8 @@ class Giving:
 
     def _fits(self, name: str, is_new: bool, runs_again: bool) -> bool:
         sink, given, held = self._sinks[name], self._known.get(name), self._held(name)
+        if held is None and sink.reconciles:  # it may have rows of others
+            return False
         try:
             if is_new:
                 expect_empty(name, sink, held, self._newest)
@@ -97,7 +113,9 @@ class Giving:
     def _held(self, name: str) -> Held | None:
         """What a sink holds, as far as it was read: to ask for it may take a second."""
         if name not in self._last_held:
-            self._last_held[name] = self._sinks[name].held(self._batches.checkpoint, name)
+            sink, checkpoint = self._sinks[name], self._batches.checkpoint
+            held = sink.held_at(checkpoint, name, self._newest) if self._goes_back else sink.held(checkpoint, name)
+            self._last_held[name] = held
         return self._last_held[name]
 
     def _half_taken(self, name: str) -> set[str]:
@@ -105,21 +123,39 @@ class Giving:
         again = [Attempts.read(self._batches.folder, each) for each in (self._newest, self._newest + 1)]
         return {digest for each in again for digest in each.digests(name)}
 
+    def expect_can_go_back(self, new: Iterable[str], changed: Mapping[str, ChangedOutput]) -> None:
+        """Raises if a sink holds later versions than the one to go back to, and keeps them. Its arguments are those of
+        `resume`."""
+        for name, sink in self._sinks.items():
+            if name in changed:
+                continue
+            if name in new and name not in self._known:
+                expect_empty(name, sink, self._held(name), self._newest)
+            else:
+                expect_version(name, sink, self._held(name), self._known.get(name), self._newest)
+
     def resume(
         self,
         new: Iterable[str],
         replaced: Iterable[str],
         runs_again: bool,
+        copied: Iterable[str] = (),
         changed: Mapping[str, ChangedOutput] | None = None,
     ) -> None:
         """Compares what sinks hold with the checkpoint, prepares them, and writes the rows of views to new sinks.
 
-        `new` are the outputs that were views, and `replaced` the ids of programs that ours has replaced. If the newest
-        micro-batch `runs_again`, new sinks get the rows of the version before it. `changed` are the outputs whose
-        content is computed anew: their sinks get the difference later.
+        `new` are the outputs that were views, `replaced` the ids of programs that ours has replaced, and `copied` those
+        of the checkpoints that ours is a copy of. If the newest micro-batch `runs_again`, new sinks get the rows of the
+        version before it. `changed` are the outputs whose content is computed anew: their sinks get the difference
+        later.
         """
         where, checkpoint, newest = self._batches.folder, self._batches.checkpoint, self._newest
         self.given, self._changed = dict(self._known), changed or {}
+        if self._goes_back:
+            for name, sink in self._sinks.items():
+                sink.go_back(checkpoint, name, newest)
+            self._last_held.clear()
+            self._goes_back = False
         fill = [output for output in self._outputs if output.name in new and output.name not in self.given]
         fill = [output for output in fill if output.name not in self._changed]
         counted = [each.name for each in self._batches.outputs if each.how == COUNT and each.name in new]
@@ -132,6 +168,8 @@ class Giving:
                 self._first |= set() if sink.start_over() else {name}
                 continue
             expect_no_replaced(name, sink, [sink.held(each, name) for each in replaced])
+            if not sink.reconciles:
+                expect_not_of_original(name, sink, [sink.held(each, name) for each in copied])
             if name in self._changed:
                 self._expect_corrigible(name, sink)
             elif any(output.name == name for output in fill):

@@ -26,7 +26,7 @@ from flo.shards.sinks.sinks import Sink
 Given = tuple[int, str]
 """A version, and the digest of its changes; empty if no digest is known."""
 SAME = ("the sink as it was", "restored from a copy that has the version of the checkpoint")
-RESTORED = "the checkpoint was restored from a copy, and the sink was not"
+RESTORED = "the checkpoint was restored from a copy or went back to a version, and the sink was not"
 AHEAD = f"{RESTORED}; or a start of a changed program was interrupted"
 
 
@@ -60,7 +60,7 @@ def expect_version(
             return
         raise CheckpointError(
             f"{where} holds nothing, but the checkpoint has given it changes up to version {given[0]}",
-            facts=(("why", "it was dropped or emptied, another checkpoint has it now, or the output had another sink"),),
+            facts=(("why", "it was dropped or emptied, another checkpoint has it, or the output had another sink"),),
             instead=ways_of(sink),
         )
     if held.version is None:
@@ -130,5 +130,18 @@ def expect_key(output: str, sink: Sink, held: Held | None, key: tuple[str, ...])
                 (f"key={list(held.key)}", "the key that it has"),
                 ("another table or topic", 'gets all rows, with changed="fill"'),
                 ANEW,
+            ),
+        )
+
+
+def expect_not_of_original(output: str, sink: Sink, every: Iterable[Held | None]) -> None:
+    """Raises if a sink holds rows of the checkpoint that this one is a copy of."""
+    if any(held is not None and held.version is not None for held in every):
+        raise CheckpointError(
+            f"the sink {sink.label} of the output `{output}` belongs to the checkpoint that this one is a copy of",
+            facts=(("why", "two checkpoints that write to one sink would mix their rows"),),
+            instead=(
+                ("another table, topic or folder", "for the copy"),
+                *_reconciling(sink),
             ),
         )

@@ -25,6 +25,7 @@ from flo.api.running import SHOWN
 from flo.core.errors import FloError, Origin, TypeMismatch
 from flo.shards.checkpoint.change_folders import (
     ChangeLog,
+    abandon_changes,
     commit_changes,
     has_versions,
     parts_of,
@@ -120,6 +121,13 @@ class Sink:
         """Removes all that it holds before the first version of a checkpoint. Returns whether it does so: another sink
         gets the difference to the first version."""
         return False
+
+    def held_at(self, checkpoint: str, output: str, version: int) -> Held | None:
+        """What it will hold after `go_back`. By default what it holds now: it cannot go back."""
+        return self.held(checkpoint, output)
+
+    def go_back(self, checkpoint: str, output: str, version: int) -> None:
+        """Drops what it has taken after a version, because the checkpoint went back to that, if it can."""
 
     def prepare(self, checkpoint: str, output: str) -> None:
         """Makes the place where rows go, before the query starts. What it holds fits the checkpoint: that is checked
@@ -219,6 +227,9 @@ class Memory(Sink):
     keeps_weight = True
     replaces = True
 
+    def go_back(self, checkpoint: str, output: str, version: int) -> None:
+        self.versions = {each: table for each, table in self.versions.items() if each <= version}
+
     def take(self, changes: OutputChanges) -> None:
         self.versions[changes.version] = changes.table()
 
@@ -284,6 +295,17 @@ class Changes(Sink):
     def start_over(self) -> bool:
         remove_changes(self.folder)
         return True
+
+    def held_at(self, checkpoint: str, output: str, version: int) -> Held | None:
+        held, log = self.held(checkpoint, output), ChangeLog.read(self.folder)
+        if held is None or log is None or not log.base <= version < log.newest:
+            return held
+        log = replace(log, newest=version)
+        return Held(version) if has_versions(self.folder, log) else None
+
+    def go_back(self, checkpoint: str, output: str, version: int) -> None:
+        if self.held(checkpoint, output) is not None:
+            abandon_changes(self.folder, version)
 
     def staging_path(self) -> str:
         return f"{self.folder}/{STAGED}/" if isinstance(self.folder, Local) else f"{self.folder}/version="

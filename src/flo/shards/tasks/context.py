@@ -74,6 +74,8 @@ class MicroBatch:
     """The oldest version that readers may read."""
     source: str = "spark"
     """Who numbers the rows of ordered inputs. The numbers of another source begin anew."""
+    tagged: tuple[int, ...] = ()
+    """Versions before the oldest that are kept, because they have tags."""
 
     @property
     def is_first(self) -> bool:

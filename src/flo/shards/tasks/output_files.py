@@ -35,8 +35,9 @@ from flo.tables.io.diverted import SCHEMA, Diverted, DivertedRows
 if TYPE_CHECKING:
     from flo.shards.tasks.context import MicroBatch
 
-VIEW, PARTS, COUNT = "view", "parts", "count"
-"""How an output is handled: kept as a view, its changes written to files for a sink, or only counted."""
+VIEW, PARTS, COUNT, UNSENT = "view", "parts", "count", "unsent"
+"""How an output is handled: kept as a view, its changes written to files for a sink, only counted, or its changes kept
+in memory until they are pulled."""
 OUTPUTS, DIVERTED = "outputs", "diverted"
 """Folders of the checkpoint: changes by output, and diverted rows by input."""
 
@@ -156,6 +157,15 @@ def read_diverted(where: str, name: str, newest: int) -> pa.Table:
     """All rows that an input has diverted up to this version and that no sink has taken."""
     files = [file for version, files in _files_by_version(where, name).items() if version <= newest for file in files]
     return pa.concat_tables([SCHEMA.empty_table(), *(_read_diverted_file(where, file) for file in files)])
+
+
+def copy_diverted(where: str, to: str, newest: int) -> None:
+    """Copies the diverted rows that no sink has taken, up to this version, to a copy of the checkpoint."""
+    for name in inputs_with_diverted_rows(where):
+        for version, files in _files_by_version(where, name).items():
+            if version <= newest:
+                for file in (*files, _manifest(name, version)):
+                    folder(to).add_from(folder(where), file)
 
 
 def _read_diverted_file(where: str, file: str) -> pa.Table:

@@ -126,8 +126,11 @@ class Shard:
         nodes, views = self.program.states.load(decode(state), lambda scope: Loading(scope, self.store))
         return ShardState(nodes, views, more)
 
-    def save(self, version: int, nodes: Sequence[Node], views: Any, more: Any, oldest: int, writes: Writes) -> Saved:
-        """Writes a version, and removes what no version from `oldest` on needs.
+    def save(
+        self, version: int, nodes: Sequence[Node], views: Any, more: Any, kept: Sequence[int], writes: Writes
+    ) -> Saved:
+        """Writes a version, and removes what is needed neither by a version that is kept nor by one after the last of
+        them.
 
         Its files are there when `writes` are finished."""
         store = self.store
@@ -142,7 +145,7 @@ class Shard:
 
         def use_written() -> None:
             store.runs = written
-            store.sweep(oldest)
+            store.sweep(*kept)
 
         writes.afterwards(use_written)
         return saved
@@ -210,13 +213,14 @@ class CachedStore(Store):
         self._forget_runs(storing.held)
         return saved
 
-    def sweep(self, oldest: int) -> None:
-        """Removes what no version from `oldest` on needs. If many versions are kept, it removes many at once."""
+    def sweep(self, *kept: int) -> None:
+        """If many versions are kept, it removes many at once."""
+        oldest = kept[-1]
         step = removal_step(self._newest - oldest)
         if self._swept is None and step > 1:
             self._swept = oldest
         if self._swept is None or oldest - self._swept >= step:
-            super().sweep(oldest)
+            super().sweep(*kept)
             self._swept = oldest
             self._manifests = {number: each for number, each in self._manifests.items() if number >= oldest}
 

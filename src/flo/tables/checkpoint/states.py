@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from flo.core.checkpoint import code_error
 from flo.core.collection import Collection, Form
 from flo.core.data import remember_classes, within_classes
 from flo.core.errors import CheckpointError, FloError
@@ -25,7 +26,6 @@ from flo.core.stream_type import Derivation
 from flo.core.term import ATOMS, Call, Lifting, Lowering, Term
 from flo.core.typing import derive
 from flo.program.dag import Dag, Vertex
-from flo.program.identity import expect_distinct
 from flo.values.keyed import Keyed
 
 VERTEX = "vertex"
@@ -75,24 +75,18 @@ class NameScope:
         supplied = len(self.lowering.names)
         term: Term = storing.within(self.lowering, self.collections)(item)
         for value in list(self.lowering.names.values())[supplied:]:
-            raise CheckpointError(
-                f"cannot serialize a value of type {type(value).__name__}",
-                facts=(("value", repr(value)[:80]),),
-                instead=(("data", "a state contains no code: functions must be part of the program"),),
-            )
+            raise code_error(value)
         return term
 
 
 class VertexScope(NameScope):
     """A vertex, and how its state is stored and read."""
 
-    def __init__(self, vertex: Vertex) -> None:
-        self.vertex = vertex
+    def __init__(self, vertex: Vertex, initial: Node) -> None:
+        self.vertex, self.initial = vertex, initial
         self.types = tuple(stream.type for stream in vertex.inputs)
-        judged = vertex.operator.judge(self.types)
-        self.initial = Node(tuple(of.collection.bottom() for of in self.types), vertex.operator, vertex.origin)
-        self.bottoms: Values = self.initial.state or ()
-        super().__init__(vertex.operator, collections_in(judged))
+        self.bottoms: Values = initial.state or ()
+        super().__init__(vertex.operator, collections_in(vertex.operator.judge(self.types)))
 
     def save(self, node: Node, storing: Any) -> Term:
         operator, first = node.operator, self.vertex.operator
@@ -140,17 +134,12 @@ class VertexScope(NameScope):
 class ProgramStates:
     """Stores and reads the states of all vertices of a program, and what belongs to its outputs."""
 
-    def __init__(self, dag: Dag) -> None:
-        self.vertices = [VertexScope(vertex) for vertex in dag.vertices]
+    def __init__(self, dag: Dag, initial: Sequence[Node]) -> None:
+        """`initial` are the operators before any input."""
+        self.vertices = [VertexScope(*each) for each in zip(dag.vertices, initial, strict=True)]
         self.output_types = dag.output_types
         of_outputs = list(dict.fromkeys(each for of in dag.output_types for each in _within(of.collection)))
         self.outputs = NameScope(tuple(of_outputs), of_outputs)
-        expect_distinct([each.vertex.id for each in self.vertices])
-
-    @property
-    def initial(self) -> list[Node]:
-        """The operators before any input."""
-        return [each.initial for each in self.vertices]
 
     def adopt(self, nodes: Sequence[Node]) -> list[Node]:
         """The states of another copy of this program, as states of this one."""

@@ -238,6 +238,14 @@ class Store:
         written += write_sealed(self.folder, _manifest(number), manifest)
         return Saved(number, written, len(storing.held), storing.written)
 
+    def add_from(self, source: Store, number: int) -> None:
+        """Adds a checkpoint of another store, with its files."""
+        for name in (*sorted(_held([source.manifest(number)])), _manifest(number)):
+            try:
+                self.folder.add_from(source.folder, name)
+            except FileNotFoundError:
+                raise missing_file_error(source.folder, name) from None
+
     def newest(self) -> int:
         """The number of the newest checkpoint. Raises if there is none."""
         number = max(self.numbers(), default=None)
@@ -294,15 +302,25 @@ class Store:
                 raise damaged_file_error(self.folder, run_file(name))
         return data
 
-    def sweep(self, oldest: int) -> None:
-        """Removes the manifests before the one that the oldest number has, and the files that only those have named."""
+    def sweep(self, *kept: int) -> None:
+        """Removes the manifests that none of these numbers has, and none after the last of them; and the files that
+        only those have named."""
         numbers = self.numbers()
-        first = max((place for place, number in enumerate(numbers) if number <= oldest), default=0)
-        gone = list(self._existing(numbers[:first]))
+        has = {max((number for number in numbers if number <= each), default=-1) for each in kept}
+        self._remove({number for number in numbers if number < kept[-1]} - has, numbers)
+
+    def abandon(self, after: int) -> None:
+        """Removes the manifests after a number, and the files that only those have named."""
+        numbers = self.numbers()
+        self._remove({number for number in numbers if number > after}, numbers)
+
+    def _remove(self, unneeded: set[int], numbers: list[int]) -> None:
+        """Removes some of the manifests, and the files that only those have named."""
+        gone = list(self._existing(unneeded))
         if not gone:
             return
-        held = _held(self._existing(numbers[first:]))
-        for number in numbers[:first]:
+        held = _held(self._existing(number for number in numbers if number not in unneeded))
+        for number in unneeded:
             self.folder.remove(_manifest(number))
         for name in _held(gone) - held:
             self.folder.remove(name)

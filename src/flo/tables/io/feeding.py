@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, is_typeddict
 
@@ -50,14 +50,17 @@ RowAt = Callable[[int], Diverted]
 """The origin of a row, by its index in a value."""
 
 
-@contextmanager
-def _errors_of(name: str) -> Iterator[None]:
-    """Names the input in errors that the block raises."""
-    try:
-        yield
-    except FloError as error:
-        error.input_name = f"`{name}`"
-        raise
+@dataclass(slots=True)
+class ErrorsOf:
+    """Names the input in errors that a block raises."""
+
+    name: str
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, FloError):
+            error.input_name = f"`{self.name}`"
 
 
 class Feeder:
@@ -90,7 +93,7 @@ class Feeder:
     def open(self, name: str, data: Any) -> DataSource:
         """The data in parts. Plain Python data is one part."""
         collection = self.loop.input_types[self.inputs[name]].collection
-        with _errors_of(name):
+        with ErrorsOf(name):
             source = self._source(collection, data)
         return source or DataSource(iter([PlainData(data)]), len(data) if hasattr(data, "__len__") else None)
 
@@ -99,14 +102,14 @@ class Feeder:
         if not isinstance(of, ElementCollection):
             return None
         if not isinstance(collection, Columns):
-            source = open_data(data, of.element, (), reject_files(of))
+            source = open_data(data, of.element, (), reject_files(of), self.loop.workers)
             return source and DataSource(map(to_plain, source.parts), source.rows)
         layout, schema = layout_of(of), given_schema(of.element)
 
         def read(path: Path, names: tuple[str, ...]) -> DataSource:
             return open_files(path, names, schema)
 
-        source = open_data(data, of.element, (*schema.names, WEIGHTS), read)
+        source = open_data(data, of.element, (*schema.names, WEIGHTS), read, self.loop.workers)
         if source is not None and of.unordered and not layout.hashable:
             raise ElementError(
                 f"the elements of {{input}} are not hashable, which elements of a {of.name} must be",
@@ -118,12 +121,12 @@ class Feeder:
     def feed(self, name: str, data: Any) -> Iterator[int]:
         """Feeds the data part by part, and yields the number of rows of each."""
         if self.inputs[name] in self.loop.ended:
-            with _errors_of(name):
+            with ErrorsOf(name):
                 raise ElementError("{input} has ended and takes no more data", facts=(("given", brief(data)),))
         given = data if isinstance(data, DataSource) else self.open(name, data)
         self._before = self.loop.snapshot() if self.on_error == "divert" else None
         while True:
-            with _errors_of(name):
+            with ErrorsOf(name):
                 part = next(given.parts, None)
             if part is None:
                 return
@@ -219,7 +222,7 @@ class Feeder:
 
     def _feed_value(self, name: str, collection: Any, data: Any) -> int:
         """Feeds a value that is not a collection of elements, which cannot be split."""
-        with _errors_of(name):
+        with ErrorsOf(name):
             if isinstance(collection, KeyedColumns) and isinstance(data, Mapping):
                 value = self._partitions(name, collection, data)
             else:
@@ -255,8 +258,10 @@ class Feeder:
 
     def _convert_dicts(self, name: str, of: ElementCollection[Any], items: list[Any]) -> list[Any]:
         """Converts dicts to rows, if the elements are rows."""
+        if dict not in map(type, items):
+            return items
         fields = None if shape_of(of.element) else fields_of(of.element)
-        if not fields or is_typeddict(of.element) or not any(type(item) is dict for item in items):
+        if not fields or is_typeddict(of.element):
             return items
         rows = []
         for index, item in enumerate(items):

@@ -22,7 +22,7 @@ from flo.columns.layout import VALUE, Layout
 from flo.core.errors import brief
 from flo.tables.io.files import WEIGHTS, Piece
 from flo.tables.state.trace import consolidate_table
-from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, plain_zeros
+from flo.tables.values import WEIGHT, WEIGHT_FIELD, Rows, is_ordered, layout_of, plain_zeros
 from flo.values.changes import DELETED, TableShape, shape_of
 from flo.values.element_value import ElementCollection
 from flo.values.operators.shapes import find_faults
@@ -56,16 +56,16 @@ def fit_rows(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Indices, l
     if not is_ordered(of):
         weights, misfits = _read_weights(table, of, layout)
         arrays.append(weights)
-        schema = schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
+        schema = schema.append(WEIGHT_FIELD)
         for index, reason in misfits.items():
             reasons.setdefault(index, reason)
-    whole = pa.Table.from_arrays(arrays, names=schema.names)
+    whole = pa.Table.from_arrays(arrays, schema=schema)
     indices = np.ones(table.num_rows, bool)
-    indices[list(reasons)] = False
     if reasons:
+        indices[list(reasons)] = False
         whole = whole.filter(pa.array(indices))
-    rows = Rows(of, plain_zeros(of, pa.Table.from_arrays(whole.columns, schema=schema)))
-    return rows, np.flatnonzero(indices), [MisfitRow(index, reason) for index, reason in sorted(reasons.items())]
+    rows = Rows(of, plain_zeros(of, whole))
+    return rows, indices.nonzero()[0], [MisfitRow(index, reason) for index, reason in sorted(reasons.items())]
 
 
 def _convert_columns(piece: Piece, table: pa.Table, layout: Layout) -> tuple[list[pa.Array], dict[int, str]]:
@@ -142,16 +142,17 @@ def _convert_column(table: pa.Table, name: str, cell: Cell, text: bool) -> tuple
         raise Unfit(f"the column `{name}` is {array.type}; expected {cell.arrow}")
     if text and not is_text(cell.arrow) and not pa.types.is_binary(cell.arrow):
         array = pc.if_else(pc.equal(array, ""), pa.scalar(None, array.type), array)
-    given = array
-    failing = find_faults(
-        lambda start, stop: _convert(given.slice(start, stop - start), cell, text), len(given), FAILED
-    )
-    reasons = {index: f"`{name}` is {brief(given[index].as_py())}; expected {cell.arrow}" for index, _ in failing}
-    if reasons:
-        mask = np.zeros(len(array), bool)
-        mask[list(reasons)] = True
-        array = pc.if_else(pa.array(mask), pa.scalar(None, array.type), array)
-    converted = _convert(array, cell, text)
+    given, converted, reasons = array, array, dict[int, str]()
+    if not array.type.equals(cell.arrow):
+        failing = find_faults(
+            lambda start, stop: _convert(given.slice(start, stop - start), cell, text), len(given), FAILED
+        )
+        reasons = {index: f"`{name}` is {brief(given[index].as_py())}; expected {cell.arrow}" for index, _ in failing}
+        if reasons:
+            mask = np.zeros(len(array), bool)
+            mask[list(reasons)] = True
+            array = pc.if_else(pa.array(mask), pa.scalar(None, array.type), array)
+        converted = _convert(array, cell, text)
     if not cell.nullable and converted.null_count:
         for index in np.flatnonzero(np.asarray(converted.is_null())):
             reasons.setdefault(int(index), f"`{name}` is null; expected a non-null {cell.arrow}")

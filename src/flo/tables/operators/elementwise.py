@@ -18,9 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.exploding import Flattening
 from flo.columns.expression import Expression
+from flo.columns.indices import one_chunk
 from flo.columns.layout import Layout
+from flo.columns.projection import Flattening
 from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
@@ -41,8 +42,9 @@ from flo.values.weighted import Set
 
 def like_rows(table: pa.Table, rows: pa.Table, keys: tuple[str, ...] = ()) -> pa.Table:
     """Adds the key columns and weights of the rows that these results were computed from, if they have any."""
-    for name in (*keys, *([WEIGHT] if WEIGHT in rows.column_names else [])):
-        table = table.append_column(rows.schema.field(name), rows[name])
+    schema = rows.schema
+    for name in (*keys, *([WEIGHT] if schema.get_field_index(WEIGHT) >= 0 else [])):
+        table = table.append_column(schema.field(name), rows[name])
     return table
 
 
@@ -90,6 +92,10 @@ class MapTables(Stateless[Map]):
     def fits(cls, like: Map, inputs: StreamTypes) -> bool:
         return can_hold(*like.type(inputs))
 
+    @property
+    def computes(self) -> bool:
+        return not (isinstance(self.like.f, Expression) and self.like.f.selects)
+
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         results, table = _apply_to_changes(self.like.f, self.inputs, table)
         return self, (self.emitted(like_rows(layout_of(self.outputs[0]).fitted(results), table, self.keys)),)
@@ -105,6 +111,7 @@ class FilterTables(Stateless[Filter]):
     """filter(keep): the rows for which the condition is true, not those for which it is null."""
 
     name = "filter_tables"
+    computes = False
 
     @classmethod
     def fits(cls, like: Filter, inputs: StreamTypes) -> bool:
@@ -114,10 +121,10 @@ class FilterTables(Stateless[Filter]):
         keep: Any = self.like.keep
         if isinstance(keep, Expression):
             answers, table = _apply_to_changes(keep, self.inputs, table)
-            kept = answers.column(0)  # null is not true
+            kept = one_chunk(answers.column(0))  # null is not true
         else:
             kept = pa.array(called(bool, called(keep, elements_of(self.inputs[0], table))), pa.bool_())
-        return self, (self.emitted(table.filter(kept)),)
+        return self, (self.emitted(table if kept.true_count == len(kept) else table.filter(kept)),)
 
 
 @form_of(FlatMap)
@@ -206,8 +213,7 @@ class MapWeightsTables(Stateless[MapWeights]):
 
     def _of_weight(self, f: Expression, table: pa.Table, weight: int) -> Any:
         weights = pa.table({f.inputs[1].names[0]: pa.array(np.full(table.num_rows, weight))})
-        rows, beside = f.reads
-        return f.results(table.select(rows), weights.select(beside)).column(0)
+        return f.results(table, weights).column(0)
 
 
 @form_of(Plus, Minus, BagUnion, UnionSets)

@@ -19,25 +19,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import Any, NamedTuple, Self, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from flo.columns.indices import Indices, Mask, Numbers, one_chunk, take_rows
-from flo.core.errors import brief
+from flo.columns.indices import Indices, Mask, Numbers, one_chunk, take_ascending, take_rows
+from flo.core.errors import ElementError, brief
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import ALL, beside
+from flo.tables.functions import ALL
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
 from flo.tables.operators.group_part import Delta, Keeper, Part, Reading, Summand, Traces
 from flo.tables.operators.group_parts import keepers_of, parts_of
 from flo.tables.state.keys import Keys, find_equal, keys_of
 from flo.tables.state.run import Run
-from flo.tables.state.totals import Sums, Totals, add_sums, concat_sums, numbers_in, run_of_sums, sums_of
-from flo.tables.state.trace import group_equal_rows, with_weights
+from flo.tables.state.totals import Sums, Totals, add_sums, concat_sums, normalize, numbers_in, run_of_sums, sums_of
+from flo.tables.state.trace import group_equal_rows, sum_ranges, with_weights
 from flo.tables.translate import FORMS
-from flo.tables.values import WEIGHT, layout_of
+from flo.tables.values import SUMMED, WEIGHT, layout_of
 from flo.values.operators.group_by import GroupBy
 
 
@@ -85,7 +86,6 @@ class GroupByTables(OnTables[GroupBy]):
     rule = "group-by"
     placement = Placement.BY_KEY
     grouping = Grouping.ANY
-    keeps_positions = False
 
     @cached_property
     def _parts(self) -> tuple[Part, ...]:
@@ -103,7 +103,10 @@ class GroupByTables(OnTables[GroupBy]):
         return self._group
 
     def key_numbers(self, place: int, table: pa.Table) -> Numbers:
-        return keys_of(self._keys(table.select(list(self._group)) if self._group else table, ()).columns).numbers
+        return self.sum_keys(table).numbers
+
+    def sum_keys(self, table: pa.Table) -> Keys:
+        return keys_of(self._keys(table, ()).columns)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return columns if set(columns) <= set(self._group) else None
@@ -130,17 +133,45 @@ class GroupByTables(OnTables[GroupBy]):
         summands = dict.fromkeys(summand for part in self._parts for summand in part.summands())
         return {summand: place for place, summand in enumerate(summands)}
 
-    def sum_rows(self, table: pa.Table) -> SummedDelta:
-        """Groups the rows of a delta, and adds up the summands of each group."""
-        table = table.combine_chunks()
-        keys = self._keys(table, self.keys)
-        delta = Delta(table, keys, keys_of(keys.columns), numbers_in(table, WEIGHT))
+    @property
+    def sums_early(self) -> bool:
+        return self.keeps_sums and not self.keys
+
+    def sum_early(self, table: pa.Table, keys: Keys) -> tuple[pa.Table, Keys]:
+        """The weight of each group, and its sums. If a weight does not fit 64 bits, each row is a group of its own:
+        together with the rows of other parts it may fit."""
+        try:
+            _, groups, sums = self.sum_rows(table, keys)
+        except ElementError:
+            _, groups, sums = self.sum_rows(table, keys, apart=True)
+        columns = groups.table.select(list(self._group))
+        named = {SUMMED if name == WEIGHT else name: column for name, column in sums.items()}
+        return run_of_sums(columns, groups.keys, named, always=SUMMED).table, groups.keys
+
+    def _add_sums(self, table: pa.Table) -> SummedDelta:
+        """Adds up the sums of groups that `sum_early` has made of several parts."""
+        keys = self._keys(table, ())
+        delta = Delta(table, keys, keys_of(keys.columns), numbers_in(table, SUMMED))
         order, firsts = group_equal_rows(keys, delta.numbers)
+        sums = {WEIGHT: sum_ranges(delta.weights[order], firsts)}
+        for name in table.column_names:
+            if name not in (*self._group, SUMMED):  # a part without a digit has null
+                sums[name] = sum_ranges(np.asarray(pc.fill_null(one_chunk(table[name]), 0))[order], firsts)
+        return SummedDelta(delta, delta.take_groups(order[firsts]), normalize(sums))
+
+    def sum_rows(self, table: pa.Table, numbers: Keys | None = None, *, apart: bool = False) -> SummedDelta:
+        """Groups the rows of a delta, and adds up the summands of each group. `apart` makes a group of each row."""
+        table = table.combine_chunks()
+        if SUMMED in table.column_names:
+            return self._add_sums(table)
+        keys = self._keys(table, self.keys)
+        delta = Delta(table, keys, numbers or keys_of(keys.columns), numbers_in(table, WEIGHT))
+        every = np.arange(table.num_rows)
+        order, firsts = (every, every) if apart else group_equal_rows(keys, delta.numbers)
         columns = {place: summand.column(delta) for summand, place in self._places.items()}
         summed = {place: column for place, column in columns.items() if column is not None}
         sums = sums_of(delta.weights, summed, order, firsts)
-        rows = order[firsts]
-        groups = Run(tuple(keys.column_names), Keys(delta.numbers.at(rows), delta.numbers.exact), take_rows(keys, rows))
+        groups = delta.take_groups(order[firsts])
         if self._keepers:
             delta = replace(delta, groups=groups, owners=_find_owners(order, firsts))
         return SummedDelta(delta, groups, sums)
@@ -162,18 +193,14 @@ class GroupByTables(OnTables[GroupBy]):
         every = tuple(trace for traces in new.values() for trace in traces)
         latest = Latest(groups, [column[groups.rows :] for column in results])
         changed = self._compare(groups, {number: state.sums[WEIGHT] > 0 for number, state in states.items()}, results)
-        return self._after(totals.extend(run), every, latest), (self.emitted(changed),)
-
-    def _after(self, totals: Totals, traces: Traces, latest: Latest) -> Self:
-        """The operator with another state. What follows from its parameters is not computed again."""
-        after = replace(self, totals=totals, traces=traces)
-        vars(after).update({name: getattr(self, name) for name in ("_parts", "_group", "_keepers", "_places")})
-        vars(after)["_latest"] = latest
-        return after
+        after = self.with_state(totals=totals.extend(run), traces=every, _latest=latest)
+        return after, (self.emitted(changed),)
 
     @cached_property
     def _latest(self) -> Latest | None:
-        """The results of the groups that the delta before had: it is likely that the next has the same."""
+        """The results of the groups that the delta before had: it is likely that the next has the same.
+
+        Not a part of the state, since it follows from that; `consume` sets it."""
         return None
 
     def _traces(self) -> dict[Keeper, Traces]:
@@ -192,8 +219,7 @@ class GroupByTables(OnTables[GroupBy]):
         traces = {number: state.traces for number, state in states.items()}
         count, own = groups.rows, groups.table.select(list(self._group))
         reading = Reading(groups, sums, self._places, traces, lambda place: self._name(own, place % count), read)
-        fields = list(layout_of(self.outputs[0]).schema)[own.num_columns :]
-        columns = [_cast(part.results(reading), field.type) for part, field in zip(self._parts, fields, strict=True)]
+        columns = [_cast(part.results(reading), part.cell.arrow) for part in self._parts]
         if known is None:
             return columns
         return [pa.concat_arrays(map(one_chunk, both)) for both in zip(known, columns, strict=True)]
@@ -201,27 +227,31 @@ class GroupByTables(OnTables[GroupBy]):
     def _compare(self, groups: Run, exist: dict[int, Mask], columns: list[pa.Array]) -> pa.Table:
         """Returns the output rows that are no longer right, with weight -1, and the new ones. `exist` says whether each
         group exists, before (0) and after (1); `columns` have the results before, and then those after."""
-        count, own = groups.rows, groups.table.select(list(self._group))
-        there = np.concatenate([exist[0], exist[1]])
-        equal = there[:count] & there[count:]
+        count, there = groups.rows, np.concatenate([exist[0], exist[1]])
+        equal = exist[0] & exist[1]
         for column in columns:
             if not equal.any():
                 break
             equal &= find_equal([column[:count]], [column[count:]])
-        changed = np.flatnonzero(there & ~np.tile(equal, 2))
-        rows = [*own.take(pa.array(changed % count)).columns, *(column.take(pa.array(changed)) for column in columns)]
-        keys = groups.table.select(list(self.keys)).take(pa.array(changed % count))
-        changes = beside(pa.Table.from_arrays(rows, schema=layout_of(self.outputs[0]).schema), keys)
-        return with_weights(changes, np.where(changed < count, -1, 1))
+        changed = (there & ~np.concatenate([equal, equal])).nonzero()[0]
+        return self._rows(groups, columns, changed, np.where(changed < count, -1, 1))
+
+    def _rows(self, groups: Run, columns: list[pa.Array], which: Indices, weights: Indices) -> pa.Table:
+        """Returns the output rows of results, given their indices; the n-th of m groups has those at n, n + m and so
+        on."""
+        own = groups.table.select([*self._group, *self.keys])
+        keys = take_rows(own, which % groups.rows).columns if len(which) else own.slice(0, 0).columns
+        results = [take_ascending(column, which) for column in columns]
+        arrays = [*keys[: len(self._group)], *results, *keys[len(self._group) :]]
+        more = [own.schema.field(name) for name in self.keys]
+        schema = pa.schema([*layout_of(self.outputs[0]).schema, *more]) if more else layout_of(self.outputs[0]).schema
+        return with_weights(pa.Table.from_arrays(arrays, schema=schema), weights)
 
     def results_of(self, groups: Run, sums: Sums) -> pa.Table:
         """The rows of these groups, given the sums of all rows that they have. Without other state than sums."""
         columns = self._results(groups, {1: State(sums, {})}, {})
-        there = pa.array(np.flatnonzero(sums[WEIGHT] > 0))
-        own = groups.table.select(list(self._group))
-        rows = [*own.take(there).columns, *(column.take(there) for column in columns)]
-        table = pa.Table.from_arrays(rows, schema=layout_of(self.outputs[0]).schema)
-        return with_weights(table, np.ones(len(there), np.int64))
+        there = np.flatnonzero(sums[WEIGHT] > 0)
+        return self._rows(groups, columns, there, np.ones(len(there), np.int64))
 
     def _name(self, groups: pa.Table, place: int) -> str:
         """A group in an error message."""

@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
-from flo.columns.indices import Indices, Mask, one_chunk
+from flo.columns.indices import Indices, Mask, one_chunk, take_rows
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import has_digits
 from flo.tables.state.products import Addends, Product
@@ -72,6 +72,9 @@ class Chosen:
         return None if mask is None or mask.all() else mask
 
 
+EVERY = Chosen()
+
+
 @dataclass(frozen=True)
 class Delta:
     """The rows of a delta with the columns of their groups, and each group once."""
@@ -97,6 +100,11 @@ class Delta:
         assert self.groups is not None
         return len(self.groups.starts) == self.groups.rows + 1
 
+    def take_groups(self, rows: Indices) -> Run:
+        """The groups of these rows: one row of each group, by ascending key numbers."""
+        numbers = Keys(self.numbers.at(rows), self.numbers.exact)
+        return Run(tuple(self.keys.column_names), numbers, take_rows(self.keys, rows))
+
     def once(self, what: Any, make: Callable[[], T]) -> T:
         """Computes something the first time that a part asks for it."""
         if what not in self.known:
@@ -105,6 +113,8 @@ class Delta:
 
     def mask(self, which: Chosen) -> Mask | None:
         """Which rows count; None if all do."""
+        if which == EVERY:
+            return None
         return self.once(which, lambda: which.mask(self.table))
 
     def choose(self, which: Chosen, names: tuple[str, ...]) -> Delta:
@@ -311,10 +321,10 @@ class Part(ABC):
         columns = zip(self.names[:required], self.cells[:required], strict=True)
         return Chosen(self.where, tuple(name for name, cell in columns if cell.nullable))
 
-    @property
+    @cached_property
     def selective(self) -> bool:
         """Whether some rows may not count."""
-        return self.which != Chosen()
+        return self.which != EVERY
 
     def fits(self) -> bool:
         """Whether it computes what the aggregator does, for columns of these types."""

@@ -13,6 +13,7 @@ result is rounded once, at the end.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -57,7 +58,7 @@ class LinearPart(Part):
     def _only_counts(self) -> bool:
         return isinstance(self.of.aggregator, on_values.CountRows)
 
-    @property
+    @cached_property
     def _number(self) -> Number:
         return Number(self.which, self.names[0])
 
@@ -74,7 +75,7 @@ class LinearPart(Part):
             case on_values.AnyTrue():
                 return or_null(pa.array(reading.integers(self._number) > 0), count > 0)
         # what is left in a group that does not exist may not fit into the column
-        there = np.flatnonzero((count > 0) & (reading.sums[WEIGHT] > 0))
+        there = ((count > 0) & (reading.sums[WEIGHT] > 0)).nonzero()[0]
         if len(there) == len(count):
             return self._of_sums(reading, reading.sums, count, there)
         sums = {name: column[there] for name, column in reading.sums.items()}

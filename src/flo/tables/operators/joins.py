@@ -26,7 +26,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, Self, TypeAlias, TypeVar, final
 
 import numpy as np
@@ -57,7 +57,7 @@ from flo.tables.state.keys import are_comparable, keys_of
 from flo.tables.state.run import Run, match_keys
 from flo.tables.state.trace import Trace, consolidate_runs
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, layout_of, of_elements
+from flo.tables.values import WEIGHT, WEIGHT_FIELD, layout_of, of_elements
 from flo.values.operators.bags import BagJoin
 from flo.values.operators.joins import KeyFunction
 from flo.values.operators.keyed_streams import KeyedJoin
@@ -86,7 +86,6 @@ class JoinedByKey(OnTables[J]):
 
     placement = Placement.BY_KEY
     grouping = Grouping.ANY
-    keeps_positions = False
     cancels = True
 
     @property
@@ -94,15 +93,22 @@ class JoinedByKey(OnTables[J]):
     def ended_side(self) -> int | None:
         """The side that has ended before the other. A field that comes last: states know fields by their places."""
 
+    @cached_property
+    def _ons(self) -> tuple[KeyFunction, KeyFunction]:
+        """The key functions of both sides."""
+        return key_functions(self.like, self.inputs)
+
+    @cached_property
+    def _coded(self) -> bool:
+        """Whether only Python can compare the keys of both sides."""
+        return must_be_coded(*self._ons, *self.inputs)
+
     def key_numbers(self, index: int, table: pa.Table) -> Numbers:
-        ons = key_functions(self.like, self.inputs)
-        coded = must_be_coded(*ons, *self.inputs)
-        rows, columns = with_key(table, ons[index], self.inputs[index], coded=coded)
+        rows, columns = with_key(table, self._ons[index], self.inputs[index], coded=self._coded)
         return keys_of([rows[name] for name in columns]).numbers
 
     def key_columns(self, index: int) -> tuple[str, ...] | None:
-        ons = key_functions(self.like, self.inputs)
-        return None if must_be_coded(*ons, *self.inputs) else plain_columns(ons[index], self.inputs[index])
+        return None if self._coded else plain_columns(self._ons[index], self.inputs[index])
 
     def by_key(self, *tables: pa.Table) -> list[Run]:
         """Sorts the deltas of both sides by key. Drops rows that cancel out: each would be paired with all rows of its
@@ -111,9 +117,7 @@ class JoinedByKey(OnTables[J]):
 
     def sort_side(self, index: int, table: pa.Table) -> Run:
         """Sorts rows of one side by key."""
-        ons = key_functions(self.like, self.inputs)
-        coded = must_be_coded(*ons, *self.inputs)
-        return sort_by_key(table, ons[index], self.inputs[index], coded=coded, beside=self.keys)
+        return sort_by_key(table, self._ons[index], self.inputs[index], coded=self._coded, beside=self.keys)
 
     def select_relevant(self, delta: Run, index: int, other: Trace) -> Run:
         """Selects the rows of a side that may ever have a partner: once the other side has ended, those of its keys."""
@@ -170,7 +174,7 @@ class Joined:
     def of(cls, join: OnTables[Pairing]) -> Joined:
         return cls(join.like, join.inputs, join.outputs[0])
 
-    @property
+    @cached_property
     def needed(self) -> tuple[tuple[str, ...], ...]:
         """The columns of each side that the results are computed from."""
         left, right = (layout_of(of).names for of in self.inputs)
@@ -215,12 +219,10 @@ class Joined:
 
     def _compute(self, into: Expression, *tables: pa.Table | None) -> pa.Table:
         """The results of an expression."""
-        count = _count(*tables)
-        rows = []
-        for table, layout, reads in zip(tables, into.inputs, into.reads, strict=True):
-            fields = [layout.schema.field(name) for name in reads]
-            empty = [pa.nulls(count, field.type) for field in fields]
-            rows.append(pa.Table.from_arrays(empty, schema=pa.schema(fields)) if table is None else table.select(reads))
+        rows = [
+            _missing_rows(layout, reads, _count(*tables)) if table is None else table
+            for table, layout, reads in zip(tables, into.inputs, into.reads, strict=True)
+        ]
         return layout_of(self.output).fitted(into.results(*rows))
 
     def _call(self, into: Callable[[Any, Any], Any], *tables: pa.Table | None) -> pa.Table:
@@ -238,6 +240,12 @@ class Joined:
 def _count(*tables: pa.Table | None) -> int:
     """How many rows there are side by side, where one side may have none."""
     return next(int(table.num_rows) for table in tables if table is not None)
+
+
+def _missing_rows(layout: Layout, names: tuple[str, ...], count: int) -> pa.Table:
+    """So many rows that are missing: nulls in these columns."""
+    fields = [layout.schema.field(name) for name in names]
+    return pa.Table.from_arrays([pa.nulls(count, field.type) for field in fields], schema=pa.schema(fields))
 
 
 def _unpack(layout: Layout, array: pa.Array) -> pa.Table:
@@ -272,13 +280,14 @@ def pair_rows(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = (
     pairs = joined.results(left, right)
     for name in keys:
         pairs = pairs.append_column(left.schema.field(name), left[name])
-    return pairs.append_column(pa.field(WEIGHT, pa.int64(), nullable=False), weights)
+    return pairs.append_column(WEIGHT_FIELD, weights)
 
 
 def _gather(meetings: list[Meeting], side: int, names: list[str]) -> pa.Table:
     """The rows of one side that meet others, in the order of the meetings."""
     sides = [(m.left, m.left_rows) if side == 0 else (m.right, m.right_rows) for m in meetings]
-    return pa.concat_tables([take_rows(run.table.select(names), indices) for run, indices in sides])
+    tables = [take_rows(run.table.select(names), indices) for run, indices in sides]
+    return tables[0] if len(tables) == 1 else pa.concat_tables(tables)
 
 
 P = TypeVar("P", bound=Pairing, covariant=True)
@@ -288,8 +297,17 @@ P = TypeVar("P", bound=Pairing, covariant=True)
 class Paired(JoinedByKey[P]):
     """The base of joins that make one row of two."""
 
+    @cached_property
+    def joined(self) -> Joined:
+        """The results for rows that meet."""
+        return Joined.of(self)
+
+    @property
+    def computes(self) -> bool:
+        return not (isinstance(self.like.into, Expression) and self.like.into.selects)
+
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        return Joined.of(self).passed(columns)
+        return self.joined.passed(columns)
 
 
 @form_of(Join, BagJoin)
@@ -306,8 +324,8 @@ class JoinTables(Paired[Join | BagJoin]):
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)
-        pairs = pair_rows(Joined.of(self), list(find_meetings(one, other, self.left, self.right)), self.keys)
-        grown = replace(self, left=self.add_to(self.left, 0, one), right=self.add_to(self.right, 1, other))
+        pairs = pair_rows(self.joined, list(find_meetings(one, other, self.left, self.right)), self.keys)
+        grown = self.with_state(left=self.add_to(self.left, 0, one), right=self.add_to(self.right, 1, other))
         return grown, (self.emitted(pairs),)
 
     def side_ended(self, index: int) -> Self:
@@ -339,10 +357,11 @@ class SetJoinTables(Paired[SetJoin]):
         names = [(*self.keys, *layout_of(of).names) for of in self.inputs]
         some = [new_rows(seen, table, n) for seen, table, n in zip(self._seen(), (left, right), names, strict=True)]
         one, other = self.by_key(*(rows.table for rows in some))
-        pairs = pair_rows(Joined.of(self), list(find_meetings(one, other, self.left, self.right)), self.keys)
+        pairs = pair_rows(self.joined, list(find_meetings(one, other, self.left, self.right)), self.keys)
         seen, other_seen = (self.add_to(each, index, some[index]) for index, each in enumerate(self._seen()))
-        grown = replace(self, left=self.add_to(self.left, 0, one), right=self.add_to(self.right, 1, other))
-        return replace(grown, seen=seen, other_seen=other_seen), (self.emitted(pairs),)
+        one_side, other_side = self.add_to(self.left, 0, one), self.add_to(self.right, 1, other)
+        grown = self.with_state(left=one_side, right=other_side, seen=seen, other_seen=other_seen)
+        return grown, (self.emitted(pairs),)
 
     def side_ended(self, index: int) -> Self:
         return replace(drop_side(self, index), seen=NOTHING, other_seen=NOTHING)
@@ -385,7 +404,7 @@ class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
         one, other = self.by_key(left, right)
         partners, moved = self.right.add(self.select_relevant(other, 1, self.left), self._right_names())
         rows = select_by_partner(one, self.left, partners, moved, having=isinstance(self.like, SemiJoin))
-        grown = replace(self, left=self.add_to(self.left, 0, one), right=partners)
+        grown = self.with_state(left=self.add_to(self.left, 0, one), right=partners)
         names = [*layout_of(self.outputs[0]).names, *self.keys, WEIGHT]
         return grown, (self.emitted(rows and rows.select(names)),)
 
@@ -424,20 +443,20 @@ class OuterTables(Paired[Outer]):
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)
-        joined = Joined.of(self)
+        joined = self.joined
         names, others_names = self._names()
-        grown = replace(self, left=self.add_to(self.left, 0, one), right=self.add_to(self.right, 1, other))
+        grown = self.with_state(left=self.add_to(self.left, 0, one), right=self.add_to(self.right, 1, other))
         parts = [pair_rows(joined, list(find_meetings(one, other, self.left, self.right)), self.keys)]
         if self.like.alone[0]:
             partners, moved = self.partners.add(self.select_relevant(other, 1, self.left), others_names)
             alone = select_by_partner(one, self.left, partners, moved, having=False)
             parts.append(self._pair_with_none(joined, alone, None))
-            grown = replace(grown, partners=partners)
+            grown = grown.with_state(partners=partners)
         if self.like.alone[1]:
             partners, moved = self.other_partners.add(self.select_relevant(one, 0, self.right), names)
             alone = select_by_partner(other, self.right, partners, moved, having=False)
             parts.append(self._pair_with_none(joined, None, alone))
-            grown = replace(grown, other_partners=partners)
+            grown = grown.with_state(other_partners=partners)
         some = [part for part in parts if part is not None]
         return grown, (self.emitted(pa.concat_tables(some) if some else None),)
 

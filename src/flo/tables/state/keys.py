@@ -32,8 +32,12 @@ from flo.core.term import Lowering
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _NULL = np.uint64(0x6A09E667F3BCC909)
 _LENGTH = np.uint64(0xD1B54A32D192ED03)
+_SHIFTS = [np.array([bits], np.uint64) for bits in (30, 27, 31)]
+_FACTORS = [np.array([factor], np.uint64) for factor in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)]
+"""Of splitmix64. NumPy is faster with arrays than with scalars."""
 _MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)
 """Masks for words of which only the first n bytes count."""
+_INT64 = pa.int64().id
 LONG = 512
 """A text of more bytes is hashed by itself."""
 
@@ -84,14 +88,16 @@ def has_fixed_width(kind: pa.DataType) -> bool:
 
 def mix_numbers(numbers: Numbers) -> Numbers:
     """Spread adjacent numbers over the whole range: a bijection, the finalizer of splitmix64."""
-    x = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    x = (numbers ^ (numbers >> _SHIFTS[0])) * _FACTORS[0]
+    x = (x ^ (x >> _SHIFTS[1])) * _FACTORS[1]
+    return x ^ (x >> _SHIFTS[2])
 
 
 def numbers_of(array: pa.Array) -> Keys:
     """Return a number for each value, equal for equal values."""
     kind = array.type
+    if kind.id == _INT64 and not array.null_count:
+        return Keys(array.to_numpy().view(np.uint64), exact=True)
     if pa.types.is_dictionary(kind):
         return numbers_of(array.dictionary_decode())
     if array.null_count:
@@ -228,8 +234,12 @@ def find_equal(left: list[pa.ChunkedArray], right: list[pa.ChunkedArray]) -> Mas
 def _equal(one: pa.Array, other: pa.Array) -> Mask:
     """Return whether the values of two columns are equal, row by row."""
     kind = one.type
-    if not (one.null_count or other.null_count) and (pa.types.is_integer(kind) or pa.types.is_string(kind)):
-        return np.asarray(pc.equal(one, other))
+    if not (one.null_count or other.null_count):
+        if pa.types.is_integer(kind) or pa.types.is_string(kind):
+            return np.asarray(pc.equal(one, other))
+        if pa.types.is_float64(kind) and pa.types.is_float64(other.type):
+            some, others = one.to_numpy(), other.to_numpy()
+            return (some == others) | ((some != some) & (others != others))  # type: ignore[no-any-return]
     nulls, others = np.asarray(one.is_null()), np.asarray(other.is_null())
     if pa.types.is_null(kind) or pa.types.is_null(other.type):
         return nulls & others  # type: ignore[no-any-return]

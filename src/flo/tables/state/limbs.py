@@ -32,6 +32,8 @@ from flo.values.exact import root_of, to_float
 BITS = 32
 """The bits of a digit."""
 MASK = (1 << BITS) - 1
+FEW = 8
+"""Up to so many numbers are computed one by one, with Python's integers where that is faster than with NumPy."""
 Floats = npt.NDArray[np.float64]
 DigitsByIndex: TypeAlias = Iterable[tuple[int, Indices]]
 """Pairs of an index and the digits of all numbers at it. An index may come again: then its digits are added."""
@@ -88,19 +90,23 @@ class Limbs:
 
     def to_floats(self, weights: Indices | None = None) -> Floats:
         """Return the floats nearest to the numbers, or to the numbers divided by weights."""
-        size = self.absolute()
+        count = self.digits.shape[1]
+        if count <= FEW:
+            divisors = [1] * count if weights is None else weights.tolist()
+            return np.array([self._quotient(place, each) for place, each in enumerate(divisors)], np.float64)
+        negative, size = self.negative(), self.absolute()
         if weights is None:
-            return np.where(self.negative(), -1.0, 1.0) * _nearest(size, np.zeros(size.digits.shape[1], bool))
+            return np.where(negative, -1.0, 1.0) * _nearest(size, np.zeros(count, bool))
         small = _small(weights)
         quotients, rest = _divide(size, np.where(small, np.abs(weights), 1), 4)  # more digits than a float holds
-        results = np.where(self.negative() != (weights < 0), -1.0, 1.0) * _nearest(quotients, rest != 0)
+        results = np.where(negative != (weights < 0), -1.0, 1.0) * _nearest(quotients, rest != 0)
         tiny = (np.abs(results) < 2.0**-1021) & self.digits.any(axis=0)  # these may be rounded twice
         for place in np.flatnonzero(~small | tiny):
             results[place] = self._quotient(int(place), int(weights[place]))
         return results
 
     def _quotient(self, place: int, weight: int) -> float:
-        """Return the float nearest to one number divided by a weight."""
+        """Return the float nearest to one number divided by another."""
         return to_float(self._ratio(place, weight))  # rounded once
 
     def _ratio(self, place: int, divisor: int) -> Fraction:
@@ -150,6 +156,13 @@ class Limbs:
         digits[self.low - low : self.low - low + len(self.digits)] += self.digits
         digits[other.low - low : other.low - low + len(other.digits)] -= other.digits
         return Limbs(low, digits).carry()
+
+    @staticmethod
+    def of_integers(low: int, numbers: list[int]) -> Limbs:
+        """Return Python integers, in units of the digit with the index `low`, in canonical form."""
+        highest = max(number.bit_length() for number in numbers) // BITS
+        digits = [[number >> BITS * index & MASK for number in numbers] for index in range(highest)]
+        return Limbs(low, np.array([*digits, [number >> BITS * highest for number in numbers]], np.int64))
 
     @staticmethod
     def of_ints(numbers: Indices) -> Limbs:
@@ -269,7 +282,7 @@ def split_digits(array: pa.Array) -> Iterator[tuple[int, Indices]]:
     Decimals are in units of their last place. Values that are not finite count as zero.
     """
     if pa.types.is_floating(array.type):
-        yield from place_digits(*as_integers(np.asarray(array.cast(pa.float64()))))
+        yield from place_digits(*as_integers(np.asarray(array).astype(np.float64, copy=False)))
     elif pa.types.is_decimal(array.type):
         words = np.frombuffer(array.buffers()[1], np.uint32).reshape(-1, 4)[array.offset : array.offset + len(array)]
         yield from ((index, words[:, index].astype(np.int64)) for index in range(3))
@@ -297,26 +310,29 @@ def place_digits(whole: Indices, unit: Indices | int) -> Iterator[tuple[int, Ind
     low = (size & MASK) << shift
     high = ((size >> BITS) << shift) + (low >> BITS)
     parts = (sign * (low & MASK), sign * (high & MASK), sign * (high >> BITS))
-    for begins in _distinct(index):
-        here = True if isinstance(index, int) else index == begins
+    several = _distinct(index)
+    for begins in several:
         for more, part in enumerate(parts):
-            yield begins + more, part if np.all(here) else part * here
+            yield begins + more, part if len(several) == 1 else part * (index == begins)
 
 
 def _distinct(numbers: Indices | int) -> list[int]:
     """Return the distinct ones of numbers that are near to each other."""
     if isinstance(numbers, int):
         return [numbers]
-    low = int(numbers.min(initial=0))
-    return [low + int(each) for each in np.flatnonzero(np.bincount(numbers - low))]
+    if not len(numbers):
+        return []
+    low, high = int(numbers.min()), int(numbers.max())
+    return [low] if low == high else (low + np.flatnonzero(np.bincount(numbers - low))).tolist()
 
 
 def sum_digits(digits: DigitsByIndex, weights: Indices, firsts: Indices) -> Limbs:
     """Return Σ number · weight over the rows from each index in `firsts` to the next, of numbers given as digits."""
+    heaviest = largest(weights)
     terms = (
         (index + more, np.add.reduceat(term, firsts))
         for index, digit in digits
-        for more, term in enumerate(_weighted(digit, weights))
+        for more, term in enumerate(_weighted(digit, weights, heaviest))
     )
     return limbs_of(add_digits(terms), len(firsts)).carry()
 
@@ -330,9 +346,9 @@ def add_digits(digits: DigitsByIndex) -> dict[int, Indices]:
     return sums
 
 
-def _weighted(digit: Indices, weights: Indices) -> tuple[Indices, ...]:
-    """Return the digits times the weights, split into enough digits that their sums cannot overflow."""
-    heaviest = largest(weights)
+def _weighted(digit: Indices, weights: Indices, heaviest: int) -> tuple[Indices, ...]:
+    """Return the digits times the weights, split into enough digits that their sums cannot overflow. `heaviest` is the
+    largest absolute weight."""
     if heaviest * len(digit) < 2**31:
         return (digit * weights,)
     if heaviest < 2**30:
@@ -368,9 +384,10 @@ def sum_before(array: pa.Array, weights: Indices) -> dict[int, Indices]:
         values = np.asarray(array.cast(pa.int64()))
         if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
             return {0: np.concatenate([[0], np.cumsum(values * weights)])}
+    heaviest = largest(weights)
     return add_digits(
         (index + more, np.concatenate([[0], np.cumsum(term)]))
         for index, digit in split_digits(array)
-        for more, term in enumerate(_weighted(digit, weights))
+        for more, term in enumerate(_weighted(digit, weights, heaviest))
         if term.any()
     )

@@ -11,9 +11,9 @@ Invariant: `parts` has the rows before `done` of all runs of the merge, in the o
 
 Runs of similar size are merged into one, so that there are few runs, and each row is copied a logarithmic number of
 times. To merge large runs at once would take as long as many deltas, and a checkpoint would write all of their rows
-again. So a merge is spread over deltas: each pays for some rows of it, in proportion to its own. A part of a merge is a
-range of key numbers, or of the rows of one key number, if these have an order. Until the last part is done, readers
-read the runs that are merged.
+again. So a merge of many rows is spread over deltas: each pays for some rows of it, in proportion to its own. A part of
+a merge is a range of key numbers, or of the rows of one key number, if these have an order. Until the last part is
+done, readers read the runs that are merged.
 
 Some rows of a run may be of no more use: their windows have closed. A merge drops them, and a run with many of them
 merges early, because only the others count as its size.
@@ -22,8 +22,8 @@ merges early, because only the others count as its size.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import log2
 from operator import is_
@@ -86,15 +86,13 @@ class Merge:
     """How many rows of each run are in the parts. Empty if there are no parts."""
     used: tuple[int, ...] | None = None
     """How many rows of each run are of use, if not all are."""
+    rows: int = field(init=False)
+    size: int = field(init=False)
+    """How many rows are of use."""
 
-    @property
-    def size(self) -> int:
-        """How many rows are of use."""
-        return self.rows if self.used is None else sum(self.used)
-
-    @property
-    def rows(self) -> int:
-        return sum(run.rows for run in self.runs)
+    def __post_init__(self) -> None:
+        rows = sum([run.rows for run in self.runs])
+        vars(self).update(rows=rows, size=rows if self.used is None else sum(self.used))
 
     @property
     def left(self) -> int:
@@ -136,6 +134,8 @@ class Merge:
         A file with no rows of other runs between its own is kept, unless it is small. This is so for most files if
         rows come in the order of their key numbers, such as times.
         """
+        if self.left <= fuel and self.left < SMALLEST_PART:
+            return EndOfPart(tuple(run.rows for run in self.runs), is_file=False)
         rows, end = 0, 0
         for each in _overlapping(self.runs, self.starts, fuel):
             if each.whole and each.rows >= SMALLEST_PART:
@@ -178,8 +178,7 @@ class Merge:
         """Merge the rows of all runs from where the last part ended up to these ends."""
         slices = [run.part(*bounds) for run, *bounds in zip(self.runs, self.starts, ends, strict=True)]
         there = [each for each in slices if each.rows]
-        part = join(there) if there else slices[0]
-        return part.copy() if any(part is run for run in self.runs) else part  # what is shared is another run
+        return _other_run(join(there) if there else slices[0], self.runs)
 
 
 class _File(NamedTuple):
@@ -264,6 +263,25 @@ def fuel_of(delta: int, rows: int, pace: float = PACE) -> int:
     return max(SMALLEST_PART, int(delta * pace * max(4.3, log2(1 + rows / delta))))
 
 
+def merge_small(runs: tuple[Run, ...], join: JoinRuns, how: tuple[object, ...]) -> tuple[Run, ...] | None:
+    """Merge the newest of these runs at once, if that is due. Return None if they have so many rows that the merge is
+    to be spread over deltas."""
+    first = first_due([run.rows for run in runs])
+    some = runs[first:]
+    if sum([run.rows for run in some]) >= SMALLEST_PART:
+        return None
+    if not some:
+        return runs
+    oldest = first == 0
+    whole = MERGED.get((*how, oldest), some, lambda: _other_run(join(list(some), oldest=oldest), some))
+    return (*runs[:first], whole) if whole.rows else runs[:first]
+
+
+def _other_run(whole: Run, parts: Sequence[Run]) -> Run:
+    """Return a merged run that is none of its parts: what is shared must not refer to them."""
+    return whole.copy() if any(whole is part for part in parts) else whole
+
+
 def advance_merges(
     merges: list[Merge],
     fuel: int,
@@ -295,6 +313,17 @@ def advance_merges(
     return merges
 
 
+def first_due(sizes: list[int], ratio: float = RATIO) -> int:
+    """Return the oldest of these runs that is to be merged with all newer ones: it has at most so many times their
+    rows. The number of runs if there is none."""
+    newer, first = 0, len(sizes)
+    for place in reversed(range(len(sizes))):
+        if newer and sizes[place] <= ratio * newer:
+            first = place
+        newer += sizes[place]
+    return first
+
+
 def _begin(merges: list[Merge], ratio: float) -> list[Merge]:
     """Begin the merges that are due: of a run and all newer ones, if it has at most so many times their rows. A merge
     that has begun separates the runs before it from those after it."""
@@ -304,11 +333,7 @@ def _begin(merges: list[Merge], ratio: float) -> list[Merge]:
         if merge is not None and len(merge.runs) == 1:
             alone.append(merge)
             continue
-        newer, first = 0, len(alone)
-        for place in reversed(range(len(alone))):
-            if newer and alone[place].size <= ratio * newer:
-                first = place
-            newer += alone[place].size
+        first = first_due([each.size for each in alone], ratio)
         begun += [*alone[:first], *([reduce(Merge.append, alone[first:])] if alone[first:] else [])]
         begun += [] if merge is None else [merge]
         alone = []

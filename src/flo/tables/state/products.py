@@ -15,9 +15,11 @@ To sum up many products, parts are added as they are, and the few sums are turne
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +27,8 @@ import pyarrow as pa
 
 from flo.columns.indices import Indices, Numbers, largest
 from flo.tables.state.limbs import (
+    BITS,
+    FEW,
     Floats,
     Limbs,
     add_digits,
@@ -143,11 +147,23 @@ def _low(word: Numbers, shift: int) -> Indices:
     return (word >> np.uint64(shift)).astype(np.int64) & _PART_MASK
 
 
+def _sum_few_floats(values: list[float], weights: list[int], firsts: list[int]) -> Limbs:
+    """Do what `sum_numbers` does with Python's integers, which is faster for a few numbers."""
+    parts = [math.frexp(value) if math.isfinite(value) else (0.0, 0) for value in values]
+    low = min((exponent - 53) // BITS for _, exponent in parts)
+    shifts = [exponent - 53 - BITS * low for _, exponent in parts]
+    terms = [
+        int(fraction * 2.0**53) * weight << shift
+        for (fraction, _), weight, shift in zip(parts, weights, shifts, strict=True)
+    ]
+    return Limbs.of_integers(low, [sum(terms[start:end]) for start, end in pairwise([*firsts, len(terms)])])
+
+
 def sum_numbers(column: Addends | Product, weights: Indices, firsts: Indices) -> Limbs:
     """Return Σ number · weight over the rows from each index in `firsts` to the next.
 
     1. Integers whose sums cannot overflow are added as they are.
-    2. Numbers in one unit are added in parts of 27 bits, and the sums are split into digits.
+    2. Many numbers in one unit are added in parts of 27 bits, and the sums are split into digits.
     3. Other numbers are split into digits, and these are added.
     """
     if isinstance(column, Addends) and column.is_signed_integer:
@@ -155,6 +171,10 @@ def sum_numbers(column: Addends | Product, weights: Indices, firsts: Indices) ->
         if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
             whole = np.add.reduceat(values * weights, firsts)
             return Limbs(0, whole[np.newaxis]).carry()
+    if len(weights) <= FEW:
+        if isinstance(column, Addends) and pa.types.is_floating(column.array.type):
+            return _sum_few_floats(column.array.to_pylist(), weights.tolist(), firsts.tolist())
+        return sum_digits(column.split_digits(), weights, firsts).trim()
     parts, unit = column.parts
     if isinstance(unit, int) and largest(weights) * len(weights) < 2**28:
         sums = [np.add.reduceat(part * weights, firsts) for part in parts]  # below 2⁵⁸

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -43,15 +43,16 @@ from flo.columns.indices import (
 )
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Implied, Keys, find_equal, imply_keys, keys_of
-from flo.tables.values import WEIGHT
+from flo.tables.values import WEIGHT, WEIGHT_FIELD
 
 LARGE = 1 << 20
 """A run with at least so many rows saves memory: its index is coarser, and its key numbers may be computed."""
 PER_BUCKET, OF_LARGE, FEW = 2, 4, 16
-"""Average rows per index entry, in small and in large runs; and up to how many rows are compared one by one."""
+"""Average rows per index entry, in small and in large runs; and up to how many rows are compared one by one, or numbers
+are searched one by one."""
 
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
-FACTS = ("once", "mixed", "_running")
+FACTS = ("least", "once", "mixed", "_running")
 """The cached properties of a run that another run with the same rows may take over."""
 
 
@@ -106,16 +107,20 @@ class Run(Lowerable):
     columns: tuple[str, ...]
     keys: Keys
     table: pa.Table
+    rows: int = field(init=False)
 
-    @property
-    def rows(self) -> int:
-        return int(self.table.num_rows)
+    def __post_init__(self) -> None:
+        vars(self)["rows"] = self.table.num_rows
+
+    @cached_property
+    def least(self) -> int:
+        """The least weight of a row; there must be rows."""
+        return int(self.table[WEIGHT].to_numpy().min())
 
     @cached_property
     def once(self) -> bool:
         """Whether every row has the weight 1."""
-        weights = self.table[WEIGHT].to_numpy()
-        return not self.rows or bool(weights.min() == 1 == weights.max())
+        return not self.rows or (self.least == 1 and bool(self.table[WEIGHT].to_numpy().max() == 1))
 
     @cached_property
     def _running(self) -> Indices | None:
@@ -155,6 +160,11 @@ class Run(Lowerable):
         """The first rows of all keys: enough to find out which keys exist."""
         firsts = self.first_rows()
         return self if len(firsts) == self.rows else self.take(firsts)
+
+    @cached_property
+    def sums(self) -> dict[str, Indices]:
+        """The columns that are not in the key, where all of these are of int64, without a copy."""
+        return {name: self.table[name].to_numpy() for name in self.table.schema.names if name not in self.columns}
 
     def take(self, rows: Indices) -> Run:
         """Return these rows, whose indices ascend, as a run."""
@@ -264,12 +274,19 @@ class Run(Lowerable):
     def find(self, numbers: Numbers) -> KeyRanges:
         """Return which of these key numbers the run has, and where.
 
+        A few numbers are searched by bisection. For many that takes longer, since each step misses the cache:
+
         1. The index gives a range of rows for each number.
         2. The rows of short ranges are compared one by one.
         3. A long range is searched by bisection, once for equal numbers that follow each other.
         """
         if not self.rows or not len(numbers):
             return KeyRanges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
+        if len(numbers) <= FEW and type(self.keys) is Keys:
+            starts = self.keys.numbers.searchsorted(numbers)
+            counts = self.keys.numbers.searchsorted(numbers, "right") - starts
+            present = counts.nonzero()[0]
+            return KeyRanges(present, starts[present], counts[present])
         bucket = (numbers >> np.uint64(64 - self._bits)).view(np.int64)
         lows, highs = (self.index.take(bucket + more) for more in (0, 1))
         wide = np.flatnonzero(highs - lows > FEW)
@@ -352,8 +369,7 @@ def read_ipc(columns: tuple[str, ...], source: Any) -> Run:
     metadata = table.schema.metadata
     exact, table = metadata[b"exact"] == b"1", table.replace_schema_metadata(None)
     if b"once" in metadata:
-        field = pa.field(WEIGHT, pa.int64(), nullable=False)
-        table = table.add_column(int(metadata[b"once"]), field, pa.array(np.ones(table.num_rows, np.int64)))
+        table = table.add_column(int(metadata[b"once"]), WEIGHT_FIELD, pa.array(np.ones(table.num_rows, np.int64)))
     if NUMBERS in table.column_names:
         return Run(columns, Keys(table[NUMBERS].to_numpy(), exact), table.drop_columns([NUMBERS]))
     keys = Implied([one_chunk(table[name]) for name in columns], exact)
@@ -374,8 +390,8 @@ def run_of(table: pa.Table, columns: tuple[str, ...], keys: Keys | None = None) 
 
 def starts_of(numbers: Numbers) -> Indices:
     """Return the index of the first of each distinct number, of sorted ones, and at the end how many there are."""
-    if not len(numbers):
-        return np.zeros(1, np.int64)
+    if len(numbers) < 2:
+        return np.arange(len(numbers) + 1)
     changes = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
     return np.concatenate([[0], changes, [len(numbers)]])
 
@@ -440,7 +456,7 @@ def interleave(runs: list[Run]) -> Interleaved:
 
 def match_keys(left: Run, right: Run) -> Pairs:
     """Return all pairs of rows of two runs with equal keys."""
-    if have_same_keys(left, right):
+    if left.rows == right.rows and have_same_keys(left, right):
         every = np.arange(left.rows)
         return Pairs(every, every)
     if right.rows < left.rows:
@@ -452,7 +468,7 @@ def match_keys(left: Run, right: Run) -> Pairs:
     if len(starts) <= left.rows:
         which, ours = ranges(ours, counts)
         theirs, others = theirs.take(which), others.take(which)
-    if len(others) and others.max() > 1:
+    if len(others) and int(others.max()) > 1:
         which, theirs = ranges(theirs, others)
         ours = ours.take(which)
     return drop_collisions(left, right, ours, theirs)

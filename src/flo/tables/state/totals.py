@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
+from flo.columns.indices import Indices, expand_ranges, is_every, one_chunk, take_rows
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, limbs_of
 from flo.tables.state.products import Addends, Product, sum_numbers
@@ -60,21 +60,20 @@ class Totals(Trace):
         if all(have_same_keys(runs[0], run) for run in runs[1:]):
             return drop_zeros(self._add(runs))
         whole = merge_runs(_with_all_columns(runs, self.columns))
-        keys = whole.table.select(list(self.columns))
+        keys, columns = whole.table.select(list(self.columns)), whole.sums
         order, firsts = group_equal_rows(keys, whole.keys)
         counts = np.diff(firsts, append=len(order))
         several = np.flatnonzero(counts > 1)
         if not len(several):
             return drop_zeros(whole)
-        names = [name for name in whole.table.column_names if name not in self.columns]
         rows, begins = (
             order[expand_ranges(firsts[several], counts[several])],
             np.cumsum(counts[several]) - counts[several],
         )
-        changed = normalize({name: sum_ranges(numbers_in(whole.table, name)[rows], begins) for name in names})
+        changed = normalize({name: sum_ranges(column[rows], begins) for name, column in columns.items()})
         firsts, sums = order[firsts], {}
-        for name in dict.fromkeys([*names, *changed]):  # the other rows are unchanged
-            column = numbers_in(whole.table, name)[firsts] if name in names else np.zeros(len(firsts), np.int64)
+        for name in dict.fromkeys([*columns, *changed]):  # the other rows are unchanged
+            column = columns[name][firsts] if name in columns else np.zeros(len(firsts), np.int64)
             column[several] = changed.get(name, 0)
             sums[name] = column
         numbers = Keys(whole.keys.numbers[firsts], whole.keys.exact)
@@ -82,22 +81,17 @@ class Totals(Trace):
 
     def _add(self, runs: list[Run]) -> Run:
         """Return the sums of runs that have the same keys, each once."""
-        sums = normalize(reduce(add_sums, map(self._sums, runs)))
+        sums = normalize(reduce(add_sums, (run.sums for run in runs)))
         return run_of_sums(runs[0].table.select(list(self.columns)), runs[0].keys, sums)
-
-    def _sums(self, run: Run) -> Sums:
-        """Return the columns of sums of a run."""
-        return {name: numbers_in(run.table, name) for name in run.table.column_names if name not in self.columns}
 
     def look_up(self, groups: Run) -> Sums:
         """Return the sums of these distinct groups; zeros for one that the trace lacks."""
         sums: Sums = {}
         for run in self.runs:
             ours, theirs = match_keys(groups, run)
-            for name in run.table.column_names if len(ours) else ():
-                if name not in self.columns:
-                    column = sums.setdefault(name, np.zeros(groups.rows, np.int64))
-                    column[ours] = add_checked(column[ours], numbers_in(run.table, name)[theirs])
+            for name, theirs_all in run.sums.items() if len(ours) else ():
+                column = sums.setdefault(name, np.zeros(groups.rows, np.int64))
+                column[ours] = add_checked(column[ours], theirs_all[theirs])
         sums.setdefault(WEIGHT, np.zeros(groups.rows, np.int64))
         return sums
 
@@ -123,6 +117,9 @@ class Totals(Trace):
 
 def _with_all_columns(runs: list[Run], keys: tuple[str, ...]) -> list[Run]:
     """Return the runs with the same columns. Larger numbers have digits that others lack."""
+    schema = runs[0].table.schema
+    if all(run.table.schema.equals(schema) for run in runs):
+        return runs
     names = sorted({name for run in runs for name in run.table.column_names} - {*keys, WEIGHT})
     return [Run(run.columns, run.keys, _with_columns(run.table, keys, [WEIGHT, *names])) for run in runs]
 
@@ -136,12 +133,13 @@ def _with_columns(table: pa.Table, keys: tuple[str, ...], names: list[str]) -> p
     return columns
 
 
-def run_of_sums(keys: pa.Table, numbers: Keys, sums: Sums) -> Run:
-    """Return sums by key as a run, without columns that are all zero. The keys are sorted."""
+def run_of_sums(keys: pa.Table, numbers: Keys, sums: Sums, always: str = WEIGHT) -> Run:
+    """Return sums by key as a run, without columns that are all zero, except one. The keys are sorted."""
+    columns = tuple(keys.schema.names)
     for name, column in sums.items():
-        if name == WEIGHT or column.any():
+        if name == always or column.any():
             keys = keys.append_column(name, pa.array(column))
-    return Run(tuple(name for name in keys.column_names if name not in sums), numbers, keys)
+    return Run(columns, numbers, keys)
 
 
 def numbers_in(table: pa.Table, name: str) -> Indices:
@@ -151,11 +149,11 @@ def numbers_in(table: pa.Table, name: str) -> Indices:
 
 def drop_zeros(run: Run) -> Run:
     """Return the run without rows whose columns are all zero."""
-    sums = [numbers_in(run.table, name) for name in run.table.column_names if name not in run.columns]
-    kept = np.logical_or.reduce([column != 0 for column in sums])
+    kept = run.sums[WEIGHT] != 0
     if kept.all():
         return run
-    return run.take(np.flatnonzero(kept))
+    kept = np.logical_or.reduce([column != 0 for column in run.sums.values()])
+    return run if kept.all() else run.take(np.flatnonzero(kept))
 
 
 Summed: TypeAlias = Addends | Product
@@ -164,11 +162,13 @@ Summed: TypeAlias = Addends | Product
 
 def sums_of(weights: Indices, columns: Mapping[int, Summed], order: Indices, firsts: Indices) -> Sums:
     """Return the sums over the rows from each index in `firsts` to the next, in this order, times their weights."""
-    weights, indices = weights[order], pa.array(order)
+    weights, indices = weights[order], None if is_every(order, len(weights)) else pa.array(order)
     sums: Sums = {WEIGHT: sum_ranges(weights, firsts)}
     taken: dict[Addends, Addends] = {}
 
     def take(column: Addends) -> Addends:
+        if indices is None:
+            return column
         return taken.get(column) or taken.setdefault(column, Addends(column.array.take(indices)))
 
     for place, column in columns.items():
@@ -230,6 +230,8 @@ def as_floats(sums: Sums, place: int, mean: bool = False) -> Floats:
     """Return the sums as floats, or with `mean` the sums divided by the weights, which must not be zero."""
     limbs = digits_of(sums, place).carry()
     results = limbs.to_floats(sums[WEIGHT] if mean else None)
+    if not any(f"{place}:{name}" in sums for name in SPECIAL):
+        return results
     nothing = np.zeros(len(results), np.int64)
     nan, up, down = (np.sign(sums.get(f"{place}:{name}", nothing)) for name in SPECIAL)
     sign = np.where(sums[WEIGHT] < 0, -1, 1) if mean else 1

@@ -27,7 +27,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from flo.columns.indices import (
     Indices,
@@ -43,9 +42,9 @@ from flo.core.data import canonical_text
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Keys, find_equal, has_fixed_width, keys_of
-from flo.tables.state.merging import Merge, advance_merges, fuel_of, group_runs
+from flo.tables.state.merging import Merge, advance_merges, fuel_of, group_runs, merge_small
 from flo.tables.state.run import Run, interleave, match_keys, merge_runs, starts_of
-from flo.tables.values import WEIGHT
+from flo.tables.values import WEIGHT, WEIGHT_FIELD
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +81,11 @@ class Trace(Lowerable):
         if not delta.rows:
             return self
         new = self.join([delta], oldest=not self.runs)
+        merged = None
+        if not self.merges:
+            merged = merge_small((*self.runs, new) if new.rows else self.runs, self.join, self.how)
+        if merged is not None:
+            return replace(self, runs=merged)
         merges = [*group_runs(self.runs, self.merges), *([Merge((new,))] if new.rows else [])]
         merges = advance_merges(merges, fuel_of(delta.rows, self.rows), self.join, self.cut, self.how)
         runs = tuple(run for merge in merges for run in merge.runs)
@@ -176,10 +180,11 @@ def consolidate_runs(*runs: Run, fully: bool = False) -> Run:
     3. Group the equal rows of these keys. The first of each group gets the sum of the weights; the others are dropped.
     """
     first = runs[0]
-    names = [name for name in first.table.column_names if name != WEIGHT]
+    names = [name for name in first.table.schema.names if name != WEIGHT]
     whole_key = set(names) == set(first.columns)
     whole_rows = fully or whole_key
-    if not whole_rows and all(not run.rows or run.table[WEIGHT].to_numpy().min() > 0 for run in runs):
+    alone = not whole_rows or sum(run.rows for run in runs) == 1
+    if alone and all(not run.rows or run.least > 0 for run in runs):
         return merge_runs([*runs])
     table, order, keys = interleave([*runs])
     if not len(order):
@@ -211,10 +216,10 @@ def consolidate_runs(*runs: Run, fully: bool = False) -> Run:
 
 def with_weights(table: pa.Table, weights: Indices) -> pa.Table:
     """Return the table with these weights."""
-    field = pa.field(WEIGHT, pa.int64(), nullable=False)
-    if WEIGHT not in table.column_names:
-        return table.append_column(field, pa.array(weights, pa.int64()))
-    return table.set_column(table.schema.get_field_index(WEIGHT), field, pa.array(weights, pa.int64()))
+    place = table.schema.get_field_index(WEIGHT)
+    if place < 0:
+        return table.append_column(WEIGHT_FIELD, pa.array(weights, pa.int64()))
+    return table.set_column(place, WEIGHT_FIELD, pa.array(weights, pa.int64()))
 
 
 def weigh(run: Run, weights: Indices) -> Run:
@@ -231,7 +236,7 @@ MANY = 1000
 def consolidate_table(table: pa.Table) -> pa.Table:
     """Consolidate equal rows of a table: add their weights, and drop rows whose sum is zero. Rows may change places."""
     if table.num_rows < MANY:
-        return _consolidate_rows(table) if table.num_rows else table
+        return table if _is_consolidated(table) else _consolidate_rows(table)
     doubtful = _maybe_equal(table)
     if doubtful is None:
         return _consolidate_rows(table)
@@ -241,6 +246,11 @@ def consolidate_table(table: pa.Table) -> pa.Table:
         return table
     rest = table.filter(pa.array(alone))
     return pa.concat_tables([rest, _consolidate_rows(take_rows(table, doubtful))]) if len(doubtful) else rest
+
+
+def _is_consolidated(table: pa.Table) -> bool:
+    """Return whether there is nothing to compare: at most one row, whose weight is not zero."""
+    return not table.num_rows or (table.num_rows == 1 and table[WEIGHT].to_numpy()[0] != 0)
 
 
 def _maybe_equal(table: pa.Table) -> Indices | None:
@@ -283,7 +293,7 @@ def _consolidate_rows(table: pa.Table) -> pa.Table:
 
 def net_changes(table: pa.Table) -> pa.Table:
     """Return a delta without rows that cancel out. A delta without retractions is unchanged."""
-    retracts = table.num_rows and pc.min(table[WEIGHT]).as_py() <= 0
+    retracts = table.num_rows and table[WEIGHT].to_numpy().min() <= 0
     return consolidate_table(table) if retracts else table
 
 
@@ -348,8 +358,9 @@ def group_equal_rows(table: pa.Table, keys: Keys | None = None, rows: Indices | 
     Rows are in the order of their key numbers, older ones first among equal rows. Distinct rows that share a number
     are distinguished by their text. With `rows`, these are the rows that are grouped, and `keys` are theirs.
     """
-    columns = [table[name] for name in table.column_names]
-    keys = keys_of(columns) if keys is None else keys
+    keys = keys_of(table.columns) if keys is None else keys
+    if len(keys.numbers) < 2:
+        return EqualRows(np.arange(len(keys.numbers)), np.arange(len(keys.numbers)))
     sorted_already = bool(np.all(keys.numbers[1:] >= keys.numbers[:-1]))
     order = np.arange(len(keys.numbers)) if sorted_already else stable_order(keys.numbers)
     numbers = keys.numbers[order]
