@@ -22,6 +22,7 @@ import pytest
 import flo
 from flo.local.query import LocalQuery
 from flo.shards.checkpoint.change_folders import StoredChanges
+from flo.shards.checkpoint.copies import copy_checkpoint
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.micro_batches import MicroBatches
 from flo.shards.sinks.sinks import Changes, Memory
@@ -598,3 +599,55 @@ def test_all_types_are_read_as_they_were_written(place: Place) -> None:
         query.push(rows=EVERYTHING)
     with types_flow().on(flo.here).start({"rows": place.sink().reconcile()}, checkpoint=place.folder / "c") as query:
         assert query.view("view").version == 0
+
+
+def test_going_back(place: Place) -> None:
+    """Sinks that have taken later versions get the difference. A folder of changes goes back by itself."""
+    with start(place, keep=10) as query:
+        push(query, ("a", 1), ("b", 2))
+        push(query, ("b", 5), ("c", 2))
+        query.push(sales={Sale("a", 1): -1})
+    if place.kind != "changes":
+        with pytest.raises(flo.CheckpointError, match="is ahead of the checkpoint") as caught:
+            start(place, version=0)
+        assert ").reconcile()" in str(caught.value)
+    with start(place, sink=place.sink().reconcile(), version=0) as query:
+        compare(place, query)
+        assert len(place.rows()) == 2
+        push(query, ("d", 5))
+        compare(place, query)
+    with start(place) as query:
+        push(query, ("d", 5))
+        compare(place, query)
+
+
+def test_going_back_with_a_changed_program(place: Place) -> None:
+    with start(place, keep=10) as query:
+        push(query, ("a", 1), ("b", 20))
+        push(query, ("b", 5), ("c", 2))
+    with start(place, large_sums, version=0, changed="fill") as query:
+        compare(place, query)
+        push(query, ("d", 5))
+        compare(place, query)
+    with start(place, large_sums) as query:
+        push(query, ("d", 5))
+        compare(place, query)
+
+
+def test_a_copy_takes_the_sink_over(place: Place) -> None:
+    with start(place) as query:
+        push(query, ("a", 1), ("b", 2))
+        push(query, ("c", 1))
+    copy_checkpoint(str(place.folder / "c"), str(place.folder / "copy"))
+    with start(place) as query:
+        push(query, ("a", 1), ("d", 2))
+    with pytest.raises(flo.CheckpointError, match="belongs to the checkpoint that this one is a copy of") as caught:
+        start(place, where="copy")
+    assert ").reconcile()" in str(caught.value)
+    with start(place, sink=place.sink().reconcile(), where="copy") as query:
+        compare(place, query)
+        push(query, ("e", 1))
+        compare(place, query)
+    with start(place, where="copy") as query:
+        push(query, ("e", 1))
+        compare(place, query)
