@@ -14,10 +14,21 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+import flo
 from flo.spark import Upsert
 from flo.spark.driver.query import Query
 from tests.connectors.driver import create_topic
-from tests.local.test_reconciling import counts, flow_of, means, names, plain, sums, sums_and_counts
+from tests.local.test_reconciling import (
+    EVERYTHING,
+    counts,
+    flow_of,
+    means,
+    names,
+    plain,
+    sums,
+    sums_and_counts,
+    types_flow,
+)
 
 pytestmark = [pytest.mark.connectors, pytest.mark.slow]
 PROGRAMS = [sums, sums_and_counts, counts, means, names, sums]
@@ -96,3 +107,12 @@ def test_kafka(connected: SparkSession, servers: str, tmp_path: Path) -> None:
         return [json.loads(value) for value in last.values() if value is not None]
 
     run_all(connected, tmp_path, Upsert("kafka", "columns", options), rows)
+
+
+def test_postgresql_gives_all_types_back(database: str, tmp_path: Path) -> None:
+    """In this process; nothing differs, so nothing is committed."""
+    sink = Upsert("postgresql", "types", {"uri": database})
+    with types_flow().on(flo.here).start({"rows": sink}, checkpoint=tmp_path) as query:
+        query.push(rows=EVERYTHING)
+    with types_flow().on(flo.here).start({"rows": sink.reconcile()}, checkpoint=tmp_path) as query:
+        assert query.view("view").version == 0
