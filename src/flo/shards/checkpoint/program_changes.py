@@ -85,7 +85,10 @@ def add_description(where: str, content: Description, version: int) -> None:
 
 
 def _description_file(where: str, version: int | None) -> str:
-    """The file that describes the program of a version, by default of the newest whose commit is not damaged."""
+    """The file that describes the program of a version, by default of the newest whose commit is not damaged; if none
+    is committed, of the program that begins."""
+    if version is not None and version < 0:
+        return DESCRIPTION
     for each in reversed(committed_versions(where)) if version is None else [version]:
         try:
             begun = read_commit(where, each).get(PROGRAM)
