@@ -85,11 +85,9 @@ def add_description(where: str, content: Description, version: int) -> None:
 
 
 def _description_file(where: str, version: int | None) -> str:
-    """The file that describes the program of a version, by default of the newest whose commit is not damaged; if none
-    is committed, of the program that begins."""
-    if version is not None and version < 0:
-        return DESCRIPTION
-    for each in reversed(committed_versions(where)) if version is None else [version]:
+    """The file that describes the program of a version, by default of the newest whose commit is not damaged."""
+    every = committed_versions(where)[::-1] if version is None else [version] if version >= 0 else []
+    for each in every:
         try:
             begun = read_commit(where, each).get(PROGRAM)
         except CheckpointError:
