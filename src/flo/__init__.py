@@ -103,7 +103,7 @@ if TYPE_CHECKING:
 
 
 def _progress(name: str, total: int | None) -> object:
-    from flo.tools.views import RunProgress  # needs rich, which tasks on Spark do not
+    from flo.local.run_progress import RunProgress  # needs rich, which tasks on Spark do not
 
     return RunProgress(name, total)
 

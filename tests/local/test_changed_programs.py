@@ -257,3 +257,28 @@ def test_the_plan_as_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "filled" in printed
     assert "output dear: new: it gets all rows" in printed
     assert "the rows that `join` keeps" in printed
+
+
+def test_a_join_that_has_dropped_rows_is_not_read(tmp_path: Path) -> None:
+    """Once the shops have ended, a join keeps no sales."""
+
+    def build(*more: str) -> flo.Flow:
+        flow = flo.Flow("ended")
+        sales = flow.input("sales", flo.ZSet[Sale])
+        joined = sales.join(flow.input("shops", flo.ZSet[Shop], bounded=True), on="shop")
+        flow.output("cities", joined.group_by("city").agg(n=flo.count()))
+        if "dear" in more:
+            flow.output("dear", joined.group_by("city").agg(most=flo.max("price")))
+        return flow
+
+    with build().on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(sales=SALES[:6], shops=SHOPS)
+        query.end("shops")
+        query.push(sales=SALES[6:])
+    with pytest.raises(flo.CheckpointError, match="needs all rows that the input `sales` has had"):
+        build("dear").on(flo.here).start(checkpoint=tmp_path, changed="fill")
+    fill = {"sales": SALES, "shops": SHOPS}
+    with build("dear").on(flo.here).start(checkpoint=tmp_path, changed="fill", fill=fill) as query:
+        query.push(sales=[Sale("b", 99)])
+        assert rows(query.view("dear")) == [("x", 11), ("y", 99)]
+        assert rows(query.view("cities")) == [("x", 8), ("y", 5)]

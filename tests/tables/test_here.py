@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import flo
-from flo.tools import views as progress
+from flo.local import run_progress as progress
 from tests.quick import tried
 
 

@@ -24,6 +24,7 @@ from flo.core.collection import Value
 from flo.core.errors import CheckpointError, UnknownNameError
 from flo.core.program_outline import expect_same_functions, find_replaced, from_plain
 from flo.local.durable import ENDED, DurableLoop
+from flo.local.run_progress import RunProgress
 from flo.program.identity import digest
 from flo.shards.checkpoint.commits import PROGRAM, committed_versions, read_commit
 from flo.shards.checkpoint.inspect import Checkpoint
@@ -41,7 +42,7 @@ from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.evolution.comparison import Comparison, compare_programs
 from flo.shards.evolution.filling import FillBuilder, FillProgram
 from flo.shards.evolution.plan_text import changed_program_error, missing_rows_error
-from flo.shards.evolution.snapshots import read_rows
+from flo.shards.evolution.snapshots import count_rows, is_whole, read_rows
 from flo.shards.evolution.switch import StoredStates, Switch
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.plan.planning import plan_stages
@@ -54,6 +55,7 @@ from flo.tables.checkpoint.folders import Writes, folder
 from flo.tables.checkpoint.store import read_sealed, write_sealed
 from flo.tables.io.diverted import OnError
 from flo.tables.io.feeding import Feeder
+from flo.tables.io.files import DataPart, Piece, PlainData
 from flo.tables.values import Rows, layout_of
 
 PURPOSE, DIFFERENCES = "purpose.json", "differences.json"
@@ -137,14 +139,23 @@ class Evolution:
         batches = MicroBatches(plan, outputs, self.where, self.batches.shards, workers)
         loop = DurableLoop(dag, batches, Giving(batches, {each.name: ViewSink() for each in outputs}), lease)
         try:
-            for number, push in enumerate(self._pushes(loop)):
-                if number >= done:
-                    push()
-                    loop.run()
-                    loop.commit({}, {PUSHES: number + 1})
+            with RunProgress(f"{self.ours['flow']}: filling", self._count_rows()) as bar:
+                for number, (rows, push) in enumerate(self._pushes(loop)):
+                    if number >= done:
+                        push()
+                        loop.run()
+                        loop.commit({}, {PUSHES: number + 1})
+                    bar.moved(rows, loop.state_size())
         finally:
             loop.executor.stop()
         return loop
+
+    def _count_rows(self) -> int | None:
+        """How many rows are read; None if it is not known."""
+        checkpoint = Checkpoint(self.batches.folder)
+        if any(each.holder is None for each in self.fill.inputs):
+            return None
+        return sum(count_rows(checkpoint, self.version, each.holder) for each in self.fill.inputs if each.holder)
 
     def _find_done(self) -> int:
         """How many pushes an interrupted fill has committed. One of another program is removed."""
@@ -159,8 +170,9 @@ class Evolution:
         write_sealed(files, PURPOSE, purpose)
         return 0
 
-    def _pushes(self, loop: DurableLoop) -> Iterator[Callable[[], object]]:
-        """The pushes of the fill: the rows of one input after the other, in parts, and then the ends."""
+    def _pushes(self, loop: DurableLoop) -> Iterator[tuple[int, Callable[[], object]]]:
+        """The pushes of the fill, each with its number of rows: those of one input after the other, in parts, and then
+        the ends."""
         checkpoint = Checkpoint(self.batches.folder)
         names = {f"{place}" if e.holder else e.stream.name: place for place, e in enumerate(self.fill.inputs)}
         feeder = Feeder(loop, names, self.change.on_error)
@@ -168,12 +180,12 @@ class Evolution:
             if each.holder is None:
                 name = each.stream.name
                 for part in feeder.open(name, self._rows_of_input(name)).parts:
-                    yield partial(feeder.feed_part, name, part)
+                    yield _size_of(part), partial(feeder.feed_part, name, part)
                 continue
             of: Any = each.stream.type.collection
             for table in read_rows(checkpoint, self.version, each.holder, layout_of(of.base).schema):
-                yield partial(self._push, loop, place, Rows(of.base, table))
-        yield partial(self._push_ends, loop)
+                yield table.num_rows, partial(self._push, loop, place, Rows(of.base, table))
+        yield 0, partial(self._push_ends, loop)
 
     def _rows_of_input(self, name: str) -> object:
         """The rows that an input has had so far: the user's own, or those that its source still has."""
@@ -305,7 +317,8 @@ def plan_change(
     compared = compare_programs(before, ours, program.dag, stale)
     names = list(program.output_types)
     wanted = frozenset(name for name in names if ours["outputs"][name] != COUNT)
-    return compared, FillBuilder(compared, names, wanted, ended_inputs(where, version, before)).fill
+    over, whole = ended_inputs(where, version, before), partial(is_whole, Checkpoint(where), version)
+    return compared, FillBuilder(compared, names, wanted, over, whole).fill
 
 
 def changed_sources(before: Description, ours: Description) -> frozenset[str]:
@@ -337,6 +350,16 @@ def ids_with_functions(ours: Description, names: Sequence[str]) -> frozenset[str
 def _is_plain(name: str) -> bool:
     """Whether it is the name of a function, and not the text of an expression."""
     return bool(name) and all(part.isidentifier() for part in name.replace("<locals>", "locals").split("."))
+
+
+def _size_of(part: DataPart) -> int:
+    """The number of rows of a part of an input, as far as it is known."""
+    match part:
+        case Piece():
+            return int(part.table.num_rows)
+        case PlainData(data):
+            return len(data) if hasattr(data, "__len__") else 0
+    return 1
 
 
 def input_names(description: Description) -> list[str]:

@@ -13,9 +13,9 @@ kept, with its view or its sink.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from flo.program.dag import Dag, Stream, Vertex
 from flo.shards.checkpoint.program_changes import Description, columns_of
@@ -39,6 +39,10 @@ class Holder:
     """The parts of its state that have them."""
     view: str = ""
     """The view, if one has them."""
+
+
+IsWhole: TypeAlias = Callable[[Holder], bool]
+"""Whether a state has all rows of a stream: a join keeps none once the other side has ended."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +77,18 @@ class Comparison:
         """The ids of operators that only the program before has."""
         return [each for each in self.levels if each not in self.kept]
 
-    def find_holder(self, stream: Stream) -> Holder | None:
-        """Who has the rows of a stream, with all columns that are read of it."""
+    def find_holder(self, stream: Stream, is_whole: IsWhole) -> Holder | None:
+        """Who has all rows of a stream, with all columns that are read of it."""
         wanted = columns_of(stream)
         if wanted is None or stream.type.collection.base.name not in UNORDERED:  # type: ignore[attr-defined]
             return None
         added = self._added_columns(stream)
         for each in self.holders.get(stream.name, ()):
             missing = wanted.keys() - each.columns.keys()
-            if missing <= added and all(
-                is_as_wide(each.columns[name], kind) for name, kind in wanted.items() if name in each.columns
+            if (
+                missing <= added
+                and all(is_as_wide(each.columns[name], kind) for name, kind in wanted.items() if name in each.columns)
+                and is_whole(each)
             ):
                 return each
         return None

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from flo.core.structural import EmitOnce
 from flo.program.dag import Dag, Stream, Vertex
-from flo.shards.evolution.comparison import Comparison, Holder
+from flo.shards.evolution.comparison import Comparison, Holder, IsWhole
 from flo.tables.operator import OnTables
 
 
@@ -50,10 +50,17 @@ class FillProgram:
 class FillBuilder:
     """Builds the fill program, from what is filled back to streams whose rows are known."""
 
-    def __init__(self, compared: Comparison, names: list[str], wanted: frozenset[str], ended: frozenset[str]) -> None:
+    def __init__(
+        self,
+        compared: Comparison,
+        names: list[str],
+        wanted: frozenset[str],
+        ended: frozenset[str],
+        is_whole: IsWhole,
+    ) -> None:
         """`names` are the outputs of the program, and `wanted` those whose rows somebody has; `ended` are the inputs
-        that have ended, whose rows no state has any more."""
-        self.compared, self.ended = compared, ended
+        that have ended, whose rows no state has any more. `is_whole` says whether a state still has all rows."""
+        self.compared, self.ended, self._is_whole = compared, ended, is_whole
         self.fill = FillProgram()
         dag = compared.dag
         self._makers = {stream: vertex for vertex in dag.vertices for stream in vertex.outputs}
@@ -76,7 +83,7 @@ class FillBuilder:
     def _need(self, stream: Stream) -> Stream:
         """The stream in the fill program."""
         if stream not in self._new:
-            holder = None if self._has_ended(stream) else self.compared.find_holder(stream)
+            holder = None if self._has_ended(stream) else self.compared.find_holder(stream, self._is_whole)
             maker = self._makers.get(stream)
             if holder is None and maker is not None:
                 self._add(maker)

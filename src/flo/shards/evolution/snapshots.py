@@ -17,12 +17,14 @@ import pyarrow as pa
 
 from flo.core.checkpoint import decode
 from flo.core.term import Call
-from flo.shards.checkpoint.inspect import Checkpoint
+from flo.shards.checkpoint.inspect import Checkpoint, runs_in, without_merges
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.evolution.comparison import Holder
+from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.states import VertexState
-from flo.tables.checkpoint.store import Store
+from flo.tables.checkpoint.store import Store, run_file
 from flo.tables.io.files import WEIGHTS
+from flo.tables.state.run import read_ipc
 from flo.tables.state.trace import Trace, consolidate_table
 from flo.tables.values import WEIGHT
 
@@ -40,6 +42,32 @@ def read_rows(checkpoint: Checkpoint, version: int, holder: Holder, schema: pa.S
         rows = table.select([*schema.names, WEIGHT]).cast(wanted).combine_chunks()
         if rows.num_rows:
             yield consolidate_table(rows)
+
+
+def is_whole(checkpoint: Checkpoint, version: int, holder: Holder) -> bool:
+    """Whether the state of an operator still has all rows of an input: neither of its inputs has ended."""
+    if holder.view:
+        return True
+    states = states_of(checkpoint, version, holder.level, holder.vertex)
+    return all("ended_side" not in state.parts for _, _, state in states)
+
+
+def count_rows(checkpoint: Checkpoint, version: int, holder: Holder) -> int:
+    """About how many rows `read_rows` gives: those that cancel out are counted, too."""
+    if holder.view:
+        view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards)
+        runs = [(Store(folder(run.folder)), view.columns, run.name) for run in view.runs] if view is not None else []
+        return sum(_count(*run) for run in runs)
+    return sum(
+        _count(store, columns, name)
+        for _, store, state in states_of(checkpoint, version, holder.level, holder.vertex)
+        for part in holder.parts
+        for columns, name in runs_in(without_merges(state.parts.get(part)))
+    )
+
+
+def _count(store: Store, columns: tuple[str, ...], name: str) -> int:
+    return read_ipc(columns, pa.BufferReader(store.folder.map_file(run_file(name)))).rows
 
 
 def _rows_of_view(checkpoint: Checkpoint, version: int, holder: Holder) -> Iterator[pa.Table]:
