@@ -1,17 +1,23 @@
 """How much faster shards in worker processes are than one process: a join, and sums of tumbling windows.
 
-    python -m benchmarks.workers                        # a minute
-    python -m benchmarks.workers --rows 100000 --workers 2
+    python -m benchmarks.workers                        # two minutes
+    python -m benchmarks.workers --load 500000 --rows 100000 --workers 2
 
-The same deltas go into both, push by push in turn; the results are compared. Times are wall-clock times of the pushes.
+The same deltas go into both, push by push in turn; the results are compared. The first push is a load of many rows,
+and pushes of some rows follow. The last program has about as many groups as rows, so that no sum makes them fewer.
+
+Two figures for each: wall-clock time, which other programs on the machine change; and the critical path, the processor
+time of the driver and, of each question to the workers, that of the worker which took longest.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +25,9 @@ from rich.console import Console
 from rich.table import Table
 
 import flo
+from flo.local.executors import Workers
+from flo.local.sharded import WorkersLoop
+from flo.local.table_loop import TableLoop
 
 KEYS = 20_000
 
@@ -44,62 +53,111 @@ def join_flow() -> flo.Flow:
     return flow
 
 
-def window_flow() -> flo.Flow:
+def window_flow(size: int) -> flo.Flow:
     flow = flo.Flow("windows")
-    rows = flow.input("sales", flo.ZSet[Sale]).tumble(1_000, "id")
+    rows = flow.input("sales", flo.ZSet[Sale]).tumble(size, "id")
     flow.output("windows", rows.group_by("shop", "window_start").agg(n=flo.count(), total=flo.sum("price")))
     return flow
 
 
-def sales(delta: int, rows: int) -> pa.Table:
-    draw = np.random.default_rng(delta)
-    ids = np.arange(delta * rows, (delta + 1) * rows)
+def sales(first: int, rows: int) -> pa.Table:
+    draw = np.random.default_rng(first)
+    ids = np.arange(first, first + rows)
     return pa.table({"id": ids, "shop": draw.integers(0, KEYS, rows), "price": draw.integers(0, 1000, rows)})
 
 
 SHOPS = pa.table({"shop": np.arange(KEYS), "city": np.arange(KEYS) % 500})
-FLOWS: dict[str, Callable[[], flo.Flow]] = {"join": join_flow, "windowed sums": window_flow}
+FLOWS: dict[str, Callable[[], flo.Flow]] = {
+    "join": join_flow,
+    "windowed sums": lambda: window_flow(250_000),
+    "as many groups as rows": lambda: window_flow(1_000),
+}
 
 
-@dataclass(frozen=True)
-class Measured:
-    """The seconds of all pushes, and the results."""
-
-    seconds: float
-    rows: list[str]
+def processor_seconds(process: int) -> float:
+    """The processor time of a process so far."""
+    tasks = f"/proc/{process}/task"
+    return sum(int(open(f"{tasks}/{each}/schedstat").read().split()[0]) for each in os.listdir(tasks)) / 1e9
 
 
-def measure(name: str, workers: list[int], deltas: int, rows: int) -> list[Measured]:
-    """Push the same deltas to a loop for each number of workers, in turn."""
-    loops = [FLOWS[name]().on(flo.here, workers=count).loop() for count in workers]
-    spent = [0.0] * len(loops)
-    for loop in loops:
-        if name == "join":
-            loop.push(shops=SHOPS)
-    for delta in range(deltas):
-        table = sales(delta, rows)
-        for place, loop in enumerate(loops):
-            started = time.perf_counter()
-            loop.push(sales=table)
-            spent[place] += time.perf_counter() - started
-    results = [sorted(map(str, next(iter(loop.result().values())).to_pylist())) for loop in loops]
-    return [Measured(*each) for each in zip(spent, results, strict=True)]
+class MeasuredLoop:
+    """A loop, with the time of its pushes."""
+
+    def __init__(self, flow: flo.Flow, workers: int) -> None:
+        self.loop: TableLoop = flow.on(flo.here, workers=workers).loop()
+        self.wall = self.critical = 0.0
+        if isinstance(self.loop._loop, WorkersLoop):
+            self._measure_questions(self.loop._loop.executor)
+
+    def _measure_questions(self, workers: Workers) -> None:
+        answers = workers._answers
+
+        def measured(asked: list[Any]) -> list[Any]:
+            processes = [worker.process.pid or 0 for worker in workers.workers]
+            started = time.process_time()
+            before = list(map(processor_seconds, processes))
+            self.critical -= time.process_time() - started  # to measure is no part of it
+            answered = answers(asked)
+            started = time.process_time()
+            self.critical += max(map(float.__sub__, map(processor_seconds, processes), before))
+            self.critical -= time.process_time() - started
+            return answered
+
+        workers._answers = measured  # type: ignore[method-assign]
+
+    def push(self, table: pa.Table) -> None:
+        started, spent = time.perf_counter(), time.process_time()
+        self.loop.push(sales=table)
+        self.wall += time.perf_counter() - started
+        self.critical += time.process_time() - spent
+
+    def reset(self) -> tuple[float, float]:
+        """The seconds so far, which begin anew."""
+        seconds = self.wall, self.critical
+        self.wall = self.critical = 0.0
+        return seconds
+
+    def rows(self) -> list[str]:
+        return sorted(map(str, next(iter(self.loop.result().values())).to_pylist()))
+
+
+def measure(name: str, workers: int, load: int, deltas: int, rows: int) -> tuple[dict[str, list[Any]], bool]:
+    """The seconds of one process and of workers, by what was pushed; and whether the results are equal."""
+    loops = [MeasuredLoop(FLOWS[name](), count) for count in (1, workers)]
+    if name == "join":
+        for each in loops:
+            each.loop.push(shops=SHOPS)
+            each.reset()
+    seconds = {}
+    pushes = {f"a load of {load:,} rows": [(0, load)]} if load else {}
+    pushes[f"{deltas} × {rows:,} rows"] = [(load + number * rows, rows) for number in range(deltas)]
+    for what, tables in pushes.items():
+        for first, count in tables:
+            table = sales(first, count)
+            for each in loops:
+                each.push(table)
+        seconds[what] = [each.reset() for each in loops]
+    one, several = (each.rows() for each in loops)
+    return seconds, one == several
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--rows", type=int, default=500_000, help="of each delta")
+    parser.add_argument("--load", type=int, default=3_000_000, help="rows of the first push; 0 for none")
+    parser.add_argument("--rows", type=int, default=500_000, help="of each further push")
     parser.add_argument("--deltas", type=int, default=6)
     parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args()
-    table = Table("program", "one process, s", f"{given.workers} workers, s", "times as fast", "results")
+    table = Table(
+        "program", "pushed", "one process, s", f"{given.workers} workers, s", "wall", "critical path", "results"
+    )
     for name in FLOWS:
-        one, several = measure(name, [1, given.workers], given.deltas, given.rows)
-        same = "equal" if one.rows == several.rows else "DIFFERENT"
-        table.add_row(
-            name, f"{one.seconds:.2f}", f"{several.seconds:.2f}", f"{one.seconds / several.seconds:.2f}", same
-        )
-    Console().print(table)
+        measured, equal = measure(name, given.workers, given.load, given.deltas, given.rows)
+        for what, both in measured.items():
+            figures = [f"{wall:.2f} ({critical:.2f})" for wall, critical in both]
+            ratios = [f"{before / after:.2f}" for before, after in zip(*both, strict=True)]
+            table.add_row(name, what, *figures, *ratios, "equal" if equal else "DIFFERENT")
+    Console().print("Seconds of wall-clock time, in parentheses of the critical path; how many times as fast.", table)
 
 
 if __name__ == "__main__":

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.core.collection import End
-from flo.core.defer import ReadDefer, WriteDefer, collect_defer, set_defer
 from flo.core.errors import BoundednessError, ThresholdError
 from flo.core.graph import Node, Parallel, node, sequence
-from flo.core.nest import Nest
+from flo.core.nest import Nest, ReadDefer, WriteDefer, collect_defer, set_defer
 from flo.core.nested import Nested, NestedValue
 from flo.core.persistent import Elements
 from flo.core.semantics import small_steps, stuck

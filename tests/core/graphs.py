@@ -9,9 +9,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from flo.core.collection import Collection
-from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.graph import Graph, Node, Parallel, Sequential, sequence
-from flo.core.nest import Nest
+from flo.core.nest import Nest, ReadDefer, WriteDefer
 from flo.core.nested import Nested
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Source, Wire, identity

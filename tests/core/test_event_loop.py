@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flo.core.defer import ReadDefer
 from flo.core.errors import CheckpointError, DeferError, FunctionError, Origin
 from flo.core.event_loop import ByHand, EventLoop, FirstEnabled, RandomSchedule, RoundRobin
 from flo.core.graph import Node, Parallel, Sequential, inputs, parallel, sequence
+from flo.core.nest import ReadDefer
 from flo.core.semantics import stuck
 from flo.core.typing import initial
 from flo.values.operators.elementwise import Filter, Map

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 import flo.core.data  # noqa: F401  how plain data lowers
 from flo.core.collection import End
-from flo.core.defer import ReadDefer, WriteDefer, collect_defer, set_defer
 from flo.core.errors import BoundednessError, DeferError, FunctionError
 from flo.core.graph import Node, inputs, node, parallel, sequence, setinput
-from flo.core.nest import Nest
+from flo.core.nest import Nest, ReadDefer, WriteDefer, collect_defer, set_defer
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import concat_all
 from flo.core.semantics import advance, small_steps, stuck

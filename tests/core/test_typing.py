@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.errors import BoundednessError, CollectionError, DeferError, TypeMismatch
 from flo.core.graph import Node, Parallel, Sequential, node, sequence
-from flo.core.nest import Nest
+from flo.core.nest import Nest, ReadDefer, WriteDefer
 from flo.core.nested import Nested
 from flo.core.stream_type import StreamType, arrow, is_subtype, subtype_rule
 from flo.core.structural import Source, identity

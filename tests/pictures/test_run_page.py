@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 import flo
-from flo.pictures.metrics import format_metrics
-from flo.pictures.run_history import AGAIN, History, HistoryEntry
+from flo.pictures.run_history import AGAIN, History, HistoryEntry, format_metrics
 from flo.pictures.run_page import run_page, view_data
 from flo.pictures.serving import Answer, PageServer
 from tests.pictures.test_pages import Checked

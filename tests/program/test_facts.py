@@ -23,7 +23,7 @@ from flo.program.retractions import can_cancel
 from flo.values.lattice import Lattice
 from flo.values.operators.shapes import ElementKind, Unary
 from flo.values.weighted import Bag, BagValue, ZSet
-from flo.verify.functions.obligations import obligations
+from flo.verify.functions.rejections import obligations
 from tests.verify.shipped import operators_in, shipped_classes
 from tests.verify.shipped_operators import CASES, ELSEWHERE
 

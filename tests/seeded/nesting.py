@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flo.core.collection import End
-from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs
-from flo.core.nest import Nest
+from flo.core.nest import Nest, ReadDefer, WriteDefer
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Measure, Operator, Step, Values
 from flo.core.persistent import Elements

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from flo.shards.tasks import sending
 from tests.spark.harness import agree
 from tests.spark.programs import Case, drawn, together
 from tests.spark.simulated import agree_as_one_job, agree_simulated
@@ -24,6 +25,13 @@ def agree_drawn(seed: int, folder: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_in_tasks(tmp_path, seed):
+    agree_drawn(seed, tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(30, 36))
+def test_with_sums_before_every_shuffle(tmp_path, monkeypatch, seed):
+    monkeypatch.setattr(sending, "FEWEST_ROWS", 0)
+    monkeypatch.setattr(sending, "ROWS_PER_KEY", 0)
     agree_drawn(seed, tmp_path)
 
 

@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 import flo
 from flo.sql import plan
 from flo.sql.catalyst import UnsupportedQueryError, stand_in
-from flo.sql.compiler import compile_query
+from flo.sql.compiler import Compiler
 from flo.sql.plan_reader import read_frame
 from flo.sql.query import planned, planning_session
 from tests.sql.tpc import Suite, spark_text, tpcds, tpch
@@ -82,7 +82,8 @@ def _support(planner: Any, suite: Suite, inputs: dict[int, str], number: int) ->
         flow = flo.Flow("query")
         read = plan.scans(relation)
         streams = {name: flow.input(name, flo.ZSet[flo.rows(suite.tables[name].schema)]) for name in sorted(read)}
-        flow.output("rows", compile_query(relation, streams, planner, scope=flow._scope))
+        names = tuple(each.column for each in relation.columns)
+        flow.output("rows", Compiler(streams, planner, flow._scope).query(relation, names))
     except UnsupportedQueryError as error:
         return Support(number, tables, Counter(), f"{error.node}: {error.summary}")
     return Support(number, tables, Counter(_parts(relation)), None)

@@ -102,3 +102,10 @@ def test_each_chunk_is_more_than_twice_the_next() -> None:
     assert merged.equals(table)
     table = pa.table({"value": pa.chunked_array([[1] * 9, [2] * 3, [3]])})
     assert merge_chunks(table, pa.Table.combine_chunks) is table
+
+
+def test_pushes_of_several_chunks_are_merged() -> None:
+    table = pa.table({"value": pa.chunked_array([[1] * 8, [2], [3] * 8, [4], [5] * 8, [6]])})
+    merged = merge_chunks(table, pa.Table.combine_chunks)
+    assert [len(chunk) for chunk in merged["value"].chunks] == [26, 1]
+    assert merged.equals(table)

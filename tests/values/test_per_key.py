@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 import flo.core.data  # noqa: F401
 from flo.core.collection import End
-from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.errors import BoundednessError, CollectionError, DeferError, FunctionError, TypeMismatch
 from flo.core.event_loop import EventLoop
 from flo.core.graph import inputs, parallel, sequence, setinput
-from flo.core.nest import Nest
+from flo.core.nest import Nest, ReadDefer, WriteDefer
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import concat_all
 from flo.core.semantics import advance, small_steps

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from flo.columns.changes import change_type
 from flo.core.collection import Collection
-from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.graph import Graph, Node, parallel, sequence
-from flo.core.nest import Nest
+from flo.core.nest import Nest, ReadDefer, WriteDefer
 from flo.core.nested import Nested
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
@@ -19,8 +18,7 @@ from flo.values.lattice_orders import And, Flat, Max
 from flo.values.lattice_structures import SetUnion
 from flo.values.lvar import LVar
 from flo.values.operators import group_aggregates, moments, zset_asof, zset_joins, zsets
-from flo.values.operators.active_clocks import ActiveClock
-from flo.values.operators.ahead import LimitAhead
+from flo.values.operators.active_clocks import ActiveClock, LimitAhead
 from flo.values.operators.bags import BagJoin, BagUnion, Count, FoldUnordered, SequenceDistinct, Sort, Sum
 from flo.values.operators.clocks import ClockOf, MinClock
 from flo.values.operators.elementwise import Filter, FlatMap, Map
@@ -31,8 +29,7 @@ from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, Keyed
 from flo.values.operators.lattices import FoldLattice, SumLattice
 from flo.values.operators.lvars import Above, LVarToSequence, LVarUnion, MapLattice, Threshold
 from flo.values.operators.nested_streams import Flatten, NestedLast, NestedZip, NestOnce, RepeatNested, RepeatNestedBy
-from flo.values.operators.over import Over
-from flo.values.operators.over_functions import WindowFunction
+from flo.values.operators.over import Over, WindowFunction
 from flo.values.operators.pairs import MergeSorted, UnionSequences, Zip
 from flo.values.operators.per_key import PerKey
 from flo.values.operators.retain import Retain

@@ -18,7 +18,7 @@ import pytest
 import flo
 from flo.verify import check, laws
 from flo.verify.captured import Captured
-from flo.verify.data.impure import impure_uses
+from flo.verify.data.constants import impure_uses
 from flo.verify.processes import NOT_RUN
 
 WORK = 1_000

@@ -16,8 +16,7 @@ import flo.verify
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import ZSetValue
 from flo.verify import laws
-from flo.verify.data.constants import integers, sizes
-from flo.verify.data.impure import impure_uses
+from flo.verify.data.constants import impure_uses, integers, sizes
 
 pytestmark = pytest.mark.every(check=3)
 

@@ -19,7 +19,7 @@ from flo.values.operators.lvars import MapLattice
 from flo.values.operators.zsets import MapWeights
 from flo.verify import laws
 from flo.verify.effort import Effort
-from flo.verify.functions.obligations import check_obligation, obligations
+from flo.verify.functions.rejections import check_obligation, obligations
 
 BAG = flo.Bag[int]
 

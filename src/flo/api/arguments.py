@@ -357,4 +357,4 @@ def call_located(make: Callable[..., R], *arguments: Any, about: str | None = No
         return make(*arguments)
     except FloError as error:
         error.input_name = error.input_name or about
-        raise error.at_users_line() from None
+        raise error.at_users_line() from error.__cause__

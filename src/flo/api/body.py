@@ -10,9 +10,9 @@ from flo.api.arguments import call_located, expect_callable
 from flo.api.columns import AnyFunction
 from flo.api.scope import AnyStream, C, Scope, T
 from flo.core.collection import Collection
-from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.errors import DeferError, FloError, Origin, ScopeError, TypeMismatch, brief
 from flo.core.graph import Graph
+from flo.core.nest import ReadDefer, WriteDefer
 from flo.core.stream_type import Bounded, StreamTypes
 from flo.core.structural import Source
 from flo.program.dag import Dag
@@ -64,17 +64,20 @@ class Loop:
 
     def constant(self, collection: type[C] | C, data: object) -> Stream[C, Bounded]:
         """Return a bounded stream of the given data, the same for every inner stream."""
-        kind = call_located(Collection.of, collection)
-        (stream,) = self._scope.apply(
-            Source(kind, call_located(kind.value, data, about="`constant`").fix()), verb="constant"
-        )
-        return stream
+        return add_constant(self._scope, collection, data)
 
     def _locate(self, error: FloError) -> FloError:
         """Make an error about a defer key point to the line that reads or writes it."""
         if isinstance(error, DeferError) and error.key is not None:
             error.where = self._written.get(error.key) or self._read.get(error.key) or error.where
         return error
+
+
+def add_constant(scope: Scope, collection: object, data: object) -> AnyStream:
+    """Return a bounded stream of the given data."""
+    kind = call_located(Collection.of, collection)
+    value = call_located(kind.value, data, about="`constant`").fix()
+    return scope.apply(Source(kind, value), verb="constant")[0]
 
 
 def infer_collection(key: str, initial: object) -> Collection:

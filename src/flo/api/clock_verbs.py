@@ -12,8 +12,7 @@ from flo.api.scope import AnyBase, AnyStream, B, B_co, C_co, Scope, StreamBase, 
 from flo.core.errors import ScopeError, TypeMismatch, brief
 from flo.core.facts import Timing
 from flo.values.event_time import Duration
-from flo.values.operators.active_clocks import ActiveClock
-from flo.values.operators.ahead import LimitAhead
+from flo.values.operators.active_clocks import ActiveClock, LimitAhead
 from flo.values.operators.clocks import ClockOf, MinClock
 from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, overload
 
 from flo.api.aligning import align_rows
 from flo.api.arguments import expect_kind, expect_known_arguments, expect_no_argument, expect_optional, expect_zset
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 JoinKeys: TypeAlias = "Columns | list[Any]"
 """The columns that rows are joined on."""
 Unordered: TypeAlias = Bag[Any] | Set[Any] | ZSet[Any] | LVar[Any]
-Joinable = TypeVar("Joinable", Set[Any], Bag[Any])
 
 RE_KEY = (("stream.entries().key_by(…).join(…)", "joins on another key"),)
 
@@ -71,7 +70,8 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         this, other = align_rows("union", self, other)
         unions: dict[type[Collection], Callable[[], Operator]]
         unions = {Sequence: UnionSequences, Bag: BagUnion, Set: UnionSets, ZSet: Plus, LVar: LVarUnion}
-        return this._then(unions[type(self.collection)](), other)
+        union = next(each for kind, each in unions.items() if isinstance(self.collection, kind))
+        return this._then(union(), other)
 
     def union_distinct(self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[Any], B2]) -> Stream[ZSet[T], B | B2]:
         """Return the rows of both, each once. `union` keeps duplicates."""
@@ -198,8 +198,8 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def join(self: CombineVerbs[Set[T], B], other: Stream[Set[tuple[T, U]], B2]) -> Stream[Set[U], B | B2]: ...
     @overload
     def join(
-        self: CombineVerbs[Joinable, B],
-        other: Stream[Joinable, B2],
+        self: CombineVerbs[Set[Any], B],
+        other: Stream[Set[Any], B2],
         on: AnyColumn | JoinKeys,
         other_on: AnyColumn | JoinKeys | None = None,
         into: Callable[[Any, Any], Any] | Columns | None = None,
@@ -207,7 +207,19 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         where: Columns | None = None,
         suffix: str = "_right",
         nulls_equal: bool = False,
-    ) -> Stream[Joinable, B | B2]: ...
+    ) -> Stream[Set[Any], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[Bag[Any], B],
+        other: Stream[Bag[Any], B2],
+        on: AnyColumn | JoinKeys,
+        other_on: AnyColumn | JoinKeys | None = None,
+        into: Callable[[Any, Any], Any] | Columns | None = None,
+        *,
+        where: Columns | None = None,
+        suffix: str = "_right",
+        nulls_equal: bool = False,
+    ) -> Stream[Bag[Any], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[Keyed[K, Any], B],

@@ -10,6 +10,8 @@ from dataclasses import is_dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin, overload
 
+from flo.api.arguments import call_located
+from flo.api.body import add_constant
 from flo.api.explain import explain_flow
 from flo.api.running import FlowLoop, Negative, Result, expect_known, schedule_of
 from flo.api.scope import AnyStream, C, Scope, T, expect_stream_name
@@ -24,7 +26,6 @@ from flo.core.graph import Graph
 from flo.core.operator import Operator
 from flo.core.program_outline import Outline
 from flo.core.stream_type import Bounded, Derivation, StreamType, StreamTypes, Unbounded
-from flo.core.structural import Source
 from flo.core.typing import program
 from flo.program.dag import Dag, live_vertices
 from flo.program.identity import assign_ids
@@ -101,13 +102,9 @@ class Flow(Displayed):
 
         A `Partitioned` log has so many `partitions`, numbered from 0.
         """
-        here = Origin.here()
-        try:
-            kind = _with_partitions(as_rows(Collection.of(collection)), partitions)
-            stream_type = StreamType(_expect_hashable(kind), bounded)
-        except FloError as error:
-            raise error.located(here) from None
-        return self._scope.add_input(name, stream_type, here)
+        kind = call_located(lambda: _with_partitions(as_rows(Collection.of(collection)), partitions))
+        stream_type = StreamType(call_located(_expect_hashable, kind), bounded)
+        return self._scope.add_input(name, stream_type, Origin.here())
 
     @overload
     def table(
@@ -130,12 +127,8 @@ class Flow(Displayed):
         """
         from flo.columns.changes import changes_of
 
-        here = Origin.here()
-        try:
-            changes = changes_of(name, row, key, order_by)
-        except FloError as error:
-            raise error.located(here) from None
-        given = self._scope.add_input(name, StreamType(changes, bounded), here)
+        changes = call_located(changes_of, name, row, key, order_by)
+        given = self._scope.add_input(name, StreamType(changes, bounded), Origin.here())
         (stream,) = self._scope.apply(Upsert(), given, verb="table")
         stream.name, stream.assigned = name, True
         return stream
@@ -151,13 +144,7 @@ class Flow(Displayed):
 
     def constant(self, collection: type[C] | C, data: Any) -> Stream[C, Bounded]:
         """Return a bounded stream of the given data."""
-        try:
-            kind = Collection.of(collection)
-            (stream,) = self._scope.apply(Source(kind, kind.value(data).fix()), verb="constant")
-        except FloError as error:
-            error.input_name = error.input_name or "`constant`"
-            raise error.at_users_line() from None
-        return stream
+        return add_constant(self._scope, collection, data)
 
     def sql(self, text: str, /, **streams: AnyStream) -> Stream[ZSet[Any], Unbounded]:
         """Return the rows of a query of Spark SQL over z-sets of rows, which it calls by their names.

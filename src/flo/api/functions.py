@@ -27,7 +27,6 @@ def regexp_extract(of: Column, pattern: str, group: int = 0) -> Expr:
     """
     from flo.columns.functions import count_groups, expect_pattern
 
-    _expect_columns("regexp_extract", of)
     _expect_text("regexp_extract", "pattern", pattern)
     try:
         expect_pattern(pattern)
@@ -47,7 +46,6 @@ def split_part(of: Column, separator: str, index: int) -> Expr:
 
     Parts out of range are empty, as in SQL.
     """
-    _expect_columns("split_part", of)
     _expect_text("split_part", "separator", separator)
     if not separator:
         raise TypeMismatch("`separator` of `split_part` must not be empty").at_users_line()
@@ -60,13 +58,11 @@ def split_part(of: Column, separator: str, index: int) -> Expr:
 
 def md5(of: Column) -> Expr:
     """Return the MD5 of a text (as UTF-8) or of bytes, as 32 hexadecimal digits."""
-    _expect_columns("md5", of)
     return _call("md5", (of,))
 
 
 def sha256(of: Column) -> Expr:
     """Return the SHA-256 of a text (as UTF-8) or of bytes, as 64 hexadecimal digits."""
-    _expect_columns("sha256", of)
     return _call("sha256", (of,))
 
 
@@ -76,7 +72,6 @@ def hash(*columns: Column) -> Expr:
     It is the 8-byte BLAKE2b of the values in their order, each written as a letter for its kind, its length and its
     bytes. Null has a hash. Integers of all widths, equal decimals, and the same instant in different zones are equal.
     """
-    _expect_columns("hash", *columns)
     return _call("hash", columns)
 
 
@@ -84,7 +79,6 @@ def try_cast(of: Column, dtype: object) -> Expr:
     """Return the values as another type, `nw.Int64` for example, and null where `cast` fails."""
     from flo.columns.functions import is_type
 
-    _expect_columns("try_cast", of)
     if not is_type(dtype):
         raise TypeMismatch(
             f"`dtype` of `try_cast` must be a type of Narwhals; got {brief(dtype)}",
@@ -95,29 +89,24 @@ def try_cast(of: Column, dtype: object) -> Expr:
 
 def greatest(*columns: Column) -> Expr:
     """Return the greatest of several columns that is not null; null if all are. NaN is the greatest number."""
-    _expect_columns("greatest", *columns)
     return _call("greatest", columns)
 
 
 def least(*columns: Column) -> Expr:
     """Return the least of several columns that is not null; null if all are."""
-    _expect_columns("least", *columns)
     return _call("least", columns)
 
 
 def _call(name: str, columns: tuple[Column, ...], **options: object) -> Expr:
     from flo.columns.functions import call
 
-    return call(name, columns, **options)
-
-
-def _expect_columns(name: str, *columns: object) -> None:
     wrong = next((each for each in columns if isinstance(each, tuple) or not is_expression(each)), None)
     if wrong is not None or not columns:
         raise TypeMismatch(
             f"`{name}` must get columns: names or expressions; got {brief(wrong) if columns else 'none'}",
             instead=((f'flo.{name}("price", …)', "a column"), ("nw.lit(…)", "a constant")),
         ).at_users_line()
+    return call(name, columns, **options)
 
 
 def _expect_text(name: str, parameter: str, given: object) -> None:

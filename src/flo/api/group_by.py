@@ -41,8 +41,7 @@ from flo.values.operators.group_by import Aggregated, GroupBy
 from flo.values.operators.zsets import Plus
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, ZSet
-from flo.verify.functions.obligations import Obligation
-from flo.verify.functions.rejections import expect
+from flo.verify.functions.rejections import Obligation, expect
 from flo.verify.laws import A_FUNCTION
 
 if TYPE_CHECKING:

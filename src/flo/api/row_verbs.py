@@ -125,7 +125,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
 
         A row whose list is empty or null is dropped, unless `keep_empty`: then its item is null.
         """
-        from flo.columns.exploding import Exploding
+        from flo.columns.projection import Exploding
 
         expect_kind("explode", self, Sequence, Bag, Set, ZSet)
         layout = column_layout("explode", "column", column, self)

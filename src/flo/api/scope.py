@@ -21,8 +21,7 @@ from flo.core.stream_type import StreamType, StreamTypes, Unbounded
 from flo.program.dag import WindowColumns
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
-from flo.verify.functions.obligations import obligations
-from flo.verify.functions.rejections import expect
+from flo.verify.functions.rejections import expect, obligations
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream

@@ -63,17 +63,17 @@ def cume_dist() -> WindowSpec:
 
 def ntile(buckets: int) -> WindowSpec:
     """Divide the rows into buckets of nearly one size, numbered from 1; the first ones are the larger ones."""
-    return WindowSpec("ntile", None, (_expect_count("ntile", "buckets", buckets, 1),))
+    return WindowSpec("ntile", None, (expect_count("ntile", "buckets", buckets, 1),))
 
 
 def lag(of: AnyColumn, distance: int = 1, default: object = None) -> WindowSpec:
     """Return the value of the row so far before; the default if there is none. Nulls are not skipped."""
-    return WindowSpec("lag", of, (_expect_count("lag", "distance", distance, 0), default))
+    return WindowSpec("lag", of, (expect_count("lag", "distance", distance, 0), default))
 
 
 def lead(of: AnyColumn, distance: int = 1, default: object = None) -> WindowSpec:
     """Return the value of the row so far behind; the default if there is none. Nulls are not skipped."""
-    return WindowSpec("lead", of, (_expect_count("lead", "distance", distance, 0), default))
+    return WindowSpec("lead", of, (expect_count("lead", "distance", distance, 0), default))
 
 
 def first_value(of: AnyColumn, *, rows: RowFrame = None, range: RangeFrame = None) -> WindowSpec:
@@ -88,10 +88,11 @@ def last_value(of: AnyColumn, *, rows: RowFrame = None, range: RangeFrame = None
 
 def nth_value(of: AnyColumn, n: int, *, rows: RowFrame = None, range: RangeFrame = None) -> WindowSpec:
     """Return the value of the n-th row of the frame, null or not; null if the frame has fewer rows."""
-    return WindowSpec("nth_value", of, (_expect_count("nth_value", "n", n, 1),), rows, range)
+    return WindowSpec("nth_value", of, (expect_count("nth_value", "n", n, 1),), rows, range)
 
 
-def _expect_count(function: str, parameter: str, given: object, least: int) -> int:
+def expect_count(function: str, parameter: str, given: object, least: int) -> int:
+    """Return an integer. Raises unless it is one, and not below the least."""
     if type(given) is not int or given < least:
         raise TypeMismatch(
             f"`{parameter}` of `{function}` must be an integer ≥ {least}; got {brief(given)}"

@@ -253,8 +253,8 @@ class WindowVerbs(StreamBase[C_co, B_co]):
         """Give a row once for each window that it is in, of windows of one size that start `every` so much, with the
         bounds `window_start` and `window_end`. A row without a time is there once, with null in both."""
         own, nullable = _expect_windows(self, "hop", time, size=size, every=every)
-        from flo.columns.exploding import Exploding
         from flo.columns.functions import call
+        from flo.columns.projection import Exploding
 
         if every > size:  # type: ignore[operator]  # they fit one column of times
             raise TypeMismatch(

@@ -23,13 +23,12 @@ from flo.api.columns import WEIGHTS, AnyColumn, AnyFunction, Asked, Columns, bin
 from flo.api.ordering import OrderBy, TotalOrder, bind_total_order, one_or_tuple, sort_keys
 from flo.api.projections import columns_of, expect_new_name
 from flo.api.scope import AnyBase, AnyStream, B, B_co, C_co, StreamBase, T
-from flo.api.window_functions import WindowSpec
+from flo.api.window_functions import WindowSpec, expect_count
 from flo.core.elements import belongs, returned_type, type_name
 from flo.core.errors import HasVerbs, TypeMismatch, UnknownVerbError, brief
 from flo.core.type_relations import without_none
 from flo.values.exact import plain_type
-from flo.values.operators.over import Over
-from flo.values.operators.over_functions import AGGREGATES, WHOLE, Frame, FrameBound, WindowFunction
+from flo.values.operators.over import AGGREGATES, WHOLE, Frame, FrameBound, Over, WindowFunction
 from flo.values.operators.zset_ranking import TopK
 from flo.values.operators.zsets import MapWeights, Minus, Negate
 from flo.values.weighted import ZSet
@@ -94,7 +93,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
 
         `key` orders by a function, by default the largest first. `descending` applies to the whole key, or, as a
         tuple, to each of its columns: `(True, False)`."""
-        _expect_count("top", "count", count)
+        expect_count("top", "count", count, 0)
         group = expect_optional("top", "by", one_or_tuple(by), self)
         if order_by is None:
             _expect_order_by(key, with_ties, rank)
@@ -115,8 +114,8 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         self: ZSetVerbs[ZSet[T], B], count: int, *, offset: int = 0, order_by: OrderBy | None = None
     ) -> Stream[ZSet[T], B]:
         """Return `count` rows in an order, after the first `offset`; without `order_by`, by the whole row."""
-        _expect_count("limit", "count", count)
-        _expect_count("limit", "offset", offset)
+        expect_count("limit", "count", count, 0)
+        expect_count("limit", "offset", offset, 0)
         total = bind_total_order("limit", order_by, self)
         first: Stream[ZSet[T], B] = self._then(TopK(count + offset, total.key, None, total.directions))
         if not offset:
@@ -149,11 +148,6 @@ def _expect_order_by(key: object, with_ties: bool, rank: object) -> None:
     if key is None:
         what = "`top` must get `order_by`, or a function as `key`; got NoneType"
     raise TypeMismatch(what, instead=(('order_by=flo.desc("price")', "the largest first"),)).at_users_line()
-
-
-def _expect_count(verb: str, name: str, given: object) -> None:
-    if type(given) is not int or given < 0:
-        raise TypeMismatch(f"`{name}` of `{verb}` must be an integer ≥ 0; got {brief(given)}").at_users_line()
 
 
 def number_rows(

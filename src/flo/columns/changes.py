@@ -112,9 +112,7 @@ def given_schema(element: object) -> pa.Schema:
     """Return the columns that users give for elements of this type. Changes have those of their row, and `_deleted`."""
     shape = shape_of(element)
     if shape is None:
-        layout = Layout.of(element)
-        assert layout is not None
-        return layout.schema
+        return Layout.expect(element).schema
     fields = [field.with_nullable(True) for field in row_layout(shape).schema]
     named = any(field.name == DELETED for field in fields)
     return pa.schema(fields if named else [*fields, pa.field(DELETED, pa.bool_())])
@@ -122,6 +120,4 @@ def given_schema(element: object) -> pa.Schema:
 
 def row_layout(shape: TableShape) -> Layout:
     """Return the layout of the rows of a table."""
-    layout = Layout.of(shape.row)
-    assert layout is not None
-    return layout
+    return Layout.expect(shape.row)

@@ -316,7 +316,8 @@ def of_instants(function: Callable[[Data, Data], Data]) -> Callable[[Data, Data]
     return compute
 
 
-def _of_first(compute: Callable[..., Data]) -> ComputeNode:
+def of_first(compute: Callable[..., Data]) -> ComputeNode:
+    """Make a function of the first operand and the options one of nodes."""
     return lambda node, operands: compute(operands[0].data, **node.kwargs)
 
 
@@ -328,9 +329,9 @@ FUNCTIONS: dict[str, ComputeNode] = {
     "greatest": _of_all(_greatest),
     "hash": _of_all(_hashed),
     "least": _of_all(_least),
-    "md5": _of_first(_digest("md5", hashlib.md5)),
-    "regexp_extract": _of_first(_regexp_extract),
-    "sha256": _of_first(_digest("sha256", hashlib.sha256)),
-    "split_part": _of_first(_split_part),
+    "md5": of_first(_digest("md5", hashlib.md5)),
+    "regexp_extract": of_first(_regexp_extract),
+    "sha256": of_first(_digest("sha256", hashlib.sha256)),
+    "split_part": of_first(_split_part),
 }
 """The functions by node name; they get the node and its operands. `evaluation` adds `try_cast`, which needs types."""

@@ -100,6 +100,13 @@ class Layout:
         except TypeError:  # an unhashable annotation
             return None
 
+    @staticmethod
+    def expect(element: object) -> Layout:
+        """Return the layout of an element type that has one."""
+        layout = Layout.of(element)
+        assert layout is not None, "elements have columns"
+        return layout
+
 
 def _is_zoned(kind: pa.DataType) -> bool:
     """Return whether the column has times with a zone."""

@@ -77,10 +77,6 @@ def _tried(node: ColumnNode, operands: list[NodeValue]) -> Data:
     return functions.try_cast(operands[0].data, arrow_type(node.kwargs["dtype"]))
 
 
-def _of_lists(function: Callable[..., Data]) -> ComputeNode:
-    return lambda node, operands: function(operands[0].data, **node.kwargs)
-
-
 def _between(node: ColumnNode, operands: list[NodeValue]) -> Data:
     value, low, high = (each.data for each in operands)
     closed = node.kwargs["closed"]
@@ -227,9 +223,9 @@ OWN: dict[str, ComputeNode] = {
     **DIVISIONS,
     **functions.FUNCTIONS,
     "try_cast": _tried,
-    "list.contains": _of_lists(functions.list_contains),
-    "list.get": _of_lists(functions.list_item),
-    "list.sort": _of_lists(functions.sorted_lists),
+    "list.contains": functions.of_first(functions.list_contains),
+    "list.get": functions.of_first(functions.list_item),
+    "list.sort": functions.of_first(functions.sorted_lists),
     "all_horizontal": _all_or_any(pc.and_kleene, instead=True),
     "any_horizontal": _all_or_any(pc.or_kleene, instead=False),
     "coalesce": _in_order(pc.coalesce),

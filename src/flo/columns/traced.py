@@ -66,8 +66,7 @@ def trace_function(function: Any, element: object) -> TracedExpression | None:
 
 def expect_traced(function: Any, element: object) -> TracedExpression:
     """Return the function of such elements as columns. Raises, with the reason, if it cannot be one."""
-    layout, kind = Layout.of(element), returned_type(function)
-    assert layout is not None, "elements have columns"
+    layout, kind = Layout.expect(element), returned_type(function)
     plain: Any = function.__wrapped__ if isinstance(function, Declared) else function
     given = _ColumnTranslation(plain, element, layout).columns()
     traced = TracedExpression(given, (layout,), None if kind is Any else kind, plain)

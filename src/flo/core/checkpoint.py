@@ -150,12 +150,17 @@ def lower_state(whole: Graph, state: Any, lowers: Callable[[Lowering], Lowering]
     term = lowering(state)
     for name, item in lowering.names.items():
         if name not in supplied:
-            raise CheckpointError(
-                f"cannot serialize a value of type {type(item).__name__}",
-                facts=(("value", repr(item)[:80]),),
-                instead=(("data", "a state contains no code: functions must be part of the program"),),
-            )
+            raise code_error(item)
     return term
+
+
+def code_error(item: object) -> CheckpointError:
+    """Return the error for a part of a state that is code, which restoring could not supply."""
+    return CheckpointError(
+        f"cannot serialize a value of type {type(item).__name__}",
+        facts=(("value", repr(item)[:80]),),
+        instead=(("data", "a state contains no code: functions must be part of the program"),),
+    )
 
 
 def load(

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 
 from flo.core.errors import CollectionError
-from flo.core.term import PASSED, Call, Lowerable, Lowering, Term, register
+from flo.core.term import PASSED, Call, Lowerable, Lowering, Named, Term, register
 from flo.core.untyped import TypeForm
 
 
@@ -90,10 +90,8 @@ class Value(Lowerable, ABC):
             register(cls.kind, cls.lift)
 
 
-class Collection(Lowerable, ABC):
+class Collection(Named, ABC):
     """τ ∈ T^C: a set of collection values, closed under `++`."""
-
-    name: ClassVar[str]
 
     @staticmethod
     def of(annotation: TypeForm) -> Collection:
@@ -143,11 +141,6 @@ class Collection(Lowerable, ABC):
     @abstractmethod
     def lower(self, lower: Lowering) -> Term:
         """Return the expression of the type."""
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "name" in cls.__dict__:
-            register(cls.name, cls)
 
 
 def call(kind: str, *parts: Any, lower: Lowering) -> Call:

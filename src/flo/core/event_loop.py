@@ -81,6 +81,9 @@ Snap = TypeVar("Snap")
 class ProgramLoop(ABC, Generic[Snap]):
     """A running program: the unsent outputs O, and whatever holds the buffers and states of its operators."""
 
+    workers = 1
+    """How many processes share the work of a run."""
+
     def __init__(self, input_types: StreamTypes, output_types: StreamTypes) -> None:
         self.input_types, self.output_types = input_types, output_types
         self.outputs: Values = tuple(output.collection.bottom() for output in self.output_types)
@@ -106,6 +109,10 @@ class ProgramLoop(ABC, Generic[Snap]):
     def atomic(self, start: Snap | None = None) -> Atomic[Snap]:
         """Roll back to `start` if the block raises; by default to the state before the block."""
         return Atomic(self, start or self.snapshot())
+
+    def peek(self, index: int) -> Value:
+        """Return what `pull` would send, and leave it there."""
+        return self.outputs[index]
 
     def pull(self, index: int, at_most: int | None = None) -> Value:
         """Send a part of one output: `at_most` of the elements since the last call, or all of them."""

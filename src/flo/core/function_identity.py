@@ -49,9 +49,8 @@ from typing import Any, TypeAlias
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from flo.core.code_uses import Uses
 from flo.core.errors import PACKAGE, is_of_python, is_users
-from flo.core.labels import label, source_of
+from flo.core.labels import Uses, label, source_of
 
 SOURCE, BYTECODE = "source", "bytecode"
 DEEP = 8

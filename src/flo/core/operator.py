@@ -12,7 +12,7 @@ from flo.core.collection import Value
 from flo.core.errors import BoundednessError, CollectionError, FloError, LawError, Origin, TypeMismatch, brief
 from flo.core.facts import ALL_COLUMNS, Demand, PrimaryKey, Reads, Timing
 from flo.core.stream_type import Derivation, StreamType, StreamTypes
-from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.term import Call, Lowering, Named, Term
 
 Values: TypeAlias = tuple[Value, ...]
 Delta: TypeAlias = Value | None
@@ -51,14 +51,13 @@ class Step:
     """Whether it may only be taken when nothing before the operator can step: see `small_steps`."""
 
 
-class Operator(Lowerable, ABC):
+class Operator(Named, ABC):
     """e^O ∈ E^O: an operator expression, including its state. Subclasses are frozen dataclasses.
 
     The expression consists of the name and the fields in their order, nothing else: `fold(acc, f)`.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-    name: ClassVar[str]
     arity: tuple[int, int] = (1, 1)
     """The numbers of inputs and outputs."""
     signature: ClassVar[str] = ""
@@ -167,11 +166,6 @@ class Operator(Lowerable, ABC):
         while parts and parts[-1][0] == parts[-1][1]:  # trailing default values are left out
             parts.pop()
         return Call(self.name, tuple(lower(part) for part, _ in parts))
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "name" in cls.__dict__:
-            register(cls.name, cls)
 
 
 _NO_STEP: Any = object()

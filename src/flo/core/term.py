@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from types import UnionType
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from flo.core.errors import NameTakenError, UnknownNameError
 
@@ -43,6 +43,18 @@ class Lowerable:
 
     def lower(self, lower: Lowering) -> Term:
         raise NotImplementedError(type(self).__name__)
+
+
+class Named(Lowerable):
+    """A class of expressions `name(…)`: those with a name of their own are lifted by it."""
+
+    __slots__ = ()
+    name: ClassVar[str]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" in cls.__dict__:
+            register(cls.name, cls)
 
 
 PASSED = Call("⊗")

@@ -21,16 +21,17 @@ import pyarrow as pa
 
 from flo.core.collection import Value
 from flo.core.errors import FloError
-from flo.local.exchange import Exchange, SentBlob
+from flo.local.exchange import Exchange, OwnBlobs, SentBlob
 from flo.local.held_states import HeldStageTask, HeldStates
 from flo.shards.micro_batches import MicroBatches
 from flo.shards.plan.planning import holds_segment
 from flo.shards.plan.stages import Entry
-from flo.shards.tasks.blobs import Blob, pack_table, report_blob, unpack_table
+from flo.shards.tasks.blobs import Blob, report_blob
 from flo.shards.tasks.context import LoadedCode, MicroBatch
 from flo.shards.tasks.input_task import run_entry
 from flo.shards.tasks.sending import Sender
 from flo.shards.tasks.stage_task import StageTask
+from flo.shards.tasks.state import program_of
 from flo.tables.checkpoint.folders import Writes
 from flo.tables.keyed import KeyedRows
 from flo.tables.plan import state_size
@@ -39,6 +40,8 @@ from flo.tables.values import Rows
 FEW_ROWS = 1 << 12
 """Fewer rows of an input are not split: to send them takes longer than to process them."""
 MOST_WORKERS = 256
+UNSENT_ROWS = -2
+"""The delivery number of rows that the driver pulls."""
 WorkerRequest: TypeAlias = tuple[Any, ...]
 """What a worker is asked for: a word, and its arguments."""
 
@@ -57,6 +60,13 @@ class Tasks:
             LoadedCode((stage, batches.deliveries_from(stage), tuple(batches.outputs))) for stage in batches.plan.stages
         ]
 
+    def prepare(self) -> None:
+        """Compute what follows from the program alone, before processes are forked that would all compute it."""
+        for entry in self.batches.plan.entries:
+            _ = entry.dataflow
+        for stage in self.batches.plan.stages:
+            program_of(stage.dag)
+
     def enter(self, number: int, value: Value, origin: int) -> list[Blob]:
         """Run the operators before the first shuffle on the rows of an input."""
         entry: Entry = self.batches.plan.entries[number]
@@ -71,8 +81,7 @@ class Tasks:
         """The same for rows that another process has packed."""
         nothing = self.batches.plan.entries[number].type.collection.bottom()
         assert isinstance(nothing, (Rows, KeyedRows))
-        assert packed.data is not None
-        return self.enter(number, replace(nothing, table=unpack_table(packed.data)), origin)
+        return self.enter(number, replace(nothing, table=packed.rows()), origin)
 
     def run_stage(self, place: int, batch: MicroBatch, task: int, received: list[Blob]) -> list[Blob]:
         """Run the shards of a task. The states are stored when this returns."""
@@ -86,6 +95,11 @@ class Tasks:
             return blobs
         finally:
             writes.close()
+
+    def take_unsent(self, output: str, version: int) -> list[Blob]:
+        """The changes of an output that were not pulled, as they are after a version. They are not kept any more."""
+        values = [] if self.held is None else list(self.held.take_unsent(output, version))
+        return [Blob(0, UNSENT_ROWS, 0, table=value.table) for value in values if isinstance(value, Rows)]
 
     def state_size(self) -> tuple[int, int]:
         """The rows and bytes of the states that are held in memory."""
@@ -153,22 +167,26 @@ class Workers:
                 "a body of `nest` or `per_key` has an SQL function that Spark computes, and workers have no session",
                 instead=(("flow.on(flo.here)", "runs in the process that has the session"),),
             )
+        tasks.prepare()
         self.tasks, self.count = tasks, count
         self.exchange = Exchange()
         self._files = 0
         """How many files this process has written."""
+        self._batches = 0
+        """How many micro-batches have begun, whether they succeeded or not."""
         self.workers = [Worker(number, tasks, self.exchange) for number in range(count)]
 
     def enter(self, values: dict[int, Value]) -> list[Blob]:
+        self._batches += 1
         asked: list[tuple[int, WorkerRequest]] = []
         for number, value in values.items():
             parts = list(split_rows(value, self.count)) if isinstance(value, Rows) else []
             if len(parts) < 2:
                 asked.append((number % self.count, ("enter", number, value, number % self.count)))
                 continue
-            packed = [Blob(task, number, task, data=pack_table(part.table)) for task, part in enumerate(parts)]
-            for task, sent in enumerate(self._write(f"i-{number}", packed)):
-                asked.append((task, ("rows", number, sent, task)))
+            blobs = [Blob(task, number, task, table=part.table) for task, part in enumerate(parts)]
+            for sent in self._write(f"i-{number}", blobs):
+                asked.append((sent.blob.shard, ("rows", number, sent, sent.blob.shard)))
         return self._ask(asked)
 
     def _write(self, name: str, blobs: list[Blob]) -> list[SentBlob]:
@@ -178,10 +196,9 @@ class Workers:
     def run_stage(self, place: int, batch: MicroBatch, shares: list[list[Blob]]) -> list[Blob]:
         asked = []
         for task, share in enumerate(shares):
-            sent = [_sent(blob) for blob in share]
-            own = [blob for blob, each in zip(share, sent, strict=True) if each is None]
-            written = iter(self._write(f"d-{task}", own)) if own else iter(())
-            asked.append((task, ("stage", place, batch, task, [each or next(written) for each in sent])))
+            sent = [each for each in map(_sent, share) if each is not None]
+            sent += self._write(f"d-{task}", [blob for blob in share if _sent(blob) is None])
+            asked.append((task, ("stage", place, batch, task, sent)))
         return self._ask(asked)
 
     def _ask(self, asked: list[tuple[int, WorkerRequest]]) -> list[Blob]:
@@ -190,12 +207,19 @@ class Workers:
 
     def _answers(self, asked: list[tuple[int, WorkerRequest]]) -> list[Any]:
         for number, question in asked:
-            self.workers[number].send(question)
+            self.workers[number].send((self._batches, *question))
         answers = [self.workers[number].receive() for number, _ in asked]
         for each in answers:
             if isinstance(each, BaseException):
                 raise each
         return answers
+
+    def take_unsent(self, output: str, version: int) -> list[pa.Table]:
+        """The changes of an output that were not pulled, as they are after a version, from all workers."""
+        asked = [(worker.number, ("unsent", output, version)) for worker in self.workers]
+        tables = [blob.rows() for blob in self.read(self._ask(asked))]
+        self.finish()
+        return tables
 
     def state_size(self) -> tuple[int, int]:
         sizes = self._answers([(worker.number, ("size",)) for worker in self.workers])
@@ -211,6 +235,8 @@ class Workers:
 
     def stop(self) -> None:
         for worker in self.workers:
+            worker.connection.close()
+        for worker in reversed(self.workers):  # a worker has copies of the connections of those before it
             worker.stop()
         self.exchange.remove()
 
@@ -279,7 +305,6 @@ class Worker:
         )
 
     def stop(self) -> None:
-        self.connection.close()
         self.process.join(1)
         if self.process.is_alive():
             self.process.terminate()
@@ -290,24 +315,40 @@ def _serve(number: int, tasks: Tasks, exchange: Exchange, connection: Connection
     parents.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
     pa.set_cpu_count(1)
-    answered = 0
+    answered, current, own = 0, 0, OwnBlobs()
+    stages = tasks.batches.plan.stages
+    to_stages = {delivery.number for stage in stages for delivery in stage.inputs}
+
+    def is_own(blob: Blob) -> bool:
+        return blob.delivery in to_stages and blob.shard % tasks.batches.tasks == number
 
     def send_blobs(blobs: list[Blob]) -> list[SentBlob]:
-        return exchange.write(f"{number}-{answered}", blobs)
+        kept = [own.keep(blob) for blob in blobs if is_own(blob)]
+        return kept + exchange.write(f"{number}-{answered}", (blob for blob in blobs if not is_own(blob)))
+
+    def run_stage(place: int, batch: MicroBatch, task: int, sent: list[SentBlob]) -> list[SentBlob]:
+        kept, others = own.get(sent)
+        if place == len(stages) - 1:
+            own.clear()
+        return send_blobs(tasks.run_stage(place, batch, task, kept + exchange.read(others)))
 
     act: dict[str, Callable[..., Any]] = {
         "enter": lambda *given: send_blobs(tasks.enter(*given)),
         "rows": lambda place, sent, task: send_blobs(tasks.enter_rows(place, exchange.read([sent])[0], task)),
-        "stage": lambda place, batch, task, sent: send_blobs(tasks.run_stage(place, batch, task, exchange.read(sent))),
+        "stage": run_stage,
+        "unsent": lambda output, version: send_blobs(tasks.take_unsent(output, version)),
         "size": tasks.state_size,
     }
     while True:
         try:
-            kind, *details = connection.recv()
+            batch, kind, *details = connection.recv()
         except (EOFError, OSError):  # the parent has stopped it, or was killed: then nobody else removes the files
             exchange.remove()
             os._exit(0)
         answered += 1
+        if batch != current:
+            current = batch
+            own.clear()
         try:
             answer = act[kind](*details)
         except BaseException as error:

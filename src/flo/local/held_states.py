@@ -9,9 +9,11 @@ to the version before it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from flo.core.collection import Value
 from flo.core.graph import Node
 from flo.shards.plan.stages import Stage
 from flo.shards.tasks.context import MicroBatch
@@ -21,6 +23,7 @@ from flo.shards.tasks.stage_task import StageTask, TaskReport
 from flo.shards.tasks.state import BLANK, program_of
 from flo.tables.checkpoint.folders import Writes
 from flo.tables.dataflow import Dataflow
+from flo.tables.io.unsent import merge_value
 
 
 @dataclass
@@ -32,11 +35,22 @@ class HeldStates:
 
     def prepare(self, batch: MicroBatch) -> None:
         """Drop what nobody needs: versions that were gone back from, and those before the newest that is not after the
-        oldest that something may go back to."""
+        oldest that something may go back to. Merge the chunks of outputs that were not pulled."""
         for states in self.states.values():
             before = sorted(version for version in states if version <= batch.oldest)[:-1]
             for version in [*before, *(each for each in states if each >= batch.version)]:
                 del states[version]
+            if states and max(states) <= batch.oldest:  # once for a push, not in each of its micro-batches
+                views = states[max(states)][1].views
+                views.update({name: merge_value(value) for name, value in views.items()})
+
+    def take_unsent(self, output: str, version: int) -> Iterator[Value]:
+        """The changes of an output that were not pulled, as they are after a version. They are not kept any more."""
+        for states in self.states.values():
+            kept = [each for each in states if each <= version]
+            value = states[max(kept)][1].views.pop(output, None) if kept else None
+            if value is not None:
+                yield value
 
 
 @dataclass(frozen=True)

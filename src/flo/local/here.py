@@ -21,6 +21,9 @@ from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.program_changes import describe_program, resolve_shards, update_description
 from flo.shards.checkpoint.retention import Retention
 from flo.shards.micro_batches import MicroBatches
+from flo.shards.plan.explain import explain_plan as explain_stages
+from flo.shards.plan.explain import plan_blocks
+from flo.shards.plan.planning import plan_stages
 from flo.shards.program import ShardedProgram, as_table, checkpoint_folder, expect_shards, finish_as_table
 from flo.shards.sinks.giving import Giving
 from flo.shards.tasks.state import READABLE
@@ -144,9 +147,15 @@ class OnHere:
         return html_text(self.explain())
 
     def explain(self) -> str:
-        """The plan as text: which operators run on tables, which call Python for every row, and their state."""
+        """The plan as text: which operators run on tables, which call Python for every row, and their state. With
+        workers also the stages, and how rows are shuffled between them."""
         program = self._flow._scope, self._flow._outputs
         state = [*explain_partitions(*program), *explain_state(*program)]
+        if self._workers > 1:
+            plan, outputs = plan_stages(self._dag), [*self._flow._outputs, *self._flow._late()]
+            blocks = plan_blocks(plan, list(self._inputs), outputs, self._workers, set())
+            text = explain_stages(self._flow.name, plan, blocks, set(), f"in {self._workers} processes")
+            return "\n".join([text, *(f"  {line}" for line in state)])
         return explain_plan(self._flow.name, Dataflow(self._dag).nodes, state)
 
 

@@ -11,28 +11,32 @@ from __future__ import annotations
 import time
 import weakref
 from dataclasses import dataclass, replace
+from threading import RLock
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from flo.core.collection import Value
+from flo.core.collection import End, Value
 from flo.core.errors import FloError
 from flo.core.operator import Deltas, Values
+from flo.core.stream_type import StreamType
 from flo.local.executors import Executor, Tasks, Workers
 from flo.program.dag import Dag
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.plan.planning import plan_stages
 from flo.shards.plan.stages import ONE, POSITION, Delivery, Plan
-from flo.shards.tasks.blobs import REPORT, Blob, unpack_table, unpickle
+from flo.shards.tasks.blobs import REPORT, Blob, unpickle
 from flo.shards.tasks.context import LoadedCode
 from flo.shards.tasks.native_task import PackTask, elements_of
+from flo.shards.tasks.output_files import UNSENT, Output
 from flo.shards.tasks.shard_record import ShardRecord
 from flo.shards.tasks.stage_task import read_delivery
 from flo.sql.native import BESIDE
 from flo.tables.dataflow import StatefulLoop
+from flo.tables.io.unsent import is_consolidated, merge_value
 from flo.tables.keyed import KeyedRows
-from flo.tables.values import WEIGHT, Rows, is_ordered
+from flo.tables.values import WEIGHT, Columns, Rows, is_ordered
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ class ShardedLoop(StatefulLoop[ShardedMoment]):
     def __init__(self, dag: Dag, batches: MicroBatches) -> None:
         super().__init__(dag.input_types, dag.output_types)
         self.batches = batches
+        self.workers = batches.tasks
         self.version = 0
         """The micro-batch that is next."""
         self._waiting: dict[int, Value] = {}
@@ -119,7 +124,7 @@ class ShardedLoop(StatefulLoop[ShardedMoment]):
         for native in self.batches.plan.natives_after(level):
             mine = [blob for blob in moving if blob.delivery == native.delivery.number]
             moving = [blob for blob in moving if blob.delivery != native.delivery.number]
-            tables = [unpack_table(blob.data) for blob in self.executor.read(mine) if blob.data is not None]
+            tables = [blob.rows() for blob in self.executor.read(mine) if blob.has_content]
             if not tables:
                 continue
             given = pa.concat_tables(tables)
@@ -150,15 +155,31 @@ class ShardedLoop(StatefulLoop[ShardedMoment]):
 
 
 class WorkersLoop(ShardedLoop):
-    """The event loop of a program whose states are in the memory of workers. Its outputs come back here."""
+    """The event loop of a program whose states are in the memory of workers.
+
+    Outputs without order stay in the workers until they are pulled, which consolidate them. The others come back here.
+    """
+
+    executor: Workers
 
     def __init__(self, dag: Dag, workers: int) -> None:
         plan = plan_stages(dag)
-        self.results = [_result(plan, number, stream) for number, stream in enumerate(plan.outputs)]
-        plan.deliveries += self.results
-        super().__init__(dag, MicroBatches(plan, [], "", workers, workers))
+        streams = list(zip(plan.outputs, dag.output_types, strict=True))
+        unsent = {place for place, (_, kind) in enumerate(streams) if _stays_in_workers(kind)}
+        outputs = [Output(str(place), *streams[place], UNSENT) for place in sorted(unsent)]
+        results = [place for place in range(len(streams)) if place not in unsent]
+        self.results = {
+            place: _result(plan, len(plan.deliveries) + more, streams[place][0]) for more, place in enumerate(results)
+        }
+        """By output, the delivery of what comes back here."""
+        plan.deliveries += self.results.values()
+        self._unread: set[int] = set()
+        """The outputs of which workers may have rows."""
+        self._lock = RLock()
+        """Held while workers are asked: outputs may be read by another thread than the one that pushes."""
+        super().__init__(dag, MicroBatches(plan, outputs, "", workers, workers))
 
-    def start_executor(self) -> Executor:
+    def start_executor(self) -> Workers:
         workers = Workers(Tasks(self.batches, in_memory=True), self.batches.tasks)
         weakref.finalize(self, workers.stop)
         return workers
@@ -167,13 +188,57 @@ class WorkersLoop(ShardedLoop):
         """Run a micro-batch, if something was pushed or nothing has run yet."""
         if self.version and not self._waiting:
             return
-        _, moving = self.run_micro_batch()
+        with self._lock:
+            self._run_now()
+
+    def _run_now(self) -> None:
+        outcome, moving = self.run_micro_batch()
         self._take_results(moving)
+        for output in self.batches.outputs:
+            if outcome.rows[output.name]:
+                self._unread.add(int(output.name))
+            if outcome.ended.get(output.name):
+                self._end_output(int(output.name))
         self.executor.finish()
+
+    def _end_output(self, place: int) -> None:
+        if place not in self._finished:
+            self._finished |= {place}
+            self._replace_output(place, self.outputs[place].fix())
+
+    def _replace_output(self, place: int, value: Value) -> None:
+        self.outputs = (*self.outputs[:place], value, *self.outputs[place + 1 :])
+
+    def peek(self, index: int) -> Value:
+        self._fetch(index)
+        return super().peek(index)
+
+    def pull(self, index: int, at_most: int | None = None) -> Value:
+        self._fetch(index)
+        return super().pull(index, at_most)
+
+    def state_size(self) -> tuple[int, int]:
+        with self._lock:
+            return super().state_size()
+
+    def _fetch(self, place: int) -> None:
+        """Get the rows of an output that workers have."""
+        with self._lock:
+            if place in self._unread:
+                self._fetch_now(place)
+
+    def _fetch_now(self, place: int) -> None:
+        value = self.outputs[place]
+        assert isinstance(value, Rows)
+        rows = value.with_end(End.OPEN)
+        for table in self.executor.take_unsent(str(place), self.version - 1):
+            rows = rows.concat(Rows(rows.of, table))
+        self._replace_output(place, merge_value(rows.with_end(value.end)))
+        self._unread.discard(place)
 
     def _take_results(self, moving: list[Blob]) -> None:
         outputs = list(self.outputs)
-        for place, delivery in enumerate(self.results):
+        for place, delivery in self.results.items():
             mine = [blob for blob in moving if blob.delivery == delivery.number]
             delta = read_delivery(delivery, self.executor.read(blob for blob in mine if not blob.ended), ShardRecord())
             if delta is not None:
@@ -189,9 +254,14 @@ class WorkersLoop(ShardedLoop):
         self.batches.forget_before(self._oldest)
 
 
+def _stays_in_workers(kind: StreamType) -> bool:
+    """Whether the rows of an output have no order, so that each worker can keep its own."""
+    return isinstance(kind.collection, Columns) and is_consolidated(kind.collection.base)
+
+
 def _result(plan: Plan, number: int, stream: int) -> Delivery:
     """The delivery of an output of the program to the process that runs it."""
     stage = next(each for each in plan.stages if stream in each.outputs)
     kind = stage.types[stage.outputs.index(stream)]
     level = plan.stages[-1].level + 1
-    return Delivery(len(plan.deliveries) + number, stream, kind, level, ONE, alone=stream in plan.alone)
+    return Delivery(number, stream, kind, level, ONE, alone=stream in plan.alone)

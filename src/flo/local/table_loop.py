@@ -131,7 +131,7 @@ class TableLoop(NamedLoop[StatefulLoop[Any]]):
                     bar.said(line)
 
     def _plain(self, index: int) -> Any:
-        return self._to_user(index, self._loop.outputs[index])
+        return self._to_user(index, self._loop.peek(index))
 
     def _to_user(self, index: int, value: Any) -> Any:
         if isinstance(value, Rows):
@@ -150,7 +150,7 @@ class TableLoop(NamedLoop[StatefulLoop[Any]]):
         return TableResult(super().result(), self._feeder.diverted, list(self._inputs))
 
     def _below_zero(self, index: int) -> list[tuple[object, int]]:
-        value = self._loop.outputs[index]
+        value = self._loop.peek(index)
         return rows_below_zero(value) if isinstance(value, Rows) else super()._below_zero(index)
 
     @property

@@ -15,26 +15,14 @@ from flo.api.running import Result
 from flo.api.scope import AnyBase, StreamBase
 from flo.core.errors import FloError, brief
 from flo.pictures.program import draw_flow
-from flo.pictures.svg import MONO, SANS, palette
+from flo.pictures.svg import MONO, SANS, own_file, palette
 from flo.verify.exploration.explore import Exploration
 from flo.verify.exploration.replay import Replay
 from flo.verify.report import Counterexample, Report
 
 MOST_ROWS = 20
 MOST_OF_A_CELL = 120
-STYLE = f"""\
-{palette(".flo-html")}
-.flo-html{{background:var(--paper);color:var(--ink);font:14px/1.5 {SANS};padding:8px 10px;overflow-x:auto}}
-.flo-html table{{border-collapse:collapse;margin:4px 0 10px;color:inherit}}
-.flo-html caption{{text-align:left;font-weight:600;padding:2px 0;color:inherit}}
-.flo-html th{{text-align:left;font-weight:500;color:var(--muted);padding:2px 16px 2px 0;\
-border-bottom:1px solid var(--line)}}
-.flo-html td{{text-align:left;font-family:{MONO};font-size:12.5px;padding:2px 16px 2px 0;vertical-align:top;\
-border-bottom:1px solid var(--line)}}
-.flo-html tr{{background:none}}
-.flo-html pre{{font:12.5px/1.45 {MONO};color:inherit;background:none;margin:0;white-space:pre-wrap}}
-.flo-html .good{{color:var(--good)}}.flo-html .bad{{color:var(--bad)}}.flo-html .muted{{color:var(--muted)}}
-"""
+STYLE = f"{palette('.flo-html')}\n{own_file('notebook.css')}".replace("var(--mono)", MONO).replace("var(--sans)", SANS)
 
 
 def html_of(thing: object) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from html import escape
-from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 
 from flo.pictures.state_layout import MOST_DOTS, arrange, count_ways
 from flo.pictures.states import MOST_STATES, StateGraph
-from flo.pictures.svg import MONO, SANS, PageData, data_script, palette
+from flo.pictures.svg import MONO, SANS, PageData, data_script, own_file, palette
 from flo.verify.exploration.arrivals import Scenario
 from flo.verify.exploration.explore import Exploration
 from flo.verify.exploration.source import format_values
@@ -168,15 +167,11 @@ def _data(graph: StateGraph, runs: list[list[int]] | tuple[()], *, bad: bool) ->
 
 def own_script(*names: str) -> str:
     """Return scripts of this package, as one."""
-    return f"<script>{''.join(_own_file(name) for name in names)}</script>"
+    return f"<script>{''.join(own_file(name) for name in names)}</script>"
 
 
 def _scripts(last: str) -> str:
     return own_script("dom.js", "view.js", "graph.js", last)
-
-
-def _own_file(name: str) -> str:
-    return files("flo.pictures").joinpath(name).read_text(encoding="utf-8")
 
 
 def _write(path: str | PathLike[str], title: str, content: str) -> None:
@@ -187,7 +182,7 @@ def page_text(
     title: str, content: str, *, styles: tuple[str, ...] = ("page.css",), asks_own_server: bool = False
 ) -> str:
     """Return a whole page, which may ask nobody for anything, or only the server that it comes from."""
-    own = "".join(map(_own_file, styles))
+    own = "".join(map(own_file, styles))
     style = f":root{{--mono:{MONO};--sans:{SANS}}}{palette(':root')}{own}"
     allowed = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
     allowed += "; connect-src 'self'; img-src data:" if asks_own_server else ""

@@ -13,35 +13,17 @@ from html import escape
 
 from flo.api.flow import Flow
 from flo.api.scope import AnyBase, AnyStream, Scope, Vertex
-from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.errors import Origin
+from flo.core.nest import ReadDefer, WriteDefer
 from flo.pictures.layered import BELOW, Box, Diagram, Link, lay_out
-from flo.pictures.svg import MONO, Picture, palette, shorten, tag, text_width
+from flo.pictures.svg import MONO, Picture, own_file, palette, shorten, tag, text_width
 from flo.program.dag import live_vertices
 from flo.program.outline import describe_operator
 
 SIZE, SMALL = 12.5, 10.5
 PAD, LANE = 18.0, 14.0
 MOST_OF_A_NAME, MOST_OF_A_TYPE = 38, 44
-STYLE = f"""\
-.flo-picture text{{font-family:{MONO};font-size:12.5px;fill:var(--ink)}}
-.flo-picture .small{{font-size:10.5px;fill:var(--muted)}}
-.flo-picture rect{{stroke:var(--line);fill:var(--paper)}}
-.flo-picture .ground{{stroke:none}}
-.flo-picture .body>rect{{fill:var(--panel)}}
-.flo-picture .input>rect{{fill:var(--accent-soft);stroke:var(--accent)}}
-.flo-picture .output>rect{{fill:var(--good-soft);stroke:var(--good)}}
-.flo-picture .defer>rect{{fill:var(--warm-soft);stroke:var(--warm)}}
-.flo-picture .stream>rect{{stroke:none;fill:var(--paper)}}
-.flo-picture .body .stream>rect{{fill:var(--panel)}}
-.flo-picture .bounded .flag{{fill:var(--good)}}
-.flo-picture .unbounded .flag{{fill:var(--accent)}}
-.flo-picture path{{fill:none;stroke:var(--edge);stroke-width:1.25}}
-.flo-picture .back{{stroke:var(--warm);stroke-dasharray:5 3}}
-.flo-picture .tip{{fill:var(--edge);stroke:none}}
-.flo-picture .tip.warm{{fill:var(--warm)}}
-.flo-picture .idle{{opacity:.5}}
-"""  # braces are the syntax of CSS
+STYLE = own_file("picture.css").replace("var(--mono)", MONO)
 
 
 @dataclass(eq=False)

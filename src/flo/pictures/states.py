@@ -21,7 +21,7 @@ from flo.pictures.svg import PageData
 from flo.verify.exploration.arrivals import Scenario
 from flo.verify.exploration.moves import BrokenStep, GraphRun, Move, find_consumed
 from flo.verify.exploration.replay import take_move
-from flo.verify.exploration.source import format_expression, format_value
+from flo.verify.exploration.source import format_expression, format_value, shorten
 from flo.verify.exploration.space import Space, SpaceState
 
 MOST_STATES = 10_000
@@ -184,24 +184,20 @@ def _content(thing: Node | Value) -> PageData:
         return {
             "plain": [_plain(value) for value in values],
             "paper": [_paper(value) for value in values],
-            "operator": _cut(format_expression(thing.operator), MOST_OF_AN_OPERATOR),
+            "operator": shorten(format_expression(thing.operator), MOST_OF_AN_OPERATOR),
         }
     return {"plain": [_plain(thing)]}
 
 
 def _plain(value: Value) -> str:
     try:
-        return _cut(format_value(value))
+        return shorten(format_value(value), MOST_OF_A_TEXT)
     except Exception:  # what a broken step has left there may be no value
         return brief(value)
 
 
 def _paper(value: Value) -> str:
     try:
-        return _cut(text(Lowering()(value)))
+        return shorten(text(Lowering()(value)), MOST_OF_A_TEXT)
     except Exception:  # it cannot be lowered
         return brief(value)
-
-
-def _cut(whole: str, most: int = MOST_OF_A_TEXT) -> str:
-    return whole if len(whole) <= most else f"{whole[: most - 1]}…"

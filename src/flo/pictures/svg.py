@@ -7,6 +7,7 @@ import json
 import unicodedata
 from dataclasses import dataclass
 from html import escape
+from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -42,6 +43,11 @@ def palette(selector: str) -> str:
         return f"{selector}{{{';'.join(f'--{name}:{pair[place]}' for name, pair in COLOURS.items())}}}"
 
     return f"{rule(0)}@media (prefers-color-scheme:dark){{{rule(1)}}}"
+
+
+def own_file(name: str) -> str:
+    """Return a file of this package: a style, a script or a text."""
+    return files("flo.pictures").joinpath(name).read_text(encoding="utf-8")
 
 
 def text_width(text: str, size: float) -> float:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from flo.spark.driver.sinks import SparkSink
     from flo.spark.driver.spark_changes import View
     from flo.spark.driver.upserts import Upsert
-    from flo.spark.messages import rows_of_kafka
-    from flo.spark.ordered_files import rows_of_files
+    from flo.spark.source_rows import rows_of_files, rows_of_kafka
     from flo.spark.sql_views import Views, views
 
 _HOMES = {
@@ -30,8 +29,8 @@ _HOMES = {
     **dict.fromkeys(
         ("Upserts", "changes_of_debezium", "changes_of_delta", "upserts_of_debezium"), "flo.spark.change_data"
     ),
-    "rows_of_files": "flo.spark.ordered_files",
-    "rows_of_kafka": "flo.spark.messages",
+    "rows_of_files": "flo.spark.source_rows",
+    "rows_of_kafka": "flo.spark.source_rows",
     **dict.fromkeys(("Views", "views"), "flo.spark.sql_views"),
 }
 hide_own_errors()

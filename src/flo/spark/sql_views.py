@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StructType
 
+from flo.api.arguments import call_located
 from flo.api.flow import Flow
 from flo.api.scope import AnyStream
 from flo.columns.row_types import _type_of_spark, row_type_of
@@ -43,10 +44,7 @@ def views(
     column `_weight` has changes: a row with weight -1 is retracted. `flo.spark.Upserts` is an input whose rows replace
     those with the same key.
     """
-    try:
-        return Views(spark, queries, inputs)
-    except FloError as error:
-        raise error.at_users_line() from error.__cause__
+    return call_located(Views, spark, queries, inputs)
 
 
 class Views:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from functools import reduce
 from typing import Any, ClassVar, Generic, TypeVar
 
 import pyarrow as pa
@@ -18,7 +17,7 @@ from flo.api.aggregates import AggregateSpec
 from flo.api.ordering import asc, desc
 from flo.api.window_functions import WindowSpec
 from flo.sql.catalyst import UnsupportedQueryError
-from flo.sql.nodes import Node, cast, column, literal
+from flo.sql.nodes import Node, cast, column, combine, is_null, is_there, literal
 
 Spec = TypeVar("Spec", bound=AggregateSpec | WindowSpec)
 MOMENTS = {
@@ -216,7 +215,7 @@ class Aggregates(Computed[AggregateSpec]):
         if not isinstance(asked, tuple):
             return values[0]
         array = Node("Items", function.type, False, tuple(values))
-        nothing = Node("IsNull", pa.bool_(), False, (values[0],))
+        nothing = is_null(values[0])
         return Node("If", function.type, True, (nothing, literal(None, function.type), array))
 
     def _listed(self, function: Node, where: str | None, distinct: bool) -> Node:
@@ -347,7 +346,7 @@ def _is_key(key: Node, value: Any) -> Node:
         _is_key(Node("GetStructField", field.type, True, (key,), (("ordinal", place),)), each)
         for place, (field, each) in enumerate(zip(key.type, value, strict=True))
     ]
-    return reduce(lambda one, other: Node("And", pa.bool_(), False, (one, other)), fields)
+    return combine("And", fields)
 
 
 NO_NUMBER = literal(None, pa.float64())
@@ -360,7 +359,7 @@ def _is_infinite(number: Node) -> Node:
 
 def _of_pairs(one: Node, other: Node) -> Node:
     """Return a number, or null where the other is."""
-    there = Node("IsNotNull", pa.bool_(), False, (other,))
+    there = is_there(other)
     return Node("If", pa.float64(), True, (there, one, NO_NUMBER)) if other.nullable else one
 
 
@@ -389,9 +388,7 @@ def counted(function: Node) -> list[Node]:
     asked = [each for each in function.children if each.nullable]
     if len(asked) <= 1:
         return asked
-    there = Node("IsNotNull", pa.bool_(), False, (asked[0],))
-    for each in asked[1:]:
-        there = Node("And", pa.bool_(), False, (there, Node("IsNotNull", pa.bool_(), False, (each,))))
+    there = combine("And", map(is_there, asked))
     return [Node("If", pa.int32(), True, (there, literal(1, pa.int32()), literal(None, pa.int32())))]
 
 

@@ -37,18 +37,6 @@ if TYPE_CHECKING:
 HIDDEN = "=="
 
 
-def compile_query(
-    relation: Relation,
-    inputs: Mapping[str, RowStream],
-    spark: SparkSession,
-    names: tuple[str, ...] | None = None,
-    *,
-    scope: Scope,
-) -> RowStream:
-    """Return the stream of a query's rows over these streams; see `Compiler`."""
-    return Compiler(inputs, spark, scope).query(relation, names or tuple(each.column for each in relation.columns))
-
-
 class Compiler:
     """Makes streams of relations, over these streams. `spark` is the session that runs what Flo does not compute."""
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from flo.api.aggregates import AggregateSpec
 from flo.sql import plan
 from flo.sql.catalyst import UnsupportedQueryError
-from flo.sql.nodes import ZERO, Node, column, literal, one_row
+from flo.sql.nodes import ZERO, Node, column, combine, is_null, is_there, literal, one_row
 from flo.sql.registry import is_computed
 from flo.sql.row_streams import RowStream, joined, united
 
@@ -124,9 +124,7 @@ def _single(compiler: Compiler, relation: plan.Join, left: RowStream, right: Row
 
 def _side(keys: list[Node], side: int) -> Node:
     """Return 0, or the number of the side if a key is null: such rows match nothing."""
-    null = Node("IsNull", pa.bool_(), False, (keys[0],))
-    for key in keys[1:]:
-        null = Node("Or", pa.bool_(), False, (null, Node("IsNull", pa.bool_(), False, (key,))))
+    null = combine("Or", map(is_null, keys))
     return Node("If", pa.int32(), False, (null, literal(side, pa.int32()), ZERO))
 
 
@@ -184,10 +182,10 @@ def _not_in(compiler: Compiler, relation: plan.Join, key: Node, other: Node) -> 
     left = compiler.extended(compiler.stream(relation.left), {**own, **all_})
     right = compiler.project(compiler.stream(relation.right), {**others, **every})
     mine, theirs = column("==key", key.type, True), column("==other", other.type, True)
-    nulls = compiler.filtered(right, Node("IsNull", pa.bool_(), False, (theirs,)))
-    known = compiler.filtered(left, Node("IsNotNull", pa.bool_(), False, (mine,)))
+    nulls = compiler.filtered(right, is_null(theirs))
+    known = compiler.filtered(left, is_there(mine))
     different = joined(joined(known, right, own, others, "anti"), nulls, all_, every, "anti")
-    unknown = compiler.filtered(left, Node("IsNull", pa.bool_(), False, (mine,)))
+    unknown = compiler.filtered(left, is_null(mine))
     alone = joined(unknown, right, all_, every, "anti")
     return compiler.project(united([different, alone]), relation.by_name)
 

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.exploding import Flattening
 from flo.columns.indices import Indices
 from flo.columns.layout import Layout
+from flo.columns.projection import Flattening
 from flo.columns.row_types import row_type_of
 from flo.core.errors import FloError
 from flo.sql.catalyst import expect_columns, items_of, without_addresses

@@ -6,7 +6,7 @@ evaluated here, on which types, is declared in `flo.sql.registry`. Everything el
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import Any, NamedTuple, TypeAlias
@@ -138,6 +138,19 @@ ZERO = literal(0, pa.int32())
 def cast(given: Node, kind: pa.DataType) -> Node:
     """Return an expression in another type. A value that does not fit is an error."""
     return given if given.type == kind else Node("Cast", kind, given.nullable, (given,), (("mode", "ANSI"),))
+
+
+def is_null(of: Node) -> Node:
+    return Node("IsNull", pa.bool_(), False, (of,))
+
+
+def is_there(of: Node) -> Node:
+    return Node("IsNotNull", pa.bool_(), False, (of,))
+
+
+def combine(name: str, conditions: Iterable[Node]) -> Node:
+    """Return conditions as one: `And` of all, or `Or`. None of them may be null."""
+    return reduce(lambda one, other: Node(name, pa.bool_(), False, (one, other)), conditions)
 
 
 def one_row(value: str, count: str, kind: pa.DataType) -> Node:
@@ -289,5 +302,5 @@ def _in_branches(node: Node) -> Node:
     value, *items = node.children
     equal = [Node("EqualTo", pa.bool_(), True, (value, item)) for item in items]
     is_item = reduce(lambda rest, one: Node("Or", pa.bool_(), True, (one, rest)), reversed(equal))
-    unknown = Node("IsNull", pa.bool_(), False, (value,))
+    unknown = is_null(value)
     return Node("If", pa.bool_(), True, (unknown, literal(None, pa.bool_()), is_item))

@@ -18,7 +18,7 @@ from flo.api.columns import row_layout
 from flo.api.scope import StreamBase
 from flo.core.errors import FloError, NameTakenError, TypeMismatch, brief
 from flo.sql.catalyst import EXCLUDED, RULES, items_of, quoted, stand_in
-from flo.sql.compiler import compile_query
+from flo.sql.compiler import Compiler
 from flo.sql.error_log import hide_own_errors
 from flo.sql.native import Catalyst
 from flo.sql.nodes import Java
@@ -62,7 +62,7 @@ def sql_stream(text: str, streams: Mapping[str, RowStream]) -> RowStream:
             read = scans(relation)
             given = {name: stream for name, stream in streams.items() if name in read}
             scope = next(iter(streams.values())).scope
-            return compile_query(relation, given, active, names, scope=scope)
+            return Compiler(given, active, scope).query(relation, names)
     except FloError as error:
         raise error.at_users_line() from error.__cause__
 

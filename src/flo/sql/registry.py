@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
@@ -105,6 +105,8 @@ class Signature:
     operands: tuple[Operand, ...]
     result: Family | None = None
     modes: tuple[str, ...] = ()
+    only: Callable[[Node], bool] = field(default=lambda node: True, compare=False)
+    """Whether it is for this node too, whose operands are of these families."""
 
     def accepts(self, node: Node) -> bool:
         if self.result is not None and family_of(node.type) is not self.result:
@@ -114,9 +116,9 @@ class Signature:
         operands = self.operands
         if operands and operands[-1].repeated and len(node.children) >= len(operands):
             operands += operands[-1:] * (len(node.children) - len(operands))
-        return len(operands) == len(node.children) and all(
-            operand.accepts(child) for operand, child in zip(operands, node.children, strict=True)
-        )
+        pairs = zip(operands, node.children, strict=False)
+        fit = len(operands) == len(node.children) and all(operand.accepts(child) for operand, child in pairs)
+        return fit and self.only(node)
 
 
 @dataclass(frozen=True)

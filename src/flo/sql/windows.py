@@ -16,9 +16,9 @@ from flo.api.window_functions import WindowSpec
 from flo.sql import plan
 from flo.sql.aggregates import Aggregates, Computed, counted, packed, sum_type, unpacked
 from flo.sql.catalyst import UnsupportedQueryError
-from flo.sql.nodes import MONTHS, ZERO, Java, Months, Node, cast, literal
+from flo.sql.nodes import MONTHS, ZERO, Java, Months, Node, cast, is_null, literal
 from flo.sql.row_streams import RowStream, joined
-from flo.values.operators.over_functions import FrameBound
+from flo.values.operators.over import FrameBound
 
 if TYPE_CHECKING:
     from flo.sql.compiler import Compiler
@@ -162,7 +162,7 @@ class _Windows(Computed[AggregateSpec | WindowSpec]):
             return of
         if function.option("ignore_nulls"):
             value = self._neighbour_without_nulls(function, steps, backwards)
-            return value if _is_null(default) else _or_default(value, value, default)
+            return value if _is_constant_null(default) else _or_default(value, value, default)
         if default.name == "Literal":
             spec = WindowSpec(kind, self._argument(of), (steps, _constant(default)))
             return self._column(spec, function.type)
@@ -235,11 +235,11 @@ _FIXED = re.compile(r"UTC|GMT|Z|[+-](0\d|1[0-8]):[0-5]\d")
 
 def _or_default(there: Node, value: Node, default: Node) -> Node:
     """Return a value, or a default one where there is no row that has it."""
-    missing = Node("IsNull", pa.bool_(), False, (there,))
+    missing = is_null(there)
     return Node("If", value.type, True, (missing, default, value))
 
 
-def _is_null(given: Node) -> bool:
+def _is_constant_null(given: Node) -> bool:
     return given.name == "Literal" and given.option("value") is None
 
 

@@ -21,7 +21,7 @@ from flo.core.errors import EngineError
 from flo.core.operator import Deltas, Operator
 from flo.tables.state.trace import group_equal_rows, sum_ranges, with_weights
 from flo.tables.streams import KeyedStreams, Streams
-from flo.tables.values import WEIGHT, is_ordered, layout_of
+from flo.tables.values import SUMMED, WEIGHT, is_ordered, layout_of
 from flo.values.keyed import Keyed
 from flo.values.operators.shapes import annotate_error, find_faults
 from flo.values.weighted import ZSet
@@ -44,6 +44,8 @@ def consume_rows(operator: Any, values: tuple[Any, ...]) -> tuple[Operator, Delt
         return operator.take_in(*values)  # type: ignore[no-any-return]
     except Exception as error:
         expect_row_fault(operator, error)
+        if any(SUMMED in value.table.column_names for value in values):
+            raise  # the rows are not here
         fewer = tuple(replace(value, table=consolidate_in_order(rows_in(value.of), value.table)) for value in values)
         if not any(value.has_content() for value in fewer):
             return operator, (None,) * operator.arity[1]

@@ -19,7 +19,7 @@ from flo.tables.faults import consume_rows, rows_in, show_row
 from flo.tables.functions import runs_on_columns
 from flo.tables.groups import ONE
 from flo.tables.keyed import KeyedColumns, has_key_columns
-from flo.tables.state.keys import keys_of
+from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.trace import net_changes
 from flo.tables.streams import StreamColumns, has_columns
@@ -178,9 +178,9 @@ class OnTables(Operator, Generic[Op]):
 
     placement: ClassVar[Placement]
     grouping: ClassVar[Grouping]
-    keeps_positions: ClassVar[bool]
-    """Whether each row gives at most one row, in the same order and with the same key columns. Then a sequence can be
-    spread over shards, with the position of each row beside it."""
+    keeps_positions: ClassVar[bool | None] = None
+    """Asked only where rows may be anywhere: whether each gives at most one row, in the same order and with the same
+    key columns. Then a sequence can be spread over shards, with the position of each row beside it."""
     stream_by_stream: ClassVar[bool] = False
     """Whether it takes the inner streams of a nested stream one by one: then they may be in several places."""
     cut: ClassVar[Cut | None] = None
@@ -290,6 +290,20 @@ class OnTables(Operator, Generic[Op]):
         """The columns of an input that are the key, where it is made of nothing else."""
         return None
 
+    @property
+    def sums_early(self) -> bool:
+        """Whether `sum_early` may be applied to its rows before they are shuffled, in as many parts as there are."""
+        return False
+
+    def sum_early(self, table: pa.Table, keys: Keys) -> tuple[pa.Table, Keys]:
+        """One row for each key of these rows, with their sums, and the keys of these. `consume` takes such rows, from
+        all parts, as well. `keys` are those of `table` (`sum_keys`)."""
+        raise NotImplementedError(self.name)
+
+    def sum_keys(self, table: pa.Table) -> Keys:
+        """The keys by which `sum_early` adds up these rows."""
+        raise NotImplementedError(self.name)
+
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         """Returns the output columns that are these columns of the first input; None if it does not have them."""
         return None
@@ -382,12 +396,14 @@ def operators_on_tables() -> dict[str, type[OnTables[Operator]]]:
     return kinds
 
 
-REQUIRED = ("placement", "grouping", "keeps_positions")
+REQUIRED = ("placement", "grouping")
 
 
 def undeclared(kind: type[OnTables[Operator]]) -> list[str]:
     """The declarations that a class of operators on tables lacks. State in one place is not cut."""
     missing = [name for name in REQUIRED if not hasattr(kind, name)]
+    if getattr(kind, "placement", Placement.ANYWHERE) is Placement.ANYWHERE and kind.keeps_positions is None:
+        missing.append("keeps_positions")
     if getattr(kind, "placement", None) is Placement.ONE_PLACE:
         return missing
     return missing + [f"how `{part.name}` is cut" for part in kind.parts() if part.cut is None]

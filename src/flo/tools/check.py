@@ -17,8 +17,7 @@ from rich.markup import escape
 from flo.api.flow import Flow
 from flo.core.errors import FunctionError, LawError, brief
 from flo.tools.diagnostics import Diagnostic, of_fault, of_growth, of_report, of_timeout, relative_path, untried
-from flo.tools.load import ModuleTarget, find_target, isolated, load
-from flo.tools.subjects import EXAMPLES, KINDS, Skipped, Subject, find_subjects
+from flo.tools.load import EXAMPLES, KINDS, ModuleTarget, Skipped, Subject, find_subjects, find_target, isolated, load
 from flo.verify import check
 from flo.verify.effort import WORK
 from flo.verify.time_limit import SECONDS, TimeLimit, TimeUp
@@ -146,10 +145,9 @@ def check_subject(
         if isinstance(fault, FunctionError) and fault.__cause__ is not None:
             return [untried(fault, subject.name, file, subject.line)]
         diagnostic = of_fault(fault, file, subject.line)
-        untypable = subject.kind == "operator" and isinstance(fault, LawError)
-        return [
-            replace(diagnostic, level="note") if untypable else diagnostic
-        ]  # it is checked in the flows that use it
+        if subject.kind == "operator" and isinstance(fault, LawError):  # it is checked in the flows that use it
+            return [replace(diagnostic, level="note")]
+        return [diagnostic]
 
 
 def summary(count: Counter[str]) -> str:

@@ -17,7 +17,7 @@ from flo.api.explain import states
 from flo.api.flow import Flow
 from flo.core.errors import FloError, FunctionError, Origin, is_users
 from flo.core.operator import Bound
-from flo.tools.subjects import EXAMPLES
+from flo.tools.load import EXAMPLES
 from flo.verify.effort import THOROUGH
 from flo.verify.report import Report
 from flo.verify.time_limit import TimeUp

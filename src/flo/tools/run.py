@@ -22,8 +22,7 @@ from flo.api.flow import Flow
 from flo.api.running import expect_known
 from flo.core.errors import FloError, NameTakenError, UnknownNameError, is_users
 from flo.tools.ctrl_c import cancel_jobs, catch_ctrl_c
-from flo.tools.load import find_target, isolated, load
-from flo.tools.subjects import Subject, find_subjects
+from flo.tools.load import Subject, find_subjects, find_target, isolated, load
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

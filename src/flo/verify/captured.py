@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from flo.core.code_uses import codes_in
 from flo.core.collection import Collection, Value
 from flo.core.errors import is_users
+from flo.core.labels import codes_in
 from flo.core.operator import Operator
 from flo.core.term import Lowering
 from flo.values.lattice import Lattice

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from flo.core.operator import Operator
-from flo.verify.data.constants import LARGEST, constants, integers, neighbours
+from flo.verify.data.constants import LARGEST, constants, impure_uses, integers, neighbours
 from flo.verify.data.given import Given
-from flo.verify.data.impure import impure_uses
 
 WORK = 15_000
 """About two seconds on a typical machine."""

@@ -23,9 +23,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flo.core.code_uses import codes_in
 from flo.core.errors import is_users
 from flo.core.graph import Graph
+from flo.core.labels import codes_in
 from flo.core.operator import Values
 from flo.core.stream_type import StreamTypes
 from flo.verify import laws

@@ -1,4 +1,4 @@
-"""The text of `explain` on Spark: stages, the shuffles between them, and how each operator runs and what it keeps.
+"""The text of `explain` on Spark and in workers: stages, the shuffles between them, how operators run, what they keep.
 
     flow sales, on Spark
       where the rows are
@@ -64,10 +64,10 @@ def plan_blocks(plan: Plan, inputs: list[str], outputs: list[str], shards: int, 
     return blocks
 
 
-def explain_plan(name: str, plan: Plan, blocks: list[Block], native: set[int]) -> str:
+def explain_plan(name: str, plan: Plan, blocks: list[Block], native: set[int], where: str = "on Spark") -> str:
     """The blocks as text, and why functions are called row by row."""
     widths = [max((len(row[column]) for each in blocks for row in each.rows()), default=0) for column in range(3)]
-    lines = [f"flow {name}, on Spark"]
+    lines = [f"flow {name}, {where}"]
     for block in blocks:
         rows = block.rows()
         lines.append(f"  {block.title}" if rows else f"  {block.title}: nothing")
@@ -129,5 +129,6 @@ def _describe_shuffle(delivery: Delivery) -> str:
         return SHUFFLES.get(delivery.how, delivery.how)
     columns = delivery.by.key_columns(delivery.place)
     if columns == ():
-        return "to one shard, as one group"
-    return f"shuffled by {', '.join(columns)}" if columns else f"shuffled by the key of {delivery.by.like.name}"
+        return f"{'summed, ' if delivery.sums_early else ''}to one shard, as one group"
+    how = "summed and shuffled" if delivery.sums_early else "shuffled"
+    return f"{how} by {', '.join(columns)}" if columns else f"{how} by the key of {delivery.by.like.name}"

@@ -54,6 +54,9 @@ from flo.tables.whole import operators_in
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 
+EARLY_SUMS = True
+"""Whether rows are added up before a shuffle. Benchmarks and tests compare with plans without it."""
+
 
 def placement(operator: Operator) -> Placement:
     """Where the rows of an operator must be. One on values needs all in one place, unless it works row by row."""
@@ -343,13 +346,21 @@ class _Planner:
         self.level[delivered], self.alone[delivered] = level, ordered
         return delivered
 
+    def _sums_early(self, delivery: Delivery, outputs: list[Stream]) -> bool:
+        """Whether an operator that adds up its rows is all that reads a delivery."""
+        if not EARLY_SUMS or delivery.how != KEY or delivery.by is None or not delivery.by.sums_early:
+            return False
+        stream = self.streams[delivery.level, delivery.number]
+        readers = [vertex for _, vertex in self.vertices if stream in vertex.inputs]
+        return len(readers) == 1 and readers[0].operator is delivery.by and stream not in outputs
+
     def _operators(self, level: int) -> list[Vertex]:
         """The operators that run in the tasks of a level."""
         return [v for at, v in self.vertices if at == level and not self.natives.keys() & set(v.outputs)]
 
     def _cut(self, inputs: list[Stream], outputs: list[Stream], literals: dict[int, EmitOnce]) -> Plan:
         """Cuts the program by the levels of its operators."""
-        deliveries = list(self.deliveries.values())
+        deliveries = [replace(each, sums_early=self._sums_early(each, outputs)) for each in self.deliveries.values()]
         sent = {each.stream for each in deliveries}
         entries = []
         for number, stream in enumerate(inputs):

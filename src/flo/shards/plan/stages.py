@@ -66,6 +66,8 @@ class Delivery:
     """The columns that are the key, where no operator is asked for it."""
     name: str = ""
     """What states call it: it follows from the ids of operators, and not from the rest of the plan."""
+    sums_early: bool = False
+    """Whether a task may send sums of its rows by key in place of the rows."""
 
 
 @dataclass(frozen=True)

@@ -71,9 +71,33 @@ class Blob:
     ended: bool = False
     """Whether the sending task will never send more."""
     data: pa.Buffer | None = None
+    table: pa.Table | None = None
+    """Rows that are not packed: they are packed when they leave the process."""
+
+    @property
+    def has_content(self) -> bool:
+        """Whether it has rows or a value, and is not only the end of a delivery."""
+        return self.data is not None or self.table is not None
+
+    @property
+    def size(self) -> int:
+        """The bytes of its content."""
+        if self.table is not None:
+            return int(self.table.nbytes)
+        return 0 if self.data is None else int(self.data.size)
+
+    def rows(self) -> pa.Table:
+        """Its rows."""
+        return unpack_table(self.data) if self.table is None else self.table
+
+    def packed(self) -> Blob:
+        """The same with packed rows."""
+        return self if self.table is None else replace(self, data=pack_table(self.table), table=None)
 
     def batch(self) -> pa.RecordBatch:
         """One row for each piece of the data."""
+        if self.table is not None:
+            return self.packed().batch()
         size = 0 if self.data is None else self.data.size
         pieces = 1 if self.delivery == REPORT else max(1, -(-size // PIECE))
         plain = (self.shard, self.delivery, self.origin, self.part, self.ended)
@@ -129,24 +153,39 @@ def _join_pieces(pieces: list[pa.Buffer]) -> pa.Buffer:
 
 
 def pack_table(table: pa.Table) -> pa.Buffer:
-    """A table in Arrow's IPC format. A weight column of ones, the common case, is left out."""
-    index = table.schema.get_field_index(WEIGHT)
-    if index >= 0 and pc.min_max(table[WEIGHT]).as_py() == {"min": 1, "max": 1}:
-        table = table.drop_columns([WEIGHT]).replace_schema_metadata({WEIGHT: str(index)})
+    """A table in Arrow's IPC format."""
     sink = pa.BufferOutputStream()
+    write_packed(table, sink)
+    return sink.getvalue()
+
+
+def write_packed(table: pa.Table, sink: Any) -> None:
+    """Writes what `pack_table` returns. A weight column of ones, the common case, is left out."""
+    table, index = drop_ones(table)
+    if index is not None:
+        table = table.replace_schema_metadata({WEIGHT: str(index)})
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    return sink.getvalue()
 
 
 def unpack_table(data: pa.Buffer) -> pa.Table:
     """The inverse of `pack_table`."""
     table = pa.ipc.open_stream(data).read_all()
     index = (table.schema.metadata or {}).get(WEIGHT.encode())
-    if index is None:
-        return table
-    weights = pa.array(np.ones(table.num_rows, np.int64))
-    return table.replace_schema_metadata().add_column(int(index), WEIGHTS, weights)
+    return table if index is None else add_ones(table.replace_schema_metadata(), int(index))
+
+
+def drop_ones(table: pa.Table) -> tuple[pa.Table, int | None]:
+    """The table without its weights if all are 1, and the index of their column; None if there is another weight."""
+    index = table.schema.get_field_index(WEIGHT)
+    if index < 0 or not table.num_columns > 1 or pc.min_max(table[WEIGHT]).as_py() != {"min": 1, "max": 1}:
+        return table, None
+    return table.drop_columns([WEIGHT]), index
+
+
+def add_ones(table: pa.Table, index: int | None) -> pa.Table:
+    """The inverse of `drop_ones`."""
+    return table if index is None else table.add_column(index, WEIGHTS, pa.array(np.ones(table.num_rows, np.int64)))
 
 
 def split_table(table: pa.Table) -> Iterator[pa.Table]:
@@ -164,7 +203,7 @@ def report_blob(shard: int, origin: int, report: Any) -> Blob:
 
 def size_of(blobs: Iterable[Blob]) -> int:
     """The bytes of data in blobs, without reports."""
-    return sum(blob.data.size for blob in blobs if blob.data is not None and blob.delivery != REPORT)
+    return sum(blob.size for blob in blobs if blob.delivery != REPORT)
 
 
 def unpickle(data: Any) -> Any:

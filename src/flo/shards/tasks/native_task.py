@@ -17,7 +17,7 @@ from flo.core.collection import Collection
 from flo.core.errors import FloError
 from flo.core.stream_type import StreamType
 from flo.shards.tasks import context
-from flo.shards.tasks.blobs import WEIGHTS, Blob, read_blobs, report_blob, unpack_table
+from flo.shards.tasks.blobs import WEIGHTS, Blob, read_blobs, report_blob
 from flo.shards.tasks.context import Code, LoadedCode
 from flo.shards.tasks.input_task import combine_batches
 from flo.shards.tasks.sending import Sender
@@ -33,8 +33,8 @@ class UnpackTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for blob in read_blobs(batches):
-            if blob.data is not None:
-                table = unpack_table(blob.data)
+            if blob.has_content:
+                table = blob.rows()
                 rows = table.select([*(name for name in table.column_names if name != WEIGHT), WEIGHT])
                 yield from rows.rename_columns(self.schema.names).cast(self.schema).to_batches()
 

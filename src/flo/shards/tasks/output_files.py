@@ -35,8 +35,9 @@ from flo.tables.io.diverted import SCHEMA, Diverted, DivertedRows
 if TYPE_CHECKING:
     from flo.shards.tasks.context import MicroBatch
 
-VIEW, PARTS, COUNT = "view", "parts", "count"
-"""How an output is handled: kept as a view, its changes written to files for a sink, or only counted."""
+VIEW, PARTS, COUNT, UNSENT = "view", "parts", "count", "unsent"
+"""How an output is handled: kept as a view, its changes written to files for a sink, only counted, or its changes kept
+in memory until they are pulled."""
 OUTPUTS, DIVERTED = "outputs", "diverted"
 """Folders of the checkpoint: changes by output, and diverted rows by input."""
 

@@ -16,27 +16,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import count, pairwise
+from itertools import count
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Numbers
+from flo.columns.indices import Indices, Numbers, take_rows
 from flo.core.collection import Collection, End, Value
 from flo.core.graph import Node
 from flo.core.semantics import attempt
 from flo.shards.plan.spread import OWN, SpreadWindows
 from flo.shards.plan.stages import ALL, NATIVE, ONE, STAY, WINDOW, Delivery, shard_of
 from flo.shards.tasks import pickling
-from flo.shards.tasks.blobs import Blob, pack_table, split_table
+from flo.shards.tasks.blobs import Blob, add_ones, drop_ones, split_table
 from flo.tables.keyed import ENDED, KeyedColumns, KeyedRows
 from flo.tables.keyed import KEY as OF_KEY
 from flo.tables.state.keys import keys_of
-from flo.tables.values import Columns, Rows, of_elements
+from flo.tables.values import SUMMED, Columns, Rows, of_elements
 from flo.values.keyed import Keyed
 
 T = TypeVar("T")
+FEWEST_ROWS, SAMPLE, ROWS_PER_KEY = 1 << 10, 64, 3
+"""Rows are added up by key before they are sent if there are so many, and so many for each key; the number of keys is
+estimated from one in so many."""
+FEW = 8
+"""With at most this many shards, searching for the rows of each is faster than sorting."""
 
 
 class Parcel(NamedTuple):
@@ -54,8 +59,8 @@ class Sender:
         self.deliveries = deliveries
         self.shards = shards
         self.origin = origin
-        self.tables: dict[tuple[int, int, bool], list[pa.Table]] = {}
-        """By delivery and shard. Tables that announce keys are apart from tables of rows."""
+        self.tables: dict[tuple[int, int, str], list[pa.Table]] = {}
+        """By delivery and shard. Tables that announce keys, those of rows and those of sums are apart."""
         self.values: list[Blob] = []
 
     def address(self, stream: int, value: Value, own: int | None = None) -> list[Parcel]:
@@ -88,13 +93,14 @@ class Sender:
             assert isinstance(delivery.by, SpreadWindows)
             yield from self._split_by_window(delivery, table.sort_by(delivery.by.order))
         else:
-            shards = shard_of(_ask_operator(delivery, table, _key_numbers), self.shards)
-            order = np.argsort(shards.astype(np.uint16), kind="stable")
-            table = table.take(pa.array(order))
-            present, starts = np.unique(shards[order], return_index=True)
-            bounds = pairwise([*starts.tolist(), table.num_rows])
-            for shard, (low, high) in zip(present.tolist(), bounds, strict=True):
-                yield Parcel(delivery, shard, table.slice(low, high - low))
+            table = table.combine_chunks()
+            if delivery.sums_early:
+                table, numbers = _sum_if_few_keys(delivery, table)
+            else:
+                numbers = _ask_operator(delivery, table, _key_numbers)
+            shards = shard_of(numbers, self.shards)
+            for shard, rows in _split_rows(table, shards, self.shards):
+                yield Parcel(delivery, shard, rows)
 
     def _split_by_window(self, delivery: Delivery, table: pa.Table) -> Iterator[Parcel]:
         """Rows go to the shard of their window; rows that advance the watermark go to all shards."""
@@ -109,8 +115,8 @@ class Sender:
         """Keeps parcels until they are sent."""
         for delivery, shard, content in parcels:
             if isinstance(content, pa.Table):
-                ended = ENDED in content.column_names
-                self.tables.setdefault((delivery.number, shard, ended), []).append(content)
+                kind = next((name for name in (ENDED, SUMMED) if name in content.column_names), "")
+                self.tables.setdefault((delivery.number, shard, kind), []).append(content)
             else:
                 data = pa.py_buffer(pickling.dumps(content))
                 self.values.append(Blob(shard, delivery.number, self.origin, len(self.values), data=data))
@@ -119,8 +125,8 @@ class Sender:
         """All that was added."""
         numbers = count()
         for (delivery, shard, _), tables in self.tables.items():
-            for table in split_table(pa.concat_tables(tables)):
-                yield Blob(shard, delivery, self.origin, next(numbers), data=pack_table(table.combine_chunks()))
+            for table in split_table(pa.concat_tables(tables, promote_options="default")):
+                yield Blob(shard, delivery, self.origin, next(numbers), table=table.combine_chunks())
         yield from self.values
 
 
@@ -146,6 +152,42 @@ def _ask_operator(delivery: Delivery, table: pa.Table, question: Callable[[Deliv
         if fault is None:
             raise
         raise fault from fault.__cause__
+
+
+def _sum_if_few_keys(delivery: Delivery, table: pa.Table) -> tuple[pa.Table, Numbers]:
+    """The rows, or their sums by key where these are far fewer, and the key number of each."""
+    assert delivery.by is not None
+    keys = delivery.by.sum_keys(table)
+    if has_few_keys(keys.numbers):
+        table, keys = delivery.by.sum_early(table, keys)
+    return table, keys.numbers
+
+
+def has_few_keys(numbers: Numbers) -> bool:
+    """Whether rows have few distinct keys, given their key numbers, so that sums by key are far fewer than the rows.
+
+    The keys with one of `SAMPLE` remainders are counted. All rows of a key are in the sample or none, so it does not
+    matter how unequally rows are spread over keys.
+    """
+    if len(numbers) < FEWEST_ROWS:
+        return False
+    some = numbers[numbers % np.uint64(SAMPLE) == 0]
+    return bool(len(np.unique(some)) * SAMPLE * ROWS_PER_KEY <= len(numbers))
+
+
+def _split_rows(table: pa.Table, shards: Indices, count: int) -> Iterator[tuple[int, pa.Table]]:
+    """The shards that rows go to, each with its rows, in their order."""
+    if count <= FEW:
+        table, ones = drop_ones(table)
+        for shard in range(count):
+            rows = np.flatnonzero(shards == shard)
+            if len(rows):
+                yield shard, add_ones(take_rows(table, rows), ones)
+        return
+    table = table.take(pa.array(np.argsort(shards.astype(np.uint16), kind="stable")))  # a radix sort for 16 bits
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(shards, minlength=count))])
+    for shard in np.flatnonzero(np.diff(bounds)).tolist():
+        yield shard, table.slice(bounds[shard], bounds[shard + 1] - bounds[shard])
 
 
 def _as_value(of: Collection, table: pa.Table | None) -> Value:

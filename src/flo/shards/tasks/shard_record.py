@@ -24,7 +24,8 @@ import pyarrow.compute as pc
 from flo.columns.indices import one_chunk
 from flo.core.collection import Value
 from flo.core.errors import ElementError
-from flo.shards.tasks.output_files import PARTS, VIEW, Output, write_parquet, write_part
+from flo.shards.tasks.output_files import PARTS, UNSENT, VIEW, Output, write_parquet, write_part
+from flo.shards.tasks.state import BLANK
 from flo.tables.io.fitting import table_of
 from flo.tables.state.run import run_of
 from flo.tables.state.trace import Trace, with_weights
@@ -42,7 +43,8 @@ PLACE = "="
 
 @dataclass
 class ShardRecord:
-    """The record of one shard. `views` maps each view to a trace, or to a value if it has no columns."""
+    """The record of one shard. `views` maps each view to a trace, or to a value if it has no columns; and each output
+    that is pulled to the changes that were not."""
 
     views: dict[str, Any] = field(default_factory=dict)
     ended: set[str] = field(default_factory=set)
@@ -148,6 +150,9 @@ class ShardRecord:
         written = None
         if output.how == VIEW:
             self._add_to_view(output, value)
+        elif output.how == UNSENT and value.size() and shard != BLANK:
+            before = self.views.get(output.name)
+            self.views[output.name] = value if before is None else before.concat(value)
         elif output.how == PARTS and isinstance(value, Rows) and output.to is None:
             written = write_part(batch.folder, output.name, batch.version, shard, table_of(value), writes)
         elif output.how == PARTS and isinstance(value, Rows):

@@ -32,10 +32,10 @@ from flo.core.graph import Node
 from flo.core.operator import Delta
 from flo.shards.plan.stages import ONE, POSITION, WINDOW, Delivery, Stage
 from flo.shards.tasks import context
-from flo.shards.tasks.blobs import REPORT, Blob, read_blobs, report_blob, size_of, unpack_table, unpickle
+from flo.shards.tasks.blobs import REPORT, Blob, read_blobs, report_blob, size_of, unpickle
 from flo.shards.tasks.context import Code, LoadedCode, MicroBatch
 from flo.shards.tasks.input_task import InnerRows, make_inner_stream
-from flo.shards.tasks.output_files import Output, remove_stale_files
+from flo.shards.tasks.output_files import UNSENT, Output, remove_stale_files
 from flo.shards.tasks.sending import Sender, end_blobs, without_end
 from flo.shards.tasks.shard_record import ShardRecord
 from flo.shards.tasks.state import BLANK, Shard, StateVersions
@@ -46,7 +46,7 @@ from flo.tables.operators.clocks import PARTITION
 from flo.tables.operators.upserts import expect_once
 from flo.tables.state.trace import net_changes
 from flo.tables.streams import Streams
-from flo.tables.values import Columns, Rows, is_ordered
+from flo.tables.values import SUMMED, Columns, Rows, is_ordered
 from flo.values.changes import shape_of
 from flo.values.partitioned import Partitioned
 from flo.values.weighted import ZSet
@@ -121,7 +121,7 @@ class StageTask:
         yield from (blob for blob in received if blob.delivery not in here and blob.delivery != REPORT)
         sent: dict[int, list[Blob]] = {}
         for blob in received:
-            if blob.delivery in here and blob.data is not None:
+            if blob.delivery in here and blob.has_content:
                 sent.setdefault(blob.shard, []).append(blob)
         ended = self._ended_deliveries(stage, received)
         received_bytes = size_of(received)
@@ -202,10 +202,13 @@ class StageTask:
         loop.run()
         sender = Sender(deliveries, self.batch.shards, number)
         here = [output for output in outputs if output.stream in stage.outputs]
+        leaves = {each.stream for each in deliveries} | {each.stream for each in here if each.how != UNSENT}
         for index, stream in enumerate(stage.outputs):
             before = stage.names[index] in record.done
             finished = record.note_end(stage.names[index], loop.outputs[index])
-            value = consolidate(without_end(loop.pull(index)))
+            value = without_end(loop.pull(index))
+            if stream in leaves:
+                value = consolidate(value)
             if number != BLANK:  # shard 0 sends what is produced without any input rows
                 sender.add(sender.address(stream, value, own=number))
             if finished and not before and (number == 0 or stream not in stage.alone):
@@ -333,16 +336,16 @@ class TaskReport:
 
 def read_delivery(delivery: Delivery, received: list[Blob], record: ShardRecord) -> Delta:
     """The data of a delivery as one delta, in an order that does not depend on which task was first."""
-    mine = [blob for blob in received if blob.delivery == delivery.number and blob.data is not None]
+    mine = [blob for blob in received if blob.delivery == delivery.number and blob.has_content]
     mine.sort(key=lambda blob: (blob.origin, blob.part))
     if not mine:
         return None
     of = delivery.type.collection
     if isinstance(of, (Columns, KeyedColumns)):
-        tables = [unpack_table(blob.data) for blob in mine]
+        tables = [blob.rows() for blob in mine]
         keys = [table for table in tables if ENDED in table.column_names]
         rows = [table for table in tables if ENDED not in table.column_names]
-        table = pa.concat_tables(rows) if rows else of.bottom().table
+        table = _concat_rows(delivery, rows) if rows else of.bottom().table
         if POSITION in table.column_names:
             if isinstance(of.base, Partitioned):
                 table = record.sort_partitions(delivery, table, PARTITION, POSITION)
@@ -362,6 +365,16 @@ def read_delivery(delivery: Delivery, received: list[Blob], record: ShardRecord)
     for each in values:
         value = value.concat(each)
     return value.in_positions() if isinstance(value, Streams) else value
+
+
+def _concat_rows(delivery: Delivery, tables: list[pa.Table]) -> pa.Table:
+    """The rows of all tasks. If some have sent sums in place of rows, those of all."""
+    if not any(SUMMED in table.column_names for table in tables):
+        return pa.concat_tables(tables)
+    by = delivery.by
+    assert by is not None
+    sums = [each if SUMMED in each.column_names else by.sum_early(each, by.sum_keys(each))[0] for each in tables]
+    return pa.concat_tables(sums, promote_options="default")
 
 
 def consolidate(value: Value) -> Value:

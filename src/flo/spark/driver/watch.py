@@ -16,9 +16,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from flo.core.errors import FloError
-from flo.pictures.metrics import format_metrics
 from flo.pictures.notebook import MOST_ROWS
-from flo.pictures.run_history import History, HistoryEntry
+from flo.pictures.run_history import History, HistoryEntry, format_metrics
 from flo.pictures.run_page import run_page, view_data
 from flo.pictures.serving import Answer, PageServer
 from flo.pictures.svg import PageData, to_json

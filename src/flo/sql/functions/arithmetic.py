@@ -6,7 +6,7 @@ In ANSI mode, integers are checked, and what does not fit or is divided by zero 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,7 +23,6 @@ from flo.sql.registry import (
     Compute,
     Data,
     Family,
-    Signature,
     declare,
     family_of,
     of,
@@ -96,14 +95,6 @@ def _remainder(node: Node, operands: list[Data]) -> Data:
 # Signs and bits
 
 
-@dataclass(frozen=True)
-class Narrow(Signature):
-    """Decimals that keep their digits: Spark rounds the result to 34."""
-
-    def accepts(self, node: Node) -> bool:
-        return super().accepts(node) and node.type.precision <= 34
-
-
 def _unary(name: str) -> Compute:
     exact, wrapping = getattr(pc, f"{name}_checked"), getattr(pc, name)
 
@@ -138,7 +129,9 @@ def _subtract_decimals(node: Node, left: Data, right: Data) -> Data:
 
 
 _INTEGERS = twice(Family.INTEGER)
-_SIGNED = [of(Family.INTEGER), of(Family.FLOAT), Narrow(of(Family.DECIMAL).operands)]
+_NARROW = replace(of(Family.DECIMAL), only=lambda node: node.type.precision <= 34)
+"""Decimals that keep their digits: Spark rounds the result to 34."""
+_SIGNED = [of(Family.INTEGER), of(Family.FLOAT), _NARROW]
 _DIVIDED = twice(Family.FLOAT, Family.DECIMAL)
 _BOTH = (ANSI, LEGACY)
 declare("Add", "{} + {}", twice(*NUMBERS), _checked("add", decimals.add), modes=_BOTH)

@@ -11,7 +11,7 @@ powers of ten in steps of nine digits here, and other quotients are checked.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.sql.nodes import Node, SqlError
-from flo.sql.registry import ANSI, LEGACY, Data, Family, Signature, constant, declare, of
+from flo.sql.registry import ANSI, LEGACY, Data, Family, constant, declare, of
 
 WIDEST, DIGITS = 76, 38
 """The digits of 256 bits, and those that Spark has."""
@@ -241,14 +241,6 @@ def _quotient(left: int, right: int, shift: int, scale: int) -> int:
     return to_scale(half_up(above, below), DIGITS, scale)
 
 
-@dataclass(frozen=True)
-class RoundedPlaces(Signature):
-    """A decimal, and a constant number of places after the point."""
-
-    def accepts(self, node: Node) -> bool:
-        return super().accepts(node) and (node.children[1].option("value") or 0) >= 0
-
-
 def _round(node: Node, operands: list[Data]) -> Data:
     data, places = operands[0], operands[1].as_py()
     if places is None:
@@ -256,5 +248,8 @@ def _round(node: Node, operands: list[Data]) -> Data:
     return fit(rounded(data, places) if places < data.type.scale else widen(data), node, always=True)
 
 
-_ROUNDED = [RoundedPlaces(of(Family.DECIMAL, constant(Family.INTEGER)).operands)]
-declare("Round", "round({}, {})", _ROUNDED, _round, modes=(ANSI, LEGACY))
+_ROUNDED = replace(
+    of(Family.DECIMAL, constant(Family.INTEGER)), only=lambda node: (node.children[1].option("value") or 0) >= 0
+)
+"""A decimal, and a constant number of places after the point."""
+declare("Round", "round({}, {})", [_ROUNDED], _round, modes=(ANSI, LEGACY))

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from flo.core.checkpoint import code_error
 from flo.core.collection import Collection, Form
 from flo.core.data import remember_classes, within_classes
 from flo.core.errors import CheckpointError, FloError
@@ -74,11 +75,7 @@ class NameScope:
         supplied = len(self.lowering.names)
         term: Term = storing.within(self.lowering, self.collections)(item)
         for value in list(self.lowering.names.values())[supplied:]:
-            raise CheckpointError(
-                f"cannot serialize a value of type {type(value).__name__}",
-                facts=(("value", repr(value)[:80]),),
-                instead=(("data", "a state contains no code: functions must be part of the program"),),
-            )
+            raise code_error(value)
         return term
 
 

@@ -102,14 +102,14 @@ class Feeder:
         if not isinstance(of, ElementCollection):
             return None
         if not isinstance(collection, Columns):
-            source = open_data(data, of.element, (), reject_files(of))
+            source = open_data(data, of.element, (), reject_files(of), self.loop.workers)
             return source and DataSource(map(to_plain, source.parts), source.rows)
         layout, schema = layout_of(of), given_schema(of.element)
 
         def read(path: Path, names: tuple[str, ...]) -> DataSource:
             return open_files(path, names, schema)
 
-        source = open_data(data, of.element, (*schema.names, WEIGHTS), read)
+        source = open_data(data, of.element, (*schema.names, WEIGHTS), read, self.loop.workers)
         if source is not None and of.unordered and not layout.hashable:
             raise ElementError(
                 f"the elements of {{input}} are not hashable, which elements of a {of.name} must be",

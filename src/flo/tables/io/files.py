@@ -20,7 +20,7 @@ from flo.core.elements import belongs, type_name
 from flo.core.errors import ElementError, brief
 
 SLICE = 1 << 18
-"""How many rows are pushed at once. No more than this is read ahead of the program."""
+"""How many rows are pushed at once for each worker. No more than this is read ahead of the program."""
 WEIGHTS = "_weight"
 """The weight column in tables of the user."""
 
@@ -74,19 +74,22 @@ class DataSource:
     rows: int | None = None
 
 
-def open_data(data: Any, element: Any, names: tuple[str, ...], opens: Callable[..., DataSource]) -> DataSource | None:
-    """The parts of tabular data; None for plain Python data. `opens` opens a file or a folder."""
+def open_data(
+    data: Any, element: Any, names: tuple[str, ...], opens: Callable[..., DataSource], workers: int = 1
+) -> DataSource | None:
+    """The parts of tabular data; None for plain Python data. `opens` opens a file or a folder. A part of a table is
+    large enough for so many workers."""
     if isinstance(data, (str, Path)):
         return opens(Path(data), names)
     if is_table(data):
         table = as_table(data)
         if isinstance(table, pa.RecordBatchReader):
-            return DataSource(_number_pieces(pa.Table.from_batches([batch]) for batch in table))
-        return DataSource(_number_pieces([table]), table.num_rows)
+            return DataSource(_number_pieces((pa.Table.from_batches([batch]) for batch in table), workers))
+        return DataSource(_number_pieces([table], workers), table.num_rows)
     if isinstance(data, (list, tuple)):
         if not data or not _is_part(data[0], element):
             return None
-        sources = [_open_inner(each, element, names, opens) for each in data]
+        sources = [_open_inner(each, element, names, opens, workers) for each in data]
         known = [each.rows for each in sources]
         total = None if None in known else sum(rows for rows in known if rows is not None)
         return DataSource(_renumber(chain.from_iterable(each.parts for each in sources)), total)
@@ -95,7 +98,9 @@ def open_data(data: Any, element: Any, names: tuple[str, ...], opens: Callable[.
         if not first or not (_is_part(first[0], element) or _is_delta(first[0], element)):
             return DataSource(iter([PlainData(chain(first, data))]))
         deltas = chain(first, data)
-        return DataSource(_renumber(chain.from_iterable(_open_inner(d, element, names, opens).parts for d in deltas)))
+        return DataSource(
+            _renumber(chain.from_iterable(_open_inner(d, element, names, opens, workers).parts for d in deltas))
+        )
     return None
 
 
@@ -107,8 +112,10 @@ def _is_delta(item: Any, element: Any) -> bool:
     return isinstance(item, (list, set, frozenset)) and not belongs(item, element)
 
 
-def _open_inner(item: Any, element: Any, names: tuple[str, ...], opens: Callable[..., DataSource]) -> DataSource:
-    source = open_data(item, element, names, opens)
+def _open_inner(
+    item: Any, element: Any, names: tuple[str, ...], opens: Callable[..., DataSource], workers: int
+) -> DataSource:
+    source = open_data(item, element, names, opens, workers)
     if source is not None:
         return source
     if not isinstance(item, (list, tuple, set, frozenset)):
@@ -138,10 +145,10 @@ def as_table(data: Any) -> pa.Table | pa.RecordBatchReader:
     return (frame.collect() if isinstance(frame, nw.LazyFrame) else frame).to_arrow()
 
 
-def _number_pieces(tables: Iterable[pa.Table]) -> Iterator[Piece]:
+def _number_pieces(tables: Iterable[pa.Table], workers: int) -> Iterator[Piece]:
     first = 1
     for table in tables:
-        for slice_ in slice_table(table):
+        for slice_ in slice_table(table, workers):
             yield Piece(slice_, None, first)
             first += slice_.num_rows
 
@@ -158,9 +165,9 @@ def _renumber(parts: Iterable[DataPart]) -> Iterator[DataPart]:
         yield part
 
 
-def slice_table(table: pa.Table) -> Iterator[pa.Table]:
-    for start in range(0, table.num_rows, SLICE):
-        yield table.slice(start, SLICE)
+def slice_table(table: pa.Table, workers: int = 1) -> Iterator[pa.Table]:
+    for start in range(0, table.num_rows, SLICE * workers):
+        yield table.slice(start, SLICE * workers)
 
 
 def to_plain(part: DataPart) -> DataPart:

@@ -1,6 +1,6 @@
 """Outputs that were not pulled: few chunks, in which equal rows are consolidated.
 
-A push appends a chunk to an output. Chunks are merged as the runs of a trace are, so that each is more than twice as
+A push appends chunks to an output. Chunks are merged as the runs of a trace are, so that each is more than twice as
 large as the next. If there are chunks of 20, 4 and 1 rows, and a push appends one row:
 
     20 4 1 1   a chunk that is at most twice as large as what follows it is merged with that: 1, and then 4
@@ -27,10 +27,11 @@ from flo.values.weighted import Bag, ZSet
 
 def merge_outputs(outputs: Values, before: Values) -> Values:
     """The outputs with the chunks merged of those that are not the same as before."""
-    return tuple(value if value is old else _merged(value) for value, old in zip(outputs, before, strict=True))
+    return tuple(value if value is old else merge_value(value) for value, old in zip(outputs, before, strict=True))
 
 
-def _merged(value: Value) -> Value:
+def merge_value(value: Value) -> Value:
+    """An output with its chunks merged."""
     if isinstance(value, Rows):
         return replace(value, table=merge_chunks(value.table, _merging(value.of)))
     if isinstance(value, KeyedRows):
@@ -42,21 +43,31 @@ def _merged(value: Value) -> Value:
 
 def _merging(of: Collection) -> Callable[[pa.Table], pa.Table]:
     """What makes one chunk of several."""
-    return consolidate_table if isinstance(of, (Bag, ZSet)) else pa.Table.combine_chunks
+    return consolidate_table if is_consolidated(of) else pa.Table.combine_chunks
+
+
+def is_consolidated(of: Collection) -> bool:
+    """Whether equal rows of an output are consolidated, so that the order of rows does not matter."""
+    return isinstance(of, (Bag, ZSet))
 
 
 def merge_chunks(table: pa.Table, merge: Callable[[pa.Table], pa.Table]) -> pa.Table:
-    """The table with its last chunks merged, so that each is more than twice as large as the next."""
+    """The table with chunks merged, so that each is more than twice as large as the next."""
     if table.num_columns and all(column.num_chunks <= 1 for column in table.columns):
         return table
     chunks = [chunk for chunk in table.to_batches() if chunk.num_rows]
-    if len(chunks) < 2:
+    merges: list[tuple[int, int]] = []  # how many chunks are merged into one, and how many rows they have
+    for chunk in chunks:
+        count, size = 1, chunk.num_rows
+        while merges and merges[-1][1] <= 2 * size:
+            more, rows = merges.pop()
+            count, size = count + more, size + rows
+        merges.append((count, size))
+    if len(merges) == len(chunks):
         return table
-    start, size = len(chunks) - 1, chunks[-1].num_rows
-    while start and chunks[start - 1].num_rows <= 2 * size:
-        start -= 1
-        size += chunks[start].num_rows
-    if start == len(chunks) - 1:
-        return table
-    last = merge(pa.Table.from_batches(chunks[start:], table.schema)).combine_chunks()
-    return pa.concat_tables([pa.Table.from_batches(chunks[:start], table.schema), last])
+    tables, start = [], 0
+    for count, _ in merges:
+        some = pa.Table.from_batches(chunks[start : start + count], table.schema)
+        tables.append(merge(some).combine_chunks() if count > 1 else some)
+        start += count
+    return pa.concat_tables(tables)

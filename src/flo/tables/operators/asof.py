@@ -75,7 +75,6 @@ class AsOfTables(OnTables[AsOfJoin]):
 
     placement = Placement.BY_KEY
     grouping = Grouping.ANY
-    keeps_positions = False
     cancels = True
 
     left: Ranked = kept(NO_ROWS, Cut.BY_KEY)

@@ -51,7 +51,6 @@ class ClockTables(ReadsPartitions[ClockOf]):
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.NONE
-    keeps_positions = False
 
     clock: Clock | None = None
     """None before the first row."""

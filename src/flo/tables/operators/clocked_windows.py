@@ -58,7 +58,6 @@ class ClockedWindows(EmitsWindows):
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.NONE
-    keeps_positions = False
 
     waiting: Timed = Timed(())  # noqa: RUF009
     """The rows of open windows, by time."""

@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.exploding import Flattening
 from flo.columns.expression import Expression
 from flo.columns.indices import one_chunk
 from flo.columns.layout import Layout
+from flo.columns.projection import Flattening
 from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes

@@ -37,6 +37,7 @@ from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, regist
 from flo.tables.operators.clocked_windows import clocked_steps
 from flo.tables.operators.group_by import GroupByTables, group_by
 from flo.tables.state.expiring import LAST, TIME, Expiring, Interval, is_before
+from flo.tables.state.keys import Keys
 from flo.tables.state.run import run_of
 from flo.tables.state.totals import Totals, normalize, run_of_sums
 from flo.tables.state.trace import add_checked, consolidate_table, with_weights
@@ -52,7 +53,6 @@ class Ending(OnTables[FinalGroups]):
 
     placement = Placement.BY_KEY
     grouping = Grouping.NONE
-    keeps_positions = False
 
     waiting: Expiring = kept(Expiring(()), Cut.BY_GROUP)
     """What waits, by the ends of windows that are open. It is cut by the columns of the group."""
@@ -161,6 +161,16 @@ class FinalSums(Ending):
     """The weight of each open group, and its sums."""
 
     name = "final_sums"
+
+    @property
+    def sums_early(self) -> bool:
+        return True
+
+    def sum_early(self, table: pa.Table, keys: Keys) -> tuple[pa.Table, Keys]:
+        return self.groups.sum_early(table, keys)
+
+    def sum_keys(self, table: pa.Table) -> Keys:
+        return self.groups.sum_keys(table)
 
     def add(self, table: pa.Table) -> tuple[Self, pa.Table]:
         _, groups, sums = self.groups.sum_rows(table)

@@ -23,9 +23,10 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from flo.columns.indices import Indices, Mask, Numbers, one_chunk, take_ascending, take_rows
-from flo.core.errors import brief
+from flo.core.errors import ElementError, brief
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import ALL
@@ -34,10 +35,10 @@ from flo.tables.operators.group_part import Delta, Keeper, Part, Reading, Summan
 from flo.tables.operators.group_parts import keepers_of, parts_of
 from flo.tables.state.keys import Keys, find_equal, keys_of
 from flo.tables.state.run import Run
-from flo.tables.state.totals import Sums, Totals, add_sums, concat_sums, numbers_in, run_of_sums, sums_of
-from flo.tables.state.trace import group_equal_rows, with_weights
+from flo.tables.state.totals import Sums, Totals, add_sums, concat_sums, normalize, numbers_in, run_of_sums, sums_of
+from flo.tables.state.trace import group_equal_rows, sum_ranges, with_weights
 from flo.tables.translate import FORMS
-from flo.tables.values import WEIGHT, layout_of
+from flo.tables.values import SUMMED, WEIGHT, layout_of
 from flo.values.operators.group_by import GroupBy
 
 
@@ -85,7 +86,6 @@ class GroupByTables(OnTables[GroupBy]):
     rule = "group-by"
     placement = Placement.BY_KEY
     grouping = Grouping.ANY
-    keeps_positions = False
 
     @cached_property
     def _parts(self) -> tuple[Part, ...]:
@@ -103,7 +103,10 @@ class GroupByTables(OnTables[GroupBy]):
         return self._group
 
     def key_numbers(self, place: int, table: pa.Table) -> Numbers:
-        return keys_of(self._keys(table.select(list(self._group)) if self._group else table, ()).columns).numbers
+        return self.sum_keys(table).numbers
+
+    def sum_keys(self, table: pa.Table) -> Keys:
+        return keys_of(self._keys(table, ()).columns)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return columns if set(columns) <= set(self._group) else None
@@ -130,17 +133,45 @@ class GroupByTables(OnTables[GroupBy]):
         summands = dict.fromkeys(summand for part in self._parts for summand in part.summands())
         return {summand: place for place, summand in enumerate(summands)}
 
-    def sum_rows(self, table: pa.Table) -> SummedDelta:
-        """Groups the rows of a delta, and adds up the summands of each group."""
-        table = table.combine_chunks()
-        keys = self._keys(table, self.keys)
-        delta = Delta(table, keys, keys_of(keys.columns), numbers_in(table, WEIGHT))
+    @property
+    def sums_early(self) -> bool:
+        return self.keeps_sums and not self.keys
+
+    def sum_early(self, table: pa.Table, keys: Keys) -> tuple[pa.Table, Keys]:
+        """The weight of each group, and its sums. If a weight does not fit 64 bits, each row is a group of its own:
+        together with the rows of other parts it may fit."""
+        try:
+            _, groups, sums = self.sum_rows(table, keys)
+        except ElementError:
+            _, groups, sums = self.sum_rows(table, keys, apart=True)
+        columns = groups.table.select(list(self._group))
+        named = {SUMMED if name == WEIGHT else name: column for name, column in sums.items()}
+        return run_of_sums(columns, groups.keys, named, always=SUMMED).table, groups.keys
+
+    def _add_sums(self, table: pa.Table) -> SummedDelta:
+        """Adds up the sums of groups that `sum_early` has made of several parts."""
+        keys = self._keys(table, ())
+        delta = Delta(table, keys, keys_of(keys.columns), numbers_in(table, SUMMED))
         order, firsts = group_equal_rows(keys, delta.numbers)
+        sums = {WEIGHT: sum_ranges(delta.weights[order], firsts)}
+        for name in table.column_names:
+            if name not in (*self._group, SUMMED):  # a part without a digit has null
+                sums[name] = sum_ranges(np.asarray(pc.fill_null(one_chunk(table[name]), 0))[order], firsts)
+        return SummedDelta(delta, delta.take_groups(order[firsts]), normalize(sums))
+
+    def sum_rows(self, table: pa.Table, numbers: Keys | None = None, *, apart: bool = False) -> SummedDelta:
+        """Groups the rows of a delta, and adds up the summands of each group. `apart` makes a group of each row."""
+        table = table.combine_chunks()
+        if table.schema.get_field_index(SUMMED) >= 0:
+            return self._add_sums(table)
+        keys = self._keys(table, self.keys)
+        delta = Delta(table, keys, numbers or keys_of(keys.columns), numbers_in(table, WEIGHT))
+        every = np.arange(table.num_rows)
+        order, firsts = (every, every) if apart else group_equal_rows(keys, delta.numbers)
         columns = {place: summand.column(delta) for summand, place in self._places.items()}
         summed = {place: column for place, column in columns.items() if column is not None}
         sums = sums_of(delta.weights, summed, order, firsts)
-        rows = order[firsts]
-        groups = Run(tuple(keys.column_names), Keys(delta.numbers.at(rows), delta.numbers.exact), take_rows(keys, rows))
+        groups = delta.take_groups(order[firsts])
         if self._keepers:
             delta = replace(delta, groups=groups, owners=_find_owners(order, firsts))
         return SummedDelta(delta, groups, sums)

@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
-from flo.columns.indices import Indices, Mask, one_chunk
+from flo.columns.indices import Indices, Mask, one_chunk, take_rows
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import has_digits
 from flo.tables.state.products import Addends, Product
@@ -99,6 +99,11 @@ class Delta:
         """Whether every group has a key number of its own."""
         assert self.groups is not None
         return len(self.groups.starts) == self.groups.rows + 1
+
+    def take_groups(self, rows: Indices) -> Run:
+        """The groups of these rows: one row of each group, by ascending key numbers."""
+        numbers = Keys(self.numbers.at(rows), self.numbers.exact)
+        return Run(tuple(self.keys.column_names), numbers, take_rows(self.keys, rows))
 
     def once(self, what: Any, make: Callable[[], T]) -> T:
         """Computes something the first time that a part asks for it."""

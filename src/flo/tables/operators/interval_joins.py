@@ -64,7 +64,6 @@ class IntervalTables(OnTables[IntervalJoin]):
 
     placement = Placement.BY_KEY
     grouping = Grouping.NONE
-    keeps_positions = False
 
     left: Timed = kept(NO_ROWS, Cut.BY_KEY)
     right: Timed = kept(NO_ROWS, Cut.BY_KEY)

@@ -86,7 +86,6 @@ class JoinedByKey(OnTables[J]):
 
     placement = Placement.BY_KEY
     grouping = Grouping.ANY
-    keeps_positions = False
     cancels = True
 
     @property

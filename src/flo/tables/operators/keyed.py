@@ -23,7 +23,6 @@ import pyarrow as pa
 
 from flo.columns.expression import Expression
 from flo.columns.indices import Indices, Numbers, take_rows
-from flo.columns.layout import Layout
 from flo.core.collection import Collection
 from flo.core.operator import Delta, Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
@@ -57,9 +56,8 @@ from flo.tables.state.trace import (
 )
 from flo.tables.streams import NUMBER, STREAM, add_stream_numbers, keyed_form
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, is_ordered, layout_of
+from flo.tables.values import WEIGHT, layout_of
 from flo.tables.whole import Outputs, Whole, Wholes, run_whole, whole_of, whole_types
-from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
 from flo.values.operators.keyed_streams import (
     Entries,
@@ -118,7 +116,6 @@ class OnKeyed(OnTables[Op]):
 
     placement = Placement.BY_KEY  # that of the streams
     grouping = Grouping.NONE
-    keeps_positions = False
     cut = Cut.BY_STREAM
 
     shows_keys = False
@@ -146,7 +143,6 @@ class KeyPartitionsTables(OnTables[KeyPartitions]):
     name = "key_partitions_tables"
     placement = Placement.BY_KEY
     grouping = Grouping.NONE
-    keeps_positions = False
 
     homes: Latest = kept(Latest(()), Cut.BY_KEY)
     """The partition of each key."""
@@ -251,11 +247,13 @@ class EntriesTables(OnKeyed[Entries]):
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         (value,) = values
-        table = value.table
-        pair = [key_layout(value.of).as_array(keys_in(value.of, table)), layout_of(value.inner).as_array(table)]
-        entries = pa.Table.from_arrays(pair, schema=layout_of(self.outputs[0]).schema)
-        weights = np.ones(table.num_rows, np.int64) if is_ordered(value.inner) else table[WEIGHT].to_numpy()
-        return self, (self.emitted(with_weights(entries, weights)),)
+        return self, (self.emitted(pair_with_keys(value.of, value.table, self.outputs[0])),)
+
+
+def pair_with_keys(of: Keyed[Any, Any], table: pa.Table, output: Collection) -> pa.Table:
+    """Pairs of the key and the element of each row, with its weight."""
+    pair = [key_layout(of).as_array(keys_in(of, table)), layout_of(of.inner).as_array(table)]
+    return with_weights(pa.Table.from_arrays(pair, schema=layout_of(output).schema), weights_beside(table))
 
 
 @form_of(KeyedJoin)
@@ -347,14 +345,5 @@ def _restore_keys(result: Whole, keys: pa.Table, count: int, of: Collection) -> 
 def entries(operator: Entries, given: Wholes, outputs: Outputs) -> Wholes:
     """(key, element) for every element."""
     (whole,), (of,) = given, outputs
-    assert isinstance(whole.of, Keyed)
-    assert isinstance(whole.of.inner, ElementCollection)
-    names = [name for name in whole.table.column_names if name.startswith(KEY)]
-    key, inner = Layout.of(whole.of.key), layout_of(whole.of.inner)
-    assert key is not None
-    keys = whole.table.select(names).rename_columns([name.removeprefix(KEY) for name in names])
-    pair = [key.as_array(keys), inner.as_array(whole.table)]
-    table = pa.Table.from_arrays(pair, schema=layout_of(of).schema)
-    return (
-        Whole(of, whole.count, add_stream_numbers(with_weights(table, weights_beside(whole.table)), whole.streams)),
-    )
+    table = pair_with_keys(expect_keyed(whole.of), whole.table, of)
+    return (Whole(of, whole.count, add_stream_numbers(table, whole.streams)),)

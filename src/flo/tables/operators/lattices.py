@@ -244,7 +244,6 @@ class SumLatticeTables(OnTables[SumLattice]):
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.NONE
-    keeps_positions = False
 
     total: int | Fraction = 0
     """The exact sum of all numbers so far."""

@@ -30,10 +30,9 @@ import pyarrow as pa
 
 from flo.columns.indices import expand_ranges, take_rows
 from flo.core.collection import Collection, End
-from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.errors import FloError
 from flo.core.graph import Graph, Node, Parallel, Sequential, nodes
-from flo.core.nest import Nest
+from flo.core.nest import Nest, ReadDefer, WriteDefer
 from flo.core.nested import Nested
 from flo.core.operator import Delta, Measure, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
@@ -210,7 +209,6 @@ class FlattenInner(OnTables[Flatten]):
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.NONE
-    keeps_positions = False
     name = "flatten_inner"
 
     def steps(self, inputs: Values) -> Iterator[Step]:
@@ -234,7 +232,6 @@ class OnStreams(OnTables[Op]):
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.ANY
-    keeps_positions = False
     stream_by_stream = True
 
     def steps(self, inputs: Values) -> Iterator[Step]:
@@ -323,7 +320,6 @@ class ZipStreams(OnTables[NestedZip]):
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.NONE
-    keeps_positions = False
 
     done: bool = False
     """Whether one of the inputs has ended."""

@@ -68,7 +68,6 @@ class InGroups(OnTables[G]):
 
     placement = Placement.BY_KEY
     grouping = Grouping.ANY
-    keeps_positions = False
 
     def key_numbers(self, index: int, table: pa.Table) -> Numbers:
         return group_numbers(self.like.by, self.inputs[0], table)
@@ -274,7 +273,6 @@ class SortTables(OnTables[Sort]):
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.ANY
-    keeps_positions = False
 
     rows: Arranged = field(default=Arranged(()))
 

@@ -52,8 +52,7 @@ from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import add_checked, consolidate_table, with_weights
 from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
-from flo.values.operators.over import Over
-from flo.values.operators.over_functions import NUMBERING, WindowFunction
+from flo.values.operators.over import NUMBERING, Over, WindowFunction
 from flo.values.row_functions import passed_by
 
 SUMMED = ("count", "sum", "avg")

@@ -49,7 +49,6 @@ class PairTables(OnTables[Op]):
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.NONE
-    keeps_positions = False
 
 
 def both(inputs: Values) -> Sides:
@@ -157,7 +156,6 @@ class OneThenOtherTables(InTurn[UnionSequences]):
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.WHOLE
-    keeps_positions = False
     name = "one_then_other_tables"
 
     @classmethod

@@ -47,7 +47,6 @@ class ResultTables(OnTables[Op]):
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.ANY
-    keeps_positions = False
 
     seen: Trace = field(default=NOTHING)
     """The elements of sets so far, which may come again."""
@@ -127,7 +126,6 @@ class Accumulating(OnTables[F]):
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.ANY
-    keeps_positions = False
 
     one: tuple[Any, ...] = ()
     """The accumulator, as a Python value, if all rows are one group; empty before the first row."""

@@ -44,7 +44,6 @@ class RetainTables(OnTables[Retain]):
 
     placement = Placement.BY_KEY
     grouping = Grouping.NONE
-    keeps_positions = False
     cancels = True
 
     waiting: Expiring = kept(Expiring(()), Cut.BY_GROUP)

@@ -78,7 +78,6 @@ class PositionTables(OnTables[Op]):
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.ANY
-    keeps_positions = False
 
     counts: Counts = field(default=Counts())
     """How many elements each group has had."""
@@ -146,7 +145,6 @@ class SpanTables(OnTables[Window]):
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.NONE
-    keeps_positions = False
 
     opened: Arranged = field(default=NOTHING)
     """The rows of the window that is open."""

@@ -71,7 +71,6 @@ class OfChanges(OnTables[Upsert]):
 
     placement = Placement.BY_KEY
     grouping = Grouping.ANY
-    keeps_positions = False
     cancels = True
 
     @property

@@ -157,7 +157,6 @@ class WindowTables(EmitsWindows):
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.ANY
-    keeps_positions = False
 
     clock: Clock | None = None
     """None before the first row."""

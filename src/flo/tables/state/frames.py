@@ -36,7 +36,7 @@ from flo.tables.state.limbs import sum_before
 from flo.tables.state.run import Ranges
 from flo.tables.state.totals import Sums, as_array, as_decimals, as_floats, find_specials
 from flo.tables.values import WEIGHT
-from flo.values.operators.over_functions import Frame, WindowFunction
+from flo.values.operators.over import Frame, WindowFunction
 
 
 @dataclass(frozen=True)

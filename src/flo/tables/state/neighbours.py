@@ -36,7 +36,7 @@ from flo.tables.state.frames import in_units
 from flo.tables.state.keys import find_equal
 from flo.tables.state.order import Order
 from flo.tables.state.run import Owned, Ranges, Run, match_keys
-from flo.values.operators.over_functions import WindowFunction
+from flo.values.operators.over import WindowFunction
 
 
 class Reach(NamedTuple):

@@ -133,11 +133,11 @@ def _with_columns(table: pa.Table, keys: tuple[str, ...], names: list[str]) -> p
     return columns
 
 
-def run_of_sums(keys: pa.Table, numbers: Keys, sums: Sums) -> Run:
-    """Return sums by key as a run, without columns that are all zero. The keys are sorted."""
+def run_of_sums(keys: pa.Table, numbers: Keys, sums: Sums, always: str = WEIGHT) -> Run:
+    """Return sums by key as a run, without columns that are all zero, except one. The keys are sorted."""
     columns = tuple(keys.schema.names)
     for name, column in sums.items():
-        if name == WEIGHT or column.any():
+        if name == always or column.any():
             keys = keys.append_column(name, pa.array(column))
     return Run(columns, numbers, keys)
 

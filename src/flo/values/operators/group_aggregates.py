@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias, final
 
 from flo.core.persistent import PersistentMap
-from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.term import Call, Lowering, Named, Term
 from flo.core.untyped import Element, ElementFunction
 from flo.values.canonical import canonical_element
 from flo.values.exact import PLACES, Exact, divided_decimal, to_float
@@ -32,11 +32,10 @@ PresentValues: TypeAlias = list[tuple[Element, int]]
 """Values that are present, in order, with how often each is."""
 
 
-class Aggregator(Lowerable, ABC):
+class Aggregator(Named, ABC):
     """Computes a result per group from a state that is updated by deltas. Subclasses are frozen dataclasses."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-    name: ClassVar[str]
     empty: ClassVar[Any]
     """The state of a group without values."""
 
@@ -54,11 +53,6 @@ class Aggregator(Lowerable, ABC):
 
     def lower(self, lower: Lowering) -> Term:
         return Call(self.name, tuple(lower(getattr(self, part.name)) for part in fields(self)))
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "name" in cls.__dict__:
-            register(cls.name, cls)
 
 
 # Linear aggregates: (the number of values, sums).

@@ -27,9 +27,19 @@ from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, Set
 
 
+class ToLVar(Unary):
+    """Emits values of a lattice, which an LVar joins."""
+
+    lattice: Lattice[Element]
+    keeps = Bound.VALUE
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        return self, (LVarValue(self.lattice, self.lattice.bottom(), End.ARRIVED),)
+
+
 @final
 @dataclass(frozen=True)
-class FoldLattice(Unary):
+class FoldLattice(ToLVar):
     """fold_lattice(L, f): (S<T>, X) ↪ (LVar<L>, X), the join of f(element) over all elements; f is optional.
 
     The join is commutative and idempotent, so the same rules hold for bags and sets.
@@ -39,7 +49,6 @@ class FoldLattice(Unary):
     f: ElementFunction | None = None
 
     name = "fold_lattice"
-    keeps = Bound.VALUE
     end_rule = "fold-lattice-terminated"
 
     def __post_init__(self) -> None:
@@ -74,13 +83,10 @@ class FoldLattice(Unary):
             facts=(("given", repr(element)[:120]), ("returned", repr(result)[:120])),
         )
 
-    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
-        return self, (LVarValue(self.lattice, self.lattice.bottom(), End.ARRIVED),)
-
 
 @final
 @dataclass(frozen=True)
-class SumLattice(Unary):
+class SumLattice(ToLVar):
     """sum_lattice(total): (S<T>, X) ↪ (LVar<NaturalSum>, X), the largest sum so far (§2.3).
 
     On a sequence that is the largest of all prefix sums: a sum smaller than the one before is ignored. A bag has no
@@ -93,7 +99,6 @@ class SumLattice(Unary):
 
     name = "sum_lattice"
     demands = no_demands
-    keeps = Bound.VALUE
     end_rule = "sum-lattice-terminated"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -137,9 +142,6 @@ class SumLattice(Unary):
         sums = list(accumulate(terms, initial=self.total))
         largest = LVarValue(self.lattice, canonical(max(0, *sums)))
         return replace(self, total=canonical(sums[-1])), (largest,)
-
-    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
-        return self, (LVarValue(self.lattice, self.lattice.bottom(), End.ARRIVED),)
 
 
 def _exact(element: object) -> int | Fraction:

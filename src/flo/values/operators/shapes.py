@@ -125,16 +125,11 @@ class Unary(HasRule):
         value = inputs[0]
         assert isinstance(value, ElementValue)
         source = type(value)
-        fault: Exception | None = None
-        for unit, rest in value.units():
-            try:
-                operator, outputs = self.consume([unit], source)
-            except Exception as error:  # only this unit is held up
-                fault = fault or annotate_error(error, *_argument_of(unit, source))
-                continue
+        units = ((unit, argument_of(unit, source), rest) for unit, rest in value.units())
+        for (unit, _, rest), (operator, outputs) in consume_each(
+            units, lambda it: self.consume([it[0]], source), lambda it: repr(it[1]), lambda it: it[1]
+        ):
             yield Step(self.rule_on(self.rule_for(unit), source), (rest,), operator, outputs)
-        if fault is not None:
-            raise fault
         if value.ending():
             yield self._end(value)
 
@@ -163,10 +158,9 @@ class Unary(HasRule):
             yield operator._end(value)
 
 
-def _argument_of(unit: Unit, source: ElementKind) -> tuple[str, Element]:
-    """Return the function's argument as text and as it is. For bags and sets it is the element without its count."""
-    element = unit[0] if source in (BagValue, SetValue) else unit
-    return repr(element), element
+def argument_of(unit: Unit, source: ElementKind) -> Element:
+    """Return what the function of an operator gets of a unit. For bags and sets it is the element without its count."""
+    return unit[0] if source in (BagValue, SetValue) else unit
 
 
 def annotate_error(error: Exception, given: str, item: Any = None) -> Exception:
@@ -318,14 +312,20 @@ class Sides(ByPortions):
                     yield Step(f"{rule}{SIDES[side]}-ended", pass_end(sides, side), ended, (None,))
 
 
-def consume_each(portions: Iterable[P], consume: Callable[[P], R], note: Callable[[P], str]) -> Iterator[tuple[P, R]]:
-    """Consume each portion. A faulty one only holds up itself: its error is raised after the others."""
+def consume_each(
+    portions: Iterable[P],
+    consume: Callable[[P], R],
+    note: Callable[[P], str],
+    argument: Callable[[P], Element] = lambda portion: None,
+) -> Iterator[tuple[P, R]]:
+    """Consume each portion. A faulty one only holds up itself: its error is raised after the others, with a note and
+    the argument of the function."""
     fault: Exception | None = None
     for portion in portions:
         try:
             result = consume(portion)
         except Exception as error:
-            fault = fault or annotate_error(error, note(portion))
+            fault = fault or annotate_error(error, note(portion), argument(portion))
             continue
         yield portion, result
     if fault is not None:

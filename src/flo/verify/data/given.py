@@ -259,11 +259,8 @@ def lattice_values(lattice: Lattice[Any], given: Given) -> list[Any]:
     if own is not None or not isinstance(lattice, Custom):
         known = [lattice.value(value) for value in given.examples(lattice if own is not None else lattice.ordinary)]
         least = lattice.bottom()
-        known = [
-            value
-            for value in known
-            if try_join(lattice, least, value, given.seconds) and lattice.mismatch(value) is None
-        ]
+        known = [each for each in known if try_join(lattice, least, each, given.seconds)]
+        known = [each for each in known if lattice.mismatch(each) is None]
     else:
         known = _guess_values(lattice, given)
     proper = [value for value in known if not lattice.is_bottom(value)]

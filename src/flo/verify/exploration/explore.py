@@ -15,7 +15,7 @@ from flo.core.errors import FloError, LawError, Origin, brief
 from flo.core.operator import Values
 from flo.verify import laws
 from flo.verify.captured import Captured, functions_of
-from flo.verify.data.impure import may_depend_on_process
+from flo.verify.data.constants import may_depend_on_process
 from flo.verify.effort import find_impure_uses
 from flo.verify.equality import are_equal
 from flo.verify.exploration.arrivals import Channels, Scenario
@@ -57,9 +57,7 @@ class StateSearch:
         while frontier:
             state, number = frontier.popleft(), len(self.ends)
             before = len(edges)
-            for _, after in following(
-                state, arrivals_first=True
-            ):  # so that runs begin as the one with all data at once
+            for _, after in following(state, arrivals_first=True):  # as the run begins that has all data at once
                 known = numbers.get(after)
                 if known is None:
                     known = len(parents)

@@ -16,7 +16,7 @@ from flo.core.stream_type import StreamTypes
 from flo.core.untyped import TypeForm
 from flo.verify.effort import Meter
 from flo.verify.equality import are_equal, deep_type
-from flo.verify.exploration.arrivals import Channels, open_channels
+from flo.verify.exploration.arrivals import Channel, Channels, open_channels
 from flo.verify.exploration.moves import BrokenStep, GraphRun, Move, make_arrival, make_step_move
 from flo.verify.exploration.source import format_expression, format_value
 
@@ -159,9 +159,8 @@ class Space:
                 self.nodes.append(graph)
                 self.paths.append(path)
                 self.flows.append([(-1, 0)] * graph.arity[1])
-                return [(slot, place) for place in range(graph.arity[0])], [
-                    (slot, place) for place in range(graph.arity[1])
-                ]
+                entries, exits = ([(slot, place) for place in range(count)] for count in graph.arity)
+                return entries, exits
             case Sequential(left, right):
                 entries, between = self._flatten(left, (*path, "sequence-left"))
                 behind, exits = self._flatten(right, (*path, "sequence-right"))
@@ -209,18 +208,13 @@ class Space:
         if channels is not self.channels:
             self.channels = channels
             self.slots[self.arrival] = Slot()
-            self._events = [
-                [
-                    (
-                        make_arrival(self.names[channel.input], delta, channel.is_end),
-                        self._feed(self.entries[channel.input], delta),
-                    )
-                    for delta in channel.deltas
-                ]
-                for channel in channels
-            ]
+            self._events = [[self._event(channel, delta) for delta in channel.deltas] for channel in channels]
         outputs = tuple(output.collection.bottom() for output in self.output_types)
         return self.state(self.graph, outputs, (0,) * len(channels))
+
+    def _event(self, channel: Channel, delta: Value) -> tuple[Move, Feed]:
+        move = make_arrival(self.names[channel.input], delta, channel.is_end)
+        return move, self._feed(self.entries[channel.input], delta)
 
     def run(self) -> GraphRun:
         """A run from the start."""

@@ -127,9 +127,8 @@ def monotone_equations(f: AnyFunction, source: Lattice[Any], target: Lattice[Any
 
     yield Equation(laws.A_FUNCTION, ("a",), "f(a)", "f(a)", {"f": image}, definitions=define(f=f))
     names = {"f": image, "join": join_function(source), "grow": join_function(target)}
-    text = f"{define(f=f)}; join, grow = {lattice_source(source)}.join, {lattice_source(target)}.join".removeprefix(
-        "; "
-    )
+    joins = f"join, grow = {lattice_source(source)}.join, {lattice_source(target)}.join"
+    text = f"{define(f=f)}; {joins}".removeprefix("; ")
     display = ("f(a ⊔ b) ⊔ f(a)", "f(a ⊔ b)")
     left, right = "grow(f(join(a, b)), f(a))", "f(join(a, b))"
     yield Equation(laws.MONOTONE, ("a", "b"), left, right, names, display, definitions=text)

@@ -16,8 +16,8 @@ from flo.values.lattice import Custom, Lattice
 from flo.values.operators.shapes import copy_if_mutable
 from flo.verify import laws as law
 from flo.verify.captured import Captured
+from flo.verify.data.constants import impure_uses, may_depend_on_process
 from flo.verify.data.given import LATTICE_KINDS, Given, lattice_values, values_above
-from flo.verify.data.impure import impure_uses, may_depend_on_process
 from flo.verify.data.strategies import lattice_strategy
 from flo.verify.effort import Effort
 from flo.verify.functions.domains import NO_START, argument_types, count_parameters, function_domains, guess_types
@@ -221,11 +221,9 @@ def check_lattice(lattice: Lattice[Any], effort: Effort) -> Report:
         limits.append("no values but ⊥ were found: give some with examples={lattice: […]}")
 
     def admissible(values: tuple[object, ...]) -> Iterable[tuple[Any, ...]]:
-        return (
-            ()
-            if effort.given.values
-            else product(*(values_above(lattice, [value], effort.seconds) for value in values))
-        )
+        if effort.given.values:
+            return ()
+        return product(*(values_above(lattice, [value], effort.seconds) for value in values))
 
     trials = EquationTrials(str(lattice), problems, effort, limits, admissible, where, name)
     return trials.report(law.LATTICE_LAWS)

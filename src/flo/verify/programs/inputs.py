@@ -84,7 +84,7 @@ def data_of_size(collection: Collection, size: int, given: Given) -> Iterator[An
     """Yield all plain data of this size, with retractions and repeated elements."""
     own = given.own_examples(collection)
     if own is not None:
-        yield from (item for item in given.examples(collection) if _length(item) == size)
+        yield from (item for item in given.examples(collection) if length_of(item) == size)
         return
     match collection:
         case Form(base=base):
@@ -157,7 +157,8 @@ def _inner(collection: Collection, size: int, given: Given) -> Iterator[Any]:
                 yield data
 
 
-def _length(data: Any) -> int:
+def length_of(data: Any) -> int:
+    """Return how many elements plain data has; 1 if it is one value."""
     try:
         return len(data)
     except TypeError:

@@ -29,7 +29,7 @@ from flo.verify.data.strategies import LONGEST, data_strategy, find_smallest, st
 from flo.verify.effort import Effort
 from flo.verify.optional import st
 from flo.verify.programs.graphs import GraphLaws
-from flo.verify.programs.inputs import Input, pick_elements
+from flo.verify.programs.inputs import Input, length_of, pick_elements
 from flo.verify.report import Counterexample
 
 GROWING = ((0, 6, 0.5), (4, 12, 0.3), (10, 24, 0.2))
@@ -195,9 +195,7 @@ def inputs_of_size(types: StreamTypes, size: int, given: Given, ends: tuple[bool
 def large_data(collection: Collection, size: int, given: Given) -> Iterator[Any]:
     """Yield plain data of this size: of many different elements, and of few repeated ones."""
     if given.own_examples(collection) is not None:
-        yield from sorted(given.examples(collection), key=lambda data: len(data) if hasattr(data, "__len__") else 1)[
-            -1:
-        ]
+        yield from sorted(given.examples(collection), key=length_of)[-1:]
         return
     wide = size <= WIDEST
     match collection:

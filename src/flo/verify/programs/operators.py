@@ -25,10 +25,10 @@ from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify import laws
 from flo.verify.captured import Captured, functions_of
-from flo.verify.data.impure import may_depend_on_process
+from flo.verify.data.constants import may_depend_on_process
 from flo.verify.effort import Effort, find_caveats
 from flo.verify.exploration.replay import flow_replay_line, replay_line
-from flo.verify.functions.obligations import check_obligation, obligations
+from flo.verify.functions.rejections import check_obligation, obligations
 from flo.verify.laws import Law
 from flo.verify.processes import NotSent
 from flo.verify.programs.graphs import OF_GRAPHS, OF_OPERATORS, GraphLaws

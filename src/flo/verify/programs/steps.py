@@ -96,10 +96,8 @@ class CheckedSpace(Space):
 
     def small_steps(self, node: Node, times: int = 2) -> list[GraphStep]:
         """The enabled steps, which must be the same each time."""
-        name, own = (
-            node.operator.name,
-            not is_shipped(type(node.operator)),
-        )  # the operators of Flo do not change themselves
+        name = node.operator.name
+        own = not is_shipped(type(node.operator))  # the operators of Flo do not change themselves
         before = copy_operator(node.operator) if own else node.operator
         held = _copy_value(node.state) if own and self.has_mutable_elements else node.state
         steps = super().small_steps(node)
@@ -167,10 +165,8 @@ def _find_difference(node: Node, first: list[GraphStep], again: list[GraphStep])
             emitted, after = _format_outputs(one), _format_outputs(other)
             results = (emitted, after) if emitted != after else format_leftovers(emitted, one.graph, other.graph)
             return make_step_move(one), results
-    return Move(node.operator.name, node.operator.name, node.operator.name), (
-        f"{len(first)} steps",
-        f"{len(again)} steps",
-    )
+    move = Move(node.operator.name, node.operator.name, node.operator.name)
+    return move, (f"{len(first)} steps", f"{len(again)} steps")
 
 
 def _format_outputs(step: GraphStep) -> str:

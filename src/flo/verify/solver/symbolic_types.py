@@ -10,8 +10,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from flo.verify.optional import z3
-from flo.verify.solver.paths import Path, Untraceable, Z3Term
-from flo.verify.solver.symbolic import Symbol
+from flo.verify.solver.symbolic import Path, Symbol, Untraceable, Z3Term
 
 LARGEST_POWER = 8
 

@@ -24,8 +24,7 @@ from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, Method
 from typing import Any, TypeVar
 
 from flo.verify.data.constants import unwrap
-from flo.verify.solver.paths import Path
-from flo.verify.solver.symbolic import Symbol
+from flo.verify.solver.symbolic import Path, Symbol
 
 _OPERATORS = (
     "add sub mul truediv floordiv mod neg pos abs pow and_ or_ xor eq ne lt le gt ge not_ truth contains getitem"
@@ -124,10 +123,10 @@ def _named(value: Any) -> str:
 
 R = TypeVar("R")
 
-_OURS = re.compile(r"flo\.verify\.(solver\.(paths|symbolic\w*|tracing)|optional|time_limit)|z3(\..*)?")
+_OURS = re.compile(r"flo\.verify\.(solver\.(symbolic\w*|tracing)|optional|time_limit)|z3(\..*)?")
 """Modules that do not call the user's functions: they are not observed."""
 _KNOWN = re.compile(
-    r"flo\.verify\.(solver\.(arguments|prove)|functions\.equations|equality)|fractions|enum|dataclasses|abc|numbers"
+    r"flo\.verify\.(solver\.prove|functions\.equations|equality)|fractions|enum|dataclasses|abc|numbers"
 )
 """Modules that may call the user's functions, and are otherwise known to be harmless."""
 _CACHED_PROPERTY: Any = functools.cached_property.__get__

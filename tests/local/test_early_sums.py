@@ -1,0 +1,238 @@
+"""Sums that tasks make of their rows before a shuffle give what the rows give, whichever tasks send sums."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import flo
+from flo.core.errors import FloError
+from flo.shards.plan import planning
+from flo.shards.plan.explain import explain_plan, plan_blocks
+from flo.shards.plan.planning import plan_stages
+from flo.shards.plan.stages import Delivery, Plan
+from flo.shards.tasks import sending
+from flo.shards.tasks.input_task import _run_operators
+from flo.shards.tasks.sending import has_few_keys
+from flo.shards.tasks.stage_task import _concat_rows
+from flo.tables.state.keys import keys_of
+from flo.tables.state.trace import text_of
+from flo.tables.values import SUMMED, WEIGHT, Rows, rows_of
+from flo.values.weighted import ZSet, ZSetValue
+from tests.local.test_workers import in_workers
+from tests.quick import times
+
+LARGEST = Decimal("9" * 20 + "." + "9" * 18)
+
+
+class Row(NamedTuple):
+    key: str | None
+    group: float | None
+    whole: int
+    maybe: int | None
+    real: float
+    exact: Decimal
+    flag: bool
+    counts: bool
+
+
+def draw_row(rng: random.Random) -> Row:
+    return Row(
+        rng.choice(["a", "b", "", None]),
+        rng.choice([0.0, -0.0, math.nan, None, 5e-324]),
+        rng.choice([2**63 - 1, -(2**63), 2**62, 1, 0, -1]),
+        rng.choice([None, 2**63 - 1, -(2**63), 3]),
+        rng.choice([1e308, -1e308, 5e-324, 0.1, -0.0, 2.0**53, *([math.nan, math.inf] if rng.random() < 0.1 else [])]),
+        rng.choice([LARGEST, LARGEST.copy_negate(), Decimal("0.000000000000000001"), Decimal(0)]),
+        rng.random() < 0.5,
+        rng.random() < 0.5,
+    )
+
+
+def linear_flow() -> flo.Flow:
+    flow = flo.Flow("linear")
+    rows = flow.input("rows", flo.ZSet[Row])
+    aggregates = {
+        "n": flo.count(),
+        "some": flo.count(where=nw.col("counts")),
+        "filled": flo.count("maybe"),
+        "whole": flo.avg("whole"),
+        "maybe": flo.avg("maybe", where=nw.col("counts")),
+        "real": flo.sum("real"),
+        "mean": flo.avg("real"),
+        "exact": flo.avg("exact"),
+        "every": flo.bool_and("flag"),
+        "spread": flo.var_pop("real"),
+        "related": flo.corr("whole", "real"),
+        "own": flo.linear("whole", finish=lambda total: float(total)),
+    }
+    flow.output("groups", rows.group_by("key", "group").agg(**aggregates))
+    return flow
+
+
+def sum_flow() -> flo.Flow:
+    """Sums that may not fit their columns."""
+    flow = flo.Flow("sums")
+    rows = flow.input("rows", flo.ZSet[Row])
+    flow.output(
+        "groups", rows.group_by("key").agg(whole=flo.sum("whole"), exact=flo.sum("exact"), n=flo.count("maybe"))
+    )
+    return flow
+
+
+def total_flow() -> flo.Flow:
+    """One group without a key."""
+    flow = flo.Flow("total")
+    flow.output("total", flow.input("rows", flo.ZSet[Row]).agg(n=flo.count(), real=flo.sum("real")))
+    return flow
+
+
+def plan_of(flow: flo.Flow) -> Plan:
+    return plan_stages(flow.on(flo.here)._dag)
+
+
+def summed_delivery(plan: Plan) -> Delivery:
+    (delivery,) = (each for each in plan.deliveries if each.sums_early)
+    return delivery
+
+
+def consume(operator: Any, table: pa.Table) -> tuple[Any, Any]:
+    """The operator after the rows, and what it emits or the text of the error."""
+    try:
+        after, (emitted,) = operator.consume(table)
+    except FloError as error:
+        return operator, error.summary
+    changes: Counter[str] = Counter()
+    for row in emitted.table.to_pylist() if emitted is not None else ():
+        weight = row.pop(WEIGHT)
+        changes[text_of(row)] += weight
+    return after, {row: weight for row, weight in changes.items() if weight}
+
+
+@pytest.mark.parametrize("build", [linear_flow, sum_flow, total_flow])
+@pytest.mark.parametrize("seed", range(times(30)))
+def test_parts_of_a_delta_give_what_the_delta_gives(build: Any, seed: int) -> None:
+    rng = random.Random(seed)
+    plan = plan_of(build())
+    delivery, entry = summed_delivery(plan), plan.entries[0]
+    by: Any = delivery.by
+    plain, early = by, by
+    weights = [1, -1, 2, 3] if seed % 3 else [2**62, -(2**62), 2**61, 1]
+    for _ in range(4):
+        delta = [(draw_row(rng), rng.choice(weights)) for _ in range(rng.randint(1, 12))]
+        of: Any = ZSet(Row)
+        tables = [_run_operators(entry, rows_of(of, ZSetValue.of([unit])))[0].table for unit in delta]  # type: ignore[attr-defined]
+        rows = pa.concat_tables(tables)
+        cuts = sorted(rng.sample(range(len(delta) + 1), min(2, len(delta))))
+        parts = [rows.slice(low, high - low) for low, high in zip([0, *cuts], [*cuts, len(delta)], strict=True)]
+        parts = [part.combine_chunks() for part in parts if part.num_rows]
+        sent = [by.sum_early(part, by.sum_keys(part))[0] if rng.random() < 0.7 else part for part in parts]
+        plain, expected = consume(plain, rows)
+        early, given = consume(early, _concat_rows(delivery, sent))
+        assert given == expected
+
+
+def test_weights_that_fit_together_need_not_fit_in_a_part() -> None:
+    plan = plan_of(total_flow())
+    delivery = summed_delivery(plan)
+    by: Any = delivery.by
+    row = Row("a", 0.0, 1, None, 0.5, Decimal(1), True, True)
+    of: Any = ZSet(Row)
+    weights = [2**62, 2**62, 2**62, -(2**62), -(2**62)]
+    parts = [
+        pa.concat_tables(
+            _run_operators(plan.entries[0], rows_of(of, ZSetValue.of([(row, weight)])))[0].table  # type: ignore[attr-defined]
+            for weight in some
+        )
+        for some in (weights[:3], weights[3:])
+    ]
+    sums = [by.sum_early(part, by.sum_keys(part))[0] for part in parts]
+    assert [each.num_rows for each in sums] == [3, 1]
+    _, emitted = consume(by, _concat_rows(delivery, sums))
+    assert emitted == consume(by, pa.concat_tables(parts))[1]
+    assert len(emitted) == 1
+
+
+def distinct_flow() -> flo.Flow:
+    """Aggregates that keep values: sums are not enough."""
+    flow = flo.Flow("distinct")
+    flow.output("keys", flow.input("rows", flo.ZSet[Row]).group_by("key").agg(n=flo.count_distinct("whole")))
+    return flow
+
+
+def shared_flow() -> flo.Flow:
+    """Two readers of one shuffle."""
+    flow = flo.Flow("shared")
+    rows = flow.input("rows", flo.ZSet[Row])
+    flow.output("sums", rows.group_by("key").agg(n=flo.sum("whole")))
+    flow.output("least", rows.group_by("key").agg(n=flo.min("whole")))
+    return flow
+
+
+@pytest.mark.parametrize("build", [distinct_flow, shared_flow])
+def test_where_rows_are_needed_they_are_sent(build: Any) -> None:
+    assert not any(each.sums_early for each in plan_of(build()).deliveries)
+
+
+def test_the_plan_says_it_and_can_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    def explain() -> str:
+        plan = plan_of(sum_flow())
+        return explain_plan("sums", plan, plan_blocks(plan, ["rows"], ["groups"], 2, set()), set())
+
+    assert "summed and shuffled by key" in explain()
+    monkeypatch.setattr(planning, "EARLY_SUMS", False)
+    assert "   shuffled by key" in explain()
+
+
+@pytest.mark.parametrize(
+    ("keys", "few"),
+    [
+        (np.arange(10_000), False),
+        (np.arange(10_000) % 5_000, False),
+        (np.arange(10_000) % 1_000, True),
+        (np.zeros(10_000, np.int64), True),
+        (np.where(np.arange(100_000) % 10, 0, np.arange(100_000)), True),  # 90 % of the rows have one key
+        (np.zeros(10, np.int64), False),
+    ],
+)
+def test_rows_are_added_up_where_keys_are_few(keys: Any, few: bool) -> None:
+    assert has_few_keys(keys_of([pa.chunked_array([pa.array(keys)])]).numbers) is few
+
+
+@pytest.mark.parametrize("build", [linear_flow, total_flow])
+def test_in_workers(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the deltas are large enough to be split."""
+    monkeypatch.setattr(sending, "FEWEST_ROWS", 0)
+    monkeypatch.setattr(sending, "ROWS_PER_KEY", 0)
+    rng = random.Random(5)
+    one = build().on(flo.here).loop(negative="allow")
+    with in_workers(build(), negative="allow") as several:
+        for size in (20, 10_000, 50, 9_000):
+            delta = Counter({draw_row(rng): 1 for _ in range(size)})
+            delta.update({draw_row(rng): -1 for _ in range(size // 3)})
+            one.push(rows=dict(delta))
+            several.push(rows=dict(delta))
+            results = [Counter(map(text_of, next(iter(each.result().values())).to_pylist())) for each in (one, several)]
+            assert results[0] == results[1]
+
+
+def test_a_table_of_sums_is_smaller() -> None:
+    plan = plan_of(sum_flow())
+    by: Any = summed_delivery(plan).by
+    rng = random.Random(1)
+    of: Any = ZSet(Row)
+    value = rows_of(of, ZSetValue.of([(draw_row(rng), 1) for _ in range(500)]))
+    (rows,) = _run_operators(plan.entries[0], value)
+    assert isinstance(rows, Rows)
+    sums, keys = by.sum_early(rows.table, by.sum_keys(rows.table))
+    assert sums.num_rows == 4
+    assert SUMMED in sums.column_names
+    assert keys.numbers.tolist() == by.key_numbers(0, sums).tolist()
