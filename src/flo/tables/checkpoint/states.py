@@ -6,11 +6,12 @@
 
 A part is a field of the operator that is not what the program has there at first, by its name. What a state does not
 mention is as at first. Nothing depends on where an operator stands in the program, or on the other operators: the
-names of functions and types in a state are those within one operator.
+names of functions and types in a state are those within one operator. Those in a view do not depend on other outputs.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -19,9 +20,10 @@ from flo.core.checkpoint import code_error
 from flo.core.collection import Collection, Form
 from flo.core.data import remember_classes, within_classes
 from flo.core.errors import CheckpointError, FloError
-from flo.core.graph import Node
+from flo.core.graph import Node, text
 from flo.core.nested import Nested
 from flo.core.operator import Values
+from flo.core.program_outline import without_modules
 from flo.core.stream_type import Derivation
 from flo.core.term import ATOMS, Call, Lifting, Lowering, Term
 from flo.core.typing import derive
@@ -61,22 +63,38 @@ class VertexState:
 
 
 class NameScope:
-    """The names of functions, types and collections that a state may contain. They are not stored with it."""
+    """The names of functions, types and collections that a state may contain. They are not stored with it.
+
+    A collection is named by its place among those of its vertex."""
 
     def __init__(self, items: Any, collections: list[Collection]) -> None:
         self.lowering = Lowering()
         self.lowering((items, tuple(collections)))
         self.collections = collections
+        self.names_of: dict[Collection, int | str] = {each: place for place, each in enumerate(collections)}
         self.classes = remember_classes((collections, list(self.lowering.names.values())))
         """The user's classes, by the names that they have in any module."""
 
     def lower(self, storing: Any, item: Any) -> Term:
         """Lower a part of a state. Raises if it contains code, which restoring could not supply."""
         supplied = len(self.lowering.names)
-        term: Term = storing.within(self.lowering, self.collections)(item)
+        term: Term = storing.within(self.lowering, self.names_of)(item)
         for value in list(self.lowering.names.values())[supplied:]:
             raise code_error(value)
         return term
+
+
+class OutputsScope(NameScope):
+    """The names for what belongs to outputs. A collection is named by its text: its place depends on the other outputs,
+    and a changed program moves views to stages that have others."""
+
+    def __init__(self, collections: list[Collection]) -> None:
+        super().__init__(tuple(collections), collections)
+        times: Counter[str] = Counter()
+        for each in collections:
+            name = without_modules(text(Lowering()(each), states=False))
+            times[name] += 1
+            self.names_of[each] = name if times[name] == 1 else f"{name}/{times[name]}"
 
 
 class VertexScope(NameScope):
@@ -139,7 +157,7 @@ class ProgramStates:
         self.vertices = [VertexScope(*each) for each in zip(dag.vertices, initial, strict=True)]
         self.output_types = dag.output_types
         of_outputs = list(dict.fromkeys(each for of in dag.output_types for each in _within(of.collection)))
-        self.outputs = NameScope(tuple(of_outputs), of_outputs)
+        self.outputs = OutputsScope(of_outputs)
 
     def adopt(self, nodes: Sequence[Node]) -> list[Node]:
         """The states of another copy of this program, as states of this one."""

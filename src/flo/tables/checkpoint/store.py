@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -39,17 +39,17 @@ class Runs(Protocol):
 
 
 class Storing(Lowering):
-    """Lowers runs to names, and puts the runs into a store. A collection is named by its index in its scope."""
+    """Lowers runs to names, and puts the runs into a store. A collection has a name in its scope."""
 
     def __init__(self, store: Runs) -> None:
         super().__init__()
         self.store = store
-        self.known: list[Collection] = []
+        self.known: Mapping[Collection, int | str] = {}
         self.held: set[str] = set()
         self.written = self.bytes = 0
         self._in_value = 0
 
-    def within(self, scope: Lowering, known: list[Collection]) -> Storing:
+    def within(self, scope: Lowering, known: Mapping[Collection, int | str]) -> Storing:
         """Uses the names of a scope for functions, types and collections."""
         self.names, self._name_of, self.known = scope.names, scope._name_of, known
         return self
@@ -74,7 +74,7 @@ class Storing(Lowering):
             self._in_value -= 1
 
     def _type(self, of: Collection) -> Term:
-        return Call("type_of_program", (self.known.index(of),))
+        return Call("type_of_program", (self.known[of],))
 
     def _rows(self, table: pa.Table) -> str | None:
         return self.put(run_of_rows(table)) if table.num_rows else None
@@ -94,7 +94,8 @@ class Loading(Lifting):
     def __init__(self, scope: NameScope, store: Runs) -> None:
         super().__init__(scope.lowering.names)
         self.store = store
-        self.known = scope.collections
+        self.collections = scope.collections
+        self.known = {name: of for of, name in scope.names_of.items()}
 
     def __call__(self, term: Term) -> Any:
         match term:
@@ -109,8 +110,10 @@ class Loading(Lifting):
                 keyed = KeyedColumns(self(of)).bottom()
                 tables = self._table(name, keyed.table), self._table(keys, keyed.keys)
                 return KeyedRows(keyed.of, *tables, End.lift(self(end)))
+            case Call("type_of_program", (str(name),)):
+                return self.known[name]
             case Call("type_of_program", (int(index),)):
-                return self.known[index]
+                return self.collections[index]
             case _:
                 return super().__call__(term)
 
