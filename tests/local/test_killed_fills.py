@@ -6,14 +6,13 @@ import random
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 import flo
 from tests.local.killed_fill import SHOPS, STEPS, program, sales, start
-from tests.quick import times
+from tests.quick import is_thorough
 
 pytestmark = pytest.mark.slow
 
@@ -57,13 +56,13 @@ def kill_while_it_starts(folder: Path, step: int, delay: float) -> bool:
             return True
 
 
-@pytest.mark.parametrize("seed", range(times(4)))
+@pytest.mark.parametrize("seed", range(17 if is_thorough() else 1))
 def test_kills_at_random_moments(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     for step in range(STEPS):
-        begun = time.monotonic()
-        while step and kill_while_it_starts(tmp_path, step, rng.uniform(0.0, 0.6)):
-            assert time.monotonic() - begun < 300
+        longest = 0.5
+        while step and kill_while_it_starts(tmp_path, step, rng.uniform(0.0, longest)):
+            longest += 0.5  # a machine may be slow
         with start(tmp_path, step) as query:
             query.push(sales=sales(step), **({} if step else {"shops": SHOPS}))
         wanted = expected(step, step + 1)
