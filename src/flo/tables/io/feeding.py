@@ -293,7 +293,7 @@ class Feeder:
 
     def _push(self, name: str, value: Value) -> None:
         index = self.inputs[name]
-        self.loop.push(tuple(value if index == each else None for each in range(len(self.inputs))))
+        self.loop.push(tuple(value if index == each else None for each in range(len(self.loop.input_types))))
 
     def _feed(self, name: str, value: Any, row: RowAt) -> None:
         """Pushes a value and runs. If that raises, finds the row at fault."""
