@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import flo
+from flo.shards.checkpoint.rescale import rescale
 
 
 class Sale(NamedTuple):
@@ -162,3 +163,24 @@ def test_arguments_of_a_change(tmp_path: Path) -> None:
         totals("max").on(flo.here).start(checkpoint=tmp_path, changed="keep")  # type: ignore[arg-type]
     with pytest.raises(flo.TypeMismatch, match="`refill` computes states anew, which `changed` must allow"):
         totals().on(flo.here).start(checkpoint=tmp_path, refill=["add"])
+
+
+def test_a_rescaled_checkpoint_is_rescaled_again_after_a_change(tmp_path: Path) -> None:
+    def build(*more: str) -> flo.Flow:
+        flow = flo.Flow("counts")
+        sales = flow.input("sales", flo.ZSet[Sale]).distinct()
+        flow.output("count", sales.agg(n=flo.count()))
+        for name in more:
+            flow.output(name, sales.group_by("shop").agg(most=flo.max("price")))
+        return flow
+
+    with build().on(flo.here).start(checkpoint=tmp_path, shards=2) as query:
+        query.push(sales=SALES)
+    rescale(str(tmp_path), 4)
+    with build("most").on(flo.here).start(checkpoint=tmp_path, changed="fill") as query:
+        query.push(sales=[Sale("c", 5)])
+    rescale(str(tmp_path), 3)
+    with build("most").on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(sales=[Sale("c", 6)])
+        assert rows(query.view("count")) == [(5,)]
+        assert rows(query.view("most")) == [("a", 3), ("b", 2), ("c", 6)]
