@@ -184,3 +184,19 @@ def test_a_rescaled_checkpoint_is_rescaled_again_after_a_change(tmp_path: Path) 
         query.push(sales=[Sale("c", 6)])
         assert rows(query.view("count")) == [(5,)]
         assert rows(query.view("most")) == [("a", 3), ("b", 2), ("c", 6)]
+
+
+@pytest.mark.parametrize("collection", [flo.Bag, flo.Set])
+def test_rows_with_retractions_do_not_fill_an_input_without(collection: Any, tmp_path: Path) -> None:
+    def build(kind: Any) -> flo.Flow:
+        flow = flo.Flow("rows")
+        flow.output("all", flow.input("sales", kind[Sale]))
+        return flow
+
+    with build(flo.ZSet).on(flo.here).start(checkpoint=tmp_path, shards=3) as query:
+        query.push(sales={SALES[0]: -1, SALES[1]: 1})
+    changed = build(collection).on(flo.here)
+    with pytest.raises(flo.CheckpointError, match="needs all rows that the input `sales` has had"):
+        changed.start(checkpoint=tmp_path, changed="fill")
+    with changed.start(checkpoint=tmp_path, changed="fill", fill={"sales": SALES[1:]}) as query:
+        assert sorted(query.view("all").value()) == sorted(SALES[1:])

@@ -345,9 +345,18 @@ def plan_change(
 
 
 def changed_sources(before: Description, ours: Description) -> frozenset[str]:
-    """The names of inputs whose rows Catalyst computes in another way."""
+    """The names of inputs whose rows are not those of before: Catalyst computes them in another way, or they could be
+    retracted, and the new program does not take retractions."""
     theirs, own = (_by_input(each["sources"]) for each in (before, ours))
-    return frozenset(name for name in own if name in theirs and theirs[name] != own[name])
+    computed = {name for name in own if name in theirs and theirs[name] != own[name]}
+    return frozenset(computed | (_retractable_inputs(before) & {*input_names(ours)} - _retractable_inputs(ours)))
+
+
+def _retractable_inputs(description: Description) -> set[str]:
+    """The names of inputs that are z-sets."""
+    return {
+        name for name, _, kind in (line.partition(": ") for line in description["inputs"]) if kind.startswith("ZSet")
+    }
 
 
 def _by_input(lines: list[str]) -> dict[str, list[str]]:
