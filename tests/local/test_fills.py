@@ -35,7 +35,7 @@ def running_sums(*names: str) -> flo.Flow:
         "sum": lambda: sales.map("price").sum_lattice(),
     }
     for name in names:
-        flow.output(name, streams[name]())
+        flow.output(name, streams[name]())  # type: ignore[no-untyped-call]
     return flow
 
 
@@ -84,6 +84,13 @@ def test_corrected_rows_replace_those_of_an_interrupted_fill(tmp_path: Path) -> 
     right = [pa.table({"shop": ["a", "a"], "price": [1, 3]}), pa.table({"shop": ["b"], "price": [2]})]
     with totals("max").on(flo.here).start(checkpoint=tmp_path, changed="fill", fill={"sales": iter(right)}) as query:
         assert rows(query.view("max of sales")) == [("a", 3), ("b", 2)]
+
+
+def test_errors_in_the_rows_of_a_fill_name_the_input(tmp_path: Path) -> None:
+    start_totals(tmp_path)
+    given = iter([pa.table({"shop": ["a"], "price": [1]}), 7])
+    with pytest.raises(flo.ElementError, match="`sales` must be given tables only; got a int among them"):
+        totals("max").on(flo.here).start(checkpoint=tmp_path, changed="fill", fill={"sales": given})
 
 
 def test_rows_of_a_fill_that_do_not_fit_are_diverted(tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ class Evolution:
         for place, each in enumerate(self.fill.inputs):
             if each.holder is None:
                 name = each.stream.name
-                for part in feeder.open(name, self._rows_of_input(name)).parts:
+                for part in feeder.read_parts(name, feeder.open(name, self._rows_of_input(name))):
                     yield _size_of(part), partial(feeder.feed_in_turn, [(name, DataSource(iter([part]), None))])
                 continue
             of: Any = each.stream.type.collection
