@@ -1,5 +1,6 @@
 """What may happen to a sink, one after the other: a crash, a corrected function, a copy that is restored, a drop, a
-sink that is added later. After each the rows of the sink are compared with those of a view of the same stream."""
+sink that is added later, a changed program. After each the rows of the sink are compared with those of a view of the
+same stream."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import narwhals as nw
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -55,6 +57,8 @@ class Trial:
     beside: Callable[[], Any] | None = None
     """Makes the sink beside it; by default a function that raises at a version."""
     files: int = field(default=0, init=False)
+    is_changed: bool = field(default=False, init=False)
+    """Whether the program is another one: with fewer rows, and one more column."""
 
     def flow(self) -> flo.Flow:
         flow = flo.Flow("trial")
@@ -62,6 +66,8 @@ class Trial:
         corrections = flow.input("corrections", flo.ZSet[Sale]).map(corrected)
         sales = flow.input("sales", flo.ZSet[Sale]).union(corrections)
         sums = sales.group_by("shop").agg(total=flo.sum("price"))
+        if self.is_changed:
+            sums = sales.filter(nw.col("price") < 100).group_by("shop").agg(n=flo.count(), total=flo.sum("price"))
         for name in ("sums", "beside", "view"):
             flow.output(name, sums)
         return flow
@@ -116,6 +122,12 @@ class Trial:
         self.checkpoint = name
         self.compare(self.run())
 
+    def reconcile(self) -> None:
+        """The way forward that goes on: the sink gets the difference."""
+        self.compare(self.run(self.sink().reconcile()))
+        self.put(("j", 1, 1))
+        self.compare(self.run())
+
     # the trials, in the order in which they run
 
     def late_addition(self) -> None:
@@ -164,9 +176,10 @@ class Trial:
         copy.rename(where)
         self.put(("h", 1, 1))
         for _ in range(2):
-            with pytest.raises(flo.CheckpointError, match=message):
+            with pytest.raises(flo.CheckpointError, match=message) as caught:
                 self.run()
-        self.anew("after a restore")
+            assert ".reconcile()" in str(caught.value)
+        self.reconcile()
 
     def dropped(self) -> None:
         self.drop()
@@ -174,7 +187,14 @@ class Trial:
         for _ in range(2):
             with pytest.raises(flo.CheckpointError, match="holds nothing, but the checkpoint has given it changes"):
                 self.run()
+        self.reconcile()
         self.anew("after a drop")
+
+    def changed_program(self) -> None:
+        self.is_changed, self.beside = True, lambda: None  # a function could not be corrected
+        self.compare(self.run(changed="fill"))
+        self.put(("a", 1, 1), ("k", 100, 1), ("l", 3, 1))
+        self.compare(self.run())
 
     def all(self) -> None:
         self.late_addition()
@@ -182,3 +202,4 @@ class Trial:
         self.corrected_function()
         self.restored_checkpoint()
         self.dropped()
+        self.changed_program()

@@ -5,13 +5,15 @@
         ▼
     states of version 7 ──> the difference of each output to its sink ──> commit of version 7, of our program
 
+A sink that is to be reconciled gets the difference in the same way, also if the program is the one before.
+
 Invariant: until version 7 is committed, the checkpoint is that of the program before, and readers see version 6.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal, TypeAlias
@@ -37,29 +39,31 @@ from flo.shards.checkpoint.program_changes import (
     complete_description,
     expect_unchanged,
     read_description,
+    update_description,
 )
 from flo.shards.checkpoint.spark_logs import BATCH, PUSHED, ResumedBatches
 from flo.shards.checkpoint.stored_views import StoredView
-from flo.shards.evolution.comparison import Comparison, compare_programs
+from flo.shards.evolution.comparison import Comparison, Holder, compare_programs
 from flo.shards.evolution.filling import FillBuilder, FillProgram, Refilled
-from flo.shards.evolution.plan_text import changed_program_error, missing_rows_error
+from flo.shards.evolution.plan_text import changed_program_error, missing_content_error, missing_rows_error
 from flo.shards.evolution.snapshots import count_rows, is_whole, read_rows
 from flo.shards.evolution.switch import StoredStates, Switch
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.plan.planning import plan_stages
 from flo.shards.program import ShardedProgram
 from flo.shards.sinks.giving import Giving
-from flo.shards.sinks.output_changes import schema_of
+from flo.shards.sinks.output_changes import loose_schema, schema_of
+from flo.shards.sinks.reconciling import ChangedOutput, columns_between
 from flo.shards.sinks.sinks import ViewSink
 from flo.shards.tasks.output_files import COUNT, PARTS, VIEW, Output, write_part
 from flo.tables.checkpoint.folders import Writes, folder
 from flo.tables.checkpoint.store import read_sealed, write_sealed
 from flo.tables.io.diverted import OnError
 from flo.tables.io.feeding import Feeder
-from flo.tables.io.files import DataPart, DataSource, Piece, PlainData
+from flo.tables.io.files import WEIGHTS, DataPart, DataSource, Piece, PlainData
 from flo.tables.values import Rows, layout_of
 
-PURPOSE, DIFFERENCES = "purpose.json", "differences.json"
+PURPOSE = "purpose.json"
 PUSHES = "pushes"
 """In a commit of the fill: how many pushes it has taken."""
 
@@ -79,6 +83,8 @@ class Change:
     refill: Sequence[str]
     """The names of functions whose code has changed."""
     on_error: OnError
+    misfits: Mapping[str, bool] = field(default_factory=dict)
+    """The outputs whose sinks are compared with them, and whether they must be: see `Giving.find_misfits`."""
 
 
 @dataclass
@@ -96,6 +102,8 @@ class Evolution:
     ended: frozenset[str]
     """The inputs that have ended."""
     read_again: ReadAgain | None = None
+    is_same: bool = False
+    """Whether the program is the one before: then only sinks are compared with their outputs."""
     move_logs: Callable[[], None] | None = None
     """Moves what an engine has beside the state, before the version is committed."""
 
@@ -103,18 +111,53 @@ class Evolution:
     def where(self) -> str:
         return f"{self.batches.folder}/{FILL}"
 
-    def run(self, giving: Giving, lease: Lease) -> Outcome:
-        """Fills what is not kept, gives sinks the differences, and commits the version that our program begins with."""
+    @property
+    def changed_outputs(self) -> dict[str, ChangedOutput]:
+        """The outputs whose sinks get a difference."""
+        parts = [each for each in self.batches.outputs if each.how == PARTS]
+        return {each.name: self._changed_output(each) for each in parts if each.name in self.fill.outputs}
+
+    def _changed_output(self, output: Output) -> ChangedOutput:
+        before, now = (each.get("streams", {}).get(output.name, {}) for each in (self.compared.before, self.ours))
+        stream = self.program.dag.outputs[list(self.program.output_types).index(output.name)]
+        maker = next((each for each in self.program.dag.vertices if stream in each.outputs), None)
+        holders = self.compared.holders.get(before.get("stream", ""), ())
+        holder = next((each for each in holders if each.columns == now["columns"]), None)
+        return ChangedOutput(
+            str(maker.origin or "") if maker is not None else "",
+            columns_between(before.get("columns"), now["columns"]),
+            None if holder is None else partial(self._rows_before, output, holder),
+        )
+
+    def _rows_before(self, output: Output, holder: Holder) -> pa.Table:
+        """The rows that an output had in the program before."""
+        schema = loose_schema(schema_of(output))
+        rows = pa.schema([each for each in schema if each.name != WEIGHTS])
+        parts = read_rows(Checkpoint(self.batches.folder), self.version, holder, rows)
+        return pa.concat_tables(
+            [
+                schema.empty_table(),
+                *(part.rename_columns([*rows.names, WEIGHTS]).select(schema.names) for part in parts),
+            ]
+        )
+
+    def run(self, giving: Giving, lease: Lease) -> None:
+        """Fills what is not kept, gives sinks the differences, and commits the version that our program begins with.
+
+        Nothing is committed if only sinks are compared, and all of them have what their outputs have."""
         loop = self._fill_states(lease)
+        outcome = self._differences(giving, giving.next_version(), loop.version - 1)
+        if self.is_same and not any(self.change.misfits.values()) and not any(outcome.rows.values()):
+            update_description(self.batches.folder, self.ours)
+            giving.commit([], self.version)
+            folder(self.batches.folder).remove(FILL)
+            return
         filled = StoredStates(self.where, self.batches.shards, loop.version - 1)
         levels = {v.id: stage.level for stage in loop.batches.plan.stages for v in stage.dag.vertices}
         levels = {each: level for each, level in levels.items() if each in self.fill.ids}
         before = StoredStates(self.batches.folder, self.batches.shards, self.version)
-        switch = Switch(
-            self.compared, self.program.plan, self.batches.outputs, before, filled, levels, self.version + 1
-        )
+        switch = Switch(self.compared, self.program.plan, self.batches.outputs, before, filled, levels, outcome.version)
         self.batches.set_state_versions(switch.version, switch.write())
-        outcome = self._differences(giving, switch.version, loop.version - 1)
         lease.expect_held()
         given = giving.give(outcome, staged=False)
         if self.move_logs is not None:
@@ -125,7 +168,6 @@ class Evolution:
         self.batches.commit_micro_batch(outcome, lease.epoch, giving.given, self._notes(loop))
         giving.commit(given, switch.version)
         folder(self.batches.folder).remove(FILL)
-        return outcome
 
     def _fill_states(self, lease: Lease) -> DurableLoop:
         """Runs the fill program, or what an interrupted start has left of it."""
@@ -162,7 +204,8 @@ class Evolution:
         """How many pushes an interrupted fill has committed. One of another program is removed, and one that has read
         rows of the user: they may be others now."""
         described = (self.ours[name] for name in ("outline", "stages", "inputs", "sources"))
-        purpose = {"after": self.version, "program": digest(*map(repr, (*described, sorted(self.change.refill))))}
+        wanted = self.fill.outputs, sorted(self.change.refill)
+        purpose = {"after": self.version, "program": digest(*map(repr, (*described, *wanted)))}
         files, newest = folder(self.where), max(committed_versions(self.where), default=-1)
         if files.exists(PURPOSE) and not any(each.stream.name in self.change.fill for each in self._read_inputs):
             known = read_sealed(files, PURPOSE)
@@ -209,9 +252,10 @@ class Evolution:
         """Raises if nothing has the rows that a fill needs."""
         if self.read_again is not None:
             return
+        error = missing_content_error if self.is_same else missing_rows_error
         for name in (each.stream.name for each in self._read_inputs):
             if name in self.ours[PAST_INPUTS] and name != NOW and name not in self.change.fill:
-                raise missing_rows_error(self.compared, self.fill, name)
+                raise error(self.compared, self.fill, name)
 
     def _push(self, loop: DurableLoop, place: int, value: Value) -> None:
         loop.push(tuple(value if each == place else None for each in range(len(self.fill.inputs))))
@@ -224,17 +268,11 @@ class Evolution:
                 self._push(loop, place, each.stream.type.collection.bottom().fix())
 
     def _differences(self, giving: Giving, version: int, filled: int) -> Outcome:
-        """What sinks get: the difference between what an output is now and what its sink has.
-
-        They are recorded before a sink gets them: one that has taken some would differ less the next time."""
-        files = folder(self.where)
-        if not files.exists(DIFFERENCES):
-            every: dict[str, Any] = {}
-            for output in self.batches.outputs:
-                if output.how == PARTS and output.name in self.fill.outputs:
-                    every[output.name] = self._difference(giving, output, version, filled)
-            write_sealed(files, DIFFERENCES, {"outputs": every})
-        every = read_sealed(files, DIFFERENCES, outputs=dict)["outputs"]
+        """What sinks get: the difference between what an output is now and what its sink has."""
+        every: dict[str, tuple[int, list[str]]] = {}
+        for output in self.batches.outputs:
+            if output.how == PARTS and output.name in self.fill.outputs:
+                every[output.name] = self._difference(giving, output, version, filled)
         rows = {each.name: every.get(each.name, (0, []))[0] for each in self.batches.outputs}
         changed = {name: paths for name, (_, paths) in every.items()}
         return Outcome(version, rows, dict.fromkeys(rows, False), 0, {}, 0.0, changed_files=changed)
@@ -299,8 +337,7 @@ def find_evolution(
     if change.changed == "fill":
         expect_same_functions(from_plain(before["outline"]), from_plain(ours["outline"]), change.refill)
     compared, fill = plan_change(program, batches.folder, version, before, ours, change.refill)
-    if change.changed == "fill" and compared.is_same:
-        return None
+    is_same, same_outputs = compared.is_same, compared.same_outputs
     if change.changed == "reject":
         try:
             expect_unchanged(before, ours)
@@ -308,10 +345,24 @@ def find_evolution(
             if compared.is_same:
                 raise
             raise changed_program_error(error, compared, fill) from None
-        if compared.is_same:
+    if is_same and not change.misfits:
+        return None
+    over = ended_inputs(batches.folder, version, before)
+    must = {name for name, needed in change.misfits.items() if needed}
+    if change.misfits:
+        compared = replace(compared, same_outputs=same_outputs - change.misfits.keys())
+        fill = plan_fill(program, batches.folder, version, compared)
+    if must != change.misfits.keys() and any(each.holder is None for each in fill.inputs):
+        # no input is read again only to see that a sink has what it was given
+        if is_same and not must:
             return None
-    over = ended_inputs(batches.folder, version, before).union(ended)
-    evolution = Evolution(program, batches, ours, compared, fill, version, change, over, read_again)
+        compared = replace(compared, same_outputs=same_outputs - must)
+        change, fill = (
+            replace(change, misfits=dict.fromkeys(must, True)),
+            plan_fill(program, batches.folder, version, compared),
+        )
+    over = over.union(ended)
+    evolution = Evolution(program, batches, ours, compared, fill, version, change, over, read_again, is_same)
     evolution.expect_rows()
     return evolution
 
@@ -338,10 +389,16 @@ def plan_change(
     outlines = from_plain(before["outline"]), from_plain(ours["outline"])
     stale = ids_with_functions(ours, refill) | changed_sources(before, ours) | find_replaced(*outlines)
     compared = compare_programs(before, ours, program.dag, stale)
+    return compared, plan_fill(program, where, version, compared)
+
+
+def plan_fill(program: ShardedProgram, where: str, version: int, compared: Comparison) -> FillProgram:
+    """How to fill what is not kept."""
+    ended = ended_inputs(where, version, compared.before)
     names = list(program.output_types)
-    wanted = frozenset(name for name in names if ours["outputs"][name] != COUNT)
-    over, whole = ended_inputs(where, version, before), partial(is_whole, Checkpoint(where), version)
-    return compared, FillBuilder(compared, names, wanted, over, whole).fill
+    wanted = frozenset(name for name in names if compared.ours["outputs"][name] != COUNT)
+    whole = partial(is_whole, Checkpoint(where), version)
+    return FillBuilder(compared, names, wanted, ended, whole).fill
 
 
 def changed_sources(before: Description, ours: Description) -> frozenset[str]:

@@ -145,14 +145,16 @@ class OnHere:
             start = find_start(folder, version)
             count = resolve_shards(folder, ours, shards, start)
             batches = MicroBatches(program.plan, planned, folder, count, self._workers, ours["id"], Retention.of(keep))
-            change = Change(changed, fill or {}, refill, on_error)
+            giving = Giving(batches, sinks, divert, start)
+            misfits = giving.find_misfits(ours["new_sinks"], changed == "fill")
+            change = Change(changed, fill or {}, refill, on_error, misfits)
             evolution = find_evolution(program, batches, ours, change, version=start)
+            compared = evolution.changed_outputs if evolution is not None else {}
             if start < find_start(folder, None):
-                Giving(batches, sinks, divert).expect_can_go_back(start, ours["new_sinks"])
+                giving.expect_can_go_back(ours["new_sinks"], compared)
                 ours[BACKS] = go_back(folder, start, spark_folder(folder, read_description(folder, start)))
-            giving = Giving(batches, sinks, divert)
             copied = ours.get(COPIED, ())
-            giving.resume(ours["new_sinks"], ours["replaced"], False, copied)  # last: some sinks make tables
+            giving.resume(ours["new_sinks"], ours["replaced"], False, copied, compared)  # last: some sinks make tables
             if evolution is None:
                 update_description(folder, ours)
             else:

@@ -182,18 +182,21 @@ class OnSpark:
             known: Mapping[str, Sequence[int]] = before.get("offsets") or ours["offsets"]
             whole = self._bind_inputs(frames, order or {}, divert=True)
             again = ReadAgain(whole, find_places(known, ours["offsets"]), offsets, resumed.last)
-            change = Change(changed, fill or {}, refill, on_error)
-            at_once = frames.keys() - set(streaming)
-            evolution = find_evolution(self._program, batches, ours, change, again, at_once, start)
-            if goes_back:
-                Giving(batches, sinks, divert).expect_can_go_back(start, ours["new_sinks"])
-                ours[BACKS] = go_back(folder, start, offsets)
-                expect_sound_logs(offsets, resumed.last)
-            giving = Giving(batches, sinks, divert)
+            giving = Giving(batches, sinks, divert, start)
             giving.within = partial(SparkChanges.within, self._spark)
             runs_again = resumed.is_newest and not has_committed(offsets, -1 if resumed.last is None else resumed.last)
+            misfits = giving.find_misfits(ours["new_sinks"], changed == "fill", runs_again)
+            change = Change(changed, fill or {}, refill, on_error, misfits)
+            at_once = frames.keys() - set(streaming)
+            evolution = find_evolution(self._program, batches, ours, change, again, at_once, start)
+            compared = evolution.changed_outputs if evolution is not None else {}
+            if goes_back:
+                giving.expect_can_go_back(ours["new_sinks"], compared)
+                ours[BACKS] = go_back(folder, start, offsets)
+                expect_sound_logs(offsets, resumed.last)
+            runs_again = resumed.is_newest and not has_committed(offsets, -1 if resumed.last is None else resumed.last)
             copied = ours.get(COPIED, ())
-            giving.resume(ours["new_sinks"], ours["replaced"], runs_again, copied)  # last: some sinks make tables
+            giving.resume(ours["new_sinks"], ours["replaced"], runs_again, copied, compared)  # last: it may make tables
             if evolution is None:
                 update_description(folder, ours)
             else:

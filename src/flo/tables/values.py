@@ -18,9 +18,9 @@ from flo.values.element_value import ElementCollection
 
 WEIGHT = "±"
 """The weight column. No field of a Python class can have this name."""
+WEIGHT_FIELD = pa.field(WEIGHT, pa.int64(), nullable=False)
 SUMMED = "±Σ"
 """The weight column of a table whose rows are sums of rows by group (`OnTables.sum_early`)."""
-WEIGHT_FIELD = pa.field(WEIGHT, pa.int64(), nullable=False)
 
 
 class TableValue(FormedValue):
@@ -87,12 +87,18 @@ class Rows(TableValue):
         return Rows(self.of, table, delta.end)
 
     def empty(self) -> Rows:
-        if SUMMED in self.table.column_names:  # sums have other columns than rows
-            return Rows(self.of, schema_of(self.of).empty_table())
-        return Rows(self.of, self.table.slice(0, 0) if self.table.num_rows else self.table)
+        return Rows(self.of, self._nothing)
+
+    @property
+    def _nothing(self) -> pa.Table:
+        """The table without rows."""
+        if self.table.schema.get_field_index(SUMMED) >= 0:  # sums have other columns than rows
+            return schema_of(self.of).empty_table()
+        return self.table.slice(0, 0) if self.table.num_rows else self.table
 
     def drained(self) -> Rows:
-        return Rows(self.of, self.empty().table, self.end) if self.table.num_rows else self
+        nothing = self._nothing
+        return self if nothing is self.table else Rows(self.of, nothing, self.end)
 
     def has_content(self) -> bool:
         return bool(self.table.num_rows)

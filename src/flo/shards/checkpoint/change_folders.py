@@ -13,6 +13,9 @@ Invariant: the log says which base and which versions belong together, and is re
 written before it, and removed only when a later base is there: so a reader that has read the log has the time until
 then.
 
+The columns of an output may change with its program. The log has those of the newest version, and all files are read
+with them: a column that a file does not have, or not with a type that fits, is null there.
+
 Versions that are no longer kept are folded into the base when they are many, or large compared with it.
 """
 
@@ -27,6 +30,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flo.core.errors import CheckpointError
+from flo.shards.checkpoint.column_fit import fit_columns
 from flo.shards.checkpoint.commits import name_line
 from flo.shards.checkpoint.retention import Retention
 from flo.shards.tasks.view_parts import ALL
@@ -93,12 +97,26 @@ def has_versions(where: Folder, log: ChangeLog) -> bool:
     return bool(log.files) or any(number <= log.newest for number in _numbers(where))
 
 
-def commit_changes(where: Folder, log: ChangeLog, retention: Retention | None) -> None:
-    """Shows a version to readers, and folds those that are no longer kept."""
+def remove_changes(where: Folder) -> None:
+    """Removes all versions."""
+    where.remove(LOG)
+    where.remove(BASE)
+    for number in _numbers(where):
+        where.remove(version_folder(number))
+
+
+def commit_changes(where: Folder, log: ChangeLog, retention: Retention | None, adopts: bool = False) -> None:
+    """Shows a version to readers, and folds those that are no longer kept.
+
+    If it `adopts` the versions of another checkpoint, it is the difference to them."""
     before = ChangeLog.read(where)
-    if before is not None and before.checkpoint == log.checkpoint:
-        log = replace(log, base=before.base, files=before.files, newest=max(log.newest, before.newest))
-        log = replace(log, backs=before.backs)
+    if before is not None and (adopts or before.checkpoint == log.checkpoint):
+        schema = _common_schema(before.rows, log.rows).serialize().to_pybytes().hex()
+        newest = max(log.newest, before.newest)
+        for number in _numbers(where) if newest > before.newest + 1 else ():
+            if before.newest < number < newest:  # taken, and never committed
+                where.remove(version_folder(number))
+        log = replace(log, base=before.base, files=before.files, newest=newest, schema=schema, backs=before.backs)
     elif before is not None:  # of a checkpoint that was replaced: its versions are overwritten one by one
         where.remove(BASE)
     upto = log.base if retention is None else _newest_expired(where, log, retention)
@@ -108,6 +126,16 @@ def commit_changes(where: Folder, log: ChangeLog, retention: Retention | None) -
     folded = replace(log, base=upto, files=tuple(_fold(where, log, upto)))
     folded.write(where)
     _remove_old(where, log, folded)
+
+
+def _common_schema(before: pa.Schema, now: pa.Schema) -> pa.Schema:
+    """The columns of the newest version. One that earlier versions do not have is null in them."""
+    same = {each.name for each in before if not each.nullable and each.type in _types(now, each.name)}
+    return pa.schema([each if each.name in {*same, WEIGHTS} else each.with_nullable(True) for each in now])
+
+
+def _types(schema: pa.Schema, name: str) -> list[pa.DataType]:
+    return [schema.field(name).type] if name in schema.names else []
 
 
 def abandon_changes(where: Folder, after: int) -> None:
@@ -196,7 +224,7 @@ class ChangePart:
     def table(self) -> pa.Table:
         """The net changes, as they are stored: with `_weight` if rows have weights, else in order."""
         where = folder(self.folder)
-        parts = [self._within(_read(where, file).select(self.schema.names).cast(self.schema)) for file in self.files]
+        parts = [self._within(fit_columns(_read(where, file), self.schema)) for file in self.files]
         table = pa.concat_tables([self.schema.empty_table(), *parts])
         if WEIGHTS not in self.schema.names:
             return table

@@ -108,6 +108,20 @@ def missing_rows_error(compared: Comparison, fill: FillProgram, name: str) -> Ch
     )
 
 
+def missing_content_error(compared: Comparison, fill: FillProgram, name: str) -> CheckpointError:
+    """The error for sinks that cannot be compared with their outputs, because the rows of an input are needed."""
+    outputs = ", ".join(f"`{each}`" for each in fill.outputs)
+    return CheckpointError(
+        f"the sink of {outputs} cannot be reconciled: that needs all rows that the input `{name}` has had, and the"
+        " checkpoint does not hold them",
+        instead=(
+            (f'fill={{"{name}": rows}}', "your own copy of them: a table, a frame, files or rows"),
+            ("a view of the same stream", "beside the sink, from the first start on: it has the rows"),
+            ANEW,
+        ),
+    )
+
+
 def _own(vertex_id: str) -> str:
     """The id of the user's operator that a vertex belongs to."""
     return vertex_id.partition("/")[0]

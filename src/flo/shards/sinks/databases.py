@@ -18,27 +18,29 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
 
 from flo.core.errors import ElementError, FloError, TypeMismatch, UnknownNameError, brief
+from flo.shards.checkpoint.column_fit import widens
+from flo.shards.sinks.column_kinds import KINDS, kind_of, read_column
 from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of, missing_changes
-from flo.shards.sinks.output_changes import Held, OutputChanges
+from flo.shards.sinks.output_changes import Held, OutputChanges, loose_schema
 from flo.shards.sinks.unfit_rows import UnfitRows, find_unfit
 from flo.shards.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
 from flo.tables.io.diverted import INSTEAD, Diverted
 
-STAGED, VERSIONS = "flo_staged", "flo_versions"
-"""The temporary table of a micro-batch, and the table of versions."""
+STAGED, WANTED, VERSIONS = "flo_staged", "flo_wanted", "flo_versions"
+"""The temporary tables of a micro-batch and of the columns of an output, and the table of versions."""
 RECORD = {"digest": "string", "key_columns": "string", "target": "string", "row_count": "integer", "unfit": "integer"}
 """The other columns of the table of versions, and their kinds."""
-t = pa.types
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,12 @@ class Record:
         if row.get("version", -1) < 0:
             return cls()
         key = row.get("key_columns")
-        held = Held(row["version"], row.get("digest"), None if key is None else tuple(json.loads(key)))
+        held = Held(
+            row["version"],
+            row.get("digest"),
+            None if key is None else tuple(json.loads(key)),
+            row.get("row_count"),
+        )
         return cls(held, row.get("target"), row.get("row_count") or 0, row.get("unfit") or 0)
 
     def values(self) -> dict[str, str]:
@@ -70,28 +77,13 @@ class Record:
         return {name: _text(str(each)) for name, each in texts.items()} | {n: str(each) for n, each in numbers.items()}
 
 
-@dataclass(frozen=True)
-class ColumnKind:
-    """A kind of columns, and its types in the SQL of each database."""
+class Statement(NamedTuple):
+    """A statement that changes a column of a table."""
 
-    holds: Callable[[pa.DataType], bool]
-    postgresql: str
-    sqlite: str
-    duckdb: str
-
-
-KINDS = {
-    "boolean": ColumnKind(t.is_boolean, "BOOLEAN", "INTEGER", "BOOLEAN"),
-    "integer": ColumnKind(t.is_signed_integer, "BIGINT", "INTEGER", "BIGINT"),
-    "float": ColumnKind(t.is_floating, "DOUBLE PRECISION", "REAL", "DOUBLE"),
-    "decimal": ColumnKind(t.is_decimal, "NUMERIC({}, {})", "NUMERIC", "DECIMAL({}, {})"),
-    "string": ColumnKind(lambda each: t.is_string(each) or t.is_large_string(each), "TEXT", "TEXT", "VARCHAR"),
-    "binary": ColumnKind(lambda each: t.is_binary(each) or t.is_large_binary(each), "BYTEA", "BLOB", "BLOB"),
-    "date": ColumnKind(t.is_date, "DATE", "TEXT", "DATE"),
-    "timestamp": ColumnKind(lambda each: t.is_timestamp(each) and each.tz is None, "TIMESTAMP", "TEXT", "TIMESTAMP"),
-    "instant": ColumnKind(t.is_timestamp, "TIMESTAMPTZ", "TEXT", "TIMESTAMPTZ"),
-}
-"""The kinds of columns that databases take. The first that holds a type is its kind."""
+    text: str
+    column: str
+    loses: bool = False
+    """Whether it loses the values that the column has."""
 
 
 class Database(Upserting):
@@ -103,6 +95,12 @@ class Database(Upserting):
     """The packages to install for it."""
     as_text: ClassVar[tuple[str, ...]] = ()
     """The kinds of columns that are sent as texts, because the driver does not take them."""
+    selected_as: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """The kinds of columns that are read as another type, because the driver does not know theirs."""
+    describe: ClassVar[str]
+    """The query for the columns of a table and their types."""
+    alters_types: ClassVar[bool] = True
+    """Whether a column can get another type, with its values."""
 
     def expect_fit(self, session: Any, rows: KeyedOutput) -> None:
         if not rows.key:
@@ -138,11 +136,89 @@ class Database(Upserting):
                 if name not in known:
                     cursor.execute(f"ALTER TABLE {VERSIONS} ADD COLUMN {name} {self._word(kind)}")
         with self._transaction(rows, commits=False) as cursor:  # fails if the table does not fit
+            for each in [] if rows.changed is None else self._statements_to_evolve(cursor, rows):
+                cursor.execute(each.text)
             self._apply(cursor, rows, rows.latest.of(rows.schema.empty_table()))
 
+    def read(self, rows: KeyedOutput) -> pa.Table | None:
+        if not self._has_table(rows, self.name):
+            return None
+        with self._transaction(rows, commits=False) as cursor:
+            types = self._types(cursor, self.name)
+            replaced = {each.column for each in self._statements_to_evolve(cursor, rows) if each.loses}
+            there = [each for each in rows.schema if each.name in types.keys() - replaced]
+            cursor.execute(f"SELECT {', '.join(map(self._selected, there))} FROM {self.name}")
+            table = cursor.fetch_arrow_table()
+        columns = {each.name: read_column(table.column(place), each, rows.key) for place, each in enumerate(there)}
+        every = [columns.get(each.name, pa.nulls(table.num_rows, each.type)) for each in rows.schema]
+        return pa.table(every, loose_schema(rows.schema))
+
+    def _evolve(self, rows: KeyedOutput, identity: str) -> None:
+        """Gives the table the columns of the output. DuckDB cannot alter a table and write to it in one transaction."""
+        with self._transaction(rows, commits=False) as cursor:
+            statements = [each.text for each in self._statements_to_evolve(cursor, rows)]
+            loses = any(each.loses for each in self._statements_to_evolve(cursor, rows))
+        if loses:  # until it is done, the program before must not go on
+            statements.insert(0, f"UPDATE {VERSIONS} SET digest = 'other columns' WHERE id = {_text(identity)}")
+        for each in statements:
+            with self._transaction(rows) as cursor:
+                cursor.execute(each)
+
+    def _statements_to_evolve(self, cursor: Any, rows: KeyedOutput) -> list[Statement]:
+        """What gives the table the columns of the output. One that the output does not have any more becomes null."""
+        if rows.changed is None:
+            return []
+        types, wanted = self._types(cursor, self.name), self._wanted_types(cursor, rows)
+        statements, table = list[Statement](), f"ALTER TABLE {self.name}"
+        for field in rows.schema:
+            name, kind = _quoted(field.name), self._type(rows.name, field)
+            is_there = field.name in types
+            if is_there and rows.changed.has_other_type(field.name) and types[field.name] != wanted[field.name]:
+                before = rows.changed.retyped.get(field.name)
+                if self.alters_types and before is not None and widens(before, field.type):
+                    statements.append(Statement(f"{table} ALTER COLUMN {name} TYPE {kind}", field.name))
+                elif field.name in rows.key:
+                    raise TypeMismatch(
+                        f"the key column `{field.name}` of the output `{rows.name}` has another type than in the table"
+                        f" {self.target} of {self.kind}",
+                        facts=(("in the table", types[field.name]), ("in the output", wanted[field.name])),
+                        instead=((f'Upsert("{self.kind}", …)', "another table, which gets all rows"),),
+                    )
+                else:
+                    statements.append(Statement(f"{table} DROP COLUMN {name}", field.name, loses=True))
+                    is_there = False
+            if not is_there:
+                statements.append(Statement(f"{table} ADD COLUMN {name} {kind}", field.name))
+        for each in sorted(rows.changed.removed.intersection(types)):
+            text = f"UPDATE {self.name} SET {_quoted(each)} = NULL WHERE {_quoted(each)} IS NOT NULL"
+            statements.append(Statement(text, each, loses=True))
+        return statements
+
+    def _wanted_types(self, cursor: Any, rows: KeyedOutput) -> dict[str, str]:
+        """The types that the columns of the output have in a table, in the words of the database."""
+        columns = ", ".join(f"{_quoted(field.name)} {self._type(rows.name, field)}" for field in rows.schema)
+        cursor.execute(f"CREATE TEMPORARY TABLE {WANTED} ({columns})")
+        types = self._types(cursor, WANTED)
+        cursor.execute(f"DROP TABLE {WANTED}")
+        return types
+
+    def _types(self, cursor: Any, table: str) -> dict[str, str]:
+        """The columns of a table, and their types."""
+        cursor.execute(
+            self.describe.format(table=table, text=_text(table), last=_text(table.split(".")[-1].strip('"')))
+        )
+        return {row[0]: row[1] for row in cursor.fetchall()}
+
+    def _selected(self, field: pa.Field) -> str:
+        """A column of the table, as the driver gives it in a type that is known."""
+        name, kind = _quoted(field.name), str(kind_of(field.type))
+        return f"CAST({name} AS {self.selected_as[kind]})" if kind in self.selected_as else name
+
     def write(self, changes: OutputChanges, rows: KeyedOutput) -> None:
-        if not changes.digest and not changes.earlier:
+        if not changes.digest and not changes.earlier and not changes.reconciles:
             return
+        if changes.reconciles and rows.changed is not None:
+            self._evolve(rows, _identity(changes))
         latest = self._with_keys(rows, rows.table(changes), changes.unfit)
         try:
             record = self._write(changes, rows, latest)
@@ -178,6 +254,13 @@ class Database(Upserting):
             kinds = Counter({each["values"]: each["counts"] for each in written[CHANGE].value_counts().to_pylist()})
             held = Held(changes.version, changes.digest, rows.key)
             count = max(0, record.rows + kinds[INSERT] - kinds[DELETE])
+            if changes.reconciles:
+                cursor.execute(f"SELECT count(*) FROM {self.name}")
+                count = cursor.fetchall()[0][0]
+            if changes.alone:  # another checkpoint must not go on with this table
+                cursor.execute(
+                    f"DELETE FROM {VERSIONS} WHERE target = {_text(self.target)} AND id <> {_text(_identity(changes))}"
+                )
             record = Record(held, self.target, count, 0 if unfit is None else len(unfit.rows))
             values = ", ".join(f"{name} = {value}" for name, value in record.values().items())
             cursor.execute(f"UPDATE {VERSIONS} SET {values} WHERE id = {_text(_identity(changes))}")
@@ -353,6 +436,11 @@ class PostgreSQL(Database):
     kind = "postgresql"
     module, package = "adbc_driver_postgresql.dbapi", "adbc-driver-postgresql"
     as_text = ("decimal",)
+    selected_as = MappingProxyType({"decimal": "TEXT"})
+    describe = (
+        "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute"
+        " WHERE attrelid = {text}::regclass AND attnum > 0 AND NOT attisdropped"
+    )
 
 
 class SQLite(Database):
@@ -361,6 +449,15 @@ class SQLite(Database):
     kind = "sqlite"
     module, package = "adbc_driver_sqlite.dbapi", "adbc-driver-sqlite"
     as_text = ("decimal",)
+    describe = "SELECT name, type FROM pragma_table_info({last})"
+    alters_types = False
+    selected_as = MappingProxyType(
+        {
+            **dict.fromkeys(("string", "decimal", "date", "timestamp", "instant"), "TEXT"),
+            **dict.fromkeys(("boolean", "integer"), "INTEGER"),
+            "float": "REAL",
+        }
+    )  # the driver guesses the type of a column from its values
 
 
 class DuckDB(Database):
@@ -368,6 +465,7 @@ class DuckDB(Database):
 
     kind = "duckdb"
     module, package = "adbc_driver_duckdb.dbapi", "duckdb, which has the driver, and adbc-driver-manager"
+    describe = "DESCRIBE {table}"
 
 
 def _identity(changes: OutputChanges) -> str:
@@ -392,8 +490,3 @@ def without_secrets(message: str, uri: str) -> str:
 def _quoted(name: str) -> str:
     """A name in the SQL of these databases, whatever its characters are."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def kind_of(type: pa.DataType) -> str | None:
-    """The kind of a column; None if no database takes it."""
-    return next((name for name, kind in KINDS.items() if kind.holds(type)), None)

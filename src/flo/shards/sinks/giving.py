@@ -9,8 +9,9 @@ Version 7 runs again with a corrected function. The first attempt had the row (a
 
 Invariant: the changes that a sink has taken add up to the output, at the latest with the next version.
 
-A sink that is new to an output that was a view gets the rows of the view first. A row that a sink cannot hold is
-diverted.
+A sink that is new to an output that was a view gets the rows of the view first. One whose output has changed, or that
+is to be reconciled, gets the difference between the output and the rows that it has (`reconciling.py`). A row that a
+sink cannot hold is diverted.
 """
 
 from __future__ import annotations
@@ -21,16 +22,19 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from flo.core.errors import CheckpointError
 from flo.shards.checkpoint.commits import BACK, committed_versions, read_commit, read_given, record_given
 from flo.shards.checkpoint.given_changes import Attempt, Attempts, remove_attempts
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.micro_batches import MicroBatches, Outcome
-from flo.shards.sinks.output_changes import OutputChanges, schema_of
+from flo.shards.sinks.output_changes import Held, OutputChanges, loose_schema, schema_of
+from flo.shards.sinks.reconciling import ChangedOutput, consolidated, difference_of, incorrigible_error
 from flo.shards.sinks.sink_versions import (
     Given,
     expect_empty,
     expect_no_replaced,
     expect_not_of_original,
+    expect_own_rows,
     expect_version,
 )
 from flo.shards.sinks.sinks import Sink, ViewSink
@@ -54,7 +58,10 @@ from flo.tables.values import WEIGHT
 class Giving:
     """Gives the changes of micro-batches to the sinks."""
 
-    def __init__(self, batches: MicroBatches, sinks: Mapping[str, Sink], divert: bool = False) -> None:
+    def __init__(
+        self, batches: MicroBatches, sinks: Mapping[str, Sink], divert: bool = False, version: int | None = None
+    ) -> None:
+        """`version` is the one to go on from, by default the newest."""
         self._batches, self._sinks, self._divert = batches, sinks, divert
         self.within: Callable[[OutputChanges], OutputChanges] = lambda changes: changes
         """What an engine adds to changes for its own sinks."""
@@ -62,52 +69,168 @@ class Giving:
         """By output, the last version whose changes its sink was given, and their digest."""
         self._attempts: Attempts | None = None
         """Those at the last micro-batch."""
+        self._changed: Mapping[str, ChangedOutput] = {}
+        """The outputs whose content is computed anew at this start."""
+        self._last_held: dict[str, Held | None] = {}
+        self._alone: set[str] = set()
+        """The outputs whose sinks were read."""
+        self._first: set[str] = set()
+        """The outputs whose sinks are compared with the first version of the checkpoint."""
+        versions = committed_versions(batches.folder)
+        self._newest = max(versions, default=-1) if version is None else version
+        self._goes_back = self._newest >= 0 and (
+            self._newest < versions[-1] or bool(read_commit(batches.folder, self._newest).get(BACK))
+        )
+        known = read_given(batches.folder, self._newest) if self._newest >= 0 else {}
+        self._known = dict(known or {})
+        """What sinks were given up to the newest version."""
 
-    def expect_can_go_back(self, version: int, new: Iterable[str]) -> None:
-        """Raises if a sink holds later versions than one to go back to, and keeps them. `new` is as for `resume`."""
-        where, checkpoint = self._batches.folder, self._batches.checkpoint
-        given = read_given(where, version) or {}
-        for name, sink in self._sinks.items():
-            held = sink.held_at(checkpoint, name, version)
-            if name in new and name not in given:
-                expect_empty(name, sink, held, version)
+    def find_misfits(self, new: Iterable[str], is_filled: bool, runs_again: bool = False) -> dict[str, bool]:
+        """The outputs whose sinks are to be compared with them, and whether they must be: they do not hold what they
+        were given. Those are the ones that the user reconciles, and if changes are filled, all that do not fit."""
+        self._recover()
+        misfits: dict[str, bool] = {}
+        for name in (output.name for output in self._outputs if self._newest >= 0):
+            sink, is_new = self._sinks[name], name in new and name not in self._known
+            if sink.reconciles or (is_filled and sink.readable and not is_new):
+                fits = self._fits(name, is_new, runs_again)
+                misfits |= {name: not fits} if sink.reconciles or not fits else {}
+        return misfits
+
+    def _fits(self, name: str, is_new: bool, runs_again: bool) -> bool:
+        sink, given, held = self._sinks[name], self._known.get(name), self._held(name)
+        if held is None and sink.reconciles:  # it may have rows of others
+            return False
+        try:
+            if is_new:
+                expect_empty(name, sink, held, self._newest)
             else:
-                expect_version(name, sink, held, given.get(name), version)
+                expect_version(name, sink, held, given, self._newest, self._half_taken(name), runs_again)
+        except CheckpointError:
+            return False
+        return True
 
-    def resume(self, new: Iterable[str], replaced: Iterable[str], runs_again: bool, copied: Iterable[str] = ()) -> None:
+    def _held(self, name: str) -> Held | None:
+        """What a sink holds, as far as it was read: to ask for it may take a second."""
+        if name not in self._last_held:
+            sink, checkpoint = self._sinks[name], self._batches.checkpoint
+            held = sink.held_at(checkpoint, name, self._newest) if self._goes_back else sink.held(checkpoint, name)
+            self._last_held[name] = held
+        return self._last_held[name]
+
+    def _half_taken(self, name: str) -> set[str]:
+        """The digests of changes that a sink may have taken although they are not committed."""
+        again = [Attempts.read(self._batches.folder, each) for each in (self._newest, self._newest + 1)]
+        return {digest for each in again for digest in each.digests(name)}
+
+    def expect_can_go_back(self, new: Iterable[str], changed: Mapping[str, ChangedOutput]) -> None:
+        """Raises if a sink holds later versions than the one to go back to, and keeps them. Its arguments are those of
+        `resume`."""
+        for name, sink in self._sinks.items():
+            if name in changed:
+                continue
+            if name in new and name not in self._known:
+                expect_empty(name, sink, self._held(name), self._newest)
+            else:
+                expect_version(name, sink, self._held(name), self._known.get(name), self._newest)
+
+    def resume(
+        self,
+        new: Iterable[str],
+        replaced: Iterable[str],
+        runs_again: bool,
+        copied: Iterable[str] = (),
+        changed: Mapping[str, ChangedOutput] | None = None,
+    ) -> None:
         """Compares what sinks hold with the checkpoint, prepares them, and writes the rows of views to new sinks.
 
         `new` are the outputs that were views, `replaced` the ids of programs that ours has replaced, and `copied` those
         of the checkpoints that ours is a copy of. If the newest micro-batch `runs_again`, new sinks get the rows of the
-        version before it.
+        version before it. `changed` are the outputs whose content is computed anew: their sinks get the difference
+        later.
         """
-        where, checkpoint = self._batches.folder, self._batches.checkpoint
-        newest = max(committed_versions(where), default=-1)
-        if newest >= 0 and read_commit(where, newest).get(BACK):
+        where, checkpoint, newest = self._batches.folder, self._batches.checkpoint, self._newest
+        self.given, self._changed = dict(self._known), changed or {}
+        if self._goes_back:
             for name, sink in self._sinks.items():
                 sink.go_back(checkpoint, name, newest)
-        known = read_given(where, newest) if newest >= 0 else {}
-        self.given = dict(known or {})
+            self._last_held.clear()
+            self._goes_back = False
         fill = [output for output in self._outputs if output.name in new and output.name not in self.given]
+        fill = [output for output in fill if output.name not in self._changed]
         counted = [each.name for each in self._batches.outputs if each.how == COUNT and each.name in new]
         self.given |= dict.fromkeys(counted, (newest, ""))  # their rows are not kept any more
         remove_attempts(where, newest - 1)
-        again = [Attempts.read(where, each) for each in (newest, newest + 1)]
+        skips = self.next_version() > newest + 1  # then no sink can be given what it has half taken once more
         for name, sink in self._sinks.items():
+            held = self._held(name)
+            if sink.reconciles and newest < 0:
+                self._first |= set() if sink.start_over() else {name}
+                continue
             expect_no_replaced(name, sink, [sink.held(each, name) for each in replaced])
-            expect_not_of_original(name, sink, [sink.held(each, name) for each in copied])
-            held = sink.held(checkpoint, name)
-            if any(output.name == name for output in fill):
+            if not sink.reconciles:
+                expect_not_of_original(name, sink, [sink.held(each, name) for each in copied])
+            if name in self._changed:
+                self._expect_corrigible(name, sink)
+            elif any(output.name == name for output in fill):
                 expect_empty(name, sink, held, newest)
             else:
-                taken = {digest for each in again for digest in each.digests(name)}
-                expect_version(name, sink, held, self.given.get(name), newest, taken, runs_again)
+                half_taken = set[str]() if skips else self._half_taken(name)
+                expect_version(name, sink, held, self.given.get(name), newest, half_taken, runs_again)
         for name, sink in self._sinks.items():
+            if name in self._changed or name in self._first:
+                sink.evolve(self._changed.get(name, ChangedOutput()).columns)
             sink.prepare(checkpoint, name)
         version = newest - 1 if runs_again else newest
         for output in fill if version >= 0 else ():
             self._fill(output, version)
             record_given(where, newest, self.given)
+
+    def _recover(self) -> None:
+        """Tells sinks of changes that were committed, if the query has ended before it did."""
+        batches = self._batches
+        for output in self._outputs:
+            sink, given = self._sinks[output.name], self._known.get(output.name)
+            held = self._held(output.name)
+            if given is not None and held is not None and held.version is not None and held.version < given[0]:
+                outcome = Outcome(given[0], {}, {}, 0, {}, 0.0)
+                sink.recover(OutputChanges.of(batches.folder, output, outcome, batches.shards, batches.checkpoint))
+                self._last_held.pop(output.name)
+
+    def _expect_corrigible(self, name: str, sink: Sink) -> None:
+        """Raises if a sink has taken changes of an output that has changed, and nobody can say which."""
+        changed = self._changed[name]
+        if not sink.readable and name in self.given and changed.given is None:
+            raise incorrigible_error(name, sink, changed.line, "the rows that it has taken cannot be read")
+
+    def next_version(self) -> int:
+        """The version of the differences: later than all that the sinks know."""
+        names = [name for name in self._changed if self._sinks[name].readable]
+        held = [self._sinks[name].newest(self._batches.checkpoint, name) for name in names]
+        return max(self._newest, *held, -1) + 1
+
+    def difference(self, output: Output, now: pa.Table) -> pa.Table:
+        """The changes that lead from the rows that the sink of an output has to its content now."""
+        name, sink = output.name, self._sinks[output.name]
+        held: pa.Table | None = None
+        if sink.reconciles or (sink.readable and self._holds_own_rows(name)):
+            held = sink.read_rows(output)
+            self._alone.add(name)
+            if held is not None and not sink.reconciles and not self._divert:
+                expect_own_rows(name, sink, self._held(name), held.num_rows)
+        elif not sink.readable and name in self.given:
+            given = self._changed[name].given
+            held = None if given is None else given()
+        table = consolidated(now) if held is None else difference_of(output, now, held)
+        if not sink.keeps_weight and WEIGHTS in table.column_names and _retracts(table):
+            why = "it cannot take rows that are retracted"
+            raise incorrigible_error(name, sink, self._changed[name].line, why)
+        return table.cast(loose_schema(schema_of(output)) if self._is_compared(name) else schema_of(output))
+
+    def _holds_own_rows(self, name: str) -> bool:
+        """Whether a sink holds rows of its output."""
+        held = self._held(name)
+        return held is not None and (held.version is not None or name in self.given)
 
     @property
     def _outputs(self) -> list[Output]:
@@ -148,15 +271,19 @@ class Giving:
 
         If they are not `staged`, they are in Flo's own files, and not where tasks write those of some sinks."""
         version = outcome.version
-        attempts, before = self._attempts_at(version), self._attempts_at(version - 1)
+        last = self._newest if self._changed else version - 1
+        attempts, before = self._attempts_at(version), self._attempts_at(last)
         every, new = [], set()
         for output in self._batches.outputs:
             changes = self._changes(output if staged else replace(output, to=None), outcome, before)
-            if output.how == PARTS and not self._sinks[output.name].replaces:
+            if self._is_compared(output.name):
+                attempts.by_output.pop(output.name, None)  # what it has taken of them is in its rows
+                changes = self._reconciling(output, changes)
+            elif output.how == PARTS and not self._sinks[output.name].replaces:
                 changes, is_new = self._expect_others(changes, attempts)
                 new |= {output.name} if is_new else set()
             every.append(changes)
-        if new:
+        if new or self._changed or self._first:
             attempts.write()
         for number, changes in enumerate(every):
             try:
@@ -168,7 +295,37 @@ class Giving:
         self._divert_unfit(outcome, every)
         changed = {output.name for output in self._batches.outputs if output.how != VIEW and outcome.rows[output.name]}
         self.given |= {each.output: (version, each.digest) for each in every if each.output in changed or each.digest}
+        for each in every:
+            if each.reconciles:
+                self._note_given(each)
         return every + self._give_diverted(outcome)
+
+    def _is_compared(self, name: str) -> bool:
+        """Whether the changes of an output are the difference to the rows of its sink."""
+        return self._sinks[name].readable and (name in self._changed or name in self._first)
+
+    def _reconciling(self, output: Output, changes: OutputChanges) -> OutputChanges:
+        """The changes as a difference to the rows of the sink. Those of a first version are all rows."""
+        if output.name in self._first:
+            table = self.difference(output, changes.table())
+            with closing(Writes()) as writes:
+                file = write_part(changes.folder, output.name, changes.version, 0, table, writes)
+                writes.finish()
+            changes = changes.with_attempt(Attempt((file,) if file else (), (), table.num_rows))
+        alone = output.name in self._alone
+        return replace(changes, schema=loose_schema(changes.schema), reconciles=True, alone=alone)
+
+    def _note_given(self, changes: OutputChanges) -> None:
+        """Notes what a sink says that it holds after a difference, which may be empty."""
+        name, sink = changes.output, self._sinks[changes.output]
+        if sink.replaces:
+            self.given[name] = (changes.version, "")
+            return
+        held = sink.held(changes.checkpoint, name)
+        if held is None:
+            self.given.pop(name, None)
+        else:
+            self.given[name] = (changes.version if held.version is None else held.version, held.digest or "")
 
     def _changes(self, output: Output, outcome: Outcome, before: Attempts) -> OutputChanges:
         """The changes of an output, with what the version before has left for this one."""
@@ -237,6 +394,7 @@ class Giving:
 
     def commit(self, every: list[OutputChanges], version: int) -> None:
         """Tells the sinks that the micro-batch is committed, and removes the files of earlier ones."""
+        self._changed, self._first = {}, set()
         for each in every:
             self._sinks[each.output].commit(each)
         for output in self._outputs:  # if this micro-batch runs again, it may need what the one before has left for it

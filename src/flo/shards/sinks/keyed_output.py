@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from flo.core.errors import CheckpointError, CollectionError, TypeMismatch, UnknownNameError, brief
-from flo.shards.sinks.output_changes import ANEW, Held, OutputChanges, rows_of
+from flo.shards.sinks.output_changes import ANEW, RECONCILE, ColumnChanges, Held, OutputChanges, rows_of
 from flo.shards.tasks.latest_rows import LatestRows
 from flo.shards.tasks.output_files import Output
 from flo.tables.values import is_ordered, layout_of
@@ -34,6 +34,8 @@ class KeyedOutput:
     key: tuple[str, ...]
     declared: bool
     """Whether the user says so, and the program does not: then it is checked."""
+    changed: ColumnChanges | None = None
+    """What has become of its columns, if the place is to get those that it has now."""
 
     @classmethod
     def of(cls, output: Output, derived: tuple[str, ...] | None, given: str | Sequence[str] | None) -> KeyedOutput:
@@ -110,6 +112,11 @@ class Upserting(ABC):
         """Makes the place where rows go, if it does not exist. Raises if it does not fit."""
 
     @abstractmethod
+    def read(self, rows: KeyedOutput) -> pa.Table | None:
+        """All rows that it has, whoever wrote them, with null in columns that it does not have yet; None if there is no
+        such place."""
+
+    @abstractmethod
     def write(self, changes: OutputChanges, rows: KeyedOutput) -> None:
         """Writes the changes of a micro-batch, or the difference to those that it has; nothing if it has them."""
 
@@ -121,12 +128,14 @@ def identity_of(checkpoint: str, output: str) -> str:
 
 def missing_changes(changes: OutputChanges, held: Held | None) -> OutputChanges | None:
     """The changes of a micro-batch that a place lacks; None if it has them all."""
+    if changes.reconciles:
+        return changes
     if held is None or held.version is None or held.version < changes.version:
         return changes if changes.digest else None
     if held.version > changes.version:
         raise CheckpointError(
             f"the sink of the output `{changes.output}` holds version {held.version}, and is given {changes.version}",
             facts=(("why", "the checkpoint was restored from a copy, or another query writes there for it"),),
-            instead=(ANEW,),
+            instead=(RECONCILE, ANEW),
         )
     return None if held.digest in (None, changes.digest) else changes.since(held.digest)

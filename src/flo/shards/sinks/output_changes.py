@@ -12,8 +12,8 @@ stores the digest with its rows knows whether it has taken these changes, or oth
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -33,6 +33,8 @@ DIVERTED = " diverted"
 """The suffix of an output that has the diverted rows of an input or of an output; before it is the name of that."""
 ANEW = ("another checkpoint, and an empty table, topic or folder", "computes everything from the sources again")
 """The way forward that every sink has."""
+RECONCILE = (".reconcile()", "after the sink: compares it with the output, writes the difference, and goes on")
+"""The way forward of sinks that can be read."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,22 @@ class Held:
     digest: str | None = None
     """The `digest` of the last changes that it took."""
     key: tuple[str, ...] | None = None
+    rows: int | None = field(default=None, compare=False)
+    """How many rows it was given, if it knows."""
+
+
+@dataclass(frozen=True)
+class ColumnChanges:
+    """What has become of the columns of an output since its sink took the last changes."""
+
+    added: frozenset[str] = frozenset()
+    removed: frozenset[str] = frozenset()
+    retyped: Mapping[str, pa.DataType | None] = field(default_factory=dict)
+    """By name, the types that columns had; None if one is not known."""
+
+    def has_other_type(self, name: str) -> bool:
+        """Whether a column of this name that a sink has may have another type. It may have had it long ago."""
+        return name in self.added or name in self.retyped
 
 
 class Piece(NamedTuple):
@@ -76,6 +94,10 @@ class OutputChanges:
     """Files whose rows have the opposite weights: changes that a sink has taken and that are not true any more."""
     earlier: tuple[Attempt, ...] = ()
     """Other changes that the sink may have taken for this version, before the micro-batch ran again."""
+    reconciles: bool = False
+    """Whether they are the difference to the rows that the sink has, whichever version it says that it holds."""
+    alone: bool = False
+    """Whether these were all rows of the sink, so that it has none of others."""
     unfit: list[Diverted] | None = None
     """Where a sink puts rows that it cannot hold; None if such a row is an error."""
 
@@ -142,7 +164,7 @@ class OutputChanges:
                 f"the sink of the output `{self.output}` holds version {self.version} with rows that the checkpoint"
                 " did not give it",
                 facts=(("why", "the checkpoint was probably restored from a copy, or another one has its id"),),
-                instead=(("restore the sink, too", "to the version that the checkpoint has"), ANEW),
+                instead=(RECONCILE, ("restore the sink, too", "to the version that the checkpoint has"), ANEW),
             )
         return self.with_attempt(self.attempt.minus(before))
 
@@ -183,3 +205,8 @@ def schema_of(output: Output) -> pa.Schema:
     """The columns of the changes of an output."""
     schema = layout_of(rows_of(output)).schema
     return schema.append(pa.field(WEIGHTS, pa.int64(), nullable=False)) if is_weighted(output) else schema
+
+
+def loose_schema(schema: pa.Schema) -> pa.Schema:
+    """The columns, which may be null: a row that a sink holds has null in a column that is new."""
+    return pa.schema([each.with_nullable(each.name != WEIGHTS) for each in schema])

@@ -9,6 +9,8 @@ The checkpoint has committed version 7, and has given the sink the changes of ve
     7, another digest        is rejected: rows would be stale for good
     9                        is rejected: the checkpoint was restored from a copy
 
+`sink.reconcile()` is the way forward from all of these: the sink is compared with the output, and gets the difference.
+
 They differ if a checkpoint or a table was restored from a copy, if a table was dropped, or if an output got another
 sink.
 """
@@ -18,13 +20,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flo.core.errors import CheckpointError, TypeMismatch
-from flo.shards.sinks.output_changes import ANEW, Held
+from flo.shards.sinks.output_changes import ANEW, RECONCILE, Held
 from flo.shards.sinks.sinks import Sink
 
 Given = tuple[int, str]
 """A version, and the digest of its changes; empty if no digest is known."""
 SAME = ("the sink as it was", "restored from a copy that has the version of the checkpoint")
 RESTORED = "the checkpoint was restored from a copy or went back to a version, and the sink was not"
+AHEAD = f"{RESTORED}; or a start of a changed program was interrupted"
+
+
+def ways_of(sink: Sink) -> tuple[tuple[str, str], ...]:
+    """The ways forward for a sink that does not hold what the checkpoint has given it."""
+    return (*_reconciling(sink), SAME, ANEW)
+
+
+def _reconciling(sink: Sink) -> tuple[tuple[str, str], ...]:
+    return ((f"{sink.label}{RECONCILE[0]}", "compares it with the output, and writes the difference"),) * sink.readable
 
 
 def expect_version(
@@ -48,8 +60,8 @@ def expect_version(
             return
         raise CheckpointError(
             f"{where} holds nothing, but the checkpoint has given it changes up to version {given[0]}",
-            facts=(("why", "the table, topic or folder was dropped or emptied, or the output had another sink"),),
-            instead=(SAME, ANEW),
+            facts=(("why", "it was dropped or emptied, another checkpoint has it, or the output had another sink"),),
+            instead=ways_of(sink),
         )
     if held.version is None:
         return
@@ -58,8 +70,8 @@ def expect_version(
         committed = f"version {newest}" if newest >= 0 else "no version"
         raise CheckpointError(
             f"{where} is ahead of the checkpoint: it holds version {held.version}, the checkpoint has {committed}",
-            facts=(("why", RESTORED),),
-            instead=(SAME, ANEW),
+            facts=(("why", AHEAD),),
+            instead=ways_of(sink),
         )
     if given is None:
         return
@@ -69,13 +81,13 @@ def expect_version(
         raise CheckpointError(
             f"{where} is behind the checkpoint: it holds version {held.version}, and was given version {given[0]}",
             facts=(("why", "the sink was restored from a copy, and the checkpoint was not"),),
-            instead=(SAME, ANEW),
+            instead=ways_of(sink),
         )
     if held.version == given[0] and held.digest and given[1] and held.digest not in {given[1], *half_taken}:
         raise CheckpointError(
             f"{where} holds version {held.version} with other rows than the checkpoint has given it",
             facts=(("why", RESTORED),),
-            instead=(SAME, ANEW),
+            instead=ways_of(sink),
         )
 
 
@@ -84,7 +96,7 @@ def expect_empty(output: str, sink: Sink, held: Held | None, newest: int) -> Non
     if held is not None and held.version not in (None, newest - 1, newest):
         raise CheckpointError(
             f"the sink {sink.label} of the output `{output}`, which was a view, holds version {held.version} of it",
-            instead=(("an empty table, topic or folder", "gets all rows of the view"),),
+            instead=(("an empty table, topic or folder", "gets all rows of the view"), *_reconciling(sink)),
         )
 
 
@@ -94,7 +106,17 @@ def expect_no_replaced(output: str, sink: Sink, every: Iterable[Held | None]) ->
         raise CheckpointError(
             f"the sink {sink.label} of the output `{output}` has taken rows of another program, which was started on"
             " this checkpoint before",
-            instead=(("an empty table, topic or folder", "gets the rows of this one"), ANEW),
+            instead=(*_reconciling(sink), ("an empty table, topic or folder", "gets the rows of this one"), ANEW),
+        )
+
+
+def expect_own_rows(output: str, sink: Sink, held: Held | None, rows: int) -> None:
+    """Raises if a sink has more rows than its output has given it: the difference would remove the others."""
+    if held is not None and held.rows is not None and rows > held.rows:
+        raise CheckpointError(
+            f"the sink {sink.label} of the output `{output}` has {rows:,} rows, and was given {held.rows:,}",
+            facts=(("why", "others write to it, too; the output has changed, and would remove their rows"),),
+            instead=(("another table", "gets all rows of the output"), *_reconciling(sink)),
         )
 
 
@@ -104,7 +126,11 @@ def expect_key(output: str, sink: Sink, held: Held | None, key: tuple[str, ...])
         raise TypeMismatch(
             f"the sink {sink.label} of the output `{output}` holds rows by the key {', '.join(held.key)};"
             f" the key is now {', '.join(key)}",
-            instead=((f"key={list(held.key)}", "the key that it has"), ANEW),
+            instead=(
+                (f"key={list(held.key)}", "the key that it has"),
+                ("another table or topic", 'gets all rows, with changed="fill"'),
+                ANEW,
+            ),
         )
 
 
@@ -116,6 +142,6 @@ def expect_not_of_original(output: str, sink: Sink, every: Iterable[Held | None]
             facts=(("why", "two checkpoints that write to one sink would mix their rows"),),
             instead=(
                 ("another table, topic or folder", "for the copy"),
-                ("sink.reconcile()", "makes the sink one of the copy: compares it with the output, and corrects it"),
+                *_reconciling(sink),
             ),
         )

@@ -14,23 +14,26 @@ retraction as one more row, so Flo rejects it for an output that retracts rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flo.api.running import SHOWN
-from flo.core.errors import FloError
+from flo.core.errors import FloError, Origin, TypeMismatch
 from flo.shards.checkpoint.change_folders import (
     ChangeLog,
     abandon_changes,
     commit_changes,
     has_versions,
+    parts_of,
+    remove_changes,
     version_folder,
 )
 from flo.shards.checkpoint.retention import Retention
-from flo.shards.sinks.output_changes import Held, OutputChanges
+from flo.shards.sinks.output_changes import ColumnChanges, Held, OutputChanges, loose_schema, schema_of
 from flo.shards.tasks.output_files import COUNT, PARTS, VIEW, Output
 from flo.tables.checkpoint.folders import Local, folder
 
@@ -55,6 +58,10 @@ class Sink:
     corrects: ClassVar[bool] = False
     """Whether it knows which changes it has, and writes the difference to them. If it does neither, it gets the changes
     that it has taken once more, and the next version carries the difference."""
+    readable: ClassVar[bool] = False
+    """Whether the rows that it holds can be read, so that it can be compared with its output."""
+    reconciles: bool = False
+    """Whether a start compares it, whatever it holds: see `reconcile`."""
 
     @classmethod
     def of_text(cls, rest: str) -> Sink:
@@ -78,6 +85,42 @@ class Sink:
     def held(self, checkpoint: str, output: str) -> Held | None:
         """What it holds of an output of a checkpoint; None if nothing. By default it does not know."""
         return Held(None)
+
+    def reconcile(self) -> Self:
+        """The sink, compared with its output at the next start, whichever version it holds. It gets the difference.
+
+        All that it has is taken for rows of the output: rows of others are removed. Use it after the checkpoint or the
+        sink was restored, or if the sink was dropped, or belongs to another checkpoint."""
+        if not self.readable:
+            raise TypeMismatch(
+                f"{self.label} cannot be reconciled: the rows that it has taken cannot be read",
+                instead=(
+                    ("flo.Upsert(kind, target)", "a table or a topic"),
+                    ("flo.Changes(path)", "a folder of changes"),
+                    ('"view"', "kept, and read by query.view(name)"),
+                ),
+                where=Origin.here(),
+            )
+        other = copy(self)
+        other.reconciles = True
+        return other
+
+    def newest(self, checkpoint: str, output: str) -> int:
+        """The newest version that it knows; -1 if none. A difference gets a later one."""
+        held = self.held(checkpoint, output)
+        return -1 if held is None or held.version is None else held.version
+
+    def evolve(self, columns: ColumnChanges) -> None:
+        """Says which columns of its output were others, before `read_rows` and `prepare`."""
+
+    def read_rows(self, output: Output) -> pa.Table | None:
+        """All rows that it holds, as changes of the output; None if it holds nothing. Only if it is `readable`."""
+        raise NotImplementedError(self.label)
+
+    def start_over(self) -> bool:
+        """Removes all that it holds before the first version of a checkpoint. Returns whether it does so: another sink
+        gets the difference to the first version."""
+        return False
 
     def held_at(self, checkpoint: str, output: str, version: int) -> Held | None:
         """What it will hold after `go_back`. By default what it holds now: it cannot go back."""
@@ -103,6 +146,10 @@ class Sink:
 
     def commit(self, changes: OutputChanges) -> None:
         """Called after the micro-batch is committed: it cannot change any more, though it may still come again."""
+
+    def recover(self, changes: OutputChanges) -> None:
+        """Called before a start, if it was given these changes and does not hold them: the query has ended after they
+        were committed, and before `commit`."""
 
     def write_result(self, name: str, result: Any) -> bool:
         """Writes the result of a run on bounded inputs. Returns False if it does not write: the result is printed."""
@@ -212,6 +259,7 @@ class Changes(Sink):
     about = ("flo.spark.Changes(path)", "Parquet files of changes")
     keeps_weight = True
     replaces = True
+    readable = True
 
     def __post_init__(self) -> None:
         self.folder = folder(self.path)
@@ -230,6 +278,23 @@ class Changes(Sink):
         if log is None or log.checkpoint != checkpoint or log.output not in ("", output):
             return None
         return Held(log.newest) if has_versions(self.folder, log) else None
+
+    def newest(self, checkpoint: str, output: str) -> int:
+        log = ChangeLog.read(self.folder)
+        return -1 if log is None else log.newest
+
+    def read_rows(self, output: Output) -> pa.Table | None:
+        log = ChangeLog.read(self.folder)
+        if log is None or not has_versions(self.folder, log):
+            return None
+        schema = loose_schema(schema_of(output))
+        known = replace(log, schema=schema.serialize().to_pybytes().hex())
+        parts = parts_of(self.folder, known, -1, log.newest)
+        return pa.concat_tables([schema.empty_table(), *(part.table() for part in parts)])
+
+    def start_over(self) -> bool:
+        remove_changes(self.folder)
+        return True
 
     def held_at(self, checkpoint: str, output: str, version: int) -> Held | None:
         held, log = self.held(checkpoint, output), ChangeLog.read(self.folder)
@@ -258,11 +323,17 @@ class Changes(Sink):
         if isinstance(self.folder, Local) and self.folder.exists(staged):
             self.folder.remove(target)
             (self.folder.path / staged).rename(self.folder.path / target)
+        if changes.reconciles:  # the versions before it may be of another checkpoint
+            self.commit(changes)
 
     def commit(self, changes: OutputChanges) -> None:
         schema = changes.schema.serialize().to_pybytes().hex()
         log = ChangeLog(changes.checkpoint, changes.version, schema, changes.version - 1, output=changes.output)
-        commit_changes(self.folder, log, self.retention)
+        commit_changes(self.folder, log, self.retention, adopts=changes.reconciles)
+
+    def recover(self, changes: OutputChanges) -> None:
+        if self.folder.folders(version_folder(changes.version)) or self.folder.names(version_folder(changes.version)):
+            self.commit(changes)
 
     def write_result(self, name: str, result: Any) -> bool:
         if hasattr(result, "write"):  # a DataFrame

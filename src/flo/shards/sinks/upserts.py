@@ -14,13 +14,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, brief
 from flo.shards.sinks.databases import DuckDB, PostgreSQL, SQLite
 from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of
-from flo.shards.sinks.output_changes import Held, OutputChanges
+from flo.shards.sinks.output_changes import ColumnChanges, Held, OutputChanges, is_weighted
 from flo.shards.sinks.sink_versions import expect_key
 from flo.shards.sinks.sinks import Sink
 from flo.shards.tasks.output_files import Output
+from flo.tables.io.files import WEIGHTS
 
 KINDS: dict[str, type[Upserting]] = {each.kind: each for each in (PostgreSQL, SQLite, DuckDB)}
 """The kinds of places, by their words. Spark adds its own."""
@@ -50,6 +54,7 @@ class Upsert(Sink):
     about = ("flo.spark.Upsert(kind, target)", "rows replaced and deleted by their keys, in a table or a topic")
     keeps_weight = True
     corrects = True
+    readable = True
 
     def __post_init__(self) -> None:
         if self.kind in OF_SPARK and self.kind not in KINDS:
@@ -84,7 +89,7 @@ class Upsert(Sink):
             )
         self._to.expect_fit(session, rows)
         bound = replace(self)
-        bound.rows, bound._to.spark = rows, session
+        bound.rows, bound._to.spark, bound.reconciles = rows, session, self.reconciles
         return bound
 
     def held(self, checkpoint: str, output: str) -> Held | None:
@@ -92,6 +97,15 @@ class Upsert(Sink):
         held = self._to.held(identity_of(checkpoint, output), rows)
         expect_key(output, self, held, rows.key)
         return held
+
+    def evolve(self, columns: ColumnChanges) -> None:
+        self.rows = replace(self._bound_rows(), changed=columns)
+
+    def read_rows(self, output: Output) -> pa.Table | None:
+        table = self._to.read(self._bound_rows())
+        if table is None or not is_weighted(output):
+            return table
+        return table.append_column(WEIGHTS, pa.array(np.ones(table.num_rows, np.int64)))
 
     def prepare(self, checkpoint: str, output: str) -> None:
         self._to.prepare(self._to.spark, self._bound_rows(), identity_of(checkpoint, output))

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from flo.core.errors import FloError
 from flo.shards import views
@@ -52,7 +52,10 @@ def spark_schema_of(rows: KeyedOutput) -> StructType:
 
 def frame_of_latest(rows: KeyedOutput, changes: SparkChanges) -> DataFrame:
     """The latest row of each key, or its deletion. Executors compute it, if there are many changes."""
-    schema = spark_schema_of(rows).add(CHANGE, "string", False)
+    schema = spark_schema_of(rows)
+    if changes.reconciles:  # a row that is deleted may have null in a column that is new
+        schema = StructType([StructField(each.name, each.dataType) for each in schema])
+    schema = schema.add(CHANGE, "string", False)
     if reads_itself(changes):
         return changes.spark.createDataFrame(rows.table(changes), schema)
     frame = changes.frame()

@@ -14,6 +14,7 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, IntegerType, LongType
 
 from flo.core.errors import FloError, TypeMismatch, UnknownNameError, brief
 from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of, missing_changes
@@ -21,6 +22,7 @@ from flo.shards.sinks.output_changes import Held, OutputChanges
 from flo.shards.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
 from flo.spark.driver.delta_history import USER_METADATA, held_by_delta, metadata_of
 from flo.spark.driver.spark_changes import SparkChanges, expect_format, frame_of_latest, reads_itself, spark_schema_of
+from flo.spark.driver.table_columns import evolve_table, read_table, rewritten, widens_on_spark
 from flo.spark.session import hold_settings
 from flo.sql.catalyst import quoted
 
@@ -28,6 +30,7 @@ TWICE = re.compile("two rows of the output have the key (.*) in the table")
 """The message that MERGE raises for a declared key that has a row already: the key as JSON."""
 MARK = "flo."
 """The prefix of the property of a table that an output of a checkpoint goes to. Commits may be forgotten."""
+WIDENED_BY_ICEBERG = ((IntegerType, LongType), (FloatType, DoubleType))
 NAME = ("target", "must be the name of a table that the catalogs of the session can make or have")
 EXTENSIONS = ("spark.sql.extensions", "the setting that lets SQL change such tables: see docs/connectors.md")
 
@@ -91,11 +94,27 @@ class MergedTable(Upserting):
                 instead=(NAME if extended else EXTENSIONS,),
             ) from error
         missing = [name for name in rows.schema.names if name not in existing]
-        if missing:
+        if missing and rows.changed is None:
             raise TypeMismatch(
                 f"the {self.kind} table {self.target} has no column `{missing[0]}`, which the output `{rows.name}` has",
                 facts=(("its columns", ", ".join(existing)),),
             )
+
+    def read(self, rows: KeyedOutput) -> pa.Table | None:
+        try:
+            frame = self.spark.table(self.name)
+        except PySparkException:
+            return None
+        return read_table(frame, rows, self.alters)
+
+    def alters(self, before: DataType, now: DataType) -> bool:
+        """Whether a column can get another type, with its values."""
+        return widens_on_spark(before, now)
+
+    def evolve(self, spark: SparkSession, rows: KeyedOutput) -> None:
+        """Gives the table the columns of the output."""
+        for statement in evolve_table(spark, self.name, rows, self.alters):
+            spark.sql(statement)
 
     def write(self, changes: OutputChanges, rows: KeyedOutput) -> None:
         identity = identity_of(changes.checkpoint, changes.output)
@@ -104,6 +123,14 @@ class MergedTable(Upserting):
             return
         assert isinstance(missing, SparkChanges)
         held = Held(changes.version, changes.digest, rows.key)
+        if changes.reconciles and rows.changed is not None:
+            half = Held(
+                changes.version, "other columns", rows.key
+            )  # until it is done, the program before must not go on
+            with hold_settings(missing.spark, self.settings(identity, half, few=False)):
+                self.evolve(missing.spark, rows)
+        if not changes.digest:
+            return
         self._merge(missing, rows, self.settings(identity, held, reads_itself(missing)))
         self.last = held
 
@@ -142,6 +169,14 @@ class DeltaTable(MergedTable):
     def name(self) -> str:
         return f"delta.{quoted(self.target)}" if "/" in self.target else self.target
 
+    def evolve(self, spark: SparkSession, rows: KeyedOutput) -> None:
+        """Delta drops a column, and gives one another type, only in tables with some features. So it is rewritten."""
+        frame = rewritten(spark.table(self.name), rows)
+        if frame is not None:
+            writer = frame.write.format(self.kind).mode("overwrite").option("overwriteSchema", "true")
+            writer.save(self.target) if "/" in self.target else writer.saveAsTable(self.target)
+        super().evolve(spark, rows)
+
     def find_held(self, spark: SparkSession, identity: str) -> Held:
         return held_by_delta(spark, self.name, identity) or Held(None)
 
@@ -157,6 +192,15 @@ class IcebergTable(MergedTable):
     """An Iceberg table, by its name. Its snapshots have the version as a property."""
 
     kind = "iceberg"
+
+    def alters(self, before: DataType, now: DataType) -> bool:
+        if isinstance(before, DecimalType) and isinstance(now, DecimalType):
+            return before.scale == now.scale and before.precision <= now.precision
+        return (type(before), type(now)) in WIDENED_BY_ICEBERG
+
+    def read(self, rows: KeyedOutput) -> pa.Table | None:
+        self.spark.catalog.refreshTable(self.name)
+        return super().read(rows)
 
     def write(self, changes: OutputChanges, rows: KeyedOutput) -> None:
         super().write(changes, rows)

@@ -2,7 +2,7 @@
 
 The topic should be compacted: then it has the latest row of each key. Each key has one message in a micro-batch, so
 nothing within it can be reordered. A micro-batch that runs again sends its messages again; the header says of which
-version they are.
+version they are. To compare it with the output, the topic is read to its end.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.types import StructField, StructType
 
 from flo.core.errors import ElementError, FloError, brief
 from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of
 from flo.shards.sinks.output_changes import Held, OutputChanges
 from flo.shards.tasks.latest_rows import CHANGE, DELETE
-from flo.spark.driver.spark_changes import SparkChanges, expect_format, frame_of_latest
+from flo.spark.driver.spark_changes import SparkChanges, expect_format, frame_of_latest, spark_schema_of
+from flo.spark.driver.table_columns import arrow_rows
 from flo.sql.catalyst import quoted
 from flo.tables.io.diverted import INSTEAD, Diverted
 
@@ -95,6 +97,33 @@ class KafkaTopic(Upserting):
 
     def prepare(self, spark: SparkSession, rows: KeyedOutput, identity: str = "") -> None:
         """The broker makes the topic with the first message, if it is set up to."""
+
+    def read(self, rows: KeyedOutput) -> pa.Table | None:
+        """The latest row of each key. One whose message is written in another way has null besides its key."""
+        if not any(self._end_offsets().values()):
+            return None
+        options = {**self.options, "subscribe": self.target, "startingOffsets": "earliest", "failOnDataLoss": "false"}
+        messages = self.spark.read.format(self.kind).options(**options).load()
+        latest = sf.max_by(VALUE, sf.struct("timestamp", "offset"))
+        messages = messages.groupBy(KEY).agg(latest.alias(VALUE)).where(sf.col(VALUE).isNotNull())
+        schema = spark_schema_of(rows)
+        if is_message(rows):
+            return arrow_rows(messages.select(*(sf.col(each.name).cast(each.dataType) for each in schema)), rows.schema)
+        every = StructType([StructField(each.name, each.dataType) for each in schema])
+        key = StructType([each for each in every if each.name in rows.key])
+        read = messages.select(
+            sf.from_json(sf.col(KEY).cast("string"), key, JSON).alias(KEY),
+            sf.from_json(sf.col(VALUE).cast("string"), every, JSON).alias("row"),
+            sf.col(KEY).cast("string").alias("own"),
+            sf.col(VALUE).cast("string").alias(VALUE),
+        )
+        names = {each: sf.col(f"row.{quoted(each)}") for each in rows.schema.names}
+        same = sf.to_json(sf.struct(*(column.alias(name) for name, column in names.items())), JSON) == sf.col(VALUE)
+        columns = [
+            sf.col(f"{KEY}.{quoted(name)}").alias(name) if name in rows.key else sf.when(same, column).alias(name)
+            for name, column in names.items()
+        ]
+        return arrow_rows(read.where(sf.to_json(KEY, JSON) == sf.col("own")).select(*columns), rows.schema)
 
     def write(self, changes: OutputChanges, rows: KeyedOutput) -> None:
         """Sends the messages of a micro-batch, after those that undo an earlier attempt with other changes."""

@@ -60,12 +60,12 @@ def fit_rows(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Indices, l
         for index, reason in misfits.items():
             reasons.setdefault(index, reason)
     whole = pa.Table.from_arrays(arrays, schema=schema)
-    indices = np.ones(table.num_rows, bool)
+    indices = np.arange(table.num_rows)
     if reasons:
-        indices[list(reasons)] = False
-        whole = whole.filter(pa.array(indices))
+        indices = np.delete(indices, list(reasons))
+        whole = whole.take(pa.array(indices))
     rows = Rows(of, plain_zeros(of, whole))
-    return rows, indices.nonzero()[0], [MisfitRow(index, reason) for index, reason in sorted(reasons.items())]
+    return rows, indices, [MisfitRow(index, reason) for index, reason in sorted(reasons.items())]
 
 
 def _convert_columns(piece: Piece, table: pa.Table, layout: Layout) -> tuple[list[pa.Array], dict[int, str]]:

@@ -162,7 +162,7 @@ class GroupByTables(OnTables[GroupBy]):
     def sum_rows(self, table: pa.Table, numbers: Keys | None = None, *, apart: bool = False) -> SummedDelta:
         """Groups the rows of a delta, and adds up the summands of each group. `apart` makes a group of each row."""
         table = table.combine_chunks()
-        if SUMMED in table.column_names:
+        if table.schema.get_field_index(SUMMED) >= 0:
             return self._add_sums(table)
         keys = self._keys(table, self.keys)
         delta = Delta(table, keys, numbers or keys_of(keys.columns), numbers_in(table, WEIGHT))
