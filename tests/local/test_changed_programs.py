@@ -19,13 +19,14 @@ from flo.tools.state_plan import print_plan
 from tests.engines.engine import comparable
 from tests.quick import times
 from tests.relational.harness import random_deltas
-from tests.relational.random_programs import SOURCES, Draw
+from tests.relational.random_programs import SOURCES
+from tests.relational.shuffled_programs import ShuffledDraw
 from tests.spark.simulated import as_plain
 
 
 def build(parts: dict[str, int]) -> flo.Flow:
     """A program with an output for each of these seeds."""
-    draw = Draw(0)
+    draw = ShuffledDraw(0)
     for name, each in draw.inputs.items():
         draw.flow.output(f"count of {name}", each.stream.agg(n=flo.count()))
     for name, seed in parts.items():

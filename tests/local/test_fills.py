@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pytest
 
 import flo
+from flo.shards.checkpoint.rescale import rescale
 
 
 class Sale(NamedTuple):
@@ -33,7 +35,7 @@ def running_sums(*names: str) -> flo.Flow:
         "sum": lambda: sales.map("price").sum_lattice(),
     }
     for name in names:
-        flow.output(name, streams[name]())
+        flow.output(name, streams[name]())  # type: ignore[no-untyped-call]
     return flow
 
 
@@ -52,3 +54,156 @@ def test_keyed_views_move_between_stages_with_other_outputs(shards: int, tmp_pat
         assert query.view("by shop").value() == {"a": [1, 4, 5], "b": [2, 7]}
         assert query.view("by price").value() == {1: ["a", "a"], 2: ["b"], 3: ["a"], 5: ["b"]}
         assert query.view("sum").value() == 12
+
+
+def totals(*more: str, row: Any = Sale, inputs: tuple[str, ...] = ("sales",)) -> flo.Flow:
+    """Sums that hold no rows of their inputs."""
+    flow = flo.Flow("totals")
+    for name in inputs:
+        sales = flow.input(name, flo.ZSet[row])
+        flow.output(f"sum of {name}", sales.group_by("shop").agg(total=flo.sum("price")))
+        if "max" in more:
+            flow.output(f"max of {name}", sales.group_by("shop").agg(most=flo.max("price")))
+    return flow
+
+
+def rows(view: Any) -> list[Any]:
+    return sorted(tuple(row.values())[:-1] for row in view.arrow().to_pylist())
+
+
+def start_totals(where: Path) -> None:
+    with totals().on(flo.here).start(checkpoint=where, shards=3) as query:
+        query.push(sales=SALES)
+
+
+def test_corrected_rows_replace_those_of_an_interrupted_fill(tmp_path: Path) -> None:
+    start_totals(tmp_path)
+    wrong = [pa.table({"shop": ["a"], "price": [100]}), pa.table({"shop": ["b"], "price": ["x"]})]
+    with pytest.raises(flo.ElementError, match="the column `price` is string"):
+        totals("max").on(flo.here).start(checkpoint=tmp_path, changed="fill", fill={"sales": iter(wrong)})
+    right = [pa.table({"shop": ["a", "a"], "price": [1, 3]}), pa.table({"shop": ["b"], "price": [2]})]
+    with totals("max").on(flo.here).start(checkpoint=tmp_path, changed="fill", fill={"sales": iter(right)}) as query:
+        assert rows(query.view("max of sales")) == [("a", 3), ("b", 2)]
+
+
+def test_errors_in_the_rows_of_a_fill_name_the_input(tmp_path: Path) -> None:
+    start_totals(tmp_path)
+    given = iter([pa.table({"shop": ["a"], "price": [1]}), 7])
+    with pytest.raises(flo.ElementError, match="`sales` must be given tables only; got a int among them"):
+        totals("max").on(flo.here).start(checkpoint=tmp_path, changed="fill", fill={"sales": given})
+
+
+def test_rows_of_a_fill_that_do_not_fit_are_diverted(tmp_path: Path) -> None:
+    start_totals(tmp_path)
+    fill = {"sales": [*SALES, ("a", "dear")]}
+    with totals("max").on(flo.here).start(checkpoint=tmp_path, changed="fill", fill=fill, on_error="divert") as query:
+        assert rows(query.view("max of sales")) == [("a", 3), ("b", 2)]
+
+
+def test_an_input_that_comes_back_has_had_rows(tmp_path: Path) -> None:
+    with totals(inputs=("one", "two")).on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(one=SALES, two=SALES[1:])
+    with totals(inputs=("one",)).on(flo.here).start(checkpoint=tmp_path, changed="fill") as query:
+        query.push(one=SALES)
+    both = totals(inputs=("one", "two")).on(flo.here)
+    with pytest.raises(flo.CheckpointError, match="needs all rows that the input `two` has had"):
+        both.start(checkpoint=tmp_path, changed="fill")
+    with both.start(checkpoint=tmp_path, changed="fill", fill={"two": SALES[1:]}) as query:
+        assert rows(query.view("sum of two")) == [("a", 3), ("b", 2)]
+        assert rows(query.view("sum of one")) == [("a", 8), ("b", 4)]
+
+
+def test_inputs_may_have_any_names(tmp_path: Path) -> None:
+    def build(joined: bool) -> flo.Flow:
+        flow = flo.Flow("numbers")
+        one, two = (flow.input(name, flo.ZSet[Sale]) for name in ("0", "1"))
+        flow.output("one", one)
+        flow.output("two", two.group_by("shop").agg(n=flo.count()))
+        if joined:
+            flow.output("both", two.join(one, on="shop").group_by("shop").agg(n=flo.count()))
+        return flow
+
+    with build(joined=False).on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(**{"0": SALES, "1": SALES})
+    with build(joined=True).on(flo.here).start(checkpoint=tmp_path, changed="fill", fill={"1": SALES}) as query:
+        assert rows(query.view("both")) == [("a", 4), ("b", 1)]
+
+
+@pytest.mark.parametrize("given", [[], [Sale("a", 4)], [Sale("a", 1)] * 9])
+def test_a_sequence_goes_on_after_any_number_of_rows(given: list[Sale], tmp_path: Path) -> None:
+    with running_sums("all").on(flo.here).start(checkpoint=tmp_path, shards=3) as query:
+        query.push(sales=SALES)
+    with (
+        running_sums("by shop").on(flo.here).start(checkpoint=tmp_path, changed="fill", fill={"sales": given}) as query
+    ):
+        query.push(sales=[Sale("a", 1)])
+        query.push(sales=[Sale("a", 1)])
+        sums = [sum(sale.price for sale in given[: count + 1]) for count in range(len(given))]
+        last = sums[-1] if sums else 0
+        assert query.view("by shop").value() == {"a": [*sums, last + 1, last + 2]}
+
+
+class Unpriced(NamedTuple):
+    shop: str
+    price: int | None
+
+
+def test_a_column_that_must_have_a_value_now(tmp_path: Path) -> None:
+    def build(row: Any) -> flo.Flow:
+        flow = flo.Flow("rows")
+        flow.output("all", flow.input("sales", flo.ZSet[row]))
+        return flow
+
+    with build(Unpriced).on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(sales=[Unpriced("a", 1), Unpriced("b", None)])
+    with pytest.raises(flo.CheckpointError, match="the column `price` must have a value in the changed program"):
+        build(Sale).on(flo.here).start(checkpoint=tmp_path, changed="fill")
+    with build(Unpriced).on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(sales={Unpriced("b", None): -1})
+    with build(Sale).on(flo.here).start(checkpoint=tmp_path, changed="fill") as query:
+        assert rows(query.view("all")) == [("a", 1)]
+
+
+def test_arguments_of_a_change(tmp_path: Path) -> None:
+    start_totals(tmp_path)
+    with pytest.raises(flo.TypeMismatch, match="`changed` must be one of 'reject', 'fill'; got 'keep'"):
+        totals("max").on(flo.here).start(checkpoint=tmp_path, changed="keep")  # type: ignore[arg-type]
+    with pytest.raises(flo.TypeMismatch, match="`refill` computes states anew, which `changed` must allow"):
+        totals().on(flo.here).start(checkpoint=tmp_path, refill=["add"])
+
+
+def test_a_rescaled_checkpoint_is_rescaled_again_after_a_change(tmp_path: Path) -> None:
+    def build(*more: str) -> flo.Flow:
+        flow = flo.Flow("counts")
+        sales = flow.input("sales", flo.ZSet[Sale]).distinct()
+        flow.output("count", sales.agg(n=flo.count()))
+        for name in more:
+            flow.output(name, sales.group_by("shop").agg(most=flo.max("price")))
+        return flow
+
+    with build().on(flo.here).start(checkpoint=tmp_path, shards=2) as query:
+        query.push(sales=SALES)
+    rescale(str(tmp_path), 4)
+    with build("most").on(flo.here).start(checkpoint=tmp_path, changed="fill") as query:
+        query.push(sales=[Sale("c", 5)])
+    rescale(str(tmp_path), 3)
+    with build("most").on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(sales=[Sale("c", 6)])
+        assert rows(query.view("count")) == [(5,)]
+        assert rows(query.view("most")) == [("a", 3), ("b", 2), ("c", 6)]
+
+
+@pytest.mark.parametrize("collection", [flo.Bag, flo.Set])
+def test_rows_with_retractions_do_not_fill_an_input_without(collection: Any, tmp_path: Path) -> None:
+    def build(kind: Any) -> flo.Flow:
+        flow = flo.Flow("rows")
+        flow.output("all", flow.input("sales", kind[Sale]))
+        return flow
+
+    with build(flo.ZSet).on(flo.here).start(checkpoint=tmp_path, shards=3) as query:
+        query.push(sales={SALES[0]: -1, SALES[1]: 1})
+    changed = build(collection).on(flo.here)
+    with pytest.raises(flo.CheckpointError, match="needs all rows that the input `sales` has had"):
+        changed.start(checkpoint=tmp_path, changed="fill")
+    with changed.start(checkpoint=tmp_path, changed="fill", fill={"sales": SALES[1:]}) as query:
+        assert sorted(query.view("all").value()) == sorted(SALES[1:])

@@ -55,7 +55,7 @@ class DurableLoop(ShardedLoop):
         self.version = max(committed_versions(batches.folder), default=-1) + 1
         if self.version:
             last = read_commit(batches.folder, self.version - 1)
-            self._counts = {int(number): count for number, count in last.get(PUSHED, {}).items()}
+            self.counts = {int(number): count for number, count in last.get(PUSHED, {}).items()}
             self.ended = frozenset(last.get(ENDED, ()))
             self._batch = last.get(BATCH)
         self._committed = self.snapshot()

@@ -20,10 +20,10 @@ from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
-from flo.api.running import expect_known
+from flo.api.running import expect_known, expect_one_of
 from flo.api.scope import NOW
 from flo.core.collection import Value
-from flo.core.errors import CheckpointError, UnknownNameError
+from flo.core.errors import CheckpointError, TypeMismatch, UnknownNameError
 from flo.core.program_outline import expect_same_functions, find_replaced, from_plain
 from flo.local.durable import ENDED, DurableLoop
 from flo.local.run_progress import RunProgress
@@ -33,6 +33,7 @@ from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.program_changes import (
     FILL,
+    PAST_INPUTS,
     Description,
     add_description,
     complete_description,
@@ -43,7 +44,7 @@ from flo.shards.checkpoint.program_changes import (
 from flo.shards.checkpoint.spark_logs import BATCH, PUSHED, ResumedBatches
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.evolution.comparison import Comparison, Holder, compare_programs
-from flo.shards.evolution.filling import FillBuilder, FillProgram
+from flo.shards.evolution.filling import FillBuilder, FillProgram, Refilled
 from flo.shards.evolution.plan_text import changed_program_error, missing_content_error, missing_rows_error
 from flo.shards.evolution.snapshots import count_rows, is_whole, read_rows
 from flo.shards.evolution.switch import StoredStates, Switch
@@ -59,7 +60,7 @@ from flo.tables.checkpoint.folders import Writes, folder
 from flo.tables.checkpoint.store import read_sealed, write_sealed
 from flo.tables.io.diverted import OnError
 from flo.tables.io.feeding import Feeder
-from flo.tables.io.files import WEIGHTS, DataPart, Piece, PlainData
+from flo.tables.io.files import WEIGHTS, DataPart, DataSource, Piece, PlainData
 from flo.tables.values import Rows, layout_of
 
 PURPOSE = "purpose.json"
@@ -164,7 +165,7 @@ class Evolution:
         add_description(self.batches.folder, self.ours, switch.version)
         self.batches.program = switch.version
         lease.expect_held()
-        self.batches.commit_micro_batch(outcome, lease.epoch, giving.given, self._notes())
+        self.batches.commit_micro_batch(outcome, lease.epoch, giving.given, self._notes(loop))
         giving.commit(given, switch.version)
         folder(self.batches.folder).remove(FILL)
 
@@ -195,16 +196,18 @@ class Evolution:
     def _count_rows(self) -> int | None:
         """How many rows are read; None if it is not known."""
         checkpoint = Checkpoint(self.batches.folder)
-        if any(each.holder is None for each in self.fill.inputs):
+        if self._read_inputs:
             return None
         return sum(count_rows(checkpoint, self.version, each.holder) for each in self.fill.inputs if each.holder)
 
     def _find_done(self) -> int:
-        """How many pushes an interrupted fill has committed. One of another program is removed."""
-        program = digest(repr(self.ours["outline"]), repr(self.ours["stages"]), repr(self.fill.outputs))
-        purpose = {"after": self.version, "program": program}
+        """How many pushes an interrupted fill has committed. One of another program is removed, and one that has read
+        rows of the user: they may be others now."""
+        described = (self.ours[name] for name in ("outline", "stages", "inputs", "sources"))
+        wanted = self.fill.outputs, sorted(self.change.refill)
+        purpose = {"after": self.version, "program": digest(*map(repr, (*described, *wanted)))}
         files, newest = folder(self.where), max(committed_versions(self.where), default=-1)
-        if files.exists(PURPOSE):
+        if files.exists(PURPOSE) and not any(each.stream.name in self.change.fill for each in self._read_inputs):
             known = read_sealed(files, PURPOSE)
             done = read_commit(self.where, newest).get(PUSHES) if newest >= 0 else 0
             if {**known, **purpose} == known and done is not None:
@@ -213,17 +216,22 @@ class Evolution:
         write_sealed(files, PURPOSE, purpose)
         return 0
 
+    @property
+    def _read_inputs(self) -> list[Refilled]:
+        """The inputs whose rows the checkpoint does not hold."""
+        return [each for each in self.fill.inputs if each.holder is None]
+
     def _pushes(self, loop: DurableLoop) -> Iterator[tuple[int, Callable[[], object]]]:
         """The pushes of the fill, each with its number of rows: those of one input after the other, in parts, and then
         the ends."""
         checkpoint = Checkpoint(self.batches.folder)
-        names = {f"{place}" if e.holder else e.stream.name: place for place, e in enumerate(self.fill.inputs)}
+        names = {each.stream.name: self.fill.inputs.index(each) for each in self._read_inputs}
         feeder = Feeder(loop, names, self.change.on_error)
         for place, each in enumerate(self.fill.inputs):
             if each.holder is None:
                 name = each.stream.name
-                for part in feeder.open(name, self._rows_of_input(name)).parts:
-                    yield _size_of(part), partial(feeder.feed_part, name, part)
+                for part in feeder.read_parts(name, feeder.open(name, self._rows_of_input(name))):
+                    yield _size_of(part), partial(feeder.feed_in_turn, [(name, DataSource(iter([part]), None))])
                 continue
             of: Any = each.stream.type.collection
             for table in read_rows(checkpoint, self.version, each.holder, layout_of(of.base).schema):
@@ -242,14 +250,12 @@ class Evolution:
 
     def expect_rows(self) -> None:
         """Raises if nothing has the rows that a fill needs."""
-        before = input_names(self.compared.before)
-        for each in self.fill.inputs:
-            name = each.stream.name
-            if each.holder is None and name in before and name != NOW and name not in self.change.fill:
-                if self.read_again is None:
-                    raise (missing_content_error if self.is_same else missing_rows_error)(
-                        self.compared, self.fill, name
-                    )
+        if self.read_again is not None:
+            return
+        error = missing_content_error if self.is_same else missing_rows_error
+        for name in (each.stream.name for each in self._read_inputs):
+            if name in self.ours[PAST_INPUTS] and name != NOW and name not in self.change.fill:
+                raise error(self.compared, self.fill, name)
 
     def _push(self, loop: DurableLoop, place: int, value: Value) -> None:
         loop.push(tuple(value if each == place else None for each in range(len(self.fill.inputs))))
@@ -286,12 +292,16 @@ class Evolution:
             writes.close()
         return table.num_rows, [file] if file is not None else []
 
-    def _notes(self) -> dict[str, Any]:
-        """What the commit says of inputs, by their places in our program."""
+    def _notes(self, loop: DurableLoop) -> dict[str, Any]:
+        """What the commit says of inputs, by their places in our program. The next row of a sequence comes after those
+        that were pushed, and after those that the fill has read."""
         names = [stream.name for stream in self.program.dag.inputs]
         last = read_commit(self.batches.folder, self.version)
         before = input_names(self.compared.before)
         counts = {before[int(place)]: count for place, count in last.get(PUSHED, {}).items()}
+        for place, count in loop.counts.items():
+            name = self.fill.inputs[place].stream.name
+            counts[name] = max(counts.get(name, 0), count)
         return {
             PUSHED: {str(place): counts[name] for place, name in enumerate(names) if name in counts},
             ENDED: [place for place, name in enumerate(names) if name in self.ended],
@@ -313,11 +323,13 @@ def find_evolution(
 
     `read_again` gives the rows that an input has had so far, if its source still has them. `ended` are inputs that are
     read at once."""
+    _expect_valid(change)
     version = max(committed_versions(batches.folder), default=-1) if version is None else version
     before = read_description(batches.folder, version)
     if before is None or version < 0:
         return None
     before = complete_description(before, ours)
+    ours[PAST_INPUTS] = sorted({*before.get(PAST_INPUTS, ()), *input_names(before)})
     batches.program = read_commit(batches.folder, version).get(PROGRAM)
     for name in change.fill:
         expect_known(name, {stream.name: stream for stream in program.dag.inputs}, "input")
@@ -355,6 +367,16 @@ def find_evolution(
     return evolution
 
 
+def _expect_valid(change: Change) -> None:
+    """Raises if the arguments of a start do not fit together."""
+    expect_one_of("changed", change.changed, OnChange)
+    if change.refill and change.changed != "fill":
+        raise TypeMismatch(
+            f"`refill` computes states anew, which `changed` must allow; it is {change.changed!r}",
+            instead=((f'changed="fill", refill={list(change.refill)}', "computes what depends on them anew"),),
+        )
+
+
 def plan_change(
     program: ShardedProgram,
     where: str,
@@ -380,9 +402,18 @@ def plan_fill(program: ShardedProgram, where: str, version: int, compared: Compa
 
 
 def changed_sources(before: Description, ours: Description) -> frozenset[str]:
-    """The names of inputs whose rows Catalyst computes in another way."""
+    """The names of inputs whose rows are not those of before: Catalyst computes them in another way, or they could be
+    retracted, and the new program does not take retractions."""
     theirs, own = (_by_input(each["sources"]) for each in (before, ours))
-    return frozenset(name for name in own if name in theirs and theirs[name] != own[name])
+    computed = {name for name in own if name in theirs and theirs[name] != own[name]}
+    return frozenset(computed | (_retractable_inputs(before) & {*input_names(ours)} - _retractable_inputs(ours)))
+
+
+def _retractable_inputs(description: Description) -> set[str]:
+    """The names of inputs that are z-sets."""
+    return {
+        name for name, _, kind in (line.partition(": ") for line in description["inputs"]) if kind.startswith("ZSet")
+    }
 
 
 def _by_input(lines: list[str]) -> dict[str, list[str]]:

@@ -62,7 +62,7 @@ class ShardedLoop(StatefulLoop[ShardedMoment]):
         """The micro-batch that is next."""
         self._waiting: dict[int, Value] = {}
         """By input, what was pushed since the last micro-batch."""
-        self._counts: dict[int, int] = {}
+        self.counts: dict[int, int] = {}
         """By ordered input, the number of rows so far."""
         self._finished: frozenset[int] = frozenset()
         """The outputs that have ended."""
@@ -112,8 +112,8 @@ class ShardedLoop(StatefulLoop[ShardedMoment]):
         if not is_log and not (isinstance(value, Rows) and is_ordered(value.of)):
             return value
         assert isinstance(value, (Rows, KeyedRows))
-        start, rows = self._counts.get(number, 0), value.table.num_rows
-        self._counts = {**self._counts, number: start + rows}
+        start, rows = self.counts.get(number, 0), value.table.num_rows
+        self.counts = {**self.counts, number: start + rows}
         positions = pa.array(np.arange(start, start + rows))
         return replace(value, table=value.table.append_column(POSITION, positions))
 
@@ -144,10 +144,10 @@ class ShardedLoop(StatefulLoop[ShardedMoment]):
         return reports
 
     def snapshot(self) -> ShardedMoment:
-        return ShardedMoment(self.version, dict(self._waiting), self._counts, self._finished, self.outputs, self.ended)
+        return ShardedMoment(self.version, dict(self._waiting), self.counts, self._finished, self.outputs, self.ended)
 
     def roll_back(self, to: ShardedMoment) -> None:
-        self.version, self._waiting, self._counts = to.version, dict(to.waiting), to.counts
+        self.version, self._waiting, self.counts = to.version, dict(to.waiting), to.counts
         self._finished, self.outputs, self.ended = to.finished, to.outputs, to.ended
 
     def state_size(self) -> tuple[int, int]:

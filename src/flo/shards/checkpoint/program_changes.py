@@ -48,6 +48,8 @@ FILL = "fill"
 """The folder of a checkpoint in which a changed program is filled."""
 BACKS, COPIED = "backs", "copied"
 """In a description: the versions that the checkpoint went back to; the ids of those that it is a copy of."""
+PAST_INPUTS = "past_inputs"
+"""In a description: the inputs of all programs so far. One that was removed and comes back has had rows."""
 FIELDS = {
     "flow": str,
     "outline": list,

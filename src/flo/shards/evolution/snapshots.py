@@ -16,6 +16,8 @@ from typing import Any
 import pyarrow as pa
 
 from flo.core.checkpoint import decode
+from flo.core.errors import CheckpointError
+from flo.core.program_outline import ANEW
 from flo.core.term import Call
 from flo.shards.checkpoint.inspect import Checkpoint, runs_in, without_merges
 from flo.shards.checkpoint.stored_views import StoredView
@@ -39,9 +41,19 @@ def read_rows(checkpoint: Checkpoint, version: int, holder: Holder, schema: pa.S
         for field in schema:
             if field.name not in table.column_names:  # a column that the input has gained
                 table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+            if not field.nullable and table[field.name].null_count:
+                raise _missing_value_error(field.name, int(table[field.name].null_count))
         rows = table.select([*schema.names, WEIGHT]).cast(wanted).combine_chunks()
         if rows.num_rows:
             yield consolidate_table(rows)
+
+
+def _missing_value_error(column: str, count: int) -> CheckpointError:
+    return CheckpointError(
+        f"the column `{column}` must have a value in the changed program, and rows so far have none",
+        facts=(("rows without a value", str(count)),),
+        instead=((f"{column}: … | None", "the type of the column as it was"), ANEW),
+    )
 
 
 def is_whole(checkpoint: Checkpoint, version: int, holder: Holder) -> bool:

@@ -106,7 +106,7 @@ class Switch:
             source = self._source_of_view(view)
             shards |= {n for level in source.versions for n in source.versions[level].shards if self._view(view, n)}
         ended = [each.name for each in stage.inputs if self._has_ended(each.name, each.how)]
-        numbers = sorted(shards) + ([BLANK] if self.before.shards > 1 else [])
+        numbers = sorted(shards) + ([BLANK] if len(shards) < self.before.shards else [])
         for number in numbers:
             self._write_shard(stage, number, views, ended)
         blank = self.version if BLANK in numbers else -1

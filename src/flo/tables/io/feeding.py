@@ -125,12 +125,17 @@ class Feeder:
                 raise ElementError("{input} has ended and takes no more data", facts=(("given", brief(data)),))
         given = data if isinstance(data, DataSource) else self.open(name, data)
         self._before = self.loop.snapshot() if self.on_error == "divert" else None
+        for part in self.read_parts(name, given):
+            yield self.feed_part(name, part)
+
+    def read_parts(self, name: str, given: DataSource) -> Iterator[DataPart]:
+        """The parts of the data of an input. Errors name the input."""
         while True:
             with ErrorsOf(name):
                 part = next(given.parts, None)
             if part is None:
                 return
-            yield self.feed_part(name, part)
+            yield part
 
     def feed_in_turn(self, given: list[tuple[str, Any]]) -> None:
         """Feeds the data of one input after the other, and runs after each part."""
@@ -293,7 +298,7 @@ class Feeder:
 
     def _push(self, name: str, value: Value) -> None:
         index = self.inputs[name]
-        self.loop.push(tuple(value if index == each else None for each in range(len(self.inputs))))
+        self.loop.push(tuple(value if index == each else None for each in range(len(self.loop.input_types))))
 
     def _feed(self, name: str, value: Any, row: RowAt) -> None:
         """Pushes a value and runs. If that raises, finds the row at fault."""
