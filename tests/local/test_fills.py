@@ -54,6 +54,9 @@ def test_keyed_views_move_between_stages_with_other_outputs(shards: int, tmp_pat
         assert query.view("by shop").value() == {"a": [1, 4, 5], "b": [2, 7]}
         assert query.view("by price").value() == {1: ["a", "a"], 2: ["b"], 3: ["a"], 5: ["b"]}
         assert query.view("sum").value() == 12
+    with running_sums("by shop").on(flo.here).start(checkpoint=tmp_path, changed="fill") as query:
+        query.push(sales=[Sale("b", 1)])
+        assert query.view("by shop").value() == {"a": [1, 4, 5], "b": [2, 7, 8]}
 
 
 def totals(*more: str, row: Any = Sale, inputs: tuple[str, ...] = ("sales",)) -> flo.Flow:

@@ -11,6 +11,7 @@ names of functions and types in a state are those within one operator. Those in 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -20,16 +21,16 @@ from flo.core.checkpoint import code_error
 from flo.core.collection import Collection, Form
 from flo.core.data import remember_classes, within_classes
 from flo.core.errors import CheckpointError, FloError
-from flo.core.graph import Node, text
+from flo.core.graph import Node
 from flo.core.nested import Nested
 from flo.core.operator import Values
-from flo.core.program_outline import without_modules
 from flo.core.stream_type import Derivation
 from flo.core.term import ATOMS, Call, Lifting, Lowering, Term
 from flo.core.typing import derive
 from flo.program.dag import Dag, Vertex
 from flo.values.keyed import Keyed
 
+_OPTIONAL = re.compile(r"Optional\[(\w+)\]")
 VERTEX = "vertex"
 """The name of the term that holds the state of a vertex."""
 
@@ -92,7 +93,7 @@ class OutputsScope(NameScope):
         super().__init__(tuple(collections), collections)
         times: Counter[str] = Counter()
         for each in collections:
-            name = without_modules(text(Lowering()(each), states=False))
+            name = type(each).__name__ + " " + _OPTIONAL.sub(r"\1 | None", str(each))  # equal types have one name
             times[name] += 1
             self.names_of[each] = name if times[name] == 1 else f"{name}/{times[name]}"
 
