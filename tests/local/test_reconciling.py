@@ -134,7 +134,7 @@ def plain(row: dict[str, Any]) -> Any:
     return tuple(sorted((name, each if isinstance(each, str) else float(each)) for name, each in values.items()))
 
 
-@pytest.fixture(params=["sqlite", pytest.param("duckdb", marks=pytest.mark.slow), "changes"])
+@pytest.fixture(params=["sqlite", pytest.param("duckdb", marks=pytest.mark.thorough), "changes"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param != "changes":
         pytest.importorskip(f"adbc_driver_{request.param}.dbapi")

@@ -160,6 +160,7 @@ def test_a_query_with_its_state_on_s3(spark: Any, s3: str, tmp_path: Path, monke
     assert not list(Checkpoint(s3).problems())
 
 
+@pytest.mark.thorough
 def test_tags_copies_and_going_back_on_s3(s3: str, tmp_path: Path) -> None:
     def start(where: Any, **options: Any) -> Any:
         return sums().on(flo.here).start(checkpoint=where, **options)

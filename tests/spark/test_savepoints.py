@@ -135,6 +135,7 @@ def test_a_copy_runs_beside_the_original(spark: Any, tmp_path: Path) -> None:
     assert list(Checkpoint(str(where)).problems()) == []
 
 
+@pytest.mark.thorough
 def test_back_behind_micro_batches_of_spark(spark: Any, tmp_path: Path) -> None:
     """Versions that were pushed have no offsets: Spark then begins anew."""
     files, where = tmp_path / "files", tmp_path / "checkpoint"
