@@ -283,3 +283,19 @@ def test_a_join_that_has_dropped_rows_is_not_read(tmp_path: Path) -> None:
         query.push(sales=[Sale("b", 99)])
         assert rows(query.view("dear")) == [("x", 11), ("y", 99)]
         assert rows(query.view("cities")) == [("x", 8), ("y", 5)]
+
+
+def test_what_earlier_programs_have_left_is_removed(tmp_path: Path) -> None:
+    with by_city().on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(sales=SALES, shops=SHOPS)
+    flow = flo.Flow("shops")
+    flow.output("shops", flow.input("shops", flo.ZSet[Shop]).distinct())
+    fill: Any = {"changed": "fill", "fill": {"shops": SHOPS}}
+    with flow.on(flo.here).start(checkpoint=tmp_path, **fill) as query:
+        assert sorted(each.name for each in (tmp_path / "state" / "00001").iterdir()) == ["01", "02"]
+        for shop in SHOPS:
+            query.push(shops=[shop])
+    with flow.on(flo.here).start(checkpoint=tmp_path) as query:
+        assert sorted(each.name for each in (tmp_path / "state" / "00001").iterdir()) == ["01"]
+        assert len(rows(query.view("shops"))) == len(SHOPS)
+    assert not list(Checkpoint(str(tmp_path)).problems())

@@ -45,6 +45,7 @@ from flo.shards.checkpoint.spark_logs import BATCH, PUSHED, ResumedBatches
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.evolution.comparison import Comparison, Holder, compare_programs
 from flo.shards.evolution.filling import FillBuilder, FillProgram, Refilled
+from flo.shards.evolution.leftovers import remove_leftovers
 from flo.shards.evolution.plan_text import changed_program_error, missing_content_error, missing_rows_error
 from flo.shards.evolution.snapshots import count_rows, is_whole, read_rows
 from flo.shards.evolution.switch import StoredStates, Switch
@@ -346,6 +347,7 @@ def find_evolution(
                 raise
             raise changed_program_error(error, compared, fill) from None
     if is_same and not change.misfits:
+        remove_leftovers(batches.folder, batches.shards)
         return None
     over = ended_inputs(batches.folder, version, before)
     must = {name for name, needed in change.misfits.items() if needed}
