@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -17,6 +16,7 @@ from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.views import View
 from flo.tools.state_plan import print_plan
 from tests.engines.engine import comparable
+from tests.local.killed_fill import Sale, Shop
 from tests.quick import times
 from tests.relational.harness import random_deltas
 from tests.relational.random_programs import SOURCES
@@ -83,18 +83,6 @@ def test_random_programs_that_change(seed: int, tmp_path: Path) -> None:
                 total[name][row] += n
         parts = edit(parts, rng)
     assert not list(Checkpoint(str(tmp_path)).problems())
-
-
-@dataclass(frozen=True)
-class Sale:
-    shop: str
-    price: int
-
-
-@dataclass(frozen=True)
-class Shop:
-    shop: str
-    city: str
 
 
 SALES = [Sale("abc"[number % 3], number) for number in range(12)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +13,9 @@ from pyspark.sql import SparkSession
 
 import flo
 import flo.spark
+from tests.local.killed_fill import Sale, Shop
 
 pytestmark = pytest.mark.slow
-
-
-@dataclass(frozen=True)
-class Sale:
-    shop: str
-    price: int
-
-
-@dataclass(frozen=True)
-class Shop:
-    shop: str
-    city: str
 
 
 SCHEMAS = {"sales": "shop string not null, price long not null", "shops": "shop string not null, city string not null"}

@@ -97,7 +97,7 @@ def _expect_clock(stream: AnyBase, time: Expression, clock: AnyBase, keep: objec
     lattice = getattr(clock.collection, "lattice", None)
     if not isinstance(lattice, Max):
         raise TypeMismatch(
-            "`clock` of `retain` must be a clock, an LVar of Max; {input} is none",
+            "`clock` of `retain` must be a clock, an LVar of Max; {input} is not one",
             facts=(("{input}", clock.type.described()),),
             instead=(('clicks.fold_lattice(flo.Max(int), "at")', "the largest time so far"),),
         ).at_users_line(clock)

@@ -180,7 +180,7 @@ class OnSpark:
             rows = batches.add_inputs(bound, divert)
             ours["offsets"] = number_sources({name: frames[name] for name in streaming})
             known: Mapping[str, Sequence[int]] = before.get("offsets") or ours["offsets"]
-            whole = self._bind_inputs(frames, order or {}, divert=True)
+            whole = partial(self._bind_inputs, frames, order or {}, divert=True)
             again = ReadAgain(whole, find_places(known, ours["offsets"]), offsets, resumed.last)
             giving = Giving(batches, sinks, divert, start)
             giving.within = partial(SparkChanges.within, self._spark)

@@ -17,7 +17,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from flo.program.dag import Dag, Stream, Vertex
+import pyarrow as pa
+
+from flo.program.dag import Dag, Stream
+from flo.shards.checkpoint.column_fit import type_of, widens
 from flo.shards.checkpoint.program_changes import Description, columns_of
 from flo.shards.tasks.output_files import VIEW
 from flo.tables.values import layout_of
@@ -66,11 +69,6 @@ class Comparison:
     def is_same(self) -> bool:
         """Whether the state can be used as it is: the same operators in the same stages, and the same outputs."""
         return _layout(self.before) == _layout(self.ours) and self.same_outputs == set(self.ours["outputs"])
-
-    @property
-    def filled(self) -> list[Vertex]:
-        """The operators that are not kept."""
-        return [vertex for vertex in self.dag.vertices if vertex.id not in self.kept]
 
     @property
     def dropped(self) -> list[str]:
@@ -125,18 +123,12 @@ def compare_programs(before: Description, ours: Description, dag: Dag, refill: f
     )
 
 
-WIDER = {
-    "int8": ("int16", "int32", "int64"),
-    "int16": ("int32", "int64"),
-    "int32": ("int64",),
-    "float": ("double",),
-}
-"""The types that hold every value of another."""
-
-
 def is_as_wide(kind: str, other: str) -> bool:
-    """Whether a type has all values of the first one."""
-    return kind == other or other in WIDER.get(kind, ())
+    """Whether a type, by its text, has all values of the first one."""
+    before, now = type_of(kind), type_of(other)
+    if kind == other or before is None or now is None:
+        return kind == other
+    return not pa.types.is_timestamp(before) and widens(before, now)  # a time may lose digits in another unit
 
 
 def _layout(description: Description) -> list[Any]:

@@ -69,10 +69,10 @@ class FillBuilder:
             read = frozenset[str]().union(*(self.fill.sources[stream] for stream in vertex.inputs))
             self.fill.sources |= dict.fromkeys(vertex.outputs, read)
         self._new: dict[Stream, Stream] = {}
+        self._added: set[str] = set()
         for vertex in dag.vertices:
             if vertex.id not in compared.kept and has_state(vertex):
                 self._add(vertex)
-                self.fill.ids.add(vertex.id)
         for name, stream in zip(names, dag.outputs, strict=True):
             if name in wanted and name not in compared.same_outputs:
                 self.fill.outputs.append(name)
@@ -96,8 +96,9 @@ class FillBuilder:
 
     def _add(self, vertex: Vertex) -> None:
         """Adds an operator, with all that it needs."""
-        if vertex.id in {each.id for each in self.fill.dag.vertices}:
+        if vertex.id in self._added:
             return
+        self._added.add(vertex.id)
         inputs = tuple(map(self._need, vertex.inputs))
         outputs = []
         for stream in vertex.outputs:

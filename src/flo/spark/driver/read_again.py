@@ -13,7 +13,7 @@ Invariant: rows after the offsets of the last micro-batch are not read. The quer
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,8 +37,8 @@ from flo.tables.checkpoint.folders import folder
 class ReadAgain:
     """Reads inputs again."""
 
-    inputs: Mapping[str, BoundInput]
-    """The inputs with their DataFrames, with all columns of a row."""
+    bind_inputs: Callable[[], Mapping[str, BoundInput]]
+    """Binds the inputs to their DataFrames, with all columns of a row."""
     places: Mapping[str, list[Place]]
     """For each streaming input that the query has read, the places of its sources in Spark's logs."""
     logs: str
@@ -48,7 +48,7 @@ class ReadAgain:
 
     def __call__(self, name: str, where: str) -> Any:
         """The rows that an input has had so far. Keeps them in a folder, for a start that is interrupted."""
-        bound = self.inputs[name]
+        bound = self.bind_inputs()[name]
         if not folder(where).exists("rows/_SUCCESS"):
             if not bound.frame.isStreaming:
                 self._write(bound, bound.frame, f"{where}/rows")
