@@ -86,7 +86,7 @@ class Switch:
     plan: Plan
     outputs: list[Output]
     before: StoredStates
-    filled: StoredStates | None
+    filled: StoredStates
     fill_levels: Mapping[str, int]
     """The stage of the fill program that has an operator."""
     version: int
@@ -116,7 +116,7 @@ class Switch:
         """Where the state of an operator is, and in which stage; in none if it is as at first."""
         if vertex_id in self.compared.kept:
             return self.before, self.compared.levels[vertex_id]
-        if self.filled is not None and vertex_id in self.fill_levels:
+        if vertex_id in self.fill_levels:
             return self.filled, self.fill_levels[vertex_id]
         return self.before, -1
 
@@ -151,9 +151,7 @@ class Switch:
         store.write(self.version, encode((tuple(states), tuple(kept))), storing, more)
 
     def _source_of_view(self, view: Output) -> StoredStates:
-        same = view.name in self.compared.same_outputs
-        assert same or self.filled is not None, view.name
-        return self.before if same else self.filled  # type: ignore[return-value]
+        return self.before if view.name in self.compared.same_outputs else self.filled
 
     def _view(self, view: Output, number: int) -> ReadShard | None:
         """The shard that has the view's part; None if none has."""
@@ -177,8 +175,7 @@ class Switch:
         names = {each.name for each in stage.inputs}
         done: set[str] = set()
         reached: dict[str, Any] = {}
-        sources = [self.before] if self.filled is None else [self.filled, self.before]
-        for source in sources:
+        for source in (self.filled, self.before):
             for _, read in source.every(number):
                 done |= set(read.more["done"])
                 reached |= {name: at for name, at in read.more["reached"].items() if name in names}
@@ -188,5 +185,5 @@ class Switch:
     def _has_ended(self, delivery: str, how: str) -> bool:
         """Whether a delivery has ended: it has, or another one of its stream."""
         stream = delivery.partition(f" {how}")[0]
-        every = self.before.ended | (self.filled.ended if self.filled is not None else set())
+        every = self.before.ended | self.filled.ended
         return any(name.startswith(f"{stream} ") for name in every)
