@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 
 import flo
 import flo.spark
-from flo.spark.source_rows import LONGEST
+from flo.spark.kafka_rows import LONGEST
 
 pytestmark = pytest.mark.slow
 

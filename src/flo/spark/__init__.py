@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from flo.spark.driver.sinks import SparkSink
     from flo.spark.driver.spark_changes import View
     from flo.spark.driver.upserts import Upsert
-    from flo.spark.source_rows import rows_of_files, rows_of_kafka
+    from flo.spark.file_rows import rows_of_files
+    from flo.spark.kafka_rows import rows_of_kafka
     from flo.spark.sql_views import Views, views
 
 _HOMES = {
@@ -29,8 +30,8 @@ _HOMES = {
     **dict.fromkeys(
         ("Upserts", "changes_of_debezium", "changes_of_delta", "upserts_of_debezium"), "flo.spark.change_data"
     ),
-    "rows_of_files": "flo.spark.source_rows",
-    "rows_of_kafka": "flo.spark.source_rows",
+    "rows_of_files": "flo.spark.file_rows",
+    "rows_of_kafka": "flo.spark.kafka_rows",
     **dict.fromkeys(("Views", "views"), "flo.spark.sql_views"),
 }
 hide_own_errors()
