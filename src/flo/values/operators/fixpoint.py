@@ -142,7 +142,8 @@ class Fixpoint(Operator):
             waiting = inputs(graph)
             more = [have.concat(change) for have, change in zip(waiting, open_changes, strict=False)]
             graph = setinput(graph, (*more, *waiting[len(more) :]))
-        raise no_fixpoint(self.most_rounds, [row for change in open_changes for row in change.all_units()])
+        rows = [row for change in open_changes for row in change.all_units()]
+        raise no_fixpoint(self.most_rounds, rows[:SHOWN], len(rows) - SHOWN)
 
     def _bottoms(self) -> Values:
         return tuple(relation.bottom() for relation in self.relations)
@@ -160,10 +161,9 @@ def subtract(new: Any, old: Any) -> ZSetValue | None:
     return delta if delta.weights else None
 
 
-def no_fixpoint(most_rounds: int, changes: list[Any]) -> FixpointError:
-    """Return the error for rows that still change after the last round."""
-    some = ((f"{'+' if weight > 0 else ''}{weight}", brief(row)) for row, weight in changes[:SHOWN])
-    rest = len(changes) - SHOWN
+def no_fixpoint(most_rounds: int, changes: list[Any], rest: int) -> FixpointError:
+    """Return the error for rows that still change after the last round: some of them, and how many more there are."""
+    some = ((f"{weight:+}", brief(row)) for row, weight in changes)
     return FixpointError(
         f"`fixpoint` has not ended after {most_rounds:,} rounds: rows still change in round {most_rounds + 1:,}",
         facts=(*some, *([("…", f"{rest:,} more")] if rest > 0 else [])),
