@@ -62,7 +62,7 @@ class FixpointVerbs(StreamBase[C_co, B_co]):
         expect_kind("fixpoint", self, ZSet, signature=Fixpoint.signature, instead=CONVERSIONS[ZSet])
         relation = self.collection if of is None else relation_of("of", of)
         expect_callable("fixpoint", "body", body)
-        given: tuple[AnyBase, ...] = (self,) if takes_arguments(body, 2) else ()
+        given: tuple[Any, ...] = (self,) if takes_arguments(body, 2) else ()
         (result,) = build_fixpoint(self.scope, {"relation": relation}, body, most_rounds, given)
         return result
 
@@ -83,7 +83,7 @@ def build_fixpoint(
     relations: Mapping[str, Collection],
     body: AnyFunction,
     most_rounds: int,
-    given: tuple[AnyBase, ...] = (),
+    given: tuple[AnyStream, ...] = (),
     *,
     as_sets: bool = True,
 ) -> tuple[AnyStream, ...]:
@@ -108,10 +108,9 @@ def build_fixpoint(
         )
     for vertex in inside.vertices:
         expect_rounds(vertex.operator, tuple(each.type for each in (*vertex.inputs, *vertex.outputs)), vertex.origin)
-    results = tuple(map(_fit, outputs, relations, relations.values()))
-    if as_sets:
-        results = tuple(each._then_named("fixpoint", Distinct()) for each in results)
-    inside.captures, inside.outputs = False, results
+    fitted = map(_fit, outputs, relations, relations.values())
+    results = [each._then_named("fixpoint", Distinct()) if as_sets else each for each in fitted]
+    inside.captures, inside.outputs = False, tuple(results)
     _expect_read(inside, own, origin)
     graph = to_graph(Dag.of_vertices(inside.inputs, inside.vertices, results))
     streams = scope.apply(Fixpoint(tuple(relations.values()), graph, most_rounds), *inside.shared, verb="fixpoint")
@@ -122,7 +121,7 @@ def build_fixpoint(
     return streams
 
 
-def _fit(stream: AnyBase, name: str, relation: Collection) -> AnyBase:
+def _fit(stream: AnyStream, name: str, relation: Collection) -> AnyStream:
     """Return what the body returns as rows of the relation's type, if they have its columns."""
     assert isinstance(relation, ZSet)
     kind, wanted = kind_of(stream), relation.element
@@ -131,7 +130,7 @@ def _fit(stream: AnyBase, name: str, relation: Collection) -> AnyBase:
     if is_row_type(kind) and is_row_type(wanted):
         fields, own = fields_of(wanted) or {}, fields_of(kind) or {}
         if fields.keys() == own.keys() and all(accepts(of, own[each]) for each, of in fields.items()):
-            return retype(stream, wanted, "fixpoint")
+            return retype(stream, wanted, "fixpoint")  # type: ignore[return-value]
     raise TypeMismatch(
         f"the relation `{name}` of `fixpoint` has another type than the body returns",
         facts=((name, _described(wanted)), ("returned", f"{_described(kind)}   ({stream.origin})")),

@@ -147,7 +147,7 @@ class Scope:
         inside = next((each.scope for each in inputs if each.scope is not self and each.scope.is_within(self)), None)
         if inside is not None:
             return inside.apply(operator, *inputs, verb=verb)
-        inputs = tuple(map(self.enter, inputs))
+        inputs = tuple(self.enter(stream) for stream in inputs)  # type: ignore[arg-type]
         outputs = type_operator(operator, inputs, verb)
         operator = operator.typed(tuple(stream.type for stream in inputs))
         expect_lawful(operator, inputs, verb)
@@ -194,7 +194,7 @@ class Scope:
         """Return whether this is a body that is being built and may use the streams of the scope around it."""
         return self.captures and self.parent is not None and (self.parent is around or self.parent.is_within(around))
 
-    def enter(self, stream: AnyBase) -> AnyBase:
+    def enter(self, stream: AnyStream) -> AnyStream:
         """Return a stream as this scope reads it: one from around the body of a `fixpoint` is an input of the body."""
         if stream.scope is self:
             return stream

@@ -11,7 +11,6 @@ from flo.core.errors import ElementError, EngineError, FloError, FunctionError
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput
 from flo.core.operator import Deltas, Measure, Values, concat_all, expect_step, expect_steps
 
-
 S = TypeVar("S")
 
 

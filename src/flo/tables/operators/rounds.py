@@ -30,6 +30,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
@@ -128,7 +129,7 @@ def split_rounds(table: pa.Table, rounds: Indices) -> Iterator[Changes]:
     order = np.argsort(rounds, kind="stable")
     rounds, table = rounds[order], take_rows(table, order)
     edges = [0, *(np.flatnonzero(np.diff(rounds)) + 1).tolist(), len(rounds)]
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         yield Changes(int(rounds[start]), table.slice(start, end - start))
 
 
@@ -148,7 +149,7 @@ class Linear(InRounds):
         )
         _, deltas = consume_rows(self.form, values)
         for delta in deltas:
-            yield [] if delta is None else [Changes(number, delta.table)]
+            yield [Changes(number, delta.table)] if isinstance(delta, Rows) else []
 
 
 @final
@@ -256,7 +257,7 @@ class GroupRounds(InRounds):
     """Numbers the keys of rows; None if all rows belong to one."""
 
     @cached_property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def names(self) -> tuple[str, ...]:
         inputs = [f"input {place}" for place in range(len(self.inputs))]
         return (*inputs, *(f"output {place}" for place in range(len(self.outputs))))
 

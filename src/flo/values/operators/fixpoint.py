@@ -26,7 +26,7 @@ from flo.core.collection import Collection, End
 from flo.core.errors import CollectionError, FloError, Origin, TypeMismatch, brief
 from flo.core.facts import PrimaryKey, Timing, no_demands
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput, with_origins
-from flo.core.operator import Bound, Deltas, Measure, Operator, Step, Values, expect_arity
+from flo.core.operator import Bound, Deltas, Measure, Operator, Step, Values, concat_all, expect_arity
 from flo.core.semantics import finish, stuck
 from flo.core.stream_type import Derivation, StreamType, StreamTypes
 from flo.core.structural import Wire
@@ -131,18 +131,16 @@ class Fixpoint(Operator):
 
     def solve(self, contents: Values) -> Values:
         """Return the fixpoint for these inputs."""
-        start = self._bottoms()
-        graph, results, changes = setinput(self.graph, (*start, *contents)), start, start
-        for number in range(1, self.most_rounds + 2):
-            graph, changes = finish(graph, start)
-            open_changes: tuple[Any, ...] = tuple(change.ended(End.OPEN) for change in changes)  # type: ignore[attr-defined]
-            if not any(change.weights for change in open_changes):
+        start = results = self._bottoms()
+        graph = setinput(self.graph, (*start, *contents))
+        for _ in range(self.most_rounds + 1):
+            graph, given = finish(graph, start)
+            changes = tuple(ZSetValue.of(each.all_units()) for each in given)  # type: ignore[attr-defined]
+            if not any(change.weights for change in changes):
                 return results
-            results = tuple(before.concat(change) for before, change in zip(results, open_changes, strict=True))
-            waiting = inputs(graph)
-            more = [have.concat(change) for have, change in zip(waiting, open_changes, strict=False)]
-            graph = setinput(graph, (*more, *waiting[len(more) :]))
-        rows = [row for change in open_changes for row in change.all_units()]
+            results = concat_all(results, changes)
+            graph = setinput(graph, concat_all(inputs(graph), (*changes, *(None for _ in contents))))
+        rows = [row for change in changes for row in change.all_units()]
         raise no_fixpoint(self.most_rounds, rows[:SHOWN], len(rows) - SHOWN)
 
     def _bottoms(self) -> Values:
