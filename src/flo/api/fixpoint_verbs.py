@@ -9,7 +9,7 @@ from flo.api.aligning import is_row_type, retype
 from flo.api.arguments import call_located, expect_callable, expect_kind, takes_arguments
 from flo.api.body import name_streams, returned_streams
 from flo.api.columns import AnyFunction, kind_of
-from flo.api.scope import AnyBase, AnyStream, B, B_co, C_co, Scope, StreamBase, T, U
+from flo.api.scope import AnyStream, B, B_co, C_co, Scope, StreamBase, T, U
 from flo.columns.cell import fields_of
 from flo.columns.dicts import as_rows
 from flo.core.collection import Collection

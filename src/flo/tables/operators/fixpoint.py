@@ -25,7 +25,7 @@ from flo.core.semantics import guarded
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.program.dag import Dag
 from flo.tables.functions import runs_on_columns
-from flo.tables.operator import Cut, Grouping, OnTables, Placement, functions_in, kept
+from flo.tables.operator import Grouping, OnTables, Placement, functions_in
 from flo.tables.operators.elementwise import can_hold
 from flo.tables.operators.rounds import Again, Changes, InRounds, in_rounds
 from flo.tables.operators.weights import NOTHING
@@ -148,7 +148,7 @@ class FixpointTables(OnTables[Fixpoint]):
     placement = Placement.ONE_PLACE
     grouping = Grouping.NONE
 
-    traces: tuple[Trace, ...] = kept((), Cut.BY_KEY)
+    traces: tuple[Trace, ...] = ()
     """The traces of the operators of the body, with the round of each row."""
 
     name = "fixpoint_tables"

@@ -24,7 +24,7 @@ from typing import Any, final
 
 from flo.core.collection import Collection, End
 from flo.core.errors import CollectionError, FloError, Origin, TypeMismatch, brief
-from flo.core.facts import PrimaryKey, Timing, no_demands
+from flo.core.facts import ALL_COLUMNS, PrimaryKey, Timing, no_demands
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput, with_origins
 from flo.core.operator import Bound, Deltas, Measure, Operator, Step, Values, concat_all, expect_arity
 from flo.core.semantics import finish, stuck
@@ -71,8 +71,14 @@ class Fixpoint(Operator):
     name = "fixpoint"
     keeps = Bound.ROWS
     timing = Timing.LOSES
+    reads = ALL_COLUMNS
     demands = no_demands
     signature = "(ZSet[S], X) -> (ZSet[R], X)"
+
+    @property
+    def described(self) -> str:
+        """The number of rounds that it may take, for `explain`."""
+        return f"at most {self.most_rounds:,} rounds"
 
     @property
     def arity(self) -> tuple[int, int]:  # type: ignore[override]
