@@ -9,7 +9,6 @@ import pytest
 
 import flo
 from flo.program.retractions import causes_of_pushes, find_retractions
-from flo.values.operators.fixpoint import FixpointError
 
 
 class Edge(NamedTuple):
@@ -60,7 +59,7 @@ def test_fixpoint_step() -> None:
     assert loop.pull("reach") == {Edge(1, 2): 1, Edge(2, 3): 1, Edge(1, 3): 1}
 
 
-def test_the_end_is_passed_on() -> None:
+def test_fixpoint_terminated() -> None:
     flow, _ = reach_of_edges(bounded=True)
     result = flow.run(edges=[Edge(1, 2), Edge(2, 1)])
     assert result["reach"] == {Edge(a, b): 1 for a in (1, 2) for b in (1, 2)}
@@ -122,7 +121,7 @@ def test_no_fixpoint() -> None:
     for loop in (flow.loop(), flow.on(flo.here).loop()):
         loop.push(start=[Node(4)])
         loop.run()
-        with pytest.raises(FixpointError, match="after 20 rounds: rows still change in round 21") as caught:
+        with pytest.raises(flo.FixpointError, match="after 20 rounds: rows still change in round 21") as caught:
             push(loop, start=[Node(6)])
         assert "+1" in str(caught.value)
         assert "Node(node=26)" in str(caught.value)
@@ -140,7 +139,7 @@ def test_rows_that_come_and_go() -> None:
         return moves.join(wins, on="dst", other_on="node", how="anti").select(node="src")
 
     flow.output("wins", flow.fixpoint(wins=flo.ZSet[Node], body=body, most_rounds=50))
-    with pytest.raises(FixpointError, match="50 rounds"):
+    with pytest.raises(flo.FixpointError, match="50 rounds"):
         flow.run(moves={Edge(1, 2): 1, Edge(2, 1): 1})
     assert flow.run(moves={Edge(1, 2): 1, Edge(2, 3): 1})["wins"] == {Node(2): 1}
 

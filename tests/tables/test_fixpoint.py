@@ -18,7 +18,6 @@ import pytest
 import flo
 from flo.tables.operators.fixpoint import FixpointTables, Rounds
 from flo.tables.operators.rounds import GroupRounds, JoinRounds, Linear, WeighRounds
-from flo.values.operators.fixpoint import FixpointError
 from tests.quick import times
 
 MOST = 60
@@ -290,7 +289,7 @@ def test_after_every_delta_the_result_is_that_of_a_run_from_scratch(body: str) -
             delta = random_delta(rng, nodes, there)
             expected = expect(add(there, delta))
             if expected is None:
-                with pytest.raises(FixpointError, match=f"after {MOST} rounds"):
+                with pytest.raises(flo.FixpointError, match=f"after {MOST} rounds"):
                     loop.push(arcs=dict(delta))
                 continue
             loop.push(arcs=dict(delta))
@@ -312,8 +311,8 @@ def test_values_are_the_same(body: str) -> None:
             values.push(arcs=dict(delta))
             try:
                 values.run()
-            except FixpointError:
-                with pytest.raises(FixpointError):
+            except flo.FixpointError:
+                with pytest.raises(flo.FixpointError):
                     tables.push(arcs=dict(delta))
                 continue
             tables.push(arcs=dict(delta))

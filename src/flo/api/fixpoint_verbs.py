@@ -108,7 +108,7 @@ def build_fixpoint(
         )
     for vertex in inside.vertices:
         expect_rounds(vertex.operator, tuple(each.type for each in (*vertex.inputs, *vertex.outputs)), vertex.origin)
-    fitted = map(_fit, outputs, relations, relations.values())
+    fitted = map(_fit, outputs, [each.name for each in own], relations.values())
     results = [each._then_named("fixpoint", Distinct()) if as_sets else each for each in fitted]
     inside.captures, inside.outputs = False, tuple(results)
     _expect_read(inside, own, origin)

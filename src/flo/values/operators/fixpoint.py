@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from flo.core.collection import Collection, End
-from flo.core.errors import CollectionError, FloError, Origin, TypeMismatch, brief
+from flo.core.errors import CollectionError, FixpointError, Origin, TypeMismatch, brief
 from flo.core.facts import ALL_COLUMNS, PrimaryKey, Timing, no_demands
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput, with_origins
 from flo.core.operator import Bound, Deltas, Measure, Operator, Step, Values, concat_all, expect_arity
@@ -39,14 +39,6 @@ MOST_ROUNDS = 10_000
 """How many rounds a fixpoint may take unless the program says otherwise."""
 SHOWN = 3
 """How many rows an error shows."""
-
-
-class FixpointError(FloError):
-    """A recursion had not reached its fixpoint after the rounds that it may take.
-
-    Fix: the message has rows that still change. Bound what grows (a length, a cost, a depth) with a `filter` in the
-    body, drop what makes rows alternate, or allow more rounds with `most_rounds`. The push has changed nothing.
-    """
 
 
 @final
