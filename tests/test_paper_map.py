@@ -18,6 +18,7 @@ ROOT = Path(__file__).parent.parent
 KINDS = {
     "Small steps": "small step",
     "Typing rules": "typing rule",
+    "Extensions": "extension",
     "Definitions": "definition",
     "Lemmas": "lemma",
     "Figures": "figure",
@@ -42,6 +43,7 @@ def rows():
 
 
 ROWS = rows()
+EXTENSIONS = {key for key in ROWS if key[0] == "extension"}
 
 
 @cache
@@ -51,14 +53,15 @@ def functions_in(file):
 
 
 def test_everything_of_the_paper_is_in_the_map():
-    assert {(item.kind, item.name): item.place for item in ITEMS} == {key: row[0] for key, row in ROWS.items()}
+    of_paper = {key: row[0] for key, row in ROWS.items() if key not in EXTENSIONS}
+    assert {(item.kind, item.name): item.place for item in ITEMS} == of_paper
 
 
 def test_every_row_is_read():
     """A row that is written in another way would be left out in silence."""
     lines = (ROOT / "docs" / "paper-map.md").read_text(encoding="utf-8").splitlines()
     written = [line for line in lines if line.startswith("|") and not line.startswith(("|---", "| in the paper"))]
-    assert len(written) == len(ROWS) == len(ITEMS)
+    assert len(written) == len(ROWS) == len(ITEMS) + len(EXTENSIONS)
 
 
 def is_there(home):

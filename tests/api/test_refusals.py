@@ -11,14 +11,21 @@ from pathlib import Path
 import pytest
 
 import flo
-from tests.api import refused_joins, refused_programs, refused_relations, refused_tables, refused_times
+from tests.api import (
+    refused_joins,
+    refused_programs,
+    refused_recursion,
+    refused_relations,
+    refused_tables,
+    refused_times,
+)
 
 pytestmark = pytest.mark.every(check=5)
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 PROGRAMS = {
     name: function
-    for module in (refused_joins, refused_programs, refused_relations, refused_tables, refused_times)
+    for module in (refused_joins, refused_programs, refused_recursion, refused_relations, refused_tables, refused_times)
     for name, function in vars(module).items()
     if inspect.isfunction(function) and function.__module__ == module.__name__ and name[0] != "_"
 }

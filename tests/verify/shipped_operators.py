@@ -23,6 +23,7 @@ from flo.values.operators.bags import BagJoin, BagUnion, Count, FoldUnordered, S
 from flo.values.operators.clocks import ClockOf, MinClock
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.final import FinalGroups
+from flo.values.operators.fixpoint import Fixpoint
 from flo.values.operators.group_by import Aggregated, GroupBy
 from flo.values.operators.interval_joins import IntervalJoin
 from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, KeyedJoin, KeyPartitions, MapValues
@@ -74,6 +75,14 @@ def successor(x: int) -> int:
 
 def positive(x: int) -> bool:
     return x > 0
+
+
+def half(x: int) -> int:
+    return x // 2 if x > 0 else x
+
+
+def clipped(x: int, y: int) -> int:
+    return max(-3, min(3, x + y))
 
 
 def twice(x: int) -> list[int]:
@@ -256,6 +265,15 @@ LATTICES = [
     Case(Retain(itself, 1), (ZSET, MAX)),
 ]
 
+HALVES = sequence(parallel(one(Map(half)), one(identity())), one(zsets.Plus()), one(zsets.Distinct()))
+"""All numbers, and the halves of those that are there."""
+SUMS = sequence(
+    one(Wire(3, (0, 1, 2))),
+    parallel(one(zset_joins.Join(sign, sign, clipped)), one(identity())),
+    one(zsets.Plus()),
+    one(zsets.Distinct()),
+)
+"""The right numbers, and sums of a number that is there and a left one, up to a bound."""
 NOT_NEGATIVE = {ZSET: [dict(zip((1, 2, 3, 4), weights, strict=False)) for weights in every((1, 2), 4)]}
 """All z-sets of few elements whose weights are above zero."""
 WEIGHTED = [
@@ -278,6 +296,8 @@ WEIGHTED = [
     *each(ZSetToSet(), ZSET, examples=NOT_NEGATIVE),
     *each(prepared(ZSetToBag(), zsets.Distinct()), Nested(ZSET)),
     *each(prepared(ZSetToSet(), zsets.Distinct()), Nested(ZSET)),
+    *each(Fixpoint((ZSET,), HALVES), ZSET),
+    *both(Fixpoint((ZSET,), SUMS), ZSET),
     *each(Integrate(), Nested(ZSET)),
     *each(Differentiate(), Nested(ZSET)),
 ]

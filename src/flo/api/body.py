@@ -110,10 +110,10 @@ def build_body(
     expect_callable(verb, "body", function)
     scope = Scope(f"the body of `{verb}` at {origin}", parent, outer=outer)
     loop = Loop(scope)
-    names = _parameters(function, len(inner), loops, verb, origin)
+    names = name_streams(function, len(inner), loops, verb, origin)
     streams = [scope.add_input(name, kind, origin) for name, kind in zip(names, inner, strict=False)]
     returned = function(*streams, loop) if len(names) > len(inner) else function(*streams)
-    outputs = scope.outputs = _outputs(returned, scope, verb, origin, may_be_none=loops)
+    outputs = scope.outputs = returned_streams(returned, scope, verb, origin, may_be_none=loops)
     for late in scope.unread_late(outputs):
         raise ScopeError(
             f"the late elements of `{late.name}` would be lost: nothing reads them",
@@ -124,7 +124,7 @@ def build_body(
     return to_graph(Dag.of_vertices(scope.inputs, scope.vertices, outputs)), scope, loop
 
 
-def _outputs(
+def returned_streams(
     returned: object, scope: Scope, verb: str, origin: Origin | None, *, may_be_none: bool
 ) -> tuple[AnyStream, ...]:
     """Return the streams that the body returned. There may be none if the body has a `write_defer`."""
@@ -151,7 +151,7 @@ def _outputs(
     return outputs
 
 
-def _parameters(function: AnyFunction, count: int, loops: bool, verb: str, origin: Origin | None) -> list[str]:
+def name_streams(function: AnyFunction, count: int, loops: bool, verb: str, origin: Origin | None) -> list[str]:
     """Return the body's names for its streams, and for its loop if it takes one.
 
     A parameter with a default gets a stream if there is one for it, but gets the loop only if its default is None:

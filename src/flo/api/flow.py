@@ -10,9 +10,10 @@ from dataclasses import is_dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin, overload
 
-from flo.api.arguments import call_located
+from flo.api.arguments import call_located, expect_callable
 from flo.api.body import add_constant
 from flo.api.explain import explain_flow
+from flo.api.fixpoint_verbs import build_fixpoint, relation_of
 from flo.api.running import FlowLoop, Negative, Result, expect_known, schedule_of
 from flo.api.scope import AnyStream, C, Scope, T, expect_stream_name
 from flo.api.stream import Stream
@@ -33,6 +34,7 @@ from flo.program.outline import outline_program
 from flo.program.tree import to_graph
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
+from flo.values.operators.fixpoint import MOST_ROUNDS
 from flo.values.operators.upserts import Upsert
 from flo.values.partitioned import Partitioned
 from flo.values.weighted import Bag, ZSet
@@ -145,6 +147,23 @@ class Flow(Displayed):
     def constant(self, collection: type[C] | C, data: Any) -> Stream[C, Bounded]:
         """Return a bounded stream of the given data."""
         return add_constant(self._scope, collection, data)
+
+    def fixpoint(
+        self, *, body: Callable[..., Any], most_rounds: int = MOST_ROUNDS, **relations: type[ZSet[Any]] | ZSet[Any]
+    ) -> Any:
+        """Return relations that are defined by each other: `flow.fixpoint(paths=flo.ZSet[Path], …, body=…)`.
+
+        The body gets the relations in this order, and returns what they have in the next round, as a tuple of streams.
+        Other streams can be used in it as they are. See `Stream.fixpoint`.
+        """
+        if not relations:
+            raise TypeMismatch(
+                "`fixpoint` must get at least one relation", instead=(("paths=flo.ZSet[Path]", "its name and type"),)
+            ).at_users_line()
+        expect_callable("fixpoint", "body", body)
+        kinds = {name: relation_of(name, given) for name, given in relations.items()}
+        streams = build_fixpoint(self._scope, kinds, body, most_rounds)
+        return streams[0] if len(streams) == 1 else streams
 
     def sql(self, text: str, /, **streams: AnyStream) -> Stream[ZSet[Any], Unbounded]:
         """Return the rows of a query of Spark SQL over z-sets of rows, which it calls by their names.

@@ -91,7 +91,10 @@ class Scope:
     outer: tuple[AnyStream, ...] = ()
     """Of a body of `per_key`: the keyed streams around it, one for each of its first inputs."""
     shared: dict[AnyBase, AnyStream] = field(default_factory=dict)
-    """Of a body of `per_key`: the clocks around it that it reads, and the inputs that they are in the body."""
+    """The streams around a body that it reads, and the inputs that they are in it: of `per_key`, clocks; of `fixpoint`,
+    any z-sets."""
+    captures: bool = False
+    """Whether streams around it may be used in it as they are. So it is while the body of a `fixpoint` is built."""
     outputs: tuple[AnyStream, ...] = ()
     """The streams that a body returns. Those of the program have names: the flow keeps them."""
     now: AnyStream | None = None
@@ -141,6 +144,10 @@ class Scope:
         verb = verb or operator.name
         for stream in inputs:
             self.expect_here(stream, verb)
+        inside = next((each.scope for each in inputs if each.scope is not self and each.scope.is_within(self)), None)
+        if inside is not None:
+            return inside.apply(operator, *inputs, verb=verb)
+        inputs = tuple(self.enter(stream) for stream in inputs)  # type: ignore[arg-type]
         outputs = type_operator(operator, inputs, verb)
         operator = operator.typed(tuple(stream.type for stream in inputs))
         expect_lawful(operator, inputs, verb)
@@ -160,7 +167,7 @@ class Scope:
             raise ScopeError(
                 f"`{used_by}` must get streams; got {type(stream).__name__}", facts=(("given", repr(stream)[:80]),)
             ).at_users_line()
-        if stream.scope is self:
+        if stream.scope is self or stream.scope.is_within(self) or self.is_within(stream.scope):
             return
         name = stream.described_name
         facts = (
@@ -182,6 +189,25 @@ class Scope:
         """Return the side outputs of late elements that nothing reads."""
         read = {stream for vertex in self.vertices for stream in vertex.inputs} | set(outputs)
         return [vertex.late for vertex in self.vertices if vertex.late is not None and vertex.late not in read]
+
+    def is_within(self, around: Scope) -> bool:
+        """Return whether this is a body that is being built and may use the streams of the scope around it."""
+        return self.captures and self.parent is not None and (self.parent is around or self.parent.is_within(around))
+
+    def enter(self, stream: AnyStream) -> AnyStream:
+        """Return a stream as this scope reads it: one from around the body of a `fixpoint` is an input of the body."""
+        if stream.scope is self:
+            return stream
+        if stream not in self.shared:
+            assert self.parent is not None
+            outer = self.parent.enter(stream)
+            from flo.api.stream import Stream
+
+            inner: AnyStream = Stream(self, StreamType(outer.type.collection, bounded=True), stream.name, stream.origin)
+            inner.assigned = stream.assigned
+            self.inputs.append(inner)
+            self.shared[stream] = inner
+        return self.shared[stream]
 
     def root(self) -> Scope:
         return self if self.parent is None else self.parent.root()

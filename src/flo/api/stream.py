@@ -12,6 +12,7 @@ from flo.api.clock_verbs import ClockVerbs
 from flo.api.clocked_verbs import ClockedVerbs
 from flo.api.combine_verbs import CombineVerbs
 from flo.api.element_verbs import ElementVerbs
+from flo.api.fixpoint_verbs import FixpointVerbs
 from flo.api.keyed_verbs import KeyedVerbs
 from flo.api.lattice_verbs import LatticeVerbs
 from flo.api.row_verbs import RowVerbs
@@ -38,6 +39,7 @@ class Stream(
     ClockedVerbs[C_co, B_co],
     LatticeVerbs[C_co, B_co],
     ZSetVerbs[C_co, B_co],
+    FixpointVerbs[C_co, B_co],
     TimeJoinVerbs[C_co, B_co],
     KeyedVerbs[C_co, B_co],
     NestedVerbs[C_co, B_co],

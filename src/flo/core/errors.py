@@ -328,6 +328,14 @@ class FunctionError(FloError):
     """
 
 
+class FixpointError(FloError):
+    """A recursion had not reached its fixpoint after the rounds that it may take.
+
+    Fix: the message has rows that still change. Bound what grows (a length, a cost, a depth) with a `filter` in the
+    body, drop what makes rows alternate, or allow more rounds with `most_rounds`. The push has changed nothing.
+    """
+
+
 class EngineError(Exception):
     """A bug in Flo, not in the user's program. Handlers for errors of the program let it through."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from flo.core.errors import ElementError, EngineError, FloError, FunctionError
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput
-from flo.core.operator import Deltas, Measure, Step, Values, concat_all, expect_step, expect_steps
+from flo.core.operator import Deltas, Measure, Values, concat_all, expect_step, expect_steps
+
+S = TypeVar("S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ def _steps(graph: Graph, faults: list[FloError]) -> Iterator[GraphStep]:
                 yield _inside(step, "par-right", 1, Parallel(left, step.graph), outputs)
         case Node(_, operator, origin):
             values = inputs(graph)
-            steps, none = _guarded(expect_steps(operator, operator.steps(values)), graph), object()
+            steps, none = guarded(expect_steps(operator, operator.steps(values)), graph), object()
             while True:
                 try:
                     taken: Any = next(steps, none)
@@ -159,7 +161,7 @@ def attempt_node(node: Node) -> tuple[Node, list[Deltas], FloError | None]:
     outputs: list[Deltas] = []
     fault = None
     try:
-        for step in _guarded(operator.advance(values), node):
+        for step in guarded(operator.advance(values), node):
             if not (outputs or operator.makes_sound_steps):  # checking every step would be too expensive
                 _expect_step(node, len(values), step)
             values, operator = step.inputs, step.operator
@@ -182,7 +184,7 @@ def _given(error: Exception) -> tuple[tuple[str, str], ...]:
     return tuple(("given", note) for note in getattr(error, "__notes__", ()))
 
 
-def _guarded(steps: Iterator[Step], node: Node) -> Iterator[Step]:
+def guarded(steps: Iterator[S], node: Node) -> Iterator[S]:
     """Yield the steps. An error of a user's function is reported with the operator and the user's line."""
     try:
         yield from steps

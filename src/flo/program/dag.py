@@ -21,6 +21,7 @@ from flo.core.nested import Nested
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire
+from flo.values.operators.fixpoint import Fixpoint
 from flo.values.operators.keyed_streams import inner_types
 from flo.values.operators.per_key import PerKey
 
@@ -192,13 +193,15 @@ def live_vertices(vertices: Sequence[V], outputs: Iterable[StreamLike]) -> list[
 
 
 def body_of(operator: Operator, inputs: StreamTypes) -> Dag | None:
-    """Return the body that an operator runs on inner streams; None if it has none."""
+    """Return the body that an operator runs, on inner streams or in rounds; None if it has none."""
     if isinstance(operator, PerKey) and operator.graph is not None:
         return Dag.of(operator.graph, inner_types(operator, inputs))
     if isinstance(operator, Nest):
         nested = inputs[0].collection
         assert isinstance(nested, Nested)
         return Dag.of(operator.original or operator.graph, nested.inner)
+    if isinstance(operator, Fixpoint):
+        return Dag.of(operator.graph, operator.inner_types(inputs))
     return None
 
 

@@ -27,6 +27,7 @@ from flo.program.tree import to_graph
 from flo.values.element_value import ElementCollection
 from flo.values.operators.bags import FoldUnordered
 from flo.values.operators.elementwise import Filter, FlatMap, Map, item_type
+from flo.values.operators.fixpoint import Fixpoint
 from flo.values.operators.joins import KeptJoin
 from flo.values.operators.keyed_streams import KeyBy, KeyPartitions, MapValues, inner_types
 from flo.values.operators.per_key import PerKey
@@ -90,6 +91,8 @@ def _declaring(operator: Any, inputs: StreamTypes, origin: Origin | None) -> tup
             return _body(operator, inner)
         case PerKey() if operator.graph is not None:
             return _body(operator, inner_types(operator, inputs))
+        case Fixpoint():
+            return _body(operator, operator.inner_types(inputs))
     return operator, None
 
 

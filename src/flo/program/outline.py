@@ -62,7 +62,7 @@ def _operators(
         if body is not None:
             names = [f"input {place}" for place in range(len(body.inputs))]
             of_body = dict(zip(body.inputs, names, strict=True))
-            given = causes_in_body(body, before)
+            given = causes_in_body(vertex, body, before)
             yield from _operators(assign_ids(body, names), given, of_body, leads, f"{own_id}/")
 
 

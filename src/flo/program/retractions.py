@@ -15,6 +15,7 @@ from flo.core.nested import Nested
 from flo.core.structural import Source
 from flo.program.dag import Dag, Stream, StreamLike, Vertex, body_of
 from flo.values.keyed import Keyed
+from flo.values.operators.fixpoint import Fixpoint
 from flo.values.operators.per_key import PerKey
 from flo.values.weighted import ZSet, ZSetValue
 
@@ -63,17 +64,24 @@ def find_causes(dag: Dag, inputs: Sequence[Cause | None]) -> dict[Stream, Cause 
     return causes
 
 
-def causes_in_body(body: Dag, before: Sequence[Cause | None]) -> list[Cause | None]:
-    """Returns the causes of the inputs of a body. All inner streams of a nested stream have that of the stream."""
-    return list(before) if len(before) == len(body.inputs) else list(before) * len(body.inputs)
+def causes_in_body(vertex: Vertex, body: Dag, before: Sequence[Cause | None]) -> list[Cause | None]:
+    """Returns why rows are retracted at the inputs of a body. All inner streams of a nested stream have the cause of
+    the stream. Rounds take rows back even if nothing was retracted: a row that is there earlier than before."""
+    if isinstance(vertex.operator, Fixpoint):
+        own = Cause("fixpoint", vertex.origin, "computes rows again that a round has sooner, or later")
+        return [*([own] * len(vertex.operator.relations)), *before]
+    return list(before) if isinstance(vertex.operator, PerKey) else list(before) * len(body.inputs)
 
 
 def _causes(vertex: Vertex, before: list[Cause | None]) -> list[Cause | None]:
     """Returns the causes of the outputs of an operator, given those of its inputs."""
     operator = vertex.operator
     body = body_of(operator, tuple(stream.type for stream in vertex.inputs))
+    if isinstance(operator, Fixpoint) and body is not None:
+        nothing = [None] * len(operator.relations)  # all rounds together lose no row, unless the body retracts
+        return [_first(find_retractions(body, [*nothing, *before]))] * len(vertex.outputs)
     if body is not None:
-        of_outputs = find_retractions(body, causes_in_body(body, before))
+        of_outputs = find_retractions(body, causes_in_body(vertex, body, before))
         return of_outputs if isinstance(operator, PerKey) else [_first(of_outputs)]
     if isinstance(operator, Source) and isinstance(operator.value, ZSetValue):
         below = any(weight < 0 for _, weight in operator.value.all_units())

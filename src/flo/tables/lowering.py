@@ -9,6 +9,7 @@ import flo.tables.operators  # noqa: F401  # registers the operators on tables
 from flo.core.stream_type import StreamType
 from flo.program.dag import Dag
 from flo.program.derive import derive_table_types
+from flo.program.hoisting import hoist_invariants
 from flo.program.pruning import prune_columns
 from flo.tables.translate import translate
 
@@ -25,5 +26,5 @@ def lower_flow(
     """
     flow.type()
     typed = derive_table_types(flow._identified(), (*flow._outputs, *flow._late()))
-    pruned = prune_columns(typed)
+    pruned = prune_columns(hoist_invariants(typed))
     return translate(pruned, tuple(map(input_type, pruned.input_types)), output_type)

@@ -16,6 +16,7 @@ from flo.tables.operators import (  # noqa: F401
     clocked_windows,
     elementwise,
     final,
+    fixpoint,
     group_by,
     interval_joins,
     joins,
