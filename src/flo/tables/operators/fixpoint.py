@@ -27,7 +27,7 @@ from flo.program.dag import Dag
 from flo.tables.functions import runs_on_columns
 from flo.tables.operator import Grouping, OnTables, Placement, functions_in
 from flo.tables.operators.elementwise import can_hold
-from flo.tables.operators.rounds import Again, Changes, InRounds, in_rounds
+from flo.tables.operators.rounds import Changes, Growing, InRounds, Work, in_rounds
 from flo.tables.operators.weights import NOTHING
 from flo.tables.state.trace import Trace, net_changes
 from flo.tables.translate import form_of
@@ -69,10 +69,10 @@ class Rounds:
 
     def __init__(self, body: Body, traces: tuple[Trace, ...], like: Fixpoint) -> None:
         self.body, self.like = body, like
-        self.traces = list(traces) or [NOTHING] * body.firsts[-1]
+        self._traces = [Growing(trace) for trace in traces or (NOTHING,) * body.firsts[-1]]
         self._waiting: dict[int, dict[int, list[pa.Table]]] = {}
         """By round and stream, the changes that its readers have not taken."""
-        self._again: list[Again] = [{} for _ in body.operators]
+        self._work = [Work() for _ in body.operators]
         self._ahead: list[int] = []
         """The rounds to take, as a heap."""
 
@@ -103,22 +103,24 @@ class Rounds:
                     self.add(place, Changes(number + 1, change))
         return results
 
+    def settle(self) -> tuple[Trace, ...]:
+        """Return the traces after the push."""
+        return tuple(trace.settle() for trace in self._traces)
+
     def _take(self, number: int) -> None:
         """Let every operator with changes in a round take them, and give its own."""
         waiting, body = self._waiting[number], self.body
         for place, operator in enumerate(body.operators):
             given = [_joined(waiting.get(stream)) for stream in body.reads[place]]
-            again = self._again[place]
-            if number not in again and all(table is None for table in given):
+            work = self._work[place]
+            if number not in work.again and all(table is None for table in given):
                 continue
-            span = slice(body.firsts[place], body.firsts[place + 1])
-            traces = self.traces[span]
-            changes = guarded(operator.take(number, given, traces, again), operator.node)
+            traces = self._traces[body.firsts[place] : body.firsts[place + 1]]
+            changes = guarded(operator.take(number, given, traces, work), operator.node)
             for stream, some in zip(body.emits[place], changes, strict=True):
                 for each in some:
                     self.add(stream, each)
-            self.traces[span] = traces
-            for later in again:
+            for later in work.again:
                 self._open(later)
 
     def _expect_end(self, number: int, place: int, change: pa.Table) -> None:
@@ -180,7 +182,7 @@ class FixpointTables(OnTables[Fixpoint]):
             if table.num_rows:
                 rounds.add(place, Changes(0, table))
         deltas = tuple(self._emit(place, some) for place, some in enumerate(rounds.run()))
-        return self.with_state(traces=tuple(rounds.traces)), deltas
+        return self.with_state(traces=rounds.settle()), deltas
 
     def _emit(self, place: int, changes: list[pa.Table]) -> Delta:
         """The changes of a relation in all rounds: those of its result."""

@@ -37,7 +37,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.expression import is_row_fault
-from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
+from flo.columns.indices import Indices, Mask, Numbers, one_chunk, take_rows
 from flo.core.collection import Collection
 from flo.core.errors import EngineError
 from flo.core.graph import Node
@@ -48,7 +48,8 @@ from flo.tables.faults import consume_rows
 from flo.tables.operator import OnTables, Placement, to_table_type
 from flo.tables.operators.joins import JoinTables, Meeting, pair_rows
 from flo.tables.operators.sets import DistinctTables
-from flo.tables.operators.weights import totals, weights_of
+from flo.tables.operators.weights import NOTHING, totals, weights_of
+from flo.tables.state.keys import Keys
 from flo.tables.state.run import Run, match_keys, run_of
 from flo.tables.state.trace import Trace, consolidate_runs, consolidate_table, with_weights
 from flo.tables.streams import NUMBER, STREAM
@@ -69,10 +70,38 @@ class Changes(NamedTuple):
     table: pa.Table
 
 
+class Growing:
+    """A trace during a push: its runs, and those of the changes since, which are merged among themselves until then."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace, self.changes = trace, NOTHING
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter((*self.trace.runs, *self.changes.runs))
+
+    def extend(self, delta: Run) -> None:
+        self.changes = self.changes.extend(delta)
+
+    def settle(self) -> Trace:
+        """Return the trace with all changes."""
+        runs = self.changes.runs
+        return self.trace.extend(consolidate_runs(*runs)) if runs else self.trace
+
+
 Given: TypeAlias = list[pa.Table | None]
 """The changes at each input in one round; None if there are none."""
-Again: TypeAlias = dict[int, list[Numbers]]
-"""By round, the keys that an operator looks at again."""
+
+
+class Work:
+    """What an operator notes during a push."""
+
+    def __init__(self) -> None:
+        self.again: dict[int, list[Numbers]] = {}
+        """By round, the keys that it looks at again."""
+        self.keys: Numbers = np.zeros(0, np.uint64)
+        """The keys that it looked at last."""
+        self.held: dict[int, Held] = {}
+        """What these had then, by place of the trace."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +120,13 @@ class InRounds(ABC):
         """The names of its traces."""
 
     @abstractmethod
-    def consume(self, number: int, given: Given, traces: list[Trace], again: Again) -> Iterator[list[Changes]]:
-        """Take the changes of a round; yield the changes of each output. Replaces the traces by those after them."""
+    def consume(self, number: int, given: Given, traces: list[Growing], work: Work) -> Iterator[list[Changes]]:
+        """Take the changes of a round, and add them to the traces; yield the changes of each output."""
 
-    def take(self, number: int, given: Given, traces: list[Trace], again: Again) -> Iterator[list[Changes]]:
+    def take(self, number: int, given: Given, traces: list[Growing], work: Work) -> Iterator[list[Changes]]:
         """Do what `consume` does. An error that no row is to blame for is one of the engine."""
         try:
-            yield from self.consume(number, given, traces, again)
+            yield from self.consume(number, given, traces, work)
         except Exception as error:
             if not is_row_fault(error):
                 name = self.node.operator.name
@@ -142,7 +171,7 @@ class Linear(InRounds):
 
     names = ()
 
-    def consume(self, number: int, given: Given, traces: list[Trace], again: Again) -> Iterator[list[Changes]]:
+    def consume(self, number: int, given: Given, traces: list[Growing], work: Work) -> Iterator[list[Changes]]:
         values = tuple(
             Rows(of_elements(of), self.nothing(place) if table is None else table)
             for place, (of, table) in enumerate(zip(self.inputs, given, strict=True))
@@ -161,7 +190,7 @@ class JoinRounds(InRounds):
 
     names = ("left", "right")
 
-    def consume(self, number: int, given: Given, traces: list[Trace], again: Again) -> Iterator[list[Changes]]:
+    def consume(self, number: int, given: Given, traces: list[Growing], work: Work) -> Iterator[list[Changes]]:
         left, right = (self._sort(place, table) for place, table in enumerate(given))
         meetings: list[Meeting] = []
         rounds: list[Indices] = []
@@ -181,7 +210,7 @@ class JoinRounds(InRounds):
             if delta is not None:
                 outside = self.from_outside[place]
                 kept_run = delta if outside else replace(delta, table=with_round(delta.table, number))
-                traces[place] = traces[place].extend(kept_run)
+                traces[place].extend(kept_run)
         yield list(self._pair(meetings, rounds))
 
     def _sort(self, place: int, table: pa.Table | None) -> Run | None:
@@ -214,7 +243,7 @@ class WeighRounds(InRounds):
 
     names = ("rows",)
 
-    def consume(self, number: int, given: Given, traces: list[Trace], again: Again) -> Iterator[list[Changes]]:
+    def consume(self, number: int, given: Given, traces: list[Growing], work: Work) -> Iterator[list[Changes]]:
         (table,) = given
         assert table is not None
         delta = totals(table, self.form.names())
@@ -227,7 +256,7 @@ class WeighRounds(InRounds):
             owners.append(ours)
             rounds.append(rounds_of(run.table)[theirs])
             weights.append(weights_of(run)[theirs])
-        traces[0] = traces[0].extend(replace(delta, table=with_round(delta.table, number)))
+        traces[0].extend(replace(delta, table=with_round(delta.table, number)))
         owner, when, weight = (np.concatenate(each) for each in (owners, rounds, weights))
         order = np.lexsort((when, owner))
         owner, when, weight = owner[order], when[order], weight[order]
@@ -261,64 +290,46 @@ class GroupRounds(InRounds):
         inputs = [f"input {place}" for place in range(len(self.inputs))]
         return (*inputs, *(f"output {place}" for place in range(len(self.outputs))))
 
-    def consume(self, number: int, given: Given, traces: list[Trace], again: Again) -> Iterator[list[Changes]]:
-        touched = again.pop(number, [])
+    def consume(self, number: int, given: Given, traces: list[Growing], work: Work) -> Iterator[list[Changes]]:
+        touched = work.again.pop(number, [])
+        deltas: list[Run | None] = [None] * len(traces)
         for place, table in enumerate(given):
             if table is not None:
                 numbers = self._numbers(place, table)
-                traces[place] = traces[place].extend(_by_key(with_round(table, number), numbers))
+                deltas[place] = delta = _by_key(with_round(table, number), numbers)
+                traces[place].extend(delta)
                 touched.append(numbers)
         keys = np.unique(np.concatenate(touched))
         groups = run_of(pa.table([pa.array(keys)], schema=pa.schema([KEY_FIELD])), (KEY_NUMBER,))
-        wholes = []
-        for place, of in enumerate(self.inputs):
-            table, later = self._content(of, traces[place], groups, number)
-            wholes.append(Whole(of, groups.rows, table))
-            for round_, numbers in later:
-                again.setdefault(round_, []).append(numbers)
-        for place, (of, new) in enumerate(zip(self.outputs, self._results(wholes), strict=True)):
-            trace = len(self.inputs) + place
-            old, _ = self._content(of, traces[trace], groups, number)
-            old = with_weights(old, -old[WEIGHT].to_numpy())
-            change = consolidate_table(pa.concat_tables([new.select(old.column_names), old]))
+        known = np.isin(groups.table[KEY_NUMBER].to_numpy(), work.keys)
+        found = [
+            read_groups(of, groups, known, number, traces[place], work.held.get(place), deltas[place])
+            for place, of in enumerate((*self.inputs, *self.outputs))
+        ]
+        results = self._results([Whole(of, groups.rows, f.table) for of, f in zip(self.inputs, found, strict=False)])
+        for place, (new, old) in enumerate(zip(results, found[len(self.inputs) :], strict=True), len(self.inputs)):
+            new = new.select(old.table.column_names)
+            gone = with_weights(old.table, -old.table[WEIGHT].to_numpy())
+            change = consolidate_table(pa.concat_tables([new, gone]))
+            found[place] = old._replace(table=sort_groups(new))
             if not change.num_rows:
                 yield []
                 continue
             rows = change.drop_columns([STREAM])
             numbers = groups.table[KEY_NUMBER].to_numpy()[change[STREAM].to_numpy()]
-            traces[trace] = traces[trace].extend(_by_key(with_round(rows, number), numbers))
+            traces[place].extend(_by_key(with_round(rows, number), numbers))
             yield [Changes(number, rows)]
+        work.keys = np.sort(groups.table[KEY_NUMBER].to_numpy())
+        work.held = {place: each.hold(groups) for place, each in enumerate(found)}
+        for each in found[: len(self.inputs)]:
+            for later, numbers in each.rounds_ahead(groups):
+                work.again.setdefault(later, []).append(numbers)
 
     def _numbers(self, place: int, table: pa.Table) -> Numbers:
         """The numbers of the keys of rows."""
         if self.keyed is None:
             return np.zeros(table.num_rows, np.uint64)
         return np.asarray(self.keyed.key_numbers(place, table))
-
-    def _content(
-        self, of: Collection, trace: Trace, groups: Run, number: int
-    ) -> tuple[pa.Table, list[tuple[int, Numbers]]]:
-        """The rows of these groups in a round, with the number of the group, and by later round the keys of those that
-        change then."""
-        schema = pa.schema([NUMBER, *schema_of(of)])
-        parts, late = [schema.empty_table()], []
-        for run in trace:
-            ours, theirs = match_keys(groups, run)
-            if not len(ours):
-                continue
-            rounds = rounds_of(run.table)[theirs]
-            now = np.flatnonzero(rounds <= number)
-            if len(now) < len(rounds):
-                after = np.flatnonzero(rounds > number)
-                late.append((rounds[after], ours[after]))
-            rows = take_rows(run.table.select(schema.names[1:]), theirs[now])
-            parts.append(rows.add_column(0, NUMBER, pa.array(ours[now])))
-        table = pa.concat_tables([part.select(schema.names).cast(schema) for part in parts])
-        table = consolidate_table(table.combine_chunks())
-        streams = table[STREAM].to_numpy()
-        if len(streams) > 1 and not (streams[1:] >= streams[:-1]).all():
-            table = take_rows(table, np.argsort(streams, kind="stable"))
-        return table, _by_round(late, groups)
 
     def _results(self, wholes: list[Whole]) -> list[pa.Table]:
         """The results for the rows of each group."""
@@ -340,13 +351,84 @@ def _by_key(table: pa.Table, numbers: Numbers) -> Run:
     return run_of(table, (KEY_NUMBER,))
 
 
-def _by_round(late: list[tuple[Indices, Indices]], groups: Run) -> list[tuple[int, Numbers]]:
-    """By later round, the keys of groups that change then."""
-    if not late:
-        return []
-    rounds, owners = (np.concatenate(each) for each in zip(*late, strict=True))
-    keys = groups.table[KEY_NUMBER].to_numpy()[owners]
-    return [(int(each), keys[rounds == each]) for each in np.unique(rounds)]
+class InRound(NamedTuple):
+    """The rows of some groups in a round, and how they differ in later ones."""
+
+    table: pa.Table
+    """With the number of the group; each row once, by group."""
+    ahead: pa.Table
+    """The differences of later rounds, with the number of the group."""
+
+    def hold(self, groups: Run) -> Held:
+        """Keep it for the next round."""
+        return Held(_keyed(self.table, groups), _keyed(sort_groups(self.ahead), groups))
+
+    def rounds_ahead(self, groups: Run) -> Iterator[tuple[int, Numbers]]:
+        """Yield the later rounds in which groups differ, with their keys."""
+        rounds = rounds_of(self.ahead)
+        keys = groups.table[KEY_NUMBER].to_numpy()[self.ahead[STREAM].to_numpy()]
+        for each in np.unique(rounds):
+            yield int(each), keys[rounds == each]
+
+
+class Held(NamedTuple):
+    """What the groups of the last round had, by key: most of them are looked at again in the next one."""
+
+    rows: Run
+    ahead: Run
+
+
+def read_groups(
+    of: Collection,
+    groups: Run,
+    known: Mask,
+    number: int,
+    trace: Growing,
+    held: Held | None,
+    delta: Run | None,
+) -> InRound:
+    """Return the rows of groups in a round: of those that are `known`, what they had before and the differences since;
+    of others, all differences in the trace, which has the delta already."""
+    schema = pa.schema([NUMBER, *schema_of(of), ROUND_FIELD])
+    new = np.flatnonzero(~known)
+    parts = [schema.empty_table()]
+
+    def add(run: Run, ours: Indices, theirs: Indices) -> None:
+        if len(ours):
+            names = [name for name in schema.names[1:] if name != ROUND or ROUND in run.table.column_names]
+            rows = take_rows(run.table.select(names), theirs).add_column(0, NUMBER, pa.array(ours))
+            parts.append((rows if ROUND in names else with_round(rows, number)).select(schema.names).cast(schema))
+
+    if len(new):
+        others = groups.take(new)
+        for run in trace:
+            ours, theirs = match_keys(others, run)
+            add(run, new[ours], theirs)
+    for run in (*(held or ()), *([] if delta is None else [delta])):
+        ours, theirs = match_keys(groups, run)
+        there = known[ours]
+        add(run, ours[there], theirs[there])
+    table = pa.concat_tables(parts).combine_chunks()
+    later = rounds_of(table) > number
+    now = table.filter(pa.array(~later)) if later.any() else table
+    ahead = table.filter(pa.array(later)) if later.any() else schema.empty_table()
+    return InRound(sort_groups(consolidate_table(now.drop_columns([ROUND]))), ahead)
+
+
+def sort_groups(table: pa.Table) -> pa.Table:
+    """Return rows by group."""
+    streams = table[STREAM].to_numpy()
+    if (streams[1:] >= streams[:-1]).all():
+        return table
+    return take_rows(table, np.argsort(streams, kind="stable"))
+
+
+def _keyed(table: pa.Table, groups: Run) -> Run:
+    """Rows by group, as a run by the keys of these, which are in the order of the numbers of groups."""
+    streams = table[STREAM].to_numpy()
+    keys = take_rows(groups.table, streams) if len(streams) else groups.table.slice(0, 0)
+    rows = table.drop_columns([STREAM]).append_column(KEY_FIELD, keys[KEY_NUMBER]).combine_chunks()
+    return Run((KEY_NUMBER,), Keys(groups.keys.at(streams), exact=True), rows)
 
 
 def in_rounds(vertex: Vertex, from_outside: tuple[bool, ...]) -> InRounds:
