@@ -25,6 +25,10 @@ MORNING = [Sale("b", 3, None), Sale("a", 5, "x")]
 EVENING = [Sale("b", 3, "y"), Sale("a", 1, None)]
 
 
+def summed(so_far: tuple[Sale | None, int], sale: Sale) -> tuple[Sale | None, int]:
+    return sale, so_far[1] + sale.price
+
+
 def repeat(x: int) -> list[int]:
     return [x] * x
 
@@ -111,6 +115,57 @@ def distinct(p: Program) -> None:
     p.expect(p.input(Numbers, [2, 1, 2], [1, 3, 2]).distinct(), [2, 1], [2, 1, 3])
     texts = p.input(flo.Sequence[str | None], [None, "a"], ["", None, "a"])
     p.expect(texts.distinct(), [None, "a"], [None, "a", ""])
+
+
+class Event(NamedTuple):
+    id: str | None
+    at: int
+
+
+@FAMILY.program
+def dedupe(p: Program) -> None:
+    """A key is forgotten when the largest time is more than 10 past the largest time when it was emitted."""
+    events = p.input(
+        flo.Sequence[Event],
+        [Event("a", 1), Event(None, 2), Event("a", 9)],
+        [Event("b", 3), Event(None, 12), Event("a", 12)],
+        [Event("b", 19), Event("b", 20), Event("b", 4)],
+    )
+    first, second = [Event("a", 1), Event(None, 2)], [Event("b", 3), Event("a", 12)]
+    p.expect(events.dedupe("id", "at", 10), first, first + second, [*first, *second, Event("b", 20)])
+    p.expect(
+        events.dedupe(lambda event: event.id is None, nw.col("at") * 2, 15),
+        [*first, Event("a", 9)],
+        [*first, Event("a", 9), Event(None, 12)],
+        [*first, Event("a", 9), Event(None, 12), Event("b", 19)],
+    )
+
+
+@FAMILY.program
+def dedupe_in_each_key(p: Program) -> None:
+    events = p.input(flo.Sequence[Event], [Event("a", 1), Event("b", 30)], [Event("a", 8), Event("b", 41)])
+    by_id = events.key_by("id").per_key(lambda rows: rows.dedupe("id", "at", 10))
+    a, b = [Event("a", 1)], [Event("b", 30)]
+    p.expect(by_id, {"a": a, "b": b}, {"a": a, "b": [*b, Event("b", 41)]})
+
+
+@FAMILY.program
+def alert(p: Program) -> None:
+    """Again after an element that has recovered; a condition that is null is not true."""
+    numbers = p.input(Numbers, [3, 7, 8], [6, 2, 9], [4, 9, 1, 5])
+    p.expect(numbers.alert(lambda x: x > 5), [7], [7, 9], [7, 9, 9])
+    p.expect(numbers.alert(nw.col("value") > 5, recovered=nw.col("value") < 2), [7], [7], [7])
+    p.expect(numbers.alert(nw.col("value") >= 5, recovered=lambda x: x < 2), [7], [7], [7, 5])
+    sales = p.input(Sales, MORNING, EVENING)
+    p.expect(sales.alert(nw.col("note") == "x"), [MORNING[1]], [MORNING[1]])
+
+
+@FAMILY.program
+def alert_with_the_running_value(p: Program) -> None:
+    """For each shop: the row at which its sum came to more than 5, and the sum."""
+    sales = p.input(Sales, MORNING, EVENING)
+    sums = sales.key_by("shop").per_key(lambda rows: rows.scan((None, 0), summed).alert(lambda pair: pair[1] > 5))
+    p.expect(sums.entries(), {}, {("b", (EVENING[0], 6)): 1, ("a", (EVENING[1], 6)): 1})
 
 
 @FAMILY.program

@@ -23,6 +23,7 @@ from flo.tables.translate import CHOICES, ToColumns, ToValues, translate_graph, 
 from flo.tables.whole import WHOLE
 from flo.values.keyed import Keyed
 from flo.values.operators.bags import Count, FoldUnordered, Sort, Sum
+from flo.values.operators.dedupe import Dedupe
 from flo.values.operators.elementwise import Filter, Map
 from flo.values.operators.keyed_streams import Entries, KeyBy
 from flo.values.operators.lattices import FoldLattice
@@ -30,7 +31,7 @@ from flo.values.operators.nested_streams import Flatten
 from flo.values.operators.pairs import UnionSequences
 from flo.values.operators.per_key import PerKey
 from flo.values.operators.retain import Retain
-from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take
+from flo.values.operators.sequences import Alert, Batch, Enumerate, Fold, Last, Scan, Take
 from flo.values.operators.windows import Sliding, Tumbling
 from flo.values.operators.zset_joins import Join
 from flo.values.operators.zsets import MapWeights, ZSetToBag, ZSetToSet
@@ -44,15 +45,17 @@ from tests.verify.shipped_operators import CASES, add, one, sign
 
 NUMBER, PAIR = Layout.of(int), Layout.of(tuple[int, int])
 NEXT, ABOVE = Expression(nw.col("value") + 1, (NUMBER,)), Expression(nw.col("value") > 0, (NUMBER,))
-SECOND, SAME = Expression("1", (PAIR,)), Expression("value", (NUMBER,))
+FIRST, SECOND, SAME = Expression("0", (PAIR,)), Expression("1", (PAIR,)), Expression("value", (NUMBER,))
 MORE = [
     *each(Map(NEXT), INTS, BAG, ZSET),
     *each(Filter(ABOVE), INTS, ZSET),
+    *each(Alert(ABOVE), INTS),
     *each(MapWeights(Expression(-nw.col("weight"), (NUMBER, WEIGHTS))), ZSET),
     *both(Join(NEXT, NEXT, add), ZSET),
     *each(Tumbling(1, SECOND), PAIRS),
     *each(Tumbling(2, SECOND, lateness=1), PAIRS),
     *each(Sliding(2, 1, SECOND), PAIRS),
+    *each(Dedupe(FIRST, SECOND, 1), PAIRS),
     *both(UnionSequences(), INTS),
     Case(Retain(SAME, 1), (ZSET, MAX)),
 ]
@@ -68,7 +71,7 @@ KEEPING = (
     *WINDOWERS,
     *(FoldLattice, Nest, Flatten),
     *(Count, Sum, Fold, FoldUnordered, Last, Sort, ZSetToBag, ZSetToSet),
-    *(Enumerate, Take, Scan),
+    *(Enumerate, Take, Scan, Dedupe, Alert),
 )
 """What keeps something for every key, and may give it when the stream of the key ends."""
 UNDER_KEYS = [

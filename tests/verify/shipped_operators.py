@@ -21,6 +21,8 @@ from flo.values.operators import group_aggregates, moments, zset_asof, zset_join
 from flo.values.operators.active_clocks import ActiveClock, LimitAhead
 from flo.values.operators.bags import BagJoin, BagUnion, Count, FoldUnordered, SequenceDistinct, Sort, Sum
 from flo.values.operators.clocks import ClockOf, MinClock
+from flo.values.operators.current import LatestResults
+from flo.values.operators.dedupe import Dedupe
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.final import FinalGroups
 from flo.values.operators.fixpoint import Fixpoint
@@ -34,7 +36,7 @@ from flo.values.operators.over import Over, WindowFunction
 from flo.values.operators.pairs import MergeSorted, UnionSequences, Zip
 from flo.values.operators.per_key import PerKey
 from flo.values.operators.retain import Retain
-from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take, Window
+from flo.values.operators.sequences import Alert, Batch, Enumerate, Fold, Last, Scan, Take, Window
 from flo.values.operators.session_columns import SessionColumns
 from flo.values.operators.sets import Difference, Intersection, SetJoin, ToBag, ToSet, UnionSets
 from flo.values.operators.upserts import Upsert
@@ -69,6 +71,10 @@ def when(pair: tuple[int, int]) -> int:
     return pair[1]
 
 
+def which(pair: tuple[int, int]) -> int:
+    return pair[0]
+
+
 def successor(x: int) -> int:
     return x + 1
 
@@ -83,6 +89,10 @@ def half(x: int) -> int:
 
 def clipped(x: int, y: int) -> int:
     return max(-3, min(3, x + y))
+
+
+def negative(x: int) -> bool:
+    return x < 0
 
 
 def twice(x: int) -> list[int]:
@@ -190,6 +200,8 @@ SEQUENCES = [
     *each(Enumerate(), INTS),
     *each(Take(0), INTS),
     *each(Take(1), INTS),
+    *each(Alert(positive), INTS),
+    *each(Alert(positive, negative), INTS),
     *each(Last(), INTS),
     *each(SequenceDistinct(), INTS),
     *each(Batch(1), INTS),
@@ -220,7 +232,9 @@ WINDOWS = [
     *each(Session(1, itself, bounds=True), PARTS, examples=TWO),
     *each(ClockOf(when, 1), PAIRS),
     *each(LimitAhead(when, 1, believe=2), PAIRS),
+    *each(Dedupe(which, when, 1), PAIRS),
     *each(ClockOf(itself), PARTS, examples=TWO),
+    *each(ClockOf(itself, in_order=True), PARTS, examples=TWO),
     *both(MinClock(), MAX),
 ]
 
@@ -261,6 +275,8 @@ LATTICES = [
     *each(Threshold((frozenset({1}),)), SETS),
     *each(Threshold((1, 2)), LVar(Flat(int)), examples={int: [1]}),
     *each(Above(1), MAX),
+    *each(Above(1, strict=True), MAX),
+    *each(Threshold((1,), strict=True), MAX),
     *each(Above(False), LVar(And())),
     Case(Retain(itself, 1), (ZSET, MAX)),
 ]
@@ -333,6 +349,7 @@ class Sums(NamedTuple):
 class Values(NamedTuple):
     key: int
     different: int
+    once: int | None
     least: int | None
     last: int | None
     middle: float | None
@@ -367,6 +384,7 @@ GROUPS = [
             1,
             (
                 Aggregated(group_aggregates.CountDistinctOf(), (1,)),
+                Aggregated(group_aggregates.DistinctOf(group_aggregates.SumOf()), (1,)),
                 Aggregated(group_aggregates.FirstOf(), (1,)),
                 Aggregated(group_aggregates.FirstOf((0,), (True,), True), (1,)),
                 Aggregated(group_aggregates.QuantileOf(), (1,)),
@@ -414,6 +432,7 @@ KEYS = [
     *each(FilterKeys(positive), *KEYED),
     *each(KeyPartitions(odd), PARTS, examples=BY_PARTITION),
     *each(Entries(), *KEYED),
+    *each(LatestResults(0, add), Keyed(int, INTS)),
     *both(KeyedJoin(), *KEYED[:2], Keyed(int, ZSET)),
     Case(KeyedJoin(add), (Keyed(int, INTS), Keyed(int, BAG))),
     *each(PerKey(one(Scan(0, add))), Keyed(int, INTS)),

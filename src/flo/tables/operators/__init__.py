@@ -14,6 +14,8 @@ from flo.tables.operators import (  # noqa: F401
     asof,
     clock_streams,
     clocked_windows,
+    current,
+    dedupe,
     elementwise,
     final,
     fixpoint,
