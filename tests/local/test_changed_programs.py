@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import flo
-from flo.local.evolution import Evolution
+from flo.local.fill_run import FillRun, Push
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.views import View
 from flo.tools.state_plan import print_plan
@@ -179,16 +179,16 @@ def test_an_interrupted_fill_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with by_city().on(flo.here).start(checkpoint=tmp_path, shards=3) as query:
         shops = [Shop(str(number), "xy"[number % 2]) for number in range(30)]
         query.push(sales=[Sale(shop.shop, int(shop.shop)) for shop in shops], shops=shops)
-    push = Evolution._push
-    pushes: list[Any] = []
+    take = FillRun._take
+    pushes: list[int] = []
 
-    def push_once(self: Evolution, *given: Any) -> None:
-        pushes.append(given)
+    def take_once(self: FillRun, push: Push, number: int) -> int:
+        pushes.append(number)
         if len(pushes) % 2 == 0:
             raise KeyboardInterrupt
-        push(self, *given)
+        return take(self, push, number)
 
-    monkeypatch.setattr(Evolution, "_push", push_once)
+    monkeypatch.setattr(FillRun, "_take", take_once)
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
             by_city("dear").on(flo.here).start(checkpoint=tmp_path, changed="fill")

@@ -12,8 +12,9 @@ from flo.api.running import Negative, expect_known, expect_one_of
 from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, brief
 from flo.core.stream_type import StreamType
 from flo.local.durable import DurableLoop
-from flo.local.evolution import Change, OnChange, find_evolution
+from flo.local.evolution import find_evolution
 from flo.local.executors import MOST_WORKERS
+from flo.local.fill_run import Change, OnChange
 from flo.local.query import LocalQuery
 from flo.local.sharded import WorkersLoop
 from flo.local.table_loop import TableLoop, TableResult

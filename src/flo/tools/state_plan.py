@@ -33,9 +33,9 @@ def plan(given: argparse.Namespace) -> int:
 
 def print_plan(checkpoint: str, flow: Flow) -> None:
     """Prints what becomes of every operator and every output."""
-    from flo.local.evolution import plan_change
     from flo.shards.checkpoint.inspect import Checkpoint
     from flo.shards.checkpoint.program_changes import describe_program
+    from flo.shards.evolution.change_planning import plan_change
     from flo.shards.evolution.plan_text import plan_operators, plan_outputs
     from flo.shards.program import ShardedProgram, as_table, finish_as_table
     from flo.shards.tasks.output_files import VIEW

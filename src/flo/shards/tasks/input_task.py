@@ -43,7 +43,7 @@ from flo.tables.io.files import Piece
 from flo.tables.io.fitting import Unfit, fit_rows
 from flo.tables.keyed import KeyedColumns
 from flo.tables.streams import Streams, add_stream_numbers, has_columns, inner_of
-from flo.tables.values import Columns, Rows, is_ordered, layout_of
+from flo.tables.values import WEIGHT, Columns, Rows, is_ordered, layout_of
 from flo.values.partitioned import Partitioned
 
 AT_ONCE = 1 << 18
@@ -222,6 +222,14 @@ class RowReader(Generic[T]):
             self._divert(Diverted(table.slice(misfit.index, 1).to_pylist()[0], misfit.reason))
         if misfits:
             table = table.take(pa.array(places))
+        yield from self._run_fitting(rows, table)
+
+    def read_fitting(self, rows: Rows) -> Iterator[T]:
+        """The same for rows that fit, such as those of a state."""
+        self.taken += rows.table.num_rows
+        yield from self._run_fitting(rows, rows.table)
+
+    def _run_fitting(self, rows: Rows, table: pa.Table) -> Iterator[T]:
         yield from self._run_halving(rows, table)
         if self._diverted:
             self.files.append((write_diverted(str(self.divert_to), self.name, self._diverted), len(self._diverted)))
@@ -283,7 +291,8 @@ class RowReader(Generic[T]):
                 raise
             if count == 1:
                 reason = error.summary.replace("{input}", f"`{self.name}`")
-                self._divert(Diverted(table.to_pylist()[0], reason))
+                row = {name: value for name, value in table.to_pylist()[0].items() if name != WEIGHT}
+                self._divert(Diverted(row, reason))
                 return
             half = count // 2
             for start, size in ((0, half), (half, count - half)):
