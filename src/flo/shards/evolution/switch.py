@@ -175,11 +175,13 @@ class Switch:
         names = {each.name for each in stage.inputs}
         done: set[str] = set()
         reached: dict[str, Any] = {}
+        read_by = (read.more["source"] for each in (self.before, self.filled) for _, read in each.every(number))
+        by = next(filter(None, read_by), "")
         for source in (self.filled, self.before):
             for _, read in source.every(number):
                 done |= set(read.more["done"])
-                reached |= {name: at for name, at in read.more["reached"].items() if name in names}
-        by = next((read.more["source"] for _, read in self.before.every(number) if read.more["source"]), "")
+                if read.more["source"] == by:  # the positions of another source say nothing of rows to come
+                    reached |= {name: at for name, at in read.more["reached"].items() if name in names}
         return {"ended": sorted(ended), "done": sorted(done & set(stage.names)), "reached": reached, "source": by}
 
     def _has_ended(self, delivery: str, how: str) -> bool:
