@@ -83,6 +83,7 @@ class Evolution:
         """The fill of what is not kept."""
         described = (self.ours[name] for name in ("outline", "stages", "inputs", "sources"))
         wanted = self.fill.outputs, sorted(self.change.refill)
+        inputs = tuple(stream.name for stream in self.program.dag.inputs)
         return FillJob(
             self.ours["flow"],
             self.fill,
@@ -92,7 +93,8 @@ class Evolution:
             self.batches.tasks,
             self.change,
             self.ended,
-            tuple(stream.name for stream in self.program.dag.inputs),
+            inputs,
+            dict(zip(inputs, self.program.plan.entries, strict=False)),
             digest(*map(repr, (*described, *wanted))),
         )
 
@@ -130,8 +132,11 @@ class Evolution:
         """Fills what is not kept, gives sinks the differences, and commits the version that our program begins with.
 
         Nothing is committed if only sinks are compared, and all of them have what their outputs have."""
-        loop = self.start_fill(self.job, lease).run()
+        fill = self.start_fill(self.job, lease)
+        loop = fill.run()
         outcome = self._differences(giving, giving.next_version(), loop.version - 1)
+        for name, rows in fill.diverted().items():
+            giving.add_diverted(outcome, name, rows, is_whole=name in fill.read_whole)
         if self.is_same and not any(self.change.misfits.values()) and not any(outcome.rows.values()):
             update_description(self.batches.folder, self.ours)
             giving.commit([], self.version)

@@ -18,6 +18,8 @@ from functools import partial
 from itertools import chain
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
+import pyarrow as pa
+
 from flo.api.scope import NOW
 from flo.local.durable import DurableLoop
 from flo.local.run_progress import RunProgress
@@ -30,10 +32,10 @@ from flo.shards.evolution.filling import FillProgram, Refilled
 from flo.shards.evolution.snapshots import count_rows, read_rows
 from flo.shards.micro_batches import MicroBatches
 from flo.shards.plan.planning import plan_stages
-from flo.shards.plan.stages import Plan
+from flo.shards.plan.stages import Entry, Plan
 from flo.shards.sinks.giving import Giving
 from flo.shards.sinks.sinks import ViewSink
-from flo.shards.tasks.output_files import VIEW, Output
+from flo.shards.tasks.output_files import VIEW, Output, inputs_with_diverted_rows, read_diverted
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import read_sealed, write_sealed
 from flo.tables.io.diverted import Diverted, OnError
@@ -78,6 +80,8 @@ class FillJob:
     """The inputs that have ended."""
     inputs: tuple[str, ...]
     """The inputs of the new program, in their order."""
+    entries: Mapping[str, Entry]
+    """By input, the operators of the new program before the first shuffle."""
     program: str
     """Identifies the new program."""
 
@@ -129,6 +133,8 @@ class FillRun:
         self.labels = {self._label(place): place for place in range(len(job.fill.inputs))}
         """By the name that errors use, the inputs of the fill program."""
         self.feeder = Feeder(self.loop, self.labels, job.change.on_error)
+        self.read_whole: set[str] = set()
+        """The inputs of which it has diverted all rows that the new program diverts."""
 
     def start_loop(self, plan: Plan, outputs: list[Output], lease: Lease) -> DurableLoop:
         """Starts the program before any row, or after those that it has committed."""
@@ -153,6 +159,11 @@ class FillRun:
         finally:
             self.loop.executor.stop()
         return self.loop
+
+    def diverted(self) -> dict[str, pa.Table]:
+        """The rows that it has diverted, by input."""
+        names = {*inputs_with_diverted_rows(self.job.where), *(self.read_whole if self.job.diverts else ())}
+        return {name: read_diverted(self.job.where, name, self.loop.version - 1) for name in sorted(names)}
 
     def _take(self, push: Push, number: int) -> int:
         """Takes a part of the rows, and commits it; returns how many they are."""

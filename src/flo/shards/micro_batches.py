@@ -56,6 +56,8 @@ class Outcome:
     seconds: float
     diverted_files: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
     """The files of diverted rows, by input, with the number of rows in each."""
+    diverted_whole: set[str] = field(default_factory=set)
+    """The inputs whose files have all rows that they have diverted so far."""
     changed_files: dict[str, list[str]] = field(default_factory=dict)
     """By output, the files of its changes."""
     stage_rows: dict[int, int] = field(default_factory=dict)
@@ -176,8 +178,18 @@ class MicroBatches:
         self._recent = {**self._recent, version: versions}
         written = sum(each.get("written", 0) for each in reports)
         changed = {name: sorted(paths) for name, paths in changed.items()}
-        stages = dict(stage_rows), stage_seconds
-        return Outcome(version, rows, ended, written, dict(taken), seconds, diverted, changed, *stages)
+        return Outcome(
+            version,
+            rows,
+            ended,
+            written,
+            dict(taken),
+            seconds,
+            diverted,
+            changed_files=changed,
+            stage_rows=dict(stage_rows),
+            stage_seconds=stage_seconds,
+        )
 
     def set_state_versions(self, version: int, versions: dict[int, StateVersions]) -> None:
         """Says where the states of a version are, which no micro-batch has written."""

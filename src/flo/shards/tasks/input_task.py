@@ -66,6 +66,8 @@ class InputColumns:
     position: str | None = None
     partition: str | None = None
     """The column with the partition of a row, if the input is partitioned."""
+    checks: Code | None = None
+    """Another entry that rows must pass, too: one on which it raises is diverted. The rest of a program, in a fill."""
 
     def own(self, rows: pa.Table) -> pa.Table:
         """The rows with the columns of the input alone."""
@@ -88,11 +90,10 @@ class InputTask:
         """Yields what it sends, and the report. `origin` is the number of the task."""
         loaded = [each.code.load() for each in self.inputs]
         sender = Sender(tuple(delivery for _, deliveries, _ in loaded for delivery in deliveries), self.shards, origin)
-        run = partial(run_entry, sender)
-        readers = [
-            RowReader(name, entry, run, each.position, each.partition, self.divert_to)
-            for (entry, _, name), each in zip(loaded, self.inputs, strict=True)
-        ]
+        readers = []
+        for (entry, _, name), each in zip(loaded, self.inputs, strict=True):
+            run = partial(_run_checked, sender, each.checks)
+            readers.append(RowReader(name, entry, run, each.position, each.partition, self.divert_to))
         received = 0
         try:
             for number, slices in groupby(_slices_of_inputs(batches), itemgetter(0)):
@@ -115,6 +116,13 @@ def _slices_of_inputs(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, 
         starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]).tolist()
         for low, high in pairwise([*starts, len(numbers)]):
             yield int(numbers[low]), batch.slice(low, high - low)
+
+
+def _run_checked(sender: Sender, checks: Code | None, entry: Entry, value: Any) -> list[Parcel]:
+    """Runs an entry, after another one whose results nobody needs."""
+    if checks is not None and not isinstance(value, InnerRows):
+        _run_operators(checks.load(), value)
+    return run_entry(sender, entry, value)
 
 
 def run_entry(sender: Sender, entry: Entry, value: Any) -> list[Parcel]:

@@ -110,7 +110,9 @@ class SparkFillRun(FillRun):
         if read is None:
             return FillRows(0, iter(()))
         bound, where = read
-        bound = replace(bound, entry=self.loop.batches.plan.entries[place])
+        checks = self.job.entries[name] if self.job.diverts else None
+        bound = replace(bound, entry=self.loop.batches.plan.entries[place], checks=checks)
+        self.read_whole.add(name)
         files = {each: size for each, (size, _) in folder(where).files("").items() if each.endswith(".parquet")}
         ordered = bound.position is not None
         groups = [sorted(files)] if ordered else list(group_files(files, AT_ONCE * self.loop.batches.tasks))

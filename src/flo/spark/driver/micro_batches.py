@@ -105,6 +105,7 @@ class SparkMicroBatches(MicroBatches):
                     tuple(zip(schema.names, place, strict=True)),
                     each.position,
                     each.partition,
+                    None if each.checks is None else Code.of(each.checks),
                 )
                 for (name, each), schema, place in zip(given.items(), schemas, places, strict=True)
             ),
