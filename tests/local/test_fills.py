@@ -125,6 +125,7 @@ def kept_sales(halves: bool) -> flo.Flow:
 def test_rows_of_the_state_on_which_a_function_raises_are_diverted_once(shards: int, tmp_path: Path) -> None:
     with kept_sales(halves=False).on(flo.here).start(checkpoint=tmp_path / "one", shards=shards) as query:
         query.push(sales=SALES)
+        assert query.fill is None
     changed = kept_sales(halves=True).on(flo.here)
     with pytest.raises(flo.FunctionError, match=r"[13] is odd") as caught:
         changed.start(checkpoint=tmp_path / "one", changed="fill")
@@ -133,6 +134,8 @@ def test_rows_of_the_state_on_which_a_function_raises_are_diverted_once(shards: 
     options: Any = {"checkpoint": tmp_path / "one", "on_error": "divert"}
     with changed.start({"sales diverted": lambda table, _: given.append(table)}, changed="fill", **options) as query:
         assert rows(query.view("halves")) == [("b", 1)]
+        assert query.fill is not None
+        assert (query.fill.rows, query.fill.rows_left) == (3, 0)
         query.push(sales=[Sale("b", 5), Sale("b", 4)])
         assert rows(query.view("halves")) == [("b", 3)]
     with changed.start(**options) as query:

@@ -12,8 +12,9 @@ Invariant: until version 7 is committed, the checkpoint is that of the program b
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +26,7 @@ from flo.core.errors import CheckpointError, TypeMismatch
 from flo.core.program_outline import expect_same_functions, from_plain
 from flo.local.durable import DurableLoop
 from flo.local.fill_run import Change, FillJob, FillRun, OnChange, StartFill
+from flo.pictures.run_history import FillFigures
 from flo.program.identity import digest
 from flo.shards.checkpoint.commits import PROGRAM, committed_versions, read_commit
 from flo.shards.checkpoint.inspect import Checkpoint
@@ -77,6 +79,7 @@ class Evolution:
     """Whether the program is the one before: then only sinks are compared with their outputs."""
     move_logs: Callable[[], None] | None = None
     """Moves what an engine has beside the state, before the version is committed."""
+    figures: FillFigures = field(default_factory=FillFigures)
 
     @property
     def job(self) -> FillJob:
@@ -96,6 +99,7 @@ class Evolution:
             inputs,
             dict(zip(inputs, self.program.plan.entries, strict=False)),
             digest(*map(repr, (*described, *wanted))),
+            self.figures,
         )
 
     @property
@@ -129,9 +133,14 @@ class Evolution:
         )
 
     def run(self, giving: Giving, lease: Lease) -> None:
-        """Fills what is not kept, gives sinks the differences, and commits the version that our program begins with.
+        """Fills what is not kept, gives sinks the differences, and commits the version that our program begins with."""
+        try:
+            self._run(giving, lease)
+        finally:
+            self.figures.ended = time.monotonic()
 
-        Nothing is committed if only sinks are compared, and all of them have what their outputs have."""
+    def _run(self, giving: Giving, lease: Lease) -> None:
+        """Nothing is committed if only sinks are compared, and all of them have what their outputs have."""
         fill = self.start_fill(self.job, lease)
         loop = fill.run()
         outcome = self._differences(giving, giving.next_version(), loop.version - 1)

@@ -23,6 +23,7 @@ import pyarrow as pa
 from flo.api.scope import NOW
 from flo.local.durable import DurableLoop
 from flo.local.run_progress import RunProgress
+from flo.pictures.run_history import FillFigures
 from flo.shards.checkpoint.commits import committed_versions, read_commit
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.lease import Lease
@@ -84,6 +85,7 @@ class FillJob:
     """By input, the operators of the new program before the first shuffle."""
     program: str
     """Identifies the new program."""
+    figures: FillFigures
 
     @property
     def where(self) -> str:
@@ -149,13 +151,16 @@ class FillRun:
         """Takes all rows."""
         try:
             every = [self._rows_of(place, each) for place, each in enumerate(self.job.fill.inputs)]
-            total = sum(each.rows for each in every if each.rows is not None)
-            known = all(each.rows is not None for each in every)
-            with RunProgress(f"{self.job.flow}: filling", total if known else None) as bar:
+            figures = self.job.figures
+            counts = [each.rows for each in every if each.rows is not None]
+            figures.total = sum(counts) if len(counts) == len(every) else None
+            figures.rows = figures.began = self._rows
+            with RunProgress(f"{self.job.flow}: filling", figures.total) as bar:
                 bar.moved(self._rows)
                 for number, push in enumerate(chain(*(each.pushes for each in every), [self._push_ends])):
                     if number >= self._done:
                         bar.moved(self._take(push, number + 1))
+                        figures.rows = self._rows
         finally:
             self.loop.executor.stop()
         return self.loop

@@ -162,6 +162,7 @@ class OnHere:
                 evolution.run(giving, lease)
             loop = DurableLoop(program.dag, batches, giving, lease)
             query = LocalQuery(self._flow.name, loop, self._inputs, sinks, on_error)
+            query.fill = evolution.figures if evolution is not None else None
             query.reads_time = self._flow._scope.now is not None
             return query
         except BaseException as error:

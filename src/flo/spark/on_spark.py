@@ -56,7 +56,7 @@ from flo.spark.driver.session_checks import (
 )
 from flo.spark.driver.shipping import resolve_annotations, ship
 from flo.spark.driver.spark_changes import SparkChanges, View
-from flo.spark.driver.watch import Watched
+from flo.spark.driver.watch import QueryWatch, Watched
 from flo.spark.session import export_s3_settings, hold_on_executors, hold_settings, task_settings
 from flo.tables.io.diverted import OnError
 from flo.tables.io.files import WEIGHTS
@@ -108,6 +108,7 @@ class OnSpark:
         fill: Mapping[str, object] | None = None,
         refill: Sequence[str] = (),
         version: int | str | None = None,
+        ui: int | None = None,
     ) -> Query:
         """Starts a query on these DataFrames, at least one of them streaming. It runs until it is stopped.
 
@@ -128,8 +129,9 @@ class OnSpark:
         - `refill`: the names of functions whose code has changed: what depends on them is computed anew.
         - `version`: a version to go back to, by its number or by the name of its tag (`flo state tag`). Later ones are
           abandoned, and the sources are read again from its offsets.
+        - `ui`: a port: serves the page of `query.ui` there from now on, also during a fill. 0 is any free one.
         """
-        here, lease = Origin.here(), None
+        here, lease, watch = Origin.here(), None, None
         try:
             frames = self._check_frames(inputs)
             streaming = _streaming_inputs(frames)
@@ -167,11 +169,15 @@ class OnSpark:
                 frames.keys() - set(streaming),
                 point.version,
             )
+            watched = Watched(name, self._blocks(count), list(frames), self._late_outputs())
+            watch = QueryWatch(watched, batches)
+            watch.fill = evolution.figures if evolution is not None else None
+            if ui is not None:
+                watch.serve(ui)
             point = point.resume(giving, evolution, lease)
 
-            watched = Watched(name, self._blocks(count), list(frames), self._late_outputs())
             return Query(
-                watched,
+                watch,
                 batches,
                 [rows[name] for name in streaming],
                 [rows[name] for name in frames if name not in streaming],
@@ -184,6 +190,9 @@ class OnSpark:
                 point.resumed,
             )
         except BaseException as error:
+            if watch is not None:
+                watch.end()
+                watch.close()
             if lease is not None:
                 lease.release()
             if isinstance(error, FloError):

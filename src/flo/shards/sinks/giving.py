@@ -428,7 +428,7 @@ class Giving:
 
 
 def _identify(row: dict[str, Any]) -> tuple[Any, ...]:
-    """What two diverted rows must have in common to be the same. Without a file, a number is that of a row in a push."""
+    """What two diverted rows must have in common to be the same. Without a file, the number is that in a push."""
     return row["row"], row["reason"], row["file"], None if row["file"] is None else row["number"]
 
 
