@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import narwhals as nw
 import pyarrow as pa
 import pytest
 
@@ -244,8 +246,72 @@ def test_the_plan_as_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str
     print_plan(str(tmp_path), by_city("dear"))
     printed = capsys.readouterr().out
     assert "filled" in printed
-    assert "output dear: new: it gets all rows" in printed
-    assert "the rows that `join` keeps" in printed
+    assert "output dear: new: the view gets all rows, how many is known after the fill" in printed
+    count = len(SALES) + len(SHOPS)
+    assert re.search(rf"filled .*the rows that `join` keeps \(test_changed_programs.py:\d+\): about {count} ", printed)
+    assert "not possible" not in printed
+
+
+def test_the_plan_says_how_many_rows_a_copy_has(tmp_path: Path) -> None:
+    def build(*names: str) -> flo.Flow:
+        flow = flo.Flow("copies")
+        sales = flow.input("sales", flo.ZSet[Sale])
+        for name in names:
+            flow.output(name, sales)
+        return flow
+
+    with build("all").on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(sales=SALES)
+    given: list[pa.Table] = []
+    sinks: Any = {"copy": lambda table, version: given.append(table)}
+    with pytest.raises(flo.CheckpointError, match="the output `copy` was added") as caught:
+        build("all", "copy").on(flo.here).start(sinks, checkpoint=tmp_path)
+    facts = dict(caught.value.facts)
+    assert facts["output copy"] == f"new: its sink gets about {len(set(SALES))} rows"
+    assert facts["output all"] == "as before"
+    with build("all", "copy").on(flo.here).start(sinks, checkpoint=tmp_path, changed="fill") as query:
+        assert query.fill is not None
+        assert query.fill.changes == {"copy": (len(SALES), 0)}
+    assert sum(given[0]["_weight"].to_pylist()) == len(SALES)
+
+
+def test_the_plan_says_what_a_changed_sink_gets(tmp_path: Path) -> None:
+    def build(least: int) -> flo.Flow:
+        flow = flo.Flow("dear")
+        sales = flow.input("sales", flo.ZSet[Sale])
+        flow.output("all", sales)
+        flow.output("dear", sales.filter(nw.col("price") > least).group_by("shop").agg(n=flo.count()))
+        return flow
+
+    sinks: Any = {"dear": flo.Changes(str(tmp_path / "dear"))}
+    with build(0).on(flo.here).start(sinks, checkpoint=tmp_path / "one") as query:
+        query.push(sales=[Sale("a", 1), Sale("a", 5), Sale("b", 1)])
+    with pytest.raises(flo.CheckpointError) as caught:
+        build(3).on(flo.here).start(sinks, checkpoint=tmp_path / "one")
+    assert "how many rows are added, and how many retracted, is known after" in dict(caught.value.facts)["output dear"]
+    with build(3).on(flo.here).start(sinks, checkpoint=tmp_path / "one", changed="fill") as query:
+        assert query.fill is not None
+        assert query.fill.changes == {"dear": (1, 2)}, "(a, 1) for (a, 2), and no (b, 1)"
+
+
+def test_the_plan_says_what_is_not_possible(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def build(*more: str) -> flo.Flow:
+        flow = flo.Flow("sums")
+        sales = flow.input("sales", flo.ZSet[Sale])
+        flow.output("sums", sales.group_by("shop").agg(total=flo.sum("price")))
+        if "most" in more:
+            flow.output("most", sales.group_by("shop").agg(most=flo.max("price")))
+        return flow
+
+    with build().on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(sales=SALES)
+    print_plan(str(tmp_path), build("most"))
+    printed = capsys.readouterr().out
+    assert "not possible: the changed program needs all rows that the input `sales` has had" in printed
+    assert 'fill={"sales": rows}' in printed
+    with pytest.raises(flo.CheckpointError) as caught:
+        build("most").on(flo.here).start(checkpoint=tmp_path)
+    assert caught.value.instead[0][0] == 'fill={"sales": rows}'
 
 
 def test_a_join_that_has_dropped_rows_is_not_read(tmp_path: Path) -> None:

@@ -113,10 +113,15 @@ def test_the_page_and_the_metrics_follow_a_fill(spark: SparkSession, tmp_path: P
     monkeypatch.setattr(FillRun, "_take", noted)
     query = folders.run(by_city("dearest"), inputs, changed="fill", ui=port)
     assert {now["state"] for now, _ in asked} == {"filling"}
-    assert [now["fill"]["rows"] for now, _ in asked] == [0, 5, 6]
-    assert [now["fill"]["rows_left"] for now, _ in asked] == [6, 1, 0]
-    assert 'flo_fill_rows{flow="cities"} 5\n' in asked[1][1]
-    assert 'flo_filling{flow="cities"} 1\n' in asked[1][1]
+    counts = [now["fill"]["rows"] for now, _ in asked]
+    assert counts == sorted(counts)
+    assert {0, 5, 6} == set(counts)
+    for now, metrics in asked:
+        rows_read, left = now["fill"]["rows"], now["fill"]["rows_left"]
+        assert rows_read + left == 6
+        assert f'flo_fill_rows{{flow="cities"}} {rows_read}\n' in metrics
+        assert f'flo_fill_rows_left{{flow="cities"}} {left}\n' in metrics
+        assert 'flo_filling{flow="cities"} 1\n' in metrics
     after = json.loads(get("data"))["fill"]
     assert (after["rows"], after["over"]) == (6, True)
     assert query.fill.rows == 6

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from flo.api.running import expect_known, expect_one_of
@@ -26,6 +27,7 @@ from flo.core.errors import CheckpointError, TypeMismatch
 from flo.core.program_outline import expect_same_functions, from_plain
 from flo.local.durable import DurableLoop
 from flo.local.fill_run import Change, FillJob, FillRun, OnChange, StartFill
+from flo.local.run_progress import RunProgress
 from flo.pictures.run_history import FillFigures
 from flo.program.identity import digest
 from flo.shards.checkpoint.commits import PROGRAM, committed_versions, read_commit
@@ -47,7 +49,7 @@ from flo.shards.evolution.change_planning import ended_inputs, ids_with_function
 from flo.shards.evolution.comparison import Comparison, Holder
 from flo.shards.evolution.filling import FillProgram
 from flo.shards.evolution.leftovers import remove_leftovers
-from flo.shards.evolution.plan_text import changed_program_error, missing_content_error, missing_rows_error
+from flo.shards.evolution.plan_text import ChangePlan
 from flo.shards.evolution.snapshots import read_rows
 from flo.shards.evolution.switch import StoredStates, Switch
 from flo.shards.micro_batches import MicroBatches, Outcome
@@ -101,6 +103,11 @@ class Evolution:
             digest(*map(repr, (*described, *wanted))),
             self.figures,
         )
+
+    @property
+    def plan(self) -> ChangePlan:
+        """What it does, in the user's words."""
+        return _plan(self.compared, self.fill, self.batches, self.version, self.change, self.start_fill)
 
     @property
     def changed_outputs(self) -> dict[str, ChangedOutput]:
@@ -170,12 +177,8 @@ class Evolution:
 
     def expect_rows(self) -> None:
         """Raises if nothing has the rows that a fill needs."""
-        if self.start_fill.reads_again:
-            return
-        error = missing_content_error if self.is_same else missing_rows_error
-        for name in (each.stream.name for each in self.job.read_inputs):
-            if name in self.ours[PAST_INPUTS] and name != NOW and name not in self.change.fill:
-                raise error(self.compared, self.fill, name)
+        for name in self.plan.missing_inputs:
+            raise self.plan.missing_content_error(name) if self.is_same else self.plan.missing_rows_error(name)
 
     def _differences(self, giving: Giving, version: int, filled: int) -> Outcome:
         """What sinks get: the difference between what an output is now and what its sink has."""
@@ -194,6 +197,7 @@ class Evolution:
         parts = [part.changes() for part in view.parts()] if view is not None else []
         now = pa.concat_tables([schema.empty_table(), *(each.select(schema.names).cast(schema) for each in parts)])
         table = giving.difference(output, now)
+        self._note_changes(output.name, table)
         writes = Writes()
         try:
             file = write_part(self.batches.folder, output.name, version, 0, table, writes)
@@ -201,6 +205,15 @@ class Evolution:
         finally:
             writes.close()
         return table.num_rows, [file] if file is not None else []
+
+    def _note_changes(self, name: str, table: pa.Table) -> None:
+        """Notes what a sink will get, and says it before it does."""
+        weights = table[WEIGHTS].to_numpy() if WEIGHTS in table.column_names else np.ones(table.num_rows, np.int64)
+        added, retracted = int(weights[weights > 0].sum()), -int(weights[weights < 0].sum())
+        self.figures.changes[name] = added, retracted
+        RunProgress(self.ours["flow"], None).said(
+            f"{self.ours['flow']}: the sink of `{name}` gets {added:,} rows, and {retracted:,} are retracted from it"
+        )
 
     def _notes(self, loop: DurableLoop) -> dict[str, Any]:
         """What the commit says of inputs, by their places in our program. The next row of a sequence comes after those
@@ -253,7 +266,8 @@ def find_evolution(
         except CheckpointError as error:
             if compared.is_same:
                 raise
-            raise changed_program_error(error, compared, fill) from None
+            plan = _plan(compared, fill, batches, version, change, start_fill)
+            raise plan.changed_program_error(error) from None
     if is_same and not change.misfits:
         remove_leftovers(batches.folder, batches.shards)
         return None
@@ -275,6 +289,18 @@ def find_evolution(
     evolution = Evolution(program, batches, ours, compared, fill, version, change, over, start_fill, is_same)
     evolution.expect_rows()
     return evolution
+
+
+def _plan(
+    compared: Comparison,
+    fill: FillProgram,
+    batches: MicroBatches,
+    version: int,
+    change: Change,
+    start_fill: StartFill,
+) -> ChangePlan:
+    given = {*change.fill, NOW}
+    return ChangePlan(compared, fill, batches.folder, version, given, start_fill.reads_again, change.refill)
 
 
 def _expect_valid(change: Change) -> None:

@@ -83,6 +83,8 @@ class FillFigures:
     """Rows that were read before this start."""
     started: float = field(default_factory=time.monotonic)
     ended: float | None = None
+    changes: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """By output, how many rows its sink gets and how many are retracted from it; known after all rows are read."""
 
     @property
     def seconds(self) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from flo.tools.load import find_target, isolated, load
 from flo.tools.run import find_flow
@@ -33,10 +34,11 @@ def plan(given: argparse.Namespace) -> int:
 
 def print_plan(checkpoint: str, flow: Flow) -> None:
     """Prints what becomes of every operator and every output."""
+    from flo.api.scope import NOW
     from flo.shards.checkpoint.inspect import Checkpoint
-    from flo.shards.checkpoint.program_changes import describe_program
-    from flo.shards.evolution.change_planning import plan_change
-    from flo.shards.evolution.plan_text import plan_operators, plan_outputs
+    from flo.shards.checkpoint.program_changes import PAST_INPUTS, describe_program
+    from flo.shards.evolution.change_planning import input_names, plan_change
+    from flo.shards.evolution.plan_text import ChangePlan
     from flo.shards.program import ShardedProgram, as_table, finish_as_table
     from flo.shards.tasks.output_files import VIEW
     from flo.tables.lowering import lower_flow
@@ -49,14 +51,18 @@ def print_plan(checkpoint: str, flow: Flow) -> None:
     names = [stream.name for stream in flow._scope.inputs]
     ours = describe_program(flow.name, program.plan, names, outputs, stored.shards, flow._outline())
     ours["sources"] = before["sources"]
+    ours[PAST_INPUTS] = sorted({*before.get(PAST_INPUTS, ()), *input_names(before)})
     compared, fill = plan_change(program, checkpoint, version, before, ours)
+    plan = ChangePlan(compared, fill, checkpoint, version, (NOW,), reads_again=bool(before["sources"]))
     output = Console(file=sys.stdout, highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 200)
     output.print(f"version {version} of {before['flow']}, with the program {flow.name}", markup=False)
     table = Table(header_style="bold")
     for column in ("state", "operator", "line", "its rows come from"):
         table.add_column(column)
-    for each in plan_operators(compared, fill):
-        table.add_row(each.what, each.words, each.line, each.source)
+    for each in plan.operators:
+        table.add_row(*map(Text, (each.what, each.words, each.line, each.source)))
     output.print(table)
-    for name, what in plan_outputs(compared):
+    for name, what in plan.outputs:
         output.print(f"output {name}: {what}", markup=False)
+    for problem in plan.problems:
+        output.print(f"\nnot possible: {problem}", markup=False)
