@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
 
 import flo
 from flo.shards.checkpoint.rescale import rescale
@@ -265,3 +268,19 @@ def test_rows_with_retractions_do_not_fill_an_input_without(collection: Any, tmp
         changed.start(checkpoint=tmp_path, changed="fill")
     with changed.start(checkpoint=tmp_path, changed="fill", fill={"sales": SALES[1:]}) as query:
         assert sorted(query.view("all").value()) == sorted(SALES[1:])
+
+
+def test_a_terminal_follows_a_fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with kept_sales(halves=False).on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(sales=[Sale("a", 2), Sale("b", 4), Sale("b", 6)])
+    printed = io.StringIO()
+    monkeypatch.setattr(
+        "flo.local.run_progress.Console", lambda stderr: Console(file=printed, force_terminal=True, width=200)
+    )
+    monkeypatch.setattr("flo.local.run_progress.PATIENCE", 0)
+    sinks: Any = {"halves": lambda table, version: printed.write("\ngiven\n")}
+    with kept_sales(halves=True).on(flo.here).start(sinks, checkpoint=tmp_path, changed="fill"):
+        lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", printed.getvalue()).replace("\r", "\n").splitlines()
+    assert any(line.startswith("halves: filling 3 rows") and "100%" in line for line in lines)
+    told = "halves: the sink of `halves` gets 2 rows, and 0 are retracted from it"
+    assert lines.index(told) < lines.index("given"), "before it gets them"

@@ -87,7 +87,7 @@ class Evolution:
     def job(self) -> FillJob:
         """The fill of what is not kept."""
         described = (self.ours[name] for name in ("outline", "stages", "inputs", "sources"))
-        wanted = self.fill.outputs, sorted(self.change.refill)
+        wanted = self.fill.outputs, sorted(self.change.refill), self.change.on_error
         inputs = tuple(stream.name for stream in self.program.dag.inputs)
         return FillJob(
             self.ours["flow"],
