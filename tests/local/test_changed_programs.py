@@ -124,7 +124,7 @@ def test_a_changed_program_is_rejected_with_what_would_be_done(tmp_path: Path) -
     assert ("kept", "join(shop, shop, shop, price, city)") in facts
     assert ("filled", "agg(city: most=max(price))") in facts
     assert ("output cities", "as before") in facts
-    assert ("output dear", "new: it gets all rows") in facts
+    assert ("output dear", "new: the view gets all rows, how many is known after the fill") in facts
     assert caught.value.instead[0][0] == 'changed="fill"'
     with by_city().on(flo.here).start(checkpoint=tmp_path) as query:  # nothing has changed
         assert rows(query.view("cities")) == [("x", 8, 44), ("y", 4, 22)]

@@ -71,7 +71,7 @@ def count_parts(checkpoint: Checkpoint, version: int, holder: Holder) -> int:
     if holder.view:
         view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards)
         return len(view.parts()) if view is not None else 0
-    return len(list(checkpoint.state_versions(version)[holder.level].states()))
+    return len(checkpoint.state_versions(version)[holder.level].shards)
 
 
 def count_rows(checkpoint: Checkpoint, version: int, holder: Holder) -> int | None:
@@ -117,9 +117,12 @@ def _rows_of_state(
 def states_of(
     checkpoint: Checkpoint, version: int, level: int, vertex_id: str, parts: Collection[int] | None = None
 ) -> Iterator[tuple[int, Store, VertexState]]:
-    """The state of an operator in every shard that has one, or in some of these by their places."""
-    for place, (shard, changed) in enumerate(checkpoint.state_versions(version)[level].states()):
-        if parts is not None and place not in parts:
+    """The state of an operator in every shard that has one; or in some of those that have one of their own, by their
+    places."""
+    versions = checkpoint.state_versions(version)[level]
+    own = [shard for place, shard in enumerate(sorted(versions.shards)) if parts is None or place in parts]
+    for shard, changed in versions.states():
+        if parts is not None and shard not in own:
             continue
         store = checkpoint.store(level, shard)
         term: Any = decode(store.read(changed)[0])

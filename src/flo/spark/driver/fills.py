@@ -9,7 +9,7 @@ Invariant: no row of a state or of a source passes through the driver.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
@@ -21,7 +21,7 @@ from flo.local.executors import Executor, InProcess, Tasks
 from flo.local.fill_run import FillJob, FillRows, FillRun, Push
 from flo.shards.checkpoint.lease import Lease
 from flo.shards.evolution.comparison import Holder
-from flo.shards.evolution.held_rows_task import HeldRowsTask
+from flo.shards.evolution.held_rows_task import HeldRowsTask, send_nothing
 from flo.shards.evolution.snapshots import count_parts, count_rows
 from flo.shards.micro_batches import Outcome
 from flo.shards.plan.stages import Plan
@@ -69,7 +69,7 @@ class FillLoop(DurableLoop):
             table = pa.Table.from_batches([blob.batch() for blob in entered], SCHEMA)
             frames.append(spark.createDataFrame(table, BLOBS))
         elif not frames:  # Catalyst would run no task on an empty table
-            frames.append(spark.range(1).mapInArrow(SparkTask("no rows", _send_nothing), BLOBS))
+            frames.append(spark.range(1).mapInArrow(SparkTask("no rows", send_nothing), BLOBS))
         settings = hold_settings(spark, task_settings(batches.narrow))
         with settings, hold_description(spark.sparkContext):
             outcome = batches.run_stages(reduce(DataFrame.union, frames), batch)
@@ -124,10 +124,6 @@ class SparkFillRun(FillRun):
 
         pushes: Iterator[Push] = (partial(take, group) for group in groups if group)
         return FillRows(self.spark.read.parquet(where).count() if files else 0, pushes)
-
-
-def _send_nothing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return iter(())
 
 
 @dataclass(frozen=True)
