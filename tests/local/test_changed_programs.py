@@ -288,7 +288,10 @@ def test_the_plan_says_what_a_changed_sink_gets(tmp_path: Path) -> None:
         query.push(sales=[Sale("a", 1), Sale("a", 5), Sale("b", 1)])
     with pytest.raises(flo.CheckpointError) as caught:
         build(3).on(flo.here).start(sinks, checkpoint=tmp_path / "one")
-    assert "how many rows are added, and how many retracted, is known after" in dict(caught.value.facts)["output dear"]
+    told = (
+        "changed: its sink gets the difference to what it holds; how many rows are added and retracted is known after"
+    )
+    assert dict(caught.value.facts)["output dear"] == f"{told} the fill"
     with build(3).on(flo.here).start(sinks, checkpoint=tmp_path / "one", changed="fill") as query:
         assert query.fill is not None
         assert query.fill.changes == {"dear": (1, 2)}, "(a, 1) for (a, 2), and no (b, 1)"

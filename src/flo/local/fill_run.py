@@ -104,8 +104,8 @@ class FillJob:
     def input_of(self, place: int) -> str:
         """The input of the new program whose diverted rows those of an input of the fill belong to: the first one that
         they come from."""
-        sources = self.fill.sources[self.fill.inputs[place].stream]
-        return next(name for name in self.inputs if name in sources) if sources else self.inputs[0]
+        sources = self.fill.sources[self.fill.inputs[place].stream] - {NOW}
+        return next((name for name in self.inputs if name in sources), self.inputs[0])
 
 
 class FillRows(NamedTuple):
