@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 import flo
 from flo.local.fill_run import FillRun, Push
+from flo.spark.driver.fills import group_files
 from tests.local.killed_fill import Sale, Shop
 
 pytestmark = pytest.mark.slow
@@ -127,6 +128,12 @@ def test_the_page_and_the_metrics_follow_a_fill(spark: SparkSession, tmp_path: P
     assert query.fill.rows == 6
     assert 'flo_filling{flow="cities"} 0\n' in query.metrics()
     query.stop()
+
+
+def test_files_that_were_read_again_come_in_groups() -> None:
+    sizes = {"b": 30, "a": 60, "c": 20, "e": 500, "d": 50}
+    assert list(group_files(sizes, 100)) == [["a", "b"], ["c", "d"], ["e"]]
+    assert list(group_files({}, 100)) == []
 
 
 class Step(NamedTuple):

@@ -144,8 +144,8 @@ class OnSpark:
             causes = self._retracting(frames)
             sinks = self._program.choose_sinks(outputs or {}, self._given, divert)
             planned = self._program.outputs_for(sinks, causes)
-            ours = self._describe(frames, order or {}, planned, causes, shards)
             bound = self._bind_inputs(frames, order or {}, divert)
+            ours = self._describe(frames, order or {}, planned, causes, shards)
             sinks |= self._program.bind_sinks(self._spark, sinks, planned)
 
             lease = Lease.take(folder, self._flow.name)
