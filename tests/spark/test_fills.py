@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import flo
+import flo.spark
 from flo.local.fill_run import FillRun, Push
 from flo.spark.driver.fills import group_files
 from tests.local.killed_fill import Sale, Shop
@@ -258,6 +259,23 @@ def test_rows_that_were_diverted_stay_out_of_what_is_filled(spark: SparkSession,
     assert rows(query.view("halves")) == [("a", 5)]
     assert rows(query.view("counts")) == [("a", 2)], "a kept state has the rows that it has"
     assert reasons(query.diverted("sales")) == [each for each in diverted if "null" in each]
+
+
+def test_lines_that_cannot_be_parsed_are_diverted_once(spark: SparkSession, tmp_path: Path) -> None:
+    folders = Folders(spark, tmp_path)
+    folders.add("sales", {"shop": "a", "price": 2}, {"shop": "a", "price": 3})
+    with (tmp_path / "sales" / "0.json").open("a") as file:
+        file.write('{"shop": "a", "price"\n')
+    frame = folders.read("sales", "shop string not null, price long, _corrupt_record string")
+    inputs: Any = {"sales": flo.spark.rows_of_files(frame)}
+    query = folders.run(half_sales(strict=False), inputs, on_error="divert", shards=2)
+    diverted = query.diverted("sales").to_pylist()
+    assert [row["number"] for row in diverted] == [3]
+    query = folders.run(half_sales("counts", strict=False), inputs, on_error="divert", changed="fill")
+    assert rows(query.view("counts")) == [("a", 2)]
+    assert query.diverted("sales").to_pylist() == diverted
+    with pytest.raises(flo.ElementError, match="a row of `sales` does not fit: Spark cannot parse it"):
+        folders.run(half_sales("counts"), inputs, changed="fill")
 
 
 def test_a_sink_of_diverted_rows_gets_those_of_a_fill(spark: SparkSession, tmp_path: Path) -> None:
