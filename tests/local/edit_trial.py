@@ -29,6 +29,7 @@ from tests.local.random_edits import (
     CHANGES,
     TABLE,
     VIEW,
+    WIDTHS,
     Part,
     Program,
     Turn,
@@ -114,9 +115,8 @@ class Trial:
         """All rows that the inputs of a program have had."""
         rows = {stream.name: self.given[stream.name] for stream in flow._scope.inputs if stream.name in self.given}
         if "w" in rows:
-            columns = len(rows["w"][-1]) if rows["w"] else 0
-            kind = type(rows["w"][-1]) if rows["w"] else None
-            rows["w"] = [kind(*row, *[None] * (columns - len(row))) for row in rows["w"]] if kind else []
+            kind = WIDTHS[self.program.width]
+            rows["w"] = [kind(*row, *[None] * (len(kind._fields) - len(row))) for row in rows["w"]]
         return rows
 
     def _sink(self, part: Part) -> Any:
@@ -131,6 +131,8 @@ class Trial:
         return sink.reconcile() if part.takes_over else sink
 
     def _check(self, query: Any, tables: dict[str, Table], before: int) -> None:
+        if not committed_versions(str(self.checkpoint)):  # no row has come yet
+            return
         expected, types = self._expected()
         versions = [each for each in committed_versions(str(self.checkpoint)) if each > before]
         switched = [each for each in versions if read_commit(str(self.checkpoint), each).get(PROGRAM) == each]

@@ -29,8 +29,12 @@ from flo.shards.tasks.input_task import MALFORMED
 from flo.spark.driver.inputs import BoundInput
 from flo.spark.driver.offset_logs import NO_OFFSET, OffsetLines, Place, copy_source_logs
 from flo.spark.driver.python_errors import python_error
+from flo.spark.session import hold_settings
 from flo.sql.catalyst import quoted
 from flo.tables.checkpoint.folders import folder
+
+READABLE = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+"""By default Spark writes instants in a form that has lost that they are in UTC."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,8 @@ class ReadAgain:
             rows = rows.where(sf.col(MALFORMED).isNull()).drop(MALFORMED)
         if bound.position is not None and bound.partition is None:
             rows = rows.orderBy(sf.col(quoted(bound.position))).coalesce(1)
-        rows.write.mode("overwrite").parquet(where)
+        with hold_settings(rows.sparkSession, READABLE):
+            rows.write.mode("overwrite").parquet(where)
 
 
 def _not_readable(name: str, why: str, *facts: tuple[str, str]) -> CheckpointError:
