@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 import flo
-from flo.shards.checkpoint.change_folders import StoredChanges
+from flo.shards.checkpoint.change_folders import StoredChanges, has_changes
 from flo.shards.checkpoint.commits import PROGRAM, committed_versions, read_commit
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.sinks.sinks import Changes
@@ -113,7 +113,7 @@ class Trial:
 
     def rows_of(self, flow: flo.Flow) -> dict[str, Any]:
         """All rows that the inputs of a program have had."""
-        rows = {stream.name: self.given[stream.name] for stream in flow._scope.inputs if stream.name in self.given}
+        rows = {stream.name: self.given.get(stream.name, []) for stream in flow._scope.inputs}
         if "w" in rows:
             kind = WIDTHS[self.program.width]
             rows["w"] = [kind(*row, *[None] * (len(kind._fields) - len(row))) for row in rows["w"]]
@@ -143,12 +143,11 @@ class Trial:
             if part.to == VIEW:
                 assert comparable(query.view(name).value()) == comparable(as_plain(types[name], expected[name])), where
             elif part.to == CHANGES:
-                stored = StoredChanges(str(self.folder / str(part.place)))
-                assert total_of(changes_between(stored, -1, None)) == total_of([expected[name]]), where
+                place = self.folder / str(part.place)
+                assert total_of(changes_between(place, -1, None)) == total_of([expected[name]]), where
                 for version in switched:
-                    rows = [
-                        row for table in changes_between(stored, version - 1, version) for row in weighted_rows(table)
-                    ]
+                    changes = changes_between(place, version - 1, version)
+                    rows = [row for table in changes for row in weighted_rows(table)]
                     assert all(weight for _, weight in rows), where
                     assert len({row for row, _ in rows}) == len(rows), f"rows come twice to {where}"
             else:
@@ -160,15 +159,18 @@ class Trial:
         here = flow.on(flo.here)
         loop = here.loop(negative="allow")
         loop.push(**self.rows_of(flow))
+        loop.run()
         return dict(loop.result()), dict(zip(flow._outputs, here._dag.output_types, strict=False))
 
 
-def changes_between(stored: StoredChanges, after: int, upto: int | None) -> list[pa.Table]:
-    """The changes in a folder after a version."""
+def changes_between(place: Path, after: int, upto: int | None) -> list[pa.Table]:
+    """The changes in a folder after a version. It is made with the first ones."""
+    if not has_changes(str(place)):
+        return []
+    stored = StoredChanges(str(place))
     if upto is not None and upto not in stored.versions():
         return []
-    first = stored.versions()[0]
-    after = after if after >= first else -1
+    after = after if after in stored.versions() else -1
     return [part.changes() for part in stored.parts(None, after, upto)[0]]
 
 

@@ -85,7 +85,7 @@ class Program:
 
 
 class Inputs(dict[str, Relation]):
-    """The inputs that a program has asked for: one that is not read is an error."""
+    """The inputs that a program has asked for."""
 
     def __init__(self, flow: flo.Flow) -> None:
         super().__init__()
@@ -105,6 +105,8 @@ class Builder(ShuffledDraw):
         self.inputs, self._others, self.width = Inputs(self.flow), dict[str, Any](), program.width
         for name, part in program.parts.items():
             self.flow.output(name, self._stream(part))
+        for name, each in self.inputs.items():  # one that a verb has asked for, and that is not read, is an error
+            self.flow.output(f"count of {name}", each.stream.agg(n=flo.count()))
 
     @property
     def left(self) -> Any:

@@ -43,7 +43,7 @@ from flo.shards.checkpoint.program_changes import (
 )
 from flo.shards.checkpoint.spark_logs import BATCH, PUSHED, ResumedBatches
 from flo.shards.checkpoint.stored_views import StoredView
-from flo.shards.evolution.comparison import Comparison, Holder, compare_programs
+from flo.shards.evolution.comparison import Comparison, Holder, compare_programs, input_names
 from flo.shards.evolution.filling import FillBuilder, FillProgram, Refilled
 from flo.shards.evolution.leftovers import remove_leftovers
 from flo.shards.evolution.plan_text import changed_program_error, missing_content_error, missing_rows_error
@@ -451,11 +451,6 @@ def _size_of(part: DataPart) -> int:
         case PlainData(data):
             return len(data) if hasattr(data, "__len__") else 0
     return 1
-
-
-def input_names(description: Description) -> list[str]:
-    """The names of the inputs of a program, in their order."""
-    return list(dict.fromkeys(line.partition(":")[0].partition(".")[0] for line in description["inputs"]))
 
 
 def ended_inputs(where: str, version: int, description: Description) -> frozenset[str]:

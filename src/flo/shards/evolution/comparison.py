@@ -67,8 +67,17 @@ class Comparison:
 
     @property
     def is_same(self) -> bool:
-        """Whether the state can be used as it is: the same operators in the same stages, and the same outputs."""
-        return _layout(self.before) == _layout(self.ours) and self.same_outputs == set(self.ours["outputs"])
+        """Whether the state can be used as it is: the same operators in the same stages, the same inputs in their order,
+        by which commits name them, and the same outputs. The rows of a view that was removed must go: the program may
+        not have their types any more."""
+        views = {name for name, how in self.before["outputs"].items() if how == VIEW}
+        outputs = set(self.ours["outputs"])
+        return (
+            _layout(self.before) == _layout(self.ours)
+            and input_names(self.before) == input_names(self.ours)
+            and self.same_outputs == outputs
+            and views <= outputs
+        )
 
     @property
     def dropped(self) -> list[str]:
@@ -129,6 +138,11 @@ def is_as_wide(kind: str, other: str) -> bool:
     if kind == other or before is None or now is None:
         return kind == other
     return not pa.types.is_timestamp(before) and widens(before, now)  # a time may lose digits in another unit
+
+
+def input_names(description: Description) -> list[str]:
+    """The names of the inputs of a program, in their order."""
+    return list(dict.fromkeys(line.partition(":")[0].partition(".")[0] for line in description["inputs"]))
 
 
 def _layout(description: Description) -> list[Any]:
