@@ -27,8 +27,8 @@ from flo.core.errors import CheckpointError, TypeMismatch, UnknownNameError
 from flo.core.program_outline import expect_same_functions, find_replaced, from_plain
 from flo.local.durable import ENDED, DurableLoop
 from flo.local.run_progress import RunProgress
-from flo.program.identity import digest
-from flo.shards.checkpoint.commits import PROGRAM, committed_versions, read_commit
+from flo.program.identity import digest, without_number
+from flo.shards.checkpoint.commits import PROGRAM, committed_versions, read_commit, read_given
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.program_changes import (
@@ -40,6 +40,7 @@ from flo.shards.checkpoint.program_changes import (
     expect_unchanged,
     read_description,
     update_description,
+    with_views,
 )
 from flo.shards.checkpoint.spark_logs import BATCH, PUSHED, ResumedBatches
 from flo.shards.checkpoint.stored_views import StoredView
@@ -122,7 +123,7 @@ class Evolution:
         before, now = (each.get("streams", {}).get(output.name, {}) for each in (self.compared.before, self.ours))
         stream = self.program.dag.outputs[list(self.program.output_types).index(output.name)]
         maker = next((each for each in self.program.dag.vertices if stream in each.outputs), None)
-        holders = self.compared.holders.get(before.get("stream", ""), ())
+        holders = self.compared.holders.get(without_number(before.get("stream", "")), ())
         holder = next((each for each in holders if each.columns == now["columns"]), None)
         return ChangedOutput(
             str(maker.origin or "") if maker is not None else "",
@@ -329,7 +330,7 @@ def find_evolution(
     before = read_description(batches.folder, version)
     if before is None or version < 0:
         return None
-    before = complete_description(before, ours)
+    before = with_views(complete_description(before, ours), read_given(batches.folder, version) or {})
     ours[PAST_INPUTS] = sorted({*before.get(PAST_INPUTS, ()), *input_names(before)})
     batches.program = read_commit(batches.folder, version).get(PROGRAM)
     for name in change.fill:
