@@ -1,11 +1,10 @@
-"""A start of a changed program, in a process that may be killed at any moment: `killed_fill FOLDER STEP`.
+"""A start of a changed program, in a process that may be killed at any moment.
 
 Each step has another program. The outputs go to SQLite.
 """
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +55,5 @@ def start(folder: Path, step: int) -> Any:
     return flow.on(flo.here).start(sinks, checkpoint=folder / "checkpoint", **options)
 
 
-if __name__ == "__main__":
-    print("begins", flush=True)
-    start(Path(sys.argv[1]), int(sys.argv[2])).stop()
+def run(folder: Path, step: int) -> None:
+    start(folder, step).stop()

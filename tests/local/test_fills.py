@@ -63,6 +63,22 @@ def test_keyed_views_move_between_stages_with_other_outputs(shards: int, tmp_pat
         assert query.view("by shop").value() == {"a": [1, 4, 5], "b": [2, 7, 8]}
 
 
+def test_a_view_is_removed_whose_types_only_it_had(tmp_path: Path) -> None:
+    def build(*names: str) -> flo.Flow:
+        flow = flo.Flow("highest")
+        sales = flow.input("sales", flo.Bag[Sale])
+        flow.output("sales", sales.to_zset().group_by("shop").agg(n=flo.count()))
+        for name in names:
+            flow.output(name, flow.input("prices", flo.Sequence[Sale]).map("price").fold_lattice(flo.Max(int)))
+        return flow
+
+    with build("highest").on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(sales=SALES, prices=SALES)
+    with build().on(flo.here).start(checkpoint=tmp_path, changed="fill") as query:
+        query.push(sales=SALES)
+        assert rows(query.view("sales")) == [("a", 4), ("b", 2)]
+
+
 def totals(*more: str, row: Any = Sale, inputs: tuple[str, ...] = ("sales",)) -> flo.Flow:
     """Sums that hold no rows of their inputs."""
     flow = flo.Flow("totals")

@@ -28,7 +28,7 @@ class Pipeline:
         self.spark, self.where = spark, where
         self.rows: dict[str, list[dict[str, Any]]] = {"sales": [], "shops": []}
         for name in self.rows:
-            (where / name).mkdir()
+            (where / name).mkdir(exist_ok=True)
 
     def add(self, name: str, rows: list[dict[str, Any]]) -> None:
         self.rows[name] += rows

@@ -29,8 +29,8 @@ from flo.local.durable import DurableLoop
 from flo.local.fill_run import Change, FillJob, FillRun, OnChange, StartFill
 from flo.local.run_progress import RunProgress
 from flo.pictures.run_history import FillFigures
-from flo.program.identity import digest
-from flo.shards.checkpoint.commits import PROGRAM, committed_versions, read_commit
+from flo.program.identity import digest, without_number
+from flo.shards.checkpoint.commits import PROGRAM, committed_versions, read_commit, read_given
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.program_changes import (
@@ -42,11 +42,12 @@ from flo.shards.checkpoint.program_changes import (
     expect_unchanged,
     read_description,
     update_description,
+    with_views,
 )
 from flo.shards.checkpoint.spark_logs import BATCH, ENDED, PUSHED, ResumedBatches
 from flo.shards.checkpoint.stored_views import StoredView
-from flo.shards.evolution.change_planning import ended_inputs, ids_with_functions, input_names, plan_change, plan_fill
-from flo.shards.evolution.comparison import Comparison, Holder
+from flo.shards.evolution.change_planning import ended_inputs, ids_with_functions, plan_change, plan_fill
+from flo.shards.evolution.comparison import Comparison, Holder, input_names
 from flo.shards.evolution.filling import FillProgram
 from flo.shards.evolution.leftovers import remove_leftovers
 from flo.shards.evolution.plan_text import ChangePlan
@@ -119,7 +120,7 @@ class Evolution:
         before, now = (each.get("streams", {}).get(output.name, {}) for each in (self.compared.before, self.ours))
         stream = self.program.dag.outputs[list(self.program.output_types).index(output.name)]
         maker = next((each for each in self.program.dag.vertices if stream in each.outputs), None)
-        holders = self.compared.holders.get(before.get("stream", ""), ())
+        holders = self.compared.holders.get(without_number(before.get("stream", "")), ())
         holder = next((each for each in holders if each.columns == now["columns"]), None)
         return ChangedOutput(
             str(maker.origin or "") if maker is not None else "",
@@ -250,7 +251,7 @@ def find_evolution(
     before = read_description(batches.folder, version)
     if before is None or version < 0:
         return None
-    before = complete_description(before, ours)
+    before = with_views(complete_description(before, ours), read_given(batches.folder, version) or {})
     ours[PAST_INPUTS] = sorted({*before.get(PAST_INPUTS, ()), *input_names(before)})
     batches.program = read_commit(batches.folder, version).get(PROGRAM)
     for name in change.fill:

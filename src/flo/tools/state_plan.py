@@ -37,7 +37,8 @@ def print_plan(checkpoint: str, flow: Flow) -> None:
     from flo.api.scope import NOW
     from flo.shards.checkpoint.inspect import Checkpoint
     from flo.shards.checkpoint.program_changes import PAST_INPUTS, describe_program
-    from flo.shards.evolution.change_planning import input_names, plan_change
+    from flo.shards.evolution.change_planning import plan_change
+    from flo.shards.evolution.comparison import input_names
     from flo.shards.evolution.plan_text import ChangePlan
     from flo.shards.program import ShardedProgram, as_table, finish_as_table
     from flo.shards.tasks.output_files import VIEW

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flo.core.checkpoint import Program, expect_same_program
@@ -234,6 +234,12 @@ def resolve_shards(where: str, ours: Description, shards: int | None, version: i
         were = {*before.get("new_sinks", ()), *(name for name, how in before["outputs"].items() if how == VIEW)}
         ours["new_sinks"] = [name for name, how in ours["outputs"].items() if how != VIEW and name in were]
     return int(ours["shards"])
+
+
+def with_views(before: Description, given: Mapping[str, object]) -> Description:
+    """The description of a version at which outputs were views that have got sinks later: they were given nothing."""
+    were = {name: VIEW for name in before.get("new_sinks", ()) if name not in given}
+    return {**before, "outputs": {**before["outputs"], **were}}
 
 
 def update_description(where: str, ours: Description) -> None:

@@ -18,7 +18,7 @@ from flo.shards.checkpoint.commits import read_commit
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.program_changes import Description
 from flo.shards.checkpoint.spark_logs import ENDED
-from flo.shards.evolution.comparison import Comparison, compare_programs
+from flo.shards.evolution.comparison import Comparison, compare_programs, input_names
 from flo.shards.evolution.filling import FillBuilder, FillProgram
 from flo.shards.evolution.snapshots import is_whole
 from flo.shards.program import ShardedProgram
@@ -87,11 +87,6 @@ def ids_with_functions(ours: Description, names: Sequence[str]) -> frozenset[str
 def _is_plain(name: str) -> bool:
     """Whether it is the name of a function, and not the text of an expression."""
     return bool(name) and all(part.isidentifier() for part in name.replace("<locals>", "locals").split("."))
-
-
-def input_names(description: Description) -> list[str]:
-    """The names of the inputs of a program, in their order."""
-    return list(dict.fromkeys(line.partition(":")[0].partition(".")[0] for line in description["inputs"]))
 
 
 def ended_inputs(where: str, version: int, description: Description) -> frozenset[str]:

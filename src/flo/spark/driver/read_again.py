@@ -27,7 +27,11 @@ from flo.spark.driver.inputs import BoundInput
 from flo.spark.driver.offset_logs import NO_OFFSET, OffsetLines, copy_source_logs
 from flo.spark.driver.python_errors import python_error
 from flo.spark.driver.resuming import ResumePoint
+from flo.spark.session import hold_settings
 from flo.tables.checkpoint.folders import folder
+
+READABLE = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+"""By default Spark writes instants in a form that has lost that they are in UTC."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,8 @@ class ReadAgain:
 
 
 def _write(rows: DataFrame, where: str) -> None:
-    rows.write.mode("overwrite").parquet(where)
+    with hold_settings(rows.sparkSession, READABLE):
+        rows.write.mode("overwrite").parquet(where)
 
 
 def _not_readable(name: str, why: str, *facts: tuple[str, str]) -> CheckpointError:
