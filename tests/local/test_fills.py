@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import flo
-from flo.shards.checkpoint.rescale import rescale
+from tests.rescaling import rescale
 
 
 class Sale(NamedTuple):

@@ -20,7 +20,6 @@ from flo.shards.checkpoint.commits import Commits, committed_versions, remove_co
 from flo.shards.checkpoint.copies import copy_checkpoint
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.program_changes import read_description
-from flo.shards.checkpoint.rescale import rescale
 from flo.shards.checkpoint.stored_views import StoredViews
 from flo.shards.checkpoint.tags import add_tag, list_tags, remove_tag
 from flo.shards.sinks.sinks import Changes
@@ -28,6 +27,7 @@ from flo.shards.sinks.upserts import Upsert
 from flo.shards.views import View
 from flo.tables.checkpoint import folders
 from flo.tables.checkpoint.store import Store
+from tests.rescaling import rescale
 
 
 @pytest.fixture(autouse=True)

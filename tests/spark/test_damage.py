@@ -14,7 +14,6 @@ import flo
 from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.lease import Lease
-from flo.shards.checkpoint.rescale import rescale
 from flo.shards.checkpoint.spark_logs import expect_sound_logs, find_log_problems
 from flo.shards.tasks import output_files, stage_task
 from flo.shards.views import View
@@ -23,6 +22,7 @@ from flo.tables.checkpoint.store import NEWEST as FORMAT
 from flo.tables.checkpoint.store import write_sealed
 from flo.tables.io.diverted import Diverted
 from flo.tools.cli import main
+from tests.rescaling import rescale
 from tests.spark.harness import streamed
 from tests.spark.shops import Sale, sales, sums
 from tests.spark.simulated import Simulated

@@ -19,10 +19,10 @@ import flo
 from flo.shards.checkpoint import lease as leases
 from flo.shards.checkpoint.commits import commit_epoch, commit_version, committed_versions
 from flo.shards.checkpoint.lease import Lease
-from flo.shards.checkpoint.rescale import rescale
 from flo.tables.checkpoint.folders import Local, folder
 from flo.tables.checkpoint.store import read_sealed, write_sealed
 from flo.tools.cli import main
+from tests.rescaling import rescale
 from tests.spark.chaos.pipeline import outcome, program, start, write_inputs
 from tests.spark.chaos.processes import ROOT, Driver
 from tests.spark.shops import sales, sums

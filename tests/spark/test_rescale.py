@@ -13,11 +13,11 @@ import pytest
 
 import flo
 from flo.shards.checkpoint.inspect import Checkpoint
-from flo.shards.checkpoint.rescale import rescale
 from flo.tables.checkpoint.folders import folder
 from flo.tables.operator import OnTables, Placement
 from flo.tables.state import merging
 from flo.tools.cli import main
+from tests.rescaling import rescale
 from tests.spark.harness import streamed
 from tests.spark.programs import add, thirds
 from tests.spark.shops import (

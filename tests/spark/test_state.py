@@ -14,7 +14,6 @@ import pytest
 import flo
 from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.checkpoint.inspect import Checkpoint
-from flo.shards.checkpoint.rescale import rescale
 from flo.shards.checkpoint.stored_views import StoredViews
 from flo.shards.tasks import stage_task
 from flo.shards.tasks.output_files import PARTS, remove_parts
@@ -24,6 +23,7 @@ from flo.tables.checkpoint.store import Store
 from flo.tables.io.files import WEIGHTS
 from flo.tables.state import merging
 from flo.tools.cli import main
+from tests.rescaling import rescale
 from tests.spark.harness import streamed
 from tests.spark.shops import DATA, Sale, Shop, everything, expected, merged, sales, snapshot, sums
 from tests.spark.simulated import Simulated

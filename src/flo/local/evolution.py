@@ -44,8 +44,8 @@ from flo.shards.checkpoint.program_changes import (
 from flo.shards.checkpoint.spark_logs import BATCH, PUSHED, ResumedBatches
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.evolution.comparison import Comparison, Holder, compare_programs
+from flo.shards.evolution.cutting import cut_states
 from flo.shards.evolution.filling import FillBuilder, FillProgram, Refilled
-from flo.shards.evolution.leftovers import remove_leftovers
 from flo.shards.evolution.plan_text import changed_program_error, missing_content_error, missing_rows_error
 from flo.shards.evolution.snapshots import count_rows, is_whole, read_rows
 from flo.shards.evolution.switch import StoredStates, Switch
@@ -86,6 +86,18 @@ class Change:
     on_error: OnError
     misfits: Mapping[str, bool] = field(default_factory=dict)
     """The outputs whose sinks are compared with them, and whether they must be: see `Giving.find_misfits`."""
+
+
+@dataclass(frozen=True)
+class Filled:
+    """What a fill has computed."""
+
+    version: int = -1
+    """Its last version; -1 if there was nothing to fill."""
+    levels: Mapping[str, int] = field(default_factory=dict)
+    """The stage of the fill program that has the state of an operator."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """The number of rows that it has read of ordered inputs, by name."""
 
 
 @dataclass
@@ -146,18 +158,17 @@ class Evolution:
         """Fills what is not kept, gives sinks the differences, and commits the version that our program begins with.
 
         Nothing is committed if only sinks are compared, and all of them have what their outputs have."""
-        loop = self._fill_states(lease)
-        outcome = self._differences(giving, giving.next_version(), loop.version - 1)
-        if self.is_same and not any(self.change.misfits.values()) and not any(outcome.rows.values()):
+        before, filled = self._states_before(), self._fill_states(lease)
+        outcome = self._differences(giving, giving.next_version(), filled.version)
+        has_news = any(self.change.misfits.values()) or any(outcome.rows.values())
+        if self.is_same and not has_news and self.shards_before == self.batches.shards:
             update_description(self.batches.folder, self.ours)
             giving.commit([], self.version)
             folder(self.batches.folder).remove(FILL)
             return
-        filled = StoredStates(self.where, self.batches.shards, loop.version - 1)
-        levels = {v.id: stage.level for stage in loop.batches.plan.stages for v in stage.dag.vertices}
-        levels = {each: level for each, level in levels.items() if each in self.fill.ids}
-        before = StoredStates(self.batches.folder, self.batches.shards, self.version)
-        switch = Switch(self.compared, self.program.plan, self.batches.outputs, before, filled, levels, outcome.version)
+        states = StoredStates.at(self.where, self.batches.shards, filled.version)
+        plan, outputs, levels = self.program.plan, self.batches.outputs, filled.levels
+        switch = Switch(self.compared, plan, outputs, before, states, levels, outcome.version)
         self.batches.set_state_versions(switch.version, switch.write())
         lease.expect_held()
         given = giving.give(outcome, staged=False)
@@ -166,14 +177,31 @@ class Evolution:
         add_description(self.batches.folder, self.ours, switch.version)
         self.batches.program = switch.version
         lease.expect_held()
-        self.batches.commit_micro_batch(outcome, lease.epoch, giving.given, self._notes(loop))
+        self.batches.commit_micro_batch(outcome, lease.epoch, giving.given, self._notes(filled.counts))
         giving.commit(given, switch.version)
         folder(self.batches.folder).remove(FILL)
 
-    def _fill_states(self, lease: Lease) -> DurableLoop:
+    @property
+    def shards_before(self) -> int:
+        """The number of shards that the checkpoint has."""
+        return int(self.compared.before["shards"])
+
+    def _states_before(self) -> StoredStates:
+        """The states of the program before, in as many shards as ours has."""
+        where, shards = self.batches.folder, self.batches.shards
+        if shards == self.shards_before:
+            return StoredStates.at(where, shards, self.version)
+        kept, views = self.compared.kept, self.compared.same_outputs
+        with RunProgress(f"{self.ours['flow']}: {self.shards_before} shards to {shards}", None) as bar:
+            cut = cut_states(Checkpoint(where), self.version, shards, kept, views, bar.moved)
+        return StoredStates(where, shards, cut)
+
+    def _fill_states(self, lease: Lease) -> Filled:
         """Runs the fill program, or what an interrupted start has left of it."""
-        done = self._find_done()
         dag = self.fill.dag
+        if not dag.vertices and not dag.outputs:
+            return Filled()
+        done = self._find_done()
         plan = plan_stages(dag)
         outputs = [
             Output(name, stream, kind.type, VIEW)
@@ -192,7 +220,9 @@ class Evolution:
                     bar.moved(rows, loop.state_size())
         finally:
             loop.executor.stop()
-        return loop
+        levels = {v.id: stage.level for stage in plan.stages for v in stage.dag.vertices if v.id in self.fill.ids}
+        counts = {self.fill.inputs[place].stream.name: count for place, count in loop.counts.items()}
+        return Filled(loop.version - 1, levels, counts)
 
     def _count_rows(self) -> int | None:
         """How many rows are read; None if it is not known."""
@@ -205,7 +235,7 @@ class Evolution:
         """How many pushes an interrupted fill has committed. One of another program is removed, and one that has read
         rows of the user: they may be others now."""
         described = (self.ours[name] for name in ("outline", "stages", "inputs", "sources"))
-        wanted = self.fill.outputs, sorted(self.change.refill)
+        wanted = self.fill.outputs, sorted(self.change.refill), self.batches.shards
         purpose = {"after": self.version, "program": digest(*map(repr, (*described, *wanted)))}
         files, newest = folder(self.where), max(committed_versions(self.where), default=-1)
         if files.exists(PURPOSE) and not any(each.stream.name in self.change.fill for each in self._read_inputs):
@@ -224,20 +254,24 @@ class Evolution:
 
     def _pushes(self, loop: DurableLoop) -> Iterator[tuple[int, Callable[[], object]]]:
         """The pushes of the fill, each with its number of rows: those of one input after the other, in parts, and then
-        the ends."""
+        the ends. There is at least one."""
         checkpoint = Checkpoint(self.batches.folder)
         names = {each.stream.name: self.fill.inputs.index(each) for each in self._read_inputs}
-        feeder = Feeder(loop, names, self.change.on_error)
+        feeder, is_pushed = Feeder(loop, names, self.change.on_error), False
         for place, each in enumerate(self.fill.inputs):
             if each.holder is None:
                 name = each.stream.name
                 for part in feeder.read_parts(name, feeder.open(name, self._rows_of_input(name))):
-                    yield _size_of(part), partial(feeder.feed_in_turn, [(name, DataSource(iter([part]), None))])
+                    if _size_of(part):
+                        is_pushed = True
+                        yield _size_of(part), partial(feeder.feed_in_turn, [(name, DataSource(iter([part]), None))])
                 continue
             of: Any = each.stream.type.collection
             for table in read_rows(checkpoint, self.version, each.holder, layout_of(of.base).schema):
+                is_pushed = True
                 yield table.num_rows, partial(self._push, loop, place, Rows(of.base, table))
-        yield 0, partial(self._push_ends, loop)
+        if self._ended_places or not is_pushed:
+            yield 0, partial(self._push_ends, loop)
 
     def _rows_of_input(self, name: str) -> object:
         """The rows that an input has had so far: the user's own, or those that its source still has."""
@@ -261,12 +295,15 @@ class Evolution:
     def _push(self, loop: DurableLoop, place: int, value: Value) -> None:
         loop.push(tuple(value if each == place else None for each in range(len(self.fill.inputs))))
 
+    @property
+    def _ended_places(self) -> list[int]:
+        """The places of the inputs whose streams have ended."""
+        sources = [self.fill.sources[each.stream] for each in self.fill.inputs]
+        return [place for place, each in enumerate(sources) if each and each <= self.ended]
+
     def _push_ends(self, loop: DurableLoop) -> None:
-        """Ends the inputs whose streams have ended."""
-        for place, each in enumerate(self.fill.inputs):
-            sources = self.fill.sources[each.stream]
-            if sources and sources <= self.ended:
-                self._push(loop, place, each.stream.type.collection.bottom().fix())
+        for place in self._ended_places:
+            self._push(loop, place, self.fill.inputs[place].stream.type.collection.bottom().fix())
 
     def _differences(self, giving: Giving, version: int, filled: int) -> Outcome:
         """What sinks get: the difference between what an output is now and what its sink has."""
@@ -293,15 +330,14 @@ class Evolution:
             writes.close()
         return table.num_rows, [file] if file is not None else []
 
-    def _notes(self, loop: DurableLoop) -> dict[str, Any]:
+    def _notes(self, filled: Mapping[str, int]) -> dict[str, Any]:
         """What the commit says of inputs, by their places in our program. The next row of a sequence comes after those
         that were pushed, and after those that the fill has read."""
         names = [stream.name for stream in self.program.dag.inputs]
         last = read_commit(self.batches.folder, self.version)
         before = input_names(self.compared.before)
         counts = {before[int(place)]: count for place, count in last.get(PUSHED, {}).items()}
-        for place, count in loop.counts.items():
-            name = self.fill.inputs[place].stream.name
+        for name, count in filled.items():
             counts[name] = max(counts.get(name, 0), count)
         return {
             PUSHED: {str(place): counts[name] for place, name in enumerate(names) if name in counts},
@@ -346,8 +382,8 @@ def find_evolution(
             if compared.is_same:
                 raise
             raise changed_program_error(error, compared, fill) from None
-    if is_same and not change.misfits:
-        remove_leftovers(batches.folder, batches.shards)
+    is_rescaled = before["shards"] != batches.shards
+    if is_same and not change.misfits and not is_rescaled:
         return None
     over = ended_inputs(batches.folder, version, before)
     must = {name for name, needed in change.misfits.items() if needed}
@@ -356,7 +392,7 @@ def find_evolution(
         fill = plan_fill(program, batches.folder, version, compared)
     if must != change.misfits.keys() and any(each.holder is None for each in fill.inputs):
         # no input is read again only to see that a sink has what it was given
-        if is_same and not must:
+        if is_same and not must and not is_rescaled:
             return None
         compared = replace(compared, same_outputs=same_outputs - must)
         change, fill = (

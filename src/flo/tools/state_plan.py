@@ -47,7 +47,7 @@ def print_plan(checkpoint: str, flow: Flow) -> None:
     program = ShardedProgram(flow, lower_flow(flow, as_table, finish_as_table))
     outputs = program.plan_outputs({name: before["outputs"].get(name, VIEW) for name in program.output_types})
     names = [stream.name for stream in flow._scope.inputs]
-    ours = describe_program(flow.name, program.plan, names, outputs, stored.shards, flow._outline())
+    ours = describe_program(flow.name, program.plan, names, outputs, stored.shards(version), flow._outline())
     ours["sources"] = before["sources"]
     compared, fill = plan_change(program, checkpoint, version, before, ours)
     output = Console(file=sys.stdout, highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 200)

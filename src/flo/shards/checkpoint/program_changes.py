@@ -12,7 +12,7 @@
     sums goes to a sink         sums is a view            the view is filled
     group_by(shop)              group_by(city)            is rejected, or filled: see `flo.shards.evolution`
 
-Invariant: a version belongs to one program, and a checkpoint has one id and one number of shards. The id is how sinks
+Invariant: a version belongs to one program, with one number of shards. A checkpoint has one id, by which sinks
 recognize its versions.
 """
 
@@ -74,6 +74,14 @@ def read_description(where: str, version: int | None = None) -> Any:
     if committed_versions(where):
         raise missing_file_error(files, name)
     return None
+
+
+def read_shards(where: str, version: int) -> int:
+    """The number of shards of a version."""
+    description = read_description(where, version)
+    if description is None:
+        raise missing_file_error(folder(where), DESCRIPTION)
+    return int(description["shards"])
 
 
 def write_description(where: str, content: Description, version: int | None = None) -> None:
@@ -212,7 +220,8 @@ def resolve_shards(where: str, ours: Description, shards: int | None, version: i
     """Completes the description of our program with what the checkpoint has at a version, by default the newest;
     returns the number of shards.
 
-    A checkpoint with commits keeps its number of shards and its id, by which sinks recognize it. Without commits,
+    A checkpoint with commits keeps its id, by which sinks recognize it, and its number of shards, unless another one is
+    given. Without commits,
     another program may take its place, under a new id. The field `replaced` has the ids before it, and `new_sinks` the
     outputs that were views and have other sinks now.
     """
@@ -223,12 +232,7 @@ def resolve_shards(where: str, ours: Description, shards: int | None, version: i
     ours["replaced"] = replaced if before is None or resumes else [*replaced, before.get("id", where)]
     ours["new_sinks"] = []
     if before is not None and versions:
-        if shards is not None and shards != before["shards"]:
-            raise CheckpointError(
-                f"the checkpoint has {before['shards']} shards, but `shards` is {shards}",
-                instead=((f"flo state rescale {where} {shards}", "changes the number of shards"),),
-            )
-        ours["shards"] = before["shards"]
+        ours["shards"] = shards or before["shards"]
         ours["sources"] = ours["sources"] or before["sources"]
         ours |= {name: before[name] for name in KEPT if name in before and name not in ours}
         were = {*before.get("new_sinks", ()), *(name for name, how in before["outputs"].items() if how == VIEW)}

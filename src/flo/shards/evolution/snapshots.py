@@ -67,7 +67,7 @@ def is_whole(checkpoint: Checkpoint, version: int, holder: Holder) -> bool:
 def count_rows(checkpoint: Checkpoint, version: int, holder: Holder) -> int:
     """About how many rows `read_rows` gives: those that cancel out are counted, too."""
     if holder.view:
-        view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards)
+        view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards(version))
         runs = [(Store(folder(run.folder)), view.columns, run.name) for run in view.runs] if view is not None else []
         return sum(_count(*run) for run in runs)
     return sum(
@@ -83,7 +83,7 @@ def _count(store: Store, columns: tuple[str, ...], name: str) -> int:
 
 
 def _rows_of_view(checkpoint: Checkpoint, version: int, holder: Holder) -> Iterator[pa.Table]:
-    view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards)
+    view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards(version))
     for part in view.parts() if view is not None else ():
         changes = part.changes()
         yield changes.rename_columns([WEIGHT if name == WEIGHTS else name for name in changes.column_names])
@@ -100,7 +100,7 @@ def states_of(
 ) -> Iterator[tuple[int, Store, VertexState]]:
     """The state of an operator in every shard that has one."""
     for shard, changed in checkpoint.state_versions(version)[level].states():
-        store = checkpoint.store(level, shard)
+        store = checkpoint.store(version, level, shard)
         term: Any = decode(store.read(changed)[0])
         yield shard, store, next(state for state in map(VertexState.of, term[0]) if state.id == vertex_id)
 
