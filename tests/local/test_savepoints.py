@@ -470,7 +470,7 @@ def test_a_sink_that_is_ahead_is_recognized_before_anything_changes(tmp_path: Pa
     assert found == [row[:-1] for row in expected(list(range(7)))["totals"]]
 
 
-def test_another_number_of_shards_rescales_tags(tmp_path: Path) -> None:
+def test_another_number_of_shards_leaves_tags_as_they_are(tmp_path: Path) -> None:
     with start(tmp_path, shards=2) as query:
         push(query, range(3))
         add_tag(str(tmp_path), "early")

@@ -88,10 +88,9 @@ DOING: dict[str, Callable[[Path], Any]] = {
     "diverted": lambda where: output_files.read_diverted(str(where), "sales", 2**31),
     "show": command("show"),
     "verify": command("verify"),
-    "rescale": command("rescale", "3"),
     "start": start,
 }
-STATE = {"start", "show", "verify", "rescale"}
+STATE = {"start", "show", "verify"}
 KINDS: dict[str, tuple[str, set[str]]] = {
     "flo.json": ("flo.json", {"view"} | STATE),
     "the newest commit": (f"commits/*{NEWEST}.json", {"view"} | STATE),
@@ -99,7 +98,7 @@ KINDS: dict[str, tuple[str, set[str]]] = {
     "a manifest": (f"state/00002/01/00001/manifests/*{NEWEST}.json", {"view"} | STATE),
     "a state": ("state/00002/01/00001/states/*", STATE),
     "a run": ("state/00002/01/00001/runs/*", {"view"} | STATE),
-    "the lease": ("leases/*.json", {"start", "verify", "rescale"}),
+    "the lease": ("leases/*.json", {"start", "verify"}),
     "rows put aside": ("diverted/sales/*.arrow", {"diverted", "verify"}),
     "what names them": ("diverted/sales/*.json", {"diverted", "verify"}),
     "the metadata of Spark": ("spark/metadata", {"start", "verify"}),
@@ -199,9 +198,9 @@ def test_a_program_that_belongs_to_another_checkpoint(whole: Path, tmp_path: Pat
     flow.output("left", sold.join(sold, "shop", "shop", how="left"))
     Simulated(flow, tmp_path / "others", shards=2)
     shutil.copy(tmp_path / "others" / "flo.json", where)
-    for action in ("show", "verify", "rescale"):
+    for action in ("show", "verify"):
         with pytest.raises(flo.CheckpointError, match="status"):
-            command(action, *(["3"] if action == "rescale" else []))(where)
+            command(action)(where)
         said = capsys.readouterr()
         assert "does not belong to the program that `flo.json` describes" in said.out + said.err
     with pytest.raises(flo.CheckpointError, match="does not belong to the program"):

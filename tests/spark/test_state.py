@@ -224,7 +224,7 @@ def test_rows_of_open_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, p
             continue  # rows that are gone are counted with the next ones
         latest = {key: max(tick.at for tick in every if tick.key == key or not per_key) for key in range(3)}
         waits = [tick for tick in every if tick.at >= (latest[tick.key] - 10) // 50 * 50 - 50]
-        rows = sum(each.rows for each in Checkpoint(str(tmp_path)).sizes(turn) if each.name == "sliding")
+        rows = sum(each.rows for each in Checkpoint(str(tmp_path)).sizes(query.version - 1) if each.name == "sliding")
         assert len(waits) <= rows <= len(waits) + 12, turn  # with clocks and keys
     last = [Tick(1000, key) for key in range(3)]
     query.turn({"ticks": last})

@@ -87,6 +87,8 @@ class OnSpark:
         self._given = [stream.name for stream in flow._scope.inputs if stream is not flow._scope.now]
         """The inputs that get DataFrames. The time of the outside world does not."""
         dag = lower_flow(flow, as_table, finish_as_table)
+        for stream in flow._scope.inputs:
+            resolve_annotations(getattr(stream.type.collection, "element", None))
         for vertex in dag.vertices:
             for function in supplied(vertex.operator):
                 resolve_annotations(function)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -20,6 +21,13 @@ def add_to(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     parser = actions.add_parser("plan")
     parser.add_argument("checkpoint", metavar="CHECKPOINT")
     parser.add_argument("file", metavar="FILE", help="the file of the new program; FILE::flow if it has several")
+    parser.add_argument(
+        "--refill",
+        action="append",
+        default=[],
+        metavar="FUNCTION",
+        help="a function whose code has changed; may come again",
+    )
     parser.set_defaults(run=plan)
 
 
@@ -27,12 +35,12 @@ def plan(given: argparse.Namespace) -> int:
     file, _, name = given.file.partition("::")
     where = find_target(file)
     with isolated(where):
-        print_plan(given.checkpoint, find_flow(load(where), name))
+        print_plan(given.checkpoint, find_flow(load(where), name), given.refill)
     return 0
 
 
-def print_plan(checkpoint: str, flow: Flow) -> None:
-    """Prints what becomes of every operator and every output."""
+def print_plan(checkpoint: str, flow: Flow, refill: Sequence[str] = ()) -> None:
+    """Prints what becomes of every operator and every output, if these functions are corrected."""
     from flo.local.evolution import plan_change
     from flo.shards.checkpoint.inspect import Checkpoint
     from flo.shards.checkpoint.program_changes import describe_program
@@ -49,7 +57,7 @@ def print_plan(checkpoint: str, flow: Flow) -> None:
     names = [stream.name for stream in flow._scope.inputs]
     ours = describe_program(flow.name, program.plan, names, outputs, stored.shards(version), flow._outline())
     ours["sources"] = before["sources"]
-    compared, fill = plan_change(program, checkpoint, version, before, ours)
+    compared, fill = plan_change(program, checkpoint, version, before, ours, refill)
     output = Console(file=sys.stdout, highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 200)
     output.print(f"version {version} of {before['flow']}, with the program {flow.name}", markup=False)
     table = Table(header_style="bold")

@@ -122,20 +122,22 @@ class Checkpoint:
         """Files that are missing, truncated or altered, one line each."""
         wanted: dict[str, dict[int, int]] = {}
         stores: dict[str, Store] = {}
+        names: dict[str, str] = {}
         stages: dict[tuple[str, int], Any] = {}
         newest = max(committed_versions(self.where), default=None)
         for version in committed_versions(self.where):
             problems = list(_try(lambda version=version: self.state_versions(version)))
             yield from problems
-            for stage, _, store, changed in () if problems else self.states(version):
+            for stage, shard, store, changed in () if problems else self.states(version):
                 place = str(store.folder)
                 wanted.setdefault(place, {}).setdefault(changed, version)
                 stores[place], stages[place, changed] = store, stage
+                names[place] = shard_path(stage["level"], shard)
         for place, versions in wanted.items():
             numbers = stores[place].numbers()
             for changed, version in versions.items():
                 if changed not in numbers:
-                    yield f"version {version} is committed, but its state is missing in {place}"
+                    yield f"version {version} is committed, but its state is missing in {names[place]}"
             for number in numbers:
                 yield from self._problems_at(stages.get((place, number)), stores[place], number)
         for epoch in epochs(self.where):
