@@ -10,7 +10,7 @@ A join of sales and shops is kept, and four starts are timed, each on a copy of 
     an aggregate over the join       the rows that the join holds are read, and joined once more
     from scratch                     all history is pushed into a new checkpoint: what a change had cost otherwise
 
-The results of the last two are compared.
+The results of the last two are compared. On a busy machine, the time of the processor says more than the clock.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -75,25 +75,32 @@ def pushes(rows: int) -> Iterator[dict[str, pa.Table]]:
         yield {"sales": pa.table({"id": ids, "shop": shop, "price": price})}
 
 
-def load(where: Path, rows: int, *more: str) -> tuple[float, Any]:
-    """Pushes all history into a new checkpoint; returns the seconds, and the result."""
-    started = time.monotonic()
+class Timed(NamedTuple):
+    """What a start has taken, and its result."""
+
+    seconds: float
+    processor: float
+    """Seconds of the processor."""
+    result: Any
+
+
+def load(where: Path, rows: int, *more: str) -> Timed:
+    """Pushes all history into a new checkpoint."""
+    started, worked = time.monotonic(), time.process_time()
     with program(*more).on(flo.here).start(checkpoint=where) as query:
         for each in pushes(rows):
             query.push(**each)
-        seconds = time.monotonic() - started
-        return seconds, _result(query, more)
+        return Timed(time.monotonic() - started, time.process_time() - worked, _result(query, more))
 
 
-def restart(kept: Path, *more: str) -> tuple[float, Any]:
-    """Starts a program on a copy of a checkpoint; returns the seconds, and the result."""
+def restart(kept: Path, *more: str) -> Timed:
+    """Starts a program on a copy of a checkpoint."""
     with tempfile.TemporaryDirectory() as folder:
         where = Path(folder) / "checkpoint"
         shutil.copytree(kept, where)
-        started = time.monotonic()
+        started, worked = time.monotonic(), time.process_time()
         with program(*more).on(flo.here).start(checkpoint=where, changed="fill") as query:
-            seconds = time.monotonic() - started
-            return seconds, _result(query, more)
+            return Timed(time.monotonic() - started, time.process_time() - worked, _result(query, more))
 
 
 def _result(query: Any, more: tuple[str, ...]) -> Any:
@@ -101,7 +108,7 @@ def _result(query: Any, more: tuple[str, ...]) -> Any:
 
 
 def run(rows: int, output: Console) -> None:
-    table = Table("start", "seconds", "of a load from scratch")
+    table = Table("start", "seconds", "of the processor", "of a load from scratch")
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder) / "kept"
         output.print(f"a state of {rows:,} rows is written …")
@@ -112,10 +119,11 @@ def run(rows: int, output: Console) -> None:
             "an aggregate over the join that is kept": restart(kept, "most"),
             "from scratch": load(Path(folder) / "anew", rows, "most"),
         }
-    anew, expected = timed["from scratch"]
-    assert timed["an aggregate over the join that is kept"][1] == expected, "the filled view has other rows"
-    for name, (seconds, _) in timed.items():
-        table.add_row(name, f"{seconds:.2f}", f"{seconds / anew:.1%}")
+    anew = timed["from scratch"]
+    assert timed["an aggregate over the join that is kept"].result == anew.result, "the filled view has other rows"
+    for name, each in timed.items():
+        share = each.processor / anew.processor
+        table.add_row(name, f"{each.seconds:.2f}", f"{each.processor:.2f}", f"{share:.1%}")
     output.print(table)
 
 

@@ -123,6 +123,8 @@ class OnSpark:
         - `order`: for inputs that are sequences, the column with the position of a row; by default the offset, if the
           source has one. For partitioned ones the columns with the partition and the position, by default Kafka's. An
           input that is a stream of streams takes each micro-batch as an inner stream.
+        - `shards`: how many parts the state has; by default Spark's parallelism. A checkpoint keeps its number, unless
+          another one is given: then its state is cut.
         - `trigger`: one of Spark's, such as `{"processingTime": "5 seconds"}` or `{"availableNow": True}`.
         - `spark_checkpoint`: where Spark keeps its offsets; by default in the folder `spark` of the checkpoint.
         - `on_error="divert"`: diverts rows that do not fit, or on which a function raises before a shuffle. Those of
