@@ -3,10 +3,11 @@
     python -m benchmarks.changes                        # state of 10 million rows: about five minutes
     python -m benchmarks.changes --rows 1000000
 
-A join of sales and shops is kept, and four starts are timed, each on a copy of the same checkpoint:
+A join of sales and shops is kept, and starts are timed, each on a copy of the same checkpoint:
 
     the same program                 a restart
     an unrelated new view            a restart, and a fill of nothing
+    in 4 shards instead of 1         the state is read, and written in parts
     an aggregate over the join       the rows that the join holds are read, and joined once more
     from scratch                     all history is pushed into a new checkpoint: what a change had cost otherwise
 
@@ -93,13 +94,13 @@ def load(where: Path, rows: int, *more: str) -> Timed:
         return Timed(time.monotonic() - started, time.process_time() - worked, _result(query, more))
 
 
-def restart(kept: Path, *more: str) -> Timed:
+def restart(kept: Path, *more: str, shards: int | None = None) -> Timed:
     """Starts a program on a copy of a checkpoint."""
     with tempfile.TemporaryDirectory() as folder:
         where = Path(folder) / "checkpoint"
         shutil.copytree(kept, where)
         started, worked = time.monotonic(), time.process_time()
-        with program(*more).on(flo.here).start(checkpoint=where, changed="fill") as query:
+        with program(*more).on(flo.here).start(checkpoint=where, changed="fill", shards=shards) as query:
             return Timed(time.monotonic() - started, time.process_time() - worked, _result(query, more))
 
 
@@ -116,6 +117,7 @@ def run(rows: int, output: Console) -> None:
         timed = {
             "the same program": restart(kept),
             "an unrelated new view": restart(kept, "visits"),
+            "in 4 shards instead of 1": restart(kept, shards=4),
             "an aggregate over the join that is kept": restart(kept, "most"),
             "from scratch": load(Path(folder) / "anew", rows, "most"),
         }

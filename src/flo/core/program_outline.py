@@ -119,7 +119,12 @@ def find_replaced(before: Outline, ours: Outline) -> frozenset[str]:
     """Return the ids that the user has named and that stand for another operator now, or for other streams."""
     by_id = {each.id: each for each in before}
     same = ((by_id[each.id], each) for each in ours if each.id in by_id)
-    return frozenset(new.id for old, new in same if _key(old) != _key(new) or old.reads != new.reads)
+    return frozenset(new.id for old, new in same if _key(old) != _key(new) or _content_read(old) != _content_read(new))
+
+
+def _content_read(operator: AppliedOperator) -> list[str]:
+    """Return the streams that an operator reads, without the number of one that several operators emit."""
+    return [re.sub(r"^(#[0-9a-f]{20})/\d+", r"\1", each) for each in operator.reads]
 
 
 def expect_same_functions(before: Outline, ours: Outline, refill: Sequence[str]) -> None:

@@ -35,13 +35,13 @@ def assign_ids(dag: Dag, inputs: Iterable[str]) -> Dag:
         stream.name = name
     times: Counter[str] = Counter()
     for vertex in dag.vertices:
-        if not vertex.id:
+        own = vertex.id
+        if not own:
             described = describe_parameters(vertex.operator, tuple(stream.type for stream in vertex.inputs))
-            vertex.id = digest(*described, *(ids[stream] for stream in vertex.inputs))
-            times[vertex.id] += 1
-            if times[vertex.id] > 1:  # the same operator on the same streams
-                vertex.id = f"{vertex.id}/{times[vertex.id]}"
-        ids |= ((stream, f"{vertex.id}:{place}") for place, stream in enumerate(vertex.outputs))
+            own = digest(*described, *(ids[stream] for stream in vertex.inputs))
+            times[own] += 1  # the same operator on the same streams emits the same, so what follows need not tell them
+            vertex.id = own if times[own] == 1 else f"{own}/{times[own]}"
+        ids |= ((stream, f"{own}:{place}") for place, stream in enumerate(vertex.outputs))
     return dag
 
 

@@ -66,5 +66,5 @@ def print_plan(checkpoint: str, flow: Flow, refill: Sequence[str] = ()) -> None:
     for each in plan_operators(compared, fill):
         table.add_row(each.what, each.words, each.line, each.source)
     output.print(table)
-    for name, what in plan_outputs(compared):
+    for name, what in plan_outputs(compared, fill):
         output.print(f"output {name}: {what}", markup=False)

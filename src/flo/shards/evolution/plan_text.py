@@ -3,7 +3,7 @@
 kept      join(shops, on="shop")        sales.py:12
 filled    group_by("city").agg(…)       sales.py:15    from the rows that join keeps (sales.py:12)
 dropped   group_by("shop").agg(…)       sales.py:13
-means     new: its sink gets all rows
+means     new: it gets all rows, from the rows that join keeps (sales.py:12)
 totals    removed
 """
 
@@ -65,16 +65,18 @@ def _describe_holder(by_id: dict[str, AppliedOperator], holder: object, stream: 
     return f"the input `{stream}`, read again" if not vertex else "the state"
 
 
-def plan_outputs(compared: Comparison) -> Iterator[tuple[str, str]]:
+def plan_outputs(compared: Comparison, fill: FillProgram) -> Iterator[tuple[str, str]]:
     """What becomes of each output, by its name."""
     before, ours = compared.before["outputs"], compared.ours["outputs"]
+    sources = describe_sources(compared, fill)
     for name in ours:
+        came_from = f", from {sources}" if sources and name in fill.outputs else ""
         if name not in before:
-            yield name, "new: it gets all rows"
+            yield name, f"new: it gets all rows{came_from}"
         elif name in compared.same_outputs:
             yield name, "as before"
         else:
-            yield name, "changed: it gets the difference"
+            yield name, f"changed: it gets the difference{came_from}"
     for name in before:
         if name not in ours:
             yield name, "removed: its sink stays as it is"
@@ -87,7 +89,7 @@ def describe_plan(compared: Comparison, fill: FillProgram) -> list[tuple[str, st
         where = f"   ({each.line})" if each.line else ""
         source = f", from {each.source}" if each.source else ""
         lines.append((each.what, f"{_shorten(each.words)}{where}{source}"))
-    return lines + [(f"output {name}", what) for name, what in plan_outputs(compared)]
+    return lines + [(f"output {name}", what) for name, what in plan_outputs(compared, fill)]
 
 
 def changed_program_error(error: CheckpointError, compared: Comparison, fill: FillProgram) -> CheckpointError:
@@ -100,7 +102,7 @@ def missing_rows_error(compared: Comparison, fill: FillProgram, name: str) -> Ch
     """The error for an input whose rows nothing has."""
     filled = [each for each in plan_operators(compared, fill) if each.what == FILLED]
     facts = [("filled", _shorten(each.words) + (f"   ({each.line})" if each.line else "")) for each in filled]
-    changed = [(f"output {output}", what) for output, what in plan_outputs(compared) if what != "as before"]
+    changed = [(f"output {output}", what) for output, what in plan_outputs(compared, fill) if what != "as before"]
     return CheckpointError(
         f"the changed program needs all rows that the input `{name}` has had, and the checkpoint does not hold them",
         facts=(*facts, *changed),
