@@ -38,6 +38,7 @@ from flo.shards.checkpoint.program_changes import (
     add_description,
     complete_description,
     expect_unchanged,
+    input_names,
     read_description,
     update_description,
 )
@@ -487,11 +488,6 @@ def _size_of(part: DataPart) -> int:
         case PlainData(data):
             return len(data) if hasattr(data, "__len__") else 0
     return 1
-
-
-def input_names(description: Description) -> list[str]:
-    """The names of the inputs of a program, in their order."""
-    return list(dict.fromkeys(line.partition(":")[0].partition(".")[0] for line in description["inputs"]))
 
 
 def ended_inputs(where: str, version: int, description: Description) -> frozenset[str]:

@@ -139,6 +139,11 @@ def _describe_input(name: str, entry: Entry) -> Iterator[str]:
         yield f"{name}.{column.name}: {column.type}{'' if column.nullable else ' not null'}"
 
 
+def input_names(description: Description) -> list[str]:
+    """The names of the inputs of a program, in their order."""
+    return list(dict.fromkeys(line.partition(":")[0].partition(".")[0] for line in description["inputs"]))
+
+
 def _describe_output(plan: Plan, output: Output) -> Description:
     """The stream of an output, and its columns."""
     stream = plan.stream(output.stream)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from flo.core.errors import CheckpointError
 from flo.core.program_outline import ANEW, AppliedOperator, from_plain
+from flo.shards.checkpoint.program_changes import PAST_INPUTS, input_names
 from flo.shards.evolution.comparison import Comparison
 from flo.shards.evolution.filling import FillProgram, has_state
 
@@ -52,7 +53,14 @@ def plan_operators(compared: Comparison, fill: FillProgram) -> Iterator[PlannedO
 def describe_sources(compared: Comparison, fill: FillProgram) -> str:
     """Where the rows of a fill come from."""
     by_id = {each.id: each for each in from_plain(compared.before["outline"])}
-    return ", ".join(dict.fromkeys(_describe_holder(by_id, each.holder, each.stream.name) for each in fill.inputs))
+    known = {*input_names(compared.before), *compared.before.get(PAST_INPUTS, ())}
+    described = (
+        _describe_holder(by_id, each.holder, each.stream.name)
+        if each.holder is not None or each.stream.name in known
+        else f"the input `{each.stream.name}`, which is new"
+        for each in fill.inputs
+    )
+    return ", ".join(dict.fromkeys(described))
 
 
 def _describe_holder(by_id: dict[str, AppliedOperator], holder: object, stream: str) -> str:
