@@ -65,7 +65,6 @@ class Trial:
 
     def __post_init__(self) -> None:
         self.rng = random.Random(self.seed)
-        self.shards = self.rng.choice([1, 3])
         self._touched = dict[str, Counter[Any]]()
 
     @property
@@ -110,6 +109,15 @@ class Trial:
                 self.given[name] = Counter({row: weight for row, weight in total.items() if weight})
             else:
                 self.given[name] = [*self.given.get(name, []), *more]
+
+    def start(self, start: Callable[[int | None], Any]) -> Any:
+        """Starts with some number of shards; with as many as before if a state cannot be cut."""
+        try:
+            return start(self.rng.choice([1, 3, None] if self.checkpoint.exists() else [1, 3]))
+        except flo.CheckpointError as error:
+            if "cannot be cut into other shards" not in str(error):
+                raise
+            return start(None)
 
     def rows_of(self, flow: flo.Flow) -> dict[str, Any]:
         """All rows that the inputs of a program have had."""
@@ -247,11 +255,9 @@ def _text(row: dict[str, Any]) -> str:
 
 def run_here(flow: flo.Flow, sinks: dict[str, Any], trial: Trial, turn: Turn, check: Callable[[Any], None]) -> None:
     """In this process."""
-    shards = None if trial.checkpoint.exists() else trial.shards
-    options: dict[str, Any] = {"checkpoint": trial.checkpoint, "shards": shards, "changed": "fill"}
-    with flow.on(flo.here).start(sinks, fill=trial.rows_of(flow), **options) as query:
-        if shards is None:
-            check(query)
+    options: dict[str, Any] = {"checkpoint": trial.checkpoint, "changed": "fill", "fill": trial.rows_of(flow)}
+    with trial.start(lambda shards: flow.on(flo.here).start(sinks, shards=shards, **options)) as query:
+        check(query)
         inputs = {stream.name for stream in flow._scope.inputs}
         turn = {name: rows for name, rows in turn.items() if name in inputs}
         if turn:

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 import flo
-from flo.shards.checkpoint.rescale import rescale
+from tests.rescaling import rescale
 
 
 class Sale(NamedTuple):

@@ -57,7 +57,7 @@ def test_an_unknown_version_says_what_there_is(tmp_path: Path) -> None:
         text = str(error.value)
         assert "before-friday (version 0)" in text, wanted
         assert "0, 4 to 5" in text, wanted
-        assert "test_going_back.py" in text
+        assert "shop_totals.py" in text
     with pytest.raises(UnknownNameError, match="did you mean this tag") as error:
         start(tmp_path, version="before-fridai")
     with pytest.raises(CheckpointError, match="version 3 is no longer kept"):

@@ -157,7 +157,7 @@ def test_functions_get_what_is_known(tmp_path: Path) -> None:
         start(place, counts, sink=take_into(taken), changed="fill").stop()
     message = str(caught.value)
     assert "its sink Callback cannot be corrected: the rows that it has taken cannot be read" in message
-    assert "test_sink_differences.py" in message
+    assert "sink_places.py" in message
     for way in ('"view"', "flo.Upsert(", "flo.Changes(", "another checkpoint"):
         assert way in message
     with pytest.raises(flo.TypeMismatch, match="Memory cannot be reconciled"):

@@ -11,7 +11,6 @@ from flo.core.errors import CheckpointError, NameTakenError, UnknownNameError
 from flo.shards.checkpoint import tags
 from flo.shards.checkpoint.commits import committed_versions, remove_commit
 from flo.shards.checkpoint.copies import copy_checkpoint
-from flo.shards.checkpoint.rescale import rescale
 from flo.shards.checkpoint.tags import add_tag, list_tags, remove_tag
 from flo.shards.views import View
 from tests.local.shop_totals import (
@@ -24,6 +23,7 @@ from tests.local.shop_totals import (
     strays,
     views,
 )
+from tests.rescaling import rescale
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -161,7 +161,7 @@ def test_tags_made_while_pushes_go_on_hold(tmp_path: Path) -> None:
     expect_sound(tmp_path)
 
 
-def test_another_number_of_shards_rescales_tags(tmp_path: Path) -> None:
+def test_another_number_of_shards_leaves_tags_as_they_are(tmp_path: Path) -> None:
     with start(tmp_path, shards=2) as query:
         push(query, range(3))
         add_tag(str(tmp_path), "early")

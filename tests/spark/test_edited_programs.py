@@ -46,9 +46,9 @@ class OnSpark:
             of: Any = stream.type.collection
             inputs[stream.name] = self._read(stream.name, of)
             order |= {stream.name: POSITION} if is_ordered(of) else {}
-        shards = None if trial.checkpoint.exists() else trial.shards
-        options: dict[str, Any] = {"checkpoint": trial.checkpoint, "shards": shards, "changed": "fill"}
-        query = flow.on(self.spark).start(inputs, sinks, order=order, trigger={"availableNow": True}, **options)
+        options: dict[str, Any] = {"checkpoint": trial.checkpoint, "changed": "fill", "order": order}
+        options["trigger"] = {"availableNow": True}
+        query = trial.start(lambda shards: flow.on(self.spark).start(inputs, sinks, shards=shards, **options))
         query.wait()
         check(query)
 

@@ -13,7 +13,7 @@ Invariant: until version 7 is committed, the checkpoint is that of the program b
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -24,12 +24,11 @@ import pyarrow as pa
 from flo.api.running import expect_known, expect_one_of
 from flo.api.scope import NOW
 from flo.core.errors import CheckpointError, TypeMismatch
-from flo.core.program_outline import expect_same_functions, from_plain
-from flo.local.durable import DurableLoop
-from flo.local.fill_run import Change, FillJob, FillRun, OnChange, StartFill
+from flo.core.program_outline import expect_same_functions, from_plain, without_number
+from flo.local.fill_run import Change, Filled, FillJob, FillRun, OnChange, StartFill
 from flo.local.run_progress import RunProgress
 from flo.pictures.run_history import FillFigures
-from flo.program.identity import digest, without_number
+from flo.program.identity import digest
 from flo.shards.checkpoint.commits import PROGRAM, committed_versions, read_commit, read_given
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.lease import Lease
@@ -40,6 +39,7 @@ from flo.shards.checkpoint.program_changes import (
     add_description,
     complete_description,
     expect_unchanged,
+    input_names,
     read_description,
     update_description,
     with_views,
@@ -47,9 +47,9 @@ from flo.shards.checkpoint.program_changes import (
 from flo.shards.checkpoint.spark_logs import BATCH, ENDED, PUSHED, ResumedBatches
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.evolution.change_planning import ended_inputs, ids_with_functions, plan_change, plan_fill
-from flo.shards.evolution.comparison import Comparison, Holder, input_names
+from flo.shards.evolution.comparison import Comparison, Holder
+from flo.shards.evolution.cutting import cut_states
 from flo.shards.evolution.filling import FillProgram
-from flo.shards.evolution.leftovers import remove_leftovers
 from flo.shards.evolution.plan_text import ChangePlan
 from flo.shards.evolution.snapshots import read_rows
 from flo.shards.evolution.switch import StoredStates, Switch
@@ -88,7 +88,7 @@ class Evolution:
     def job(self) -> FillJob:
         """The fill of what is not kept."""
         described = (self.ours[name] for name in ("outline", "stages", "inputs", "sources"))
-        wanted = self.fill.outputs, sorted(self.change.refill), self.change.on_error
+        wanted = self.fill.outputs, sorted(self.change.refill), self.change.on_error, self.batches.shards
         inputs = tuple(stream.name for stream in self.program.dag.inputs)
         return FillJob(
             self.ours["flow"],
@@ -149,21 +149,19 @@ class Evolution:
 
     def _run(self, giving: Giving, lease: Lease) -> None:
         """Nothing is committed if only sinks are compared, and all of them have what their outputs have."""
-        fill = self.start_fill(self.job, lease)
-        loop = fill.run()
-        outcome = self._differences(giving, giving.next_version(), loop.version - 1)
-        for name, rows in fill.diverted().items():
-            giving.add_diverted(outcome, name, rows, is_whole=name in fill.read_whole)
-        if self.is_same and not any(self.change.misfits.values()) and not any(outcome.rows.values()):
+        before, filled = self._states_before(), self._fill_states(lease)
+        outcome = self._differences(giving, giving.next_version(), filled.version)
+        for name, rows in filled.diverted.items():
+            giving.add_diverted(outcome, name, rows, is_whole=name in filled.read_whole)
+        has_news = any(self.change.misfits.values()) or any(outcome.rows.values())
+        if self.is_same and not has_news and self.shards_before == self.batches.shards:
             update_description(self.batches.folder, self.ours)
             giving.commit([], self.version)
             folder(self.batches.folder).remove(FILL)
             return
-        filled = StoredStates(self.job.where, self.batches.shards, loop.version - 1)
-        levels = {v.id: stage.level for stage in loop.batches.plan.stages for v in stage.dag.vertices}
-        levels = {each: level for each, level in levels.items() if each in self.fill.ids}
-        before = StoredStates(self.batches.folder, self.batches.shards, self.version)
-        switch = Switch(self.compared, self.program.plan, self.batches.outputs, before, filled, levels, outcome.version)
+        states = StoredStates.at(self.job.where, self.batches.shards, filled.version)
+        plan, outputs, levels = self.program.plan, self.batches.outputs, filled.levels
+        switch = Switch(self.compared, plan, outputs, before, states, levels, outcome.version)
         self.batches.set_state_versions(switch.version, switch.write())
         lease.expect_held()
         given = giving.give(outcome, staged=False)
@@ -172,9 +170,29 @@ class Evolution:
         add_description(self.batches.folder, self.ours, switch.version)
         self.batches.program = switch.version
         lease.expect_held()
-        self.batches.commit_micro_batch(outcome, lease.epoch, giving.given, self._notes(loop))
+        self.batches.commit_micro_batch(outcome, lease.epoch, giving.given, self._notes(filled.counts))
         giving.commit(given, switch.version)
         folder(self.batches.folder).remove(FILL)
+
+    @property
+    def shards_before(self) -> int:
+        """The number of shards that the checkpoint has."""
+        return int(self.compared.before["shards"])
+
+    def _states_before(self) -> StoredStates:
+        """The states of the program before, in as many shards as ours has."""
+        where, shards = self.batches.folder, self.batches.shards
+        if shards == self.shards_before:
+            return StoredStates.at(where, shards, self.version)
+        kept, views = self.compared.kept, self.compared.same_outputs
+        with RunProgress(f"{self.ours['flow']}: {self.shards_before} shards to {shards}", None) as bar:
+            cut = cut_states(Checkpoint(where), self.version, shards, kept, views, bar.moved)
+        return StoredStates(where, shards, cut)
+
+    def _fill_states(self, lease: Lease) -> Filled:
+        """Runs the fill program, or what an interrupted start has left of it."""
+        dag = self.fill.dag
+        return self.start_fill(self.job, lease).run() if dag.vertices or dag.outputs else Filled()
 
     def expect_rows(self) -> None:
         """Raises if nothing has the rows that a fill needs."""
@@ -216,15 +234,14 @@ class Evolution:
             f"{self.ours['flow']}: the sink of `{name}` gets {added:,} rows, and {retracted:,} are retracted from it"
         )
 
-    def _notes(self, loop: DurableLoop) -> dict[str, Any]:
+    def _notes(self, filled: Mapping[str, int]) -> dict[str, Any]:
         """What the commit says of inputs, by their places in our program. The next row of a sequence comes after those
         that were pushed, and after those that the fill has read."""
         names = [stream.name for stream in self.program.dag.inputs]
         last = read_commit(self.batches.folder, self.version)
         before = input_names(self.compared.before)
         counts = {before[int(place)]: count for place, count in last.get(PUSHED, {}).items()}
-        for place, count in loop.counts.items():
-            name = self.fill.inputs[place].stream.name
+        for name, count in filled.items():
             counts[name] = max(counts.get(name, 0), count)
         return {
             PUSHED: {str(place): counts[name] for place, name in enumerate(names) if name in counts},
@@ -269,8 +286,8 @@ def find_evolution(
                 raise
             plan = _plan(compared, fill, batches, version, change, start_fill)
             raise plan.changed_program_error(error) from None
-    if is_same and not change.misfits:
-        remove_leftovers(batches.folder, batches.shards)
+    is_rescaled = before["shards"] != batches.shards
+    if is_same and not change.misfits and not is_rescaled:
         return None
     over = ended_inputs(batches.folder, version, before)
     must = {name for name, needed in change.misfits.items() if needed}
@@ -279,7 +296,7 @@ def find_evolution(
         fill = plan_fill(program, batches.folder, version, compared)
     if must != change.misfits.keys() and any(each.holder is None for each in fill.inputs):
         # no input is read again only to see that a sink has what it was given
-        if is_same and not must:
+        if is_same and not must and not is_rescaled:
             return None
         compared = replace(compared, same_outputs=same_outputs - must)
         change, fill = (

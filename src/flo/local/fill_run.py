@@ -108,6 +108,22 @@ class FillJob:
         return next((name for name in self.inputs if name in sources), self.inputs[0])
 
 
+@dataclass(frozen=True)
+class Filled:
+    """What a fill has computed."""
+
+    version: int = -1
+    """Its last version; -1 if there was nothing to fill."""
+    levels: Mapping[str, int] = field(default_factory=dict)
+    """The stage of the fill program that has the state of an operator."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """The number of rows that it has read of ordered inputs, by name."""
+    diverted: Mapping[str, pa.Table] = field(default_factory=dict)
+    """The rows that it has diverted, by input."""
+    read_whole: frozenset[str] = frozenset()
+    """The inputs of which it has diverted all rows that the new program diverts."""
+
+
 class FillRows(NamedTuple):
     """The rows of an input of the fill program."""
 
@@ -147,8 +163,8 @@ class FillRun:
         """What keeps the outputs of the fill."""
         return Giving(batches, {each.name: ViewSink() for each in batches.outputs})
 
-    def run(self) -> DurableLoop:
-        """Takes all rows."""
+    def run(self) -> Filled:
+        """Takes all rows; returns what is computed then."""
         try:
             every = [self._rows_of(place, each) for place, each in enumerate(self.job.fill.inputs)]
             figures = self.job.figures
@@ -157,18 +173,31 @@ class FillRun:
             figures.rows = figures.began = self._rows
             with RunProgress(f"{self.job.flow}: filling", figures.total) as bar:
                 bar.moved(self._rows)
-                for number, push in enumerate(chain(*(each.pushes for each in every), [self._push_ends])):
+                for number, push in enumerate(self._pushes(every)):
                     if number >= self._done:
                         bar.moved(self._take(push, number + 1))
                         figures.rows = self._rows
         finally:
             self.loop.executor.stop()
-        return self.loop
+        return self._result()
 
-    def diverted(self) -> dict[str, pa.Table]:
-        """The rows that it has diverted, by input."""
-        names = {*inputs_with_diverted_rows(self.job.where), *(self.read_whole if self.job.diverts else ())}
-        return {name: read_diverted(self.job.where, name, self.loop.version - 1) for name in sorted(names)}
+    def _pushes(self, every: list[FillRows]) -> Iterator[Push]:
+        """The pushes of one input after the other, and then the ends. There is at least one."""
+        has_rows = False
+        for push in chain.from_iterable(each.pushes for each in every):
+            has_rows = True
+            yield push
+        if self._ended_places or not has_rows:
+            yield self._push_ends
+
+    def _result(self) -> Filled:
+        fill, where, version = self.job.fill, self.job.where, self.loop.version - 1
+        stages = self.loop.batches.plan.stages
+        levels = {v.id: stage.level for stage in stages for v in stage.dag.vertices if v.id in fill.ids}
+        counts = {fill.inputs[place].stream.name: count for place, count in self.loop.counts.items()}
+        names = {*inputs_with_diverted_rows(where), *(self.read_whole if self.job.diverts else ())}
+        diverted = {name: read_diverted(where, name, version) for name in sorted(names)}
+        return Filled(version, levels, counts, diverted, frozenset(self.read_whole))
 
     def _take(self, push: Push, number: int) -> int:
         """Takes a part of the rows, and commits it; returns how many they are."""
@@ -229,31 +258,34 @@ class FillRun:
     def _given_rows(self, name: str, given: object) -> FillRows:
         """The user's own rows."""
         source = self.feeder.open(name, given)
-        pushes = (partial(self._feed, name, part) for part in self.feeder.read_parts(name, source))
-        return FillRows(source.rows, pushes)
+        parts = self.feeder.read_parts(name, source)
+        return FillRows(source.rows, (partial(self._feed, name, part) for part in parts if _size_of(part) != 0))
 
     def _feed(self, name: str, part: DataPart) -> int:
         self.feeder.feed_in_turn([(name, DataSource(iter([part]), None))])
-        return _size_of(part)
+        return _size_of(part) or 0
+
+    @property
+    def _ended_places(self) -> list[int]:
+        """The places of the inputs whose streams have ended."""
+        sources = [self.job.fill.sources[each.stream] for each in self.job.fill.inputs]
+        return [place for place, each in enumerate(sources) if each and each <= self.job.ended]
 
     def _push_ends(self) -> int:
-        """Ends the inputs whose streams have ended."""
         inputs = self.job.fill.inputs
-        for place, each in enumerate(inputs):
-            sources = self.job.fill.sources[each.stream]
-            if sources and sources <= self.job.ended:
-                end = each.stream.type.collection.bottom().fix()
-                self.loop.push(tuple(end if at == place else None for at in range(len(inputs))))
+        for place in self._ended_places:
+            end = inputs[place].stream.type.collection.bottom().fix()
+            self.loop.push(tuple(end if at == place else None for at in range(len(inputs))))
         return 0
 
 
-def _size_of(part: DataPart) -> int:
-    """The number of rows of a part of an input, as far as it is known."""
+def _size_of(part: DataPart) -> int | None:
+    """The number of rows of a part of an input; None if it is not known."""
     match part:
         case Piece():
             return int(part.table.num_rows)
         case PlainData(data):
-            return len(data) if hasattr(data, "__len__") else 0
+            return len(data) if hasattr(data, "__len__") else None
     return 1
 
 

@@ -115,7 +115,8 @@ class OnHere:
           view.
         - `checkpoint`: a path, or a URL that Arrow reaches. Only one query at a time may run on it. Spark can continue
           it, and this process one of Spark.
-        - `shards`: how many; by default one for each worker. A checkpoint keeps its number.
+        - `shards`: how many; by default one for each worker. A checkpoint keeps its number, unless another one is
+          given: then its state is cut.
         - `on_error="divert"`: diverts rows that do not fit, or on which a function raises.
         - `keep`: how many committed versions readers can read, such as 10, or for how long, such as `"1 day"`.
         - `changed`: what to do if the checkpoint is of another program. `"reject"` raises, with what would be kept and

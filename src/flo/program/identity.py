@@ -19,7 +19,6 @@ and a suffix.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -47,14 +46,6 @@ def assign_ids(dag: Dag, inputs: Iterable[str]) -> Dag:
             vertex.id = own if times[own] == 1 else f"{own}/{times[own]}"
         ids |= ((stream, f"{own}:{place}") for place, stream in enumerate(vertex.outputs))
     return dag
-
-
-def without_number(name: str) -> str:
-    """Return an id, or the name of a stream, without the number that tells an operator from others like it."""
-    return _NUMBERED.sub(r"\1", name)
-
-
-_NUMBERED = re.compile(r"^([0-9a-f]{20})/\d+")
 
 
 def describe_parameters(operator: Operator, inputs: Any) -> Iterator[str]:

@@ -82,6 +82,8 @@ class OnSpark:
         self._given = [stream.name for stream in flow._scope.inputs if stream is not flow._scope.now]
         """The inputs that get DataFrames. The time of the outside world does not."""
         dag = lower_flow(flow, as_table, finish_as_table)
+        for stream in flow._scope.inputs:
+            resolve_annotations(getattr(stream.type.collection, "element", None))
         for vertex in dag.vertices:
             for function in supplied(vertex.operator):
                 resolve_annotations(function)
@@ -117,6 +119,8 @@ class OnSpark:
         - `order`: for inputs that are sequences, the column with the position of a row; by default the offset, if the
           source has one. For partitioned ones the columns with the partition and the position, by default Kafka's. An
           input that is a stream of streams takes each micro-batch as an inner stream.
+        - `shards`: how many parts the state has; by default Spark's parallelism. A checkpoint keeps its number, unless
+          another one is given: then its state is cut.
         - `trigger`: one of Spark's, such as `{"processingTime": "5 seconds"}` or `{"availableNow": True}`.
         - `spark_checkpoint`: where Spark keeps its offsets; by default in the folder `spark` of the checkpoint.
         - `on_error="divert"`: diverts rows that do not fit, or on which a function raises before a shuffle. Those of

@@ -7,5 +7,5 @@ plan_text         all of that in the user's words
 snapshots         rows of streams that the state holds
 held_rows_task    a task that reads them
 switch            the states of the new program, from those that are kept and those that were filled
-leftovers         what no program needs any more
+cutting           states in another number of shards
 """

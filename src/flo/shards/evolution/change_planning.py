@@ -16,9 +16,9 @@ from flo.core.errors import UnknownNameError
 from flo.core.program_outline import find_replaced, from_plain
 from flo.shards.checkpoint.commits import read_commit
 from flo.shards.checkpoint.inspect import Checkpoint
-from flo.shards.checkpoint.program_changes import Description
+from flo.shards.checkpoint.program_changes import Description, input_names
 from flo.shards.checkpoint.spark_logs import ENDED
-from flo.shards.evolution.comparison import Comparison, compare_programs, input_names
+from flo.shards.evolution.comparison import Comparison, compare_programs
 from flo.shards.evolution.filling import FillBuilder, FillProgram
 from flo.shards.evolution.snapshots import is_whole
 from flo.shards.program import ShardedProgram

@@ -19,10 +19,10 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from flo.core.program_outline import without_number
 from flo.program.dag import Dag, Stream
-from flo.program.identity import without_number
 from flo.shards.checkpoint.column_fit import type_of, widens
-from flo.shards.checkpoint.program_changes import Description, columns_of
+from flo.shards.checkpoint.program_changes import Description, columns_of, input_names
 from flo.shards.tasks.output_files import VIEW
 from flo.tables.values import layout_of
 
@@ -140,11 +140,6 @@ def is_as_wide(kind: str, other: str) -> bool:
     if kind == other or before is None or now is None:
         return kind == other
     return not pa.types.is_timestamp(before) and widens(before, now)  # a time may lose digits in another unit
-
-
-def input_names(description: Description) -> list[str]:
-    """The names of the inputs of a program, in their order."""
-    return list(dict.fromkeys(line.partition(":")[0].partition(".")[0] for line in description["inputs"]))
 
 
 def _layout(description: Description) -> list[Any]:

@@ -4,7 +4,7 @@
     filled    group_by("city").agg(…)       sales.py:15    from the rows that `join` keeps (sales.py:12): about 1,200
     dropped   group_by("shop").agg(…)       sales.py:13
 
-    output means     new: its sink gets all rows, how many is known after the fill
+    output means     new: its sink gets all rows, from the rows that `join` keeps (sales.py:12); how many is known …
     output totals    removed: its sink stays as it is
 
 Invariant: a number is said only if it is known without computing anything.
@@ -20,6 +20,7 @@ from typing import NamedTuple
 from flo.api.scope import NOW
 from flo.core.errors import CheckpointError
 from flo.core.program_outline import ANEW, AppliedOperator, expect_same_functions, from_plain
+from flo.program.dag import Stream
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.program_changes import PAST_INPUTS
 from flo.shards.evolution.comparison import Comparison
@@ -77,11 +78,9 @@ class ChangePlan:
         return planned + [PlannedOperator(DROPPED, each.words, each.line) for each in gone]
 
     def _describe_sources(self, operator: str) -> str:
-        """Where the rows of an operator come from."""
-        places: set[int] = set()
-        for vertex in self.fill.dag.vertices:
-            if _own(vertex.id) == operator:
-                places |= self._places_before[vertex.id]
+        """Where the rows of an operator come from, and how many they are."""
+        streams = [s for v in self.fill.dag.vertices if _own(v.id) == operator for s in v.outputs]
+        places = set[int]().union(*(self._places_before[stream] for stream in streams))
         counts: dict[str, list[int | None]] = {}
         for place in sorted(places):
             each = self.fill.inputs[place]
@@ -91,14 +90,13 @@ class ChangePlan:
         return ", and ".join(f"{words}{_describe_count(own)}" for words, own in counts.items())
 
     @cached_property
-    def _places_before(self) -> dict[str, set[int]]:
-        """By operator of the fill, the inputs of the fill that its rows come from."""
+    def _places_before(self) -> dict[Stream, set[int]]:
+        """By stream of the fill, the inputs of the fill that its rows come from."""
         dag = self.fill.dag
-        read = {stream: {place} for place, stream in enumerate(dag.inputs)}
-        before: dict[str, set[int]] = {}
+        before = {stream: {place} for place, stream in enumerate(dag.inputs)}
         for vertex in dag.vertices:
-            before[vertex.id] = set[int]().union(*(read.get(stream, set()) for stream in vertex.inputs))
-            read |= dict.fromkeys(vertex.outputs, before[vertex.id])
+            places = set[int]().union(*(before[stream] for stream in vertex.inputs))
+            before |= dict.fromkeys(vertex.outputs, places)
         return before
 
     def _describe_source(self, each: Refilled) -> str:
@@ -144,23 +142,20 @@ class ChangePlan:
         return planned + gone
 
     def _describe_output(self, name: str, is_known: bool, has_sink: bool) -> str:
-        """What an output gets that is filled."""
-        known = self._rows_of_output(name)
-        rows = f"about {known:,} rows" if known is not None else f"all rows, {LATER}"
-        if not is_known:
-            return f"new: {'its sink' if has_sink else 'the view'} gets {rows}"
-        if not has_sink:
-            return f"changed: the view gets {rows}"
-        return (
-            "changed: its sink gets the difference to what it holds; how many rows are added and retracted is known"
-            " after the fill"
-        )
-
-    def _rows_of_output(self, name: str) -> int | None:
-        """How many rows an output has, if the fill only copies them."""
-        if name not in self.fill.outputs:
-            return None
+        """What an output gets that is filled, and where its rows come from."""
         stream = self.fill.dag.outputs[self.fill.outputs.index(name)]
+        places = sorted(self._places_before[stream])
+        sources = dict.fromkeys(self._describe_source(self.fill.inputs[place]) for place in places)
+        source = f", from {', and '.join(sources)}" if sources else ""
+        if is_known and has_sink:
+            later = "how many rows are added and retracted is known after the fill"
+            return f"changed: its sink gets the difference to what it holds{source}; {later}"
+        known = self._rows_of_stream(stream)
+        rows = f"about {known:,} rows{source}" if known is not None else f"all rows{source}; {LATER}"
+        return f"{'changed' if is_known else 'new'}: {'its sink' if has_sink else 'the view'} gets {rows}"
+
+    def _rows_of_stream(self, stream: Stream) -> int | None:
+        """How many rows a stream of the fill has, if the fill only copies them."""
         if stream not in self.fill.dag.inputs:
             return None
         return self._count(self.fill.inputs[self.fill.dag.inputs.index(stream)])

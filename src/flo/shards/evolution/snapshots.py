@@ -69,7 +69,7 @@ def is_whole(checkpoint: Checkpoint, version: int, holder: Holder) -> bool:
 def count_parts(checkpoint: Checkpoint, version: int, holder: Holder) -> int:
     """In how many parts the rows of a stream can be read: shards, or parts of a view."""
     if holder.view:
-        view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards)
+        view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards(version))
         return len(view.parts()) if view is not None else 0
     return len(checkpoint.state_versions(version)[holder.level].shards)
 
@@ -80,7 +80,7 @@ def count_rows(checkpoint: Checkpoint, version: int, holder: Holder) -> int | No
     if not isinstance(folder(checkpoint.where), Local):
         return None
     if holder.view:
-        view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards)
+        view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards(version))
         runs = [(Store(folder(run.folder)), view.columns, run.name) for run in view.runs] if view is not None else []
         return sum(_count(*run) for run in runs)
     return sum(
@@ -98,7 +98,7 @@ def _count(store: Store, columns: tuple[str, ...], name: str) -> int:
 def _rows_of_view(
     checkpoint: Checkpoint, version: int, holder: Holder, parts: Collection[int] | None
 ) -> Iterator[pa.Table]:
-    view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards)
+    view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards(version))
     for number, part in enumerate(view.parts() if view is not None else ()):
         if parts is not None and number not in parts:
             continue
@@ -124,7 +124,7 @@ def states_of(
     for shard, changed in versions.states():
         if parts is not None and shard not in own:
             continue
-        store = checkpoint.store(level, shard)
+        store = checkpoint.store(version, level, shard)
         term: Any = decode(store.read(changed)[0])
         yield shard, store, next(state for state in map(VertexState.of, term[0]) if state.id == vertex_id)
 

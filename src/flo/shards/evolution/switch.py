@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from flo.core.checkpoint import decode, encode
@@ -44,12 +43,13 @@ class StoredStates:
 
     where: str
     shards: int
-    version: int
+    versions: Mapping[int, StateVersions]
     _read: dict[tuple[int, int], ReadShard] = field(default_factory=dict, repr=False)
 
-    @cached_property
-    def versions(self) -> dict[int, StateVersions]:
-        return read_state_versions(self.where, self.version, self.shards) if self.version >= 0 else {}
+    @classmethod
+    def at(cls, where: str, shards: int, version: int) -> StoredStates:
+        """Those that a commit names; none if there is none."""
+        return cls(where, shards, read_state_versions(where, version, shards) if version >= 0 else {})
 
     def shard(self, level: int, number: int) -> ReadShard | None:
         """The state of a shard, or the one that it shares with others; None if there is none."""

@@ -27,6 +27,7 @@ import pyarrow as pa
 from flo.core.errors import CheckpointError
 from flo.shards.checkpoint.commits import BACK, committed_versions, read_commit, read_given, record_given
 from flo.shards.checkpoint.given_changes import Attempt, Attempts, remove_attempts
+from flo.shards.checkpoint.program_changes import read_shards
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.sinks.output_changes import DIVERTED, Held, OutputChanges, loose_schema, schema_of
@@ -261,7 +262,7 @@ class Giving:
     def _rows_of_view(self, output: Output, version: int) -> Attempt:
         """Writes the rows of a view at a version to files."""
         where, schema = self._batches.folder, schema_of(output)
-        view = StoredView.read(where, output.name, version, self._batches.shards)
+        view = StoredView.read(where, output.name, version, read_shards(where, version))
         files, rows = [], 0
         with closing(Writes()) as writes:
             for number, part in enumerate(view.parts() if view is not None else ()):
