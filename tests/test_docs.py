@@ -31,7 +31,7 @@ ON_SPARK = [
     for name in ("change-data.md", "connectors.md", "migrating.md", "reading-views.md", "spark.md", "sql.md")
 ]
 """Run by tests/spark, which has a session."""
-WITH_BROKER = [ROOT / "docs" / "tutorial-kafka.md"]
+WITH_BROKER = [ROOT / "docs" / "tutorial-kafka.md", ROOT / "docs" / "ten-changes.md"]
 """Run by tests/connectors, which has a broker and a database."""
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")

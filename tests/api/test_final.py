@@ -20,7 +20,6 @@ from flo.core.nest import Nest
 from flo.core.nested import Nested
 from flo.core.operator import Step
 from flo.core.structural import Wire, identity
-from flo.shards.checkpoint.rescale import rescale
 from flo.tables.operators.final import Ending, FinalSums, FinalTables
 from flo.values.operators.clocks import ClockOf
 from flo.values.operators.elementwise import Map
@@ -30,6 +29,7 @@ from flo.values.operators.group_by import Aggregated, GroupBy
 from flo.values.operators.zsets import ToZSet
 from flo.values.sequence import Sequence
 from tests.quick import is_thorough
+from tests.rescaling import rescale
 from tests.spark.simulated import Simulated
 
 SIZE, HOP, GAP = 10, 4, 3

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import pytest
 
 import flo
-from flo.shards.checkpoint.rescale import rescale
 from flo.tables.operators.interval_joins import IntervalTables
 from flo.values.operators.interval_joins import IntervalJoin
 from tests.quick import is_thorough
+from tests.rescaling import rescale
 from tests.spark.simulated import Simulated
 
 

@@ -13,8 +13,8 @@ import pytest
 
 import flo
 from flo.shards.checkpoint.inspect import Checkpoint
-from flo.shards.checkpoint.rescale import rescale
 from tests.api.test_window_columns import TIMES, counted, row_of
+from tests.rescaling import rescale
 from tests.spark.simulated import Simulated
 
 

@@ -18,7 +18,7 @@ import flo
 from flo.spark import Upsert
 from flo.spark.driver.query import Query
 from tests.connectors.driver import create_topic
-from tests.local.test_reconciling import (
+from tests.local.sink_places import (
     EVERYTHING,
     counts,
     flow_of,

@@ -1,11 +1,10 @@
-"""A start of a changed program, in a process that may be killed at any moment: `killed_fill FOLDER STEP`.
+"""A start of a changed program, in a process that may be killed at any moment.
 
-Each step has another program. The outputs go to SQLite.
+Each step has another program, and some have another number of shards. The outputs go to SQLite.
 """
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,10 +51,9 @@ def program(step: int) -> flo.Flow:
 def start(folder: Path, step: int) -> Any:
     flow = program(step)
     sinks = {name: flo.Upsert("sqlite", name, {"uri": str(folder / "sinks.db")}) for name in flow._outputs}
-    options: dict[str, Any] = {"shards": None if step else 3, "changed": "fill"}
+    options: dict[str, Any] = {"shards": (3, 2, 5, None)[step], "changed": "fill"}
     return flow.on(flo.here).start(sinks, checkpoint=folder / "checkpoint", **options)
 
 
-if __name__ == "__main__":
-    print("begins", flush=True)
-    start(Path(sys.argv[1]), int(sys.argv[2])).stop()
+def run(folder: Path, step: int) -> None:
+    start(folder, step).stop()

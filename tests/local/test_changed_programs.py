@@ -2,88 +2,20 @@
 
 from __future__ import annotations
 
-import random
-from collections import Counter
+import re
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import narwhals as nw
 import pyarrow as pa
 import pytest
 
 import flo
-from flo.local.evolution import Evolution
+from flo.local.fill_run import FillRun, Push
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.views import View
 from flo.tools.state_plan import print_plan
-from tests.engines.engine import comparable
 from tests.local.killed_fill import Sale, Shop
-from tests.quick import times
-from tests.relational.harness import random_deltas
-from tests.relational.random_programs import SOURCES
-from tests.relational.shuffled_programs import ShuffledDraw
-from tests.spark.simulated import as_plain
-
-
-def build(parts: dict[str, int]) -> flo.Flow:
-    """A program with an output for each of these seeds."""
-    draw = ShuffledDraw(0)
-    for name, each in draw.inputs.items():
-        draw.flow.output(f"count of {name}", each.stream.agg(n=flo.count()))
-    for name, seed in parts.items():
-        draw.rng, draw.joins = random.Random(seed), 0
-        draw.flow.output(name, draw.relation(draw.rng.randrange(1, 4)).stream)
-    return draw.flow
-
-
-def edit(parts: dict[str, int], rng: random.Random) -> dict[str, int]:
-    """Adds an output, removes one, replaces one, renames one, or changes their order."""
-    parts, new = dict(parts), f"out {rng.randrange(1000)}"
-    match rng.choice(["add", "add", "remove", "replace", "rename", "move"]):
-        case "remove" if len(parts) > 1:
-            parts.pop(rng.choice(list(parts)))
-        case "replace":
-            parts[rng.choice(list(parts))] = rng.randrange(10_000)
-        case "rename":
-            parts[new] = parts.pop(rng.choice(list(parts)))
-        case "move":
-            parts = dict(sorted(parts.items(), reverse=True))
-        case _:
-            parts[new] = rng.randrange(10_000)
-    return parts
-
-
-def expect_results(query: Any, parts: dict[str, int], deltas: list[Any]) -> None:
-    """The views are what the program gives on all input so far."""
-    flow = build(parts)
-    loop = flow.on(flo.here).loop(negative="allow")
-    for delta in deltas:
-        loop.push(**delta)
-    types = dict(zip(flow._outputs, flow.on(flo.here)._dag.output_types, strict=False))
-    result = loop.result()
-    views = {name: comparable(query.view(name).value()) for name in types}
-    assert views == {name: comparable(as_plain(types[name], result[name])) for name in types}
-
-
-@pytest.mark.parametrize("seed", range(times(12)))
-def test_random_programs_that_change(seed: int, tmp_path: Path) -> None:
-    rng = random.Random(seed)
-    parts = {f"out {number}": rng.randrange(10_000) for number in range(rng.randrange(1, 4))}
-    deltas = random_deltas(SOURCES, seed, 5, 4)
-    total = {name: Counter[Any]() for name in SOURCES}
-    for turn, delta in enumerate(deltas):
-        fill = {name: {row: n for row, n in each.items() if n} for name, each in total.items()}
-        shards = None if turn else rng.choice([1, 3])
-        with build(parts).on(flo.here).start(checkpoint=tmp_path, shards=shards, changed="fill", fill=fill) as query:
-            if turn:
-                expect_results(query, parts, deltas[:turn])
-            query.push(**delta)
-            expect_results(query, parts, deltas[: turn + 1])
-        for name, each in delta.items():
-            for row, n in each.items():
-                total[name][row] += n
-        parts = edit(parts, rng)
-    assert not list(Checkpoint(str(tmp_path)).problems())
-
 
 SALES = [Sale("abc"[number % 3], number) for number in range(12)]
 SHOPS = [Shop("a", "x"), Shop("b", "y"), Shop("c", "x")]
@@ -122,7 +54,9 @@ def test_a_changed_program_is_rejected_with_what_would_be_done(tmp_path: Path) -
     assert ("kept", "join(shop, shop, shop, price, city)") in facts
     assert ("filled", "agg(city: most=max(price))") in facts
     assert ("output cities", "as before") in facts
-    assert ("output dear", "new: it gets all rows") in facts
+    dear = dict(caught.value.facts)["output dear"]
+    assert dear.startswith("new: the view gets all rows, from the rows that `join` keeps (test_changed_programs.py:")
+    assert dear.endswith("); how many is known after the fill")
     assert caught.value.instead[0][0] == 'changed="fill"'
     with by_city().on(flo.here).start(checkpoint=tmp_path) as query:  # nothing has changed
         assert rows(query.view("cities")) == [("x", 8, 44), ("y", 4, 22)]
@@ -179,16 +113,16 @@ def test_an_interrupted_fill_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with by_city().on(flo.here).start(checkpoint=tmp_path, shards=3) as query:
         shops = [Shop(str(number), "xy"[number % 2]) for number in range(30)]
         query.push(sales=[Sale(shop.shop, int(shop.shop)) for shop in shops], shops=shops)
-    push = Evolution._push
-    pushes: list[Any] = []
+    take = FillRun._take
+    pushes: list[int] = []
 
-    def push_once(self: Evolution, *given: Any) -> None:
-        pushes.append(given)
+    def take_once(self: FillRun, push: Push, number: int) -> int:
+        pushes.append(number)
         if len(pushes) % 2 == 0:
             raise KeyboardInterrupt
-        push(self, *given)
+        return take(self, push, number)
 
-    monkeypatch.setattr(Evolution, "_push", push_once)
+    monkeypatch.setattr(FillRun, "_take", take_once)
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
             by_city("dear").on(flo.here).start(checkpoint=tmp_path, changed="fill")
@@ -244,8 +178,73 @@ def test_the_plan_as_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str
     print_plan(str(tmp_path), by_city("dear"))
     printed = capsys.readouterr().out
     assert "filled" in printed
-    assert "output dear: new: it gets all rows" in printed
-    assert "the rows that `join` keeps" in printed
+    assert "output dear: new: the view gets all rows, from the rows that `join` keeps" in printed
+    count = len(SALES) + len(SHOPS)
+    assert re.search(rf"filled .*the rows that `join` keeps \(test_changed_programs.py:\d+\): about {count} ", printed)
+    assert "not possible" not in printed
+
+
+def test_the_plan_says_how_many_rows_a_copy_has(tmp_path: Path) -> None:
+    def build(*names: str) -> flo.Flow:
+        flow = flo.Flow("copies")
+        sales = flow.input("sales", flo.ZSet[Sale])
+        for name in names:
+            flow.output(name, sales)
+        return flow
+
+    with build("all").on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(sales=SALES)
+    given: list[pa.Table] = []
+    sinks: Any = {"copy": lambda table, version: given.append(table)}
+    with pytest.raises(flo.CheckpointError, match="the output `copy` was added") as caught:
+        build("all", "copy").on(flo.here).start(sinks, checkpoint=tmp_path)
+    facts = dict(caught.value.facts)
+    assert facts["output copy"] == f"new: its sink gets about {len(set(SALES))} rows, from the view `all`"
+    assert facts["output all"] == "as before"
+    with build("all", "copy").on(flo.here).start(sinks, checkpoint=tmp_path, changed="fill") as query:
+        assert query.fill is not None
+        assert query.fill.changes == {"copy": (len(SALES), 0)}
+    assert sum(given[0]["_weight"].to_pylist()) == len(SALES)
+
+
+def test_the_plan_says_what_a_changed_sink_gets(tmp_path: Path) -> None:
+    def build(least: int) -> flo.Flow:
+        flow = flo.Flow("dear")
+        sales = flow.input("sales", flo.ZSet[Sale])
+        flow.output("all", sales)
+        flow.output("dear", sales.filter(nw.col("price") > least).group_by("shop").agg(n=flo.count()))
+        return flow
+
+    sinks: Any = {"dear": flo.Changes(str(tmp_path / "dear"))}
+    with build(0).on(flo.here).start(sinks, checkpoint=tmp_path / "one") as query:
+        query.push(sales=[Sale("a", 1), Sale("a", 5), Sale("b", 1)])
+    with pytest.raises(flo.CheckpointError) as caught:
+        build(3).on(flo.here).start(sinks, checkpoint=tmp_path / "one")
+    told = "changed: its sink gets the difference to what it holds, from the view `all`; how many rows are added and"
+    assert dict(caught.value.facts)["output dear"] == f"{told} retracted is known after the fill"
+    with build(3).on(flo.here).start(sinks, checkpoint=tmp_path / "one", changed="fill") as query:
+        assert query.fill is not None
+        assert query.fill.changes == {"dear": (1, 2)}, "(a, 1) for (a, 2), and no (b, 1)"
+
+
+def test_the_plan_says_what_is_not_possible(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def build(*more: str) -> flo.Flow:
+        flow = flo.Flow("sums")
+        sales = flow.input("sales", flo.ZSet[Sale])
+        flow.output("sums", sales.group_by("shop").agg(total=flo.sum("price")))
+        if "most" in more:
+            flow.output("most", sales.group_by("shop").agg(most=flo.max("price")))
+        return flow
+
+    with build().on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(sales=SALES)
+    print_plan(str(tmp_path), build("most"))
+    printed = capsys.readouterr().out
+    assert "not possible: the changed program needs all rows that the input `sales` has had" in printed
+    assert 'fill={"sales": rows}' in printed
+    with pytest.raises(flo.CheckpointError) as caught:
+        build("most").on(flo.here).start(checkpoint=tmp_path)
+    assert caught.value.instead[0][0] == 'fill={"sales": rows}'
 
 
 def test_a_join_that_has_dropped_rows_is_not_read(tmp_path: Path) -> None:
@@ -283,7 +282,25 @@ def test_what_earlier_programs_have_left_is_removed(tmp_path: Path) -> None:
         assert sorted(each.name for each in (tmp_path / "state" / "00001").iterdir()) == ["01", "02"]
         for shop in SHOPS:
             query.push(shops=[shop])
-    with flow.on(flo.here).start(checkpoint=tmp_path) as query:
         assert sorted(each.name for each in (tmp_path / "state" / "00001").iterdir()) == ["01"]
         assert len(rows(query.view("shops"))) == len(SHOPS)
     assert not list(Checkpoint(str(tmp_path)).problems())
+
+
+def test_views_that_read_the_same_columns_are_kept_in_any_order(tmp_path: Path) -> None:
+    """Each has a projection of its own, and these are the same operator."""
+
+    def build(*names: str) -> flo.Flow:
+        flow = flo.Flow("by shop")
+        sales = flow.input("sales", flo.ZSet[Sale])
+        every = {"sum": flo.sum("price"), "max": flo.max("price")}
+        for name in names:
+            flow.output(name, sales.group_by("shop").agg(**{name: every[name]}))
+        return flow
+
+    with build("sum", "max").on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(sales=SALES)
+    with build("max", "sum").on(flo.here).start(checkpoint=tmp_path, changed="fill") as query:
+        query.push(sales=[Sale("a", 100)])
+    with build("max").on(flo.here).start(checkpoint=tmp_path, changed="fill") as query:
+        assert rows(query.view("max")) == [("a", 100), ("b", 10), ("c", 11)]

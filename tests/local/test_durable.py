@@ -16,13 +16,13 @@ import pytest
 import flo
 from flo.local.executors import Workers
 from flo.shards.checkpoint.inspect import Checkpoint
-from flo.shards.checkpoint.rescale import rescale
 from flo.shards.sinks.sinks import Changes, Sink
 from flo.shards.sinks.upserts import Upsert
 from tests.engines.engine import comparable
 from tests.quick import times
 from tests.relational.harness import random_deltas
 from tests.relational.random_programs import SOURCES, draw_program
+from tests.rescaling import rescale
 from tests.spark.simulated import as_plain
 
 

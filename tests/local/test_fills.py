@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
 
 import flo
-from flo.shards.checkpoint.rescale import rescale
+from tests.rescaling import rescale
 
 
 class Sale(NamedTuple):
@@ -59,6 +63,22 @@ def test_keyed_views_move_between_stages_with_other_outputs(shards: int, tmp_pat
         assert query.view("by shop").value() == {"a": [1, 4, 5], "b": [2, 7, 8]}
 
 
+def test_a_view_is_removed_whose_types_only_it_had(tmp_path: Path) -> None:
+    def build(*names: str) -> flo.Flow:
+        flow = flo.Flow("highest")
+        sales = flow.input("sales", flo.Bag[Sale])
+        flow.output("sales", sales.to_zset().group_by("shop").agg(n=flo.count()))
+        for name in names:
+            flow.output(name, flow.input("prices", flo.Sequence[Sale]).map("price").fold_lattice(flo.Max(int)))
+        return flow
+
+    with build("highest").on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(sales=SALES, prices=SALES)
+    with build().on(flo.here).start(checkpoint=tmp_path, changed="fill") as query:
+        query.push(sales=SALES)
+        assert rows(query.view("sales")) == [("a", 4), ("b", 2)]
+
+
 def totals(*more: str, row: Any = Sale, inputs: tuple[str, ...] = ("sales",)) -> flo.Flow:
     """Sums that hold no rows of their inputs."""
     flow = flo.Flow("totals")
@@ -101,6 +121,60 @@ def test_rows_of_a_fill_that_do_not_fit_are_diverted(tmp_path: Path) -> None:
     fill = {"sales": [*SALES, ("a", "dear")]}
     with totals("max").on(flo.here).start(checkpoint=tmp_path, changed="fill", fill=fill, on_error="divert") as query:
         assert rows(query.view("max of sales")) == [("a", 3), ("b", 2)]
+        assert [row["row"] for row in query.diverted("sales").to_pylist()] == ["('a', 'dear')"]
+
+
+def halved(sale: Sale) -> Sale:
+    if sale.price % 2:
+        raise ValueError(f"{sale.price} is odd")
+    return Sale(sale.shop, sale.price // 2)
+
+
+def kept_sales(halves: bool) -> flo.Flow:
+    """A view that holds the rows of the input; and another one, with a function that raises on some of them."""
+    flow = flo.Flow("halves")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    flow.output("sales", sales)
+    if halves:
+        flow.output("halves", sales.map(halved).group_by("shop").agg(total=flo.sum("price")))
+    return flow
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_rows_of_the_state_on_which_a_function_raises_are_diverted_once(shards: int, tmp_path: Path) -> None:
+    with kept_sales(halves=False).on(flo.here).start(checkpoint=tmp_path / "one", shards=shards) as query:
+        query.push(sales=SALES)
+        assert query.fill is None
+    changed = kept_sales(halves=True).on(flo.here)
+    with pytest.raises(flo.FunctionError, match=r"[13] is odd") as caught:
+        changed.start(checkpoint=tmp_path / "one", changed="fill")
+    assert dict(caught.value.facts)["row"] in ("{'shop': 'a', 'price': 1}", "{'shop': 'a', 'price': 3}")
+    given: list[pa.Table] = []
+    options: Any = {"checkpoint": tmp_path / "one", "on_error": "divert"}
+    with changed.start({"sales diverted": lambda table, _: given.append(table)}, changed="fill", **options) as query:
+        assert rows(query.view("halves")) == [("b", 1)]
+        assert query.fill is not None
+        assert (query.fill.rows, query.fill.rows_left) == (3, 0)
+        query.push(sales=[Sale("b", 5), Sale("b", 4)])
+        assert rows(query.view("halves")) == [("b", 3)]
+    with changed.start(**options) as query:
+        query.push(sales=[Sale("c", 2)])
+        assert rows(query.view("halves")) == [("b", 3), ("c", 1)]
+    reasons = [sorted(row["reason"].partition(": ")[2][:8] for row in table.to_pylist()) for table in given]
+    assert reasons == [["1 is odd", "3 is odd"], ["5 is odd"]]
+
+
+def test_a_sink_of_diverted_rows_gets_those_that_are_new(tmp_path: Path) -> None:
+    start_totals(tmp_path / "one")
+    sinks: Any = {"sales diverted": flo.Changes(str(tmp_path / "changes"))}
+    options: Any = {"checkpoint": tmp_path / "one", "on_error": "divert"}
+    with totals().on(flo.here).start(sinks, **options) as query:
+        query.push(sales=[("a", "dear")])
+    fill = {"sales": [*SALES, ("a", "dear"), ("b", "dear")]}
+    with totals("max").on(flo.here).start(sinks, changed="fill", fill=fill, **options) as query:
+        assert rows(query.view("max of sales")) == [("a", 3), ("b", 2)]
+    written = pa.concat_tables([pq.read_table(file) for file in sorted((tmp_path / "changes").glob("version=*/*"))])
+    assert sorted(written["row"].to_pylist()) == ["('a', 'dear')", "('b', 'dear')"]
 
 
 def test_an_input_that_comes_back_has_had_rows(tmp_path: Path) -> None:
@@ -210,3 +284,19 @@ def test_rows_with_retractions_do_not_fill_an_input_without(collection: Any, tmp
         changed.start(checkpoint=tmp_path, changed="fill")
     with changed.start(checkpoint=tmp_path, changed="fill", fill={"sales": SALES[1:]}) as query:
         assert sorted(query.view("all").value()) == sorted(SALES[1:])
+
+
+def test_a_terminal_follows_a_fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with kept_sales(halves=False).on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(sales=[Sale("a", 2), Sale("b", 4), Sale("b", 6)])
+    printed = io.StringIO()
+    monkeypatch.setattr(
+        "flo.local.run_progress.Console", lambda stderr: Console(file=printed, force_terminal=True, width=200)
+    )
+    monkeypatch.setattr("flo.local.run_progress.PATIENCE", 0)
+    sinks: Any = {"halves": lambda table, version: printed.write("\ngiven\n")}
+    with kept_sales(halves=True).on(flo.here).start(sinks, checkpoint=tmp_path, changed="fill"):
+        lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", printed.getvalue()).replace("\r", "\n").splitlines()
+    assert any(line.startswith("halves: filling 3 rows") and "100%" in line for line in lines)
+    told = "halves: the sink of `halves` gets 2 rows, and 0 are retracted from it"
+    assert lines.index(told) < lines.index("given"), "before it gets them"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import flo
-from flo.shards.checkpoint.rescale import rescale
 from flo.tools.cli import main
 from tests.local.kept_checkpoint import SHOPS, program, push, sales
+from tests.rescaling import rescale
 
 KEPT = sorted(Path(__file__).parent.glob("checkpoint_of_format_*"))
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import random
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import flo
-from tests.local.killed_fill import SHOPS, STEPS, program, sales, start
+from tests.local.killed_fill import SHOPS, STEPS, program, run, sales, start
 from tests.quick import is_thorough
 
 pytestmark = pytest.mark.slow
@@ -42,18 +41,20 @@ def expected(step: int, pushes: int) -> dict[str, tuple[list[tuple[object, ...]]
     return every
 
 
+PROCESSES = multiprocessing.get_context("forkserver")  # one process imports Flo, and the others are copies of it
+PROCESSES.set_forkserver_preload(["tests.local.killed_fill"])
+
+
 def kill_while_it_starts(folder: Path, step: int, delay: float) -> bool:
     """Starts a program in a process, and kills that after some seconds; returns whether it was still running."""
-    command = [sys.executable, "-m", "tests.local.killed_fill", str(folder), str(step)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        process.stdout.readline()  # it begins
-        try:
-            assert process.wait(delay) == 0
-            return False
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return True
+    process = PROCESSES.Process(target=run, args=(folder, step))
+    process.start()
+    process.join(delay)
+    is_running = process.is_alive()
+    process.kill()
+    process.join()
+    assert is_running or process.exitcode == 0
+    return is_running
 
 
 @pytest.mark.parametrize("seed", range(17 if is_thorough() else 1))
@@ -62,7 +63,7 @@ def test_kills_at_random_moments(seed: int, tmp_path: Path) -> None:
     for step in range(STEPS if is_thorough() else 2):
         longest = 0.5
         while step and kill_while_it_starts(tmp_path, step, rng.uniform(0.0, longest)):
-            longest += 0.5  # a machine may be slow
+            longest += 0.2  # a machine may be slow
         with start(tmp_path, step) as query:
             query.push(sales=sales(step), **({} if step else {"shops": SHOPS}))
         wanted = expected(step, step + 1)

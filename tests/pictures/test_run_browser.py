@@ -37,7 +37,7 @@ class Live:
         view = view_data("out", self.version, ["name", "sum"], [["Ada", self.version]])
         names = [each["name"] for each in self.known["views"]]
         shown = [{**view, "name": names[int(place)]} for place in asked["views"].split(",") if place]
-        now = {name: self.known[name] for name in ("state", "error", "started", "now")}
+        now = {name: self.known[name] for name in ("state", "error", "started", "now", "fill")}
         return to_json({**now, "history": history, "views": shown})
 
     def serve(self) -> PageServer:
@@ -138,3 +138,19 @@ def test_the_page_fits_wide_and_narrow_windows_in_light_and_dark(reader: Reader,
         assert cut == []
         shots.append(page.screenshot(path=tmp_path / f"{width}-{scheme}.png", full_page=True))
     assert shots[0] != shots[1]
+
+
+def test_a_live_page_follows_a_fill(reader: Reader) -> None:
+    run = Live()
+    figures = {"rows": 300, "total": 1200, "seconds": 10.0, "rows_left": 900, "seconds_left": 45.0, "over": False}
+    run.known |= {"state": "filling", "fill": figures}
+    with run.serve() as server:
+        page = reader.open(server.url)
+        assert page.locator("#state").inner_text() == "filling"
+        assert text_of(page, "rows being filled") == "300"
+        assert "of 1,200, in 10 s, about 45 s left" in page.locator(".tile", has_text="filled").inner_text()
+        run.known |= {"state": "running", "fill": figures | {"rows": 1200, "seconds": 55.0, "over": True}}
+        run.turn()
+        wait_for(page, "rows filled", "1,200")
+        assert page.locator("#state").inner_text() == "running"
+        assert "in 55 s" in page.locator(".tile", has_text="rows filled").inner_text()

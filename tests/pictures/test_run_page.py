@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 import flo
-from flo.pictures.run_history import AGAIN, History, HistoryEntry, format_metrics
+from flo.pictures.run_history import AGAIN, FillFigures, History, HistoryEntry, format_metrics
 from flo.pictures.run_page import run_page, view_data
 from flo.pictures.serving import Answer, PageServer
 from tests.pictures.test_pages import Checked
@@ -57,7 +58,7 @@ def page_data(count: int = 30, **more: Any) -> dict[str, Any]:
         view_data("w.late", count - 1, ["text", "_weight"], [["long " * 60, 1]] * 30),
     ]
     known = {"name": "run", "plan": plan, "inputs": ["in"], "late": ["w.late"], "views": views}
-    now = {"state": "ended", "error": "", "started": 90.0, "now": 200.0}
+    now = {"state": "ended", "error": "", "started": 90.0, "now": 200.0, "fill": None}
     return {**known, **now, "history": history.to_data(), **more}
 
 
@@ -175,3 +176,23 @@ def test_a_port_that_is_taken_or_impossible_is_rejected() -> None:
             PageServer("run", {}, taken.getsockname()[1])
     with pytest.raises(flo.FloError, match="`port` must be an integer from 0 to 65,535; got 99999"):
         PageServer("run", {}, 99_999)
+
+
+def test_the_figures_of_a_fill() -> None:
+    fill = FillFigures(rows=300, total=1200, began=100, started=time.monotonic() - 10)
+    assert fill.rows_left == 900
+    assert fill.seconds_left == pytest.approx(45, rel=0.1), "200 rows took 10 seconds"
+    lines = format_metrics("run", False, History(), [], fill).splitlines()
+    samples = dict(line.split(" ") for line in lines if not line.startswith("#"))
+    assert samples['flo_filling{flow="run"}'] == "1"
+    assert (samples['flo_fill_rows{flow="run"}'], samples['flo_fill_rows_left{flow="run"}']) == ("300", "900")
+    assert float(samples['flo_fill_seconds_left{flow="run"}']) > 40
+    fill.rows, fill.ended = 1190, fill.started + 50
+    lines = format_metrics("run", True, History(), [], fill).splitlines()
+    samples = dict(line.split(" ") for line in lines if not line.startswith("#"))
+    assert samples['flo_filling{flow="run"}'] == samples['flo_fill_rows_left{flow="run"}'] == "0"
+    assert samples['flo_fill_seconds{flow="run"}'] == "50.0"
+    unknown = FillFigures(rows=3)
+    assert unknown.rows_left is unknown.seconds_left is None
+    assert "flo_fill_rows_left" not in format_metrics("run", False, History(), [], unknown)
+    assert "flo_fill" not in format_metrics("run", True, History(), [])

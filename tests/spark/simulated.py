@@ -19,7 +19,8 @@ from pyspark.sql import DataFrame
 
 import flo
 from flo.core.errors import FloError
-from flo.local.evolution import Change, find_evolution
+from flo.local.evolution import find_evolution
+from flo.local.fill_run import Change
 from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.checkpoint.program_changes import describe_program, resolve_shards, update_description
 from flo.shards.micro_batches import Outcome

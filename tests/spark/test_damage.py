@@ -14,7 +14,6 @@ import flo
 from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.lease import Lease
-from flo.shards.checkpoint.rescale import rescale
 from flo.shards.checkpoint.spark_logs import expect_sound_logs, find_log_problems
 from flo.shards.tasks import output_files, stage_task
 from flo.shards.views import View
@@ -23,6 +22,7 @@ from flo.tables.checkpoint.store import NEWEST as FORMAT
 from flo.tables.checkpoint.store import write_sealed
 from flo.tables.io.diverted import Diverted
 from flo.tools.cli import main
+from tests.rescaling import rescale
 from tests.spark.harness import streamed
 from tests.spark.shops import Sale, sales, sums
 from tests.spark.simulated import Simulated
@@ -88,10 +88,9 @@ DOING: dict[str, Callable[[Path], Any]] = {
     "diverted": lambda where: output_files.read_diverted(str(where), "sales", 2**31),
     "show": command("show"),
     "verify": command("verify"),
-    "rescale": command("rescale", "3"),
     "start": start,
 }
-STATE = {"start", "show", "verify", "rescale"}
+STATE = {"start", "show", "verify"}
 KINDS: dict[str, tuple[str, set[str]]] = {
     "flo.json": ("flo.json", {"view"} | STATE),
     "the newest commit": (f"commits/*{NEWEST}.json", {"view"} | STATE),
@@ -99,7 +98,7 @@ KINDS: dict[str, tuple[str, set[str]]] = {
     "a manifest": (f"state/00002/01/00001/manifests/*{NEWEST}.json", {"view"} | STATE),
     "a state": ("state/00002/01/00001/states/*", STATE),
     "a run": ("state/00002/01/00001/runs/*", {"view"} | STATE),
-    "the lease": ("leases/*.json", {"start", "verify", "rescale"}),
+    "the lease": ("leases/*.json", {"start", "verify"}),
     "rows put aside": ("diverted/sales/*.arrow", {"diverted", "verify"}),
     "what names them": ("diverted/sales/*.json", {"diverted", "verify"}),
     "the metadata of Spark": ("spark/metadata", {"start", "verify"}),
@@ -199,9 +198,9 @@ def test_a_program_that_belongs_to_another_checkpoint(whole: Path, tmp_path: Pat
     flow.output("left", sold.join(sold, "shop", "shop", how="left"))
     Simulated(flow, tmp_path / "others", shards=2)
     shutil.copy(tmp_path / "others" / "flo.json", where)
-    for action in ("show", "verify", "rescale"):
+    for action in ("show", "verify"):
         with pytest.raises(flo.CheckpointError, match="status"):
-            command(action, *(["3"] if action == "rescale" else []))(where)
+            command(action)(where)
         said = capsys.readouterr()
         assert "does not belong to the program that `flo.json` describes" in said.out + said.err
     with pytest.raises(flo.CheckpointError, match="does not belong to the program"):

@@ -60,7 +60,7 @@ def test_a_file_that_a_broken_off_turn_has_staged_is_not_published(tmp_path):
 
 
 def test_parts_of_a_turn_that_was_broken_off_on_more_shards_are_not_taken(tmp_path):
-    """As after `flo state rescale`: nobody writes the files of the other shards anew."""
+    """As after a start with other shards: nobody writes the files of the other shards anew."""
     where, output = str(tmp_path), Output("numbers", 0, StreamType(Columns(changes().of), False), PARTS)
     for shards in (3, 2):
         with closing(Writes()) as writes:

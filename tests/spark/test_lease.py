@@ -19,14 +19,10 @@ import flo
 from flo.shards.checkpoint import lease as leases
 from flo.shards.checkpoint.commits import commit_epoch, commit_version, committed_versions
 from flo.shards.checkpoint.lease import Lease
-from flo.shards.checkpoint.rescale import rescale
 from flo.tables.checkpoint.folders import Local, folder
 from flo.tables.checkpoint.store import read_sealed, write_sealed
-from flo.tools.cli import main
 from tests.spark.chaos.pipeline import outcome, program, start, write_inputs
 from tests.spark.chaos.processes import ROOT, Driver
-from tests.spark.shops import sales, sums
-from tests.spark.simulated import Simulated
 
 HOLDING = """
 import sys
@@ -195,16 +191,6 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         Lease.take(where, "sums")
     assert ("checkpoint", where) in caught.value.facts
     assert not any(each.where == where for each in leases._here.values())
-
-
-def test_no_rescaling_while_a_query_runs(tmp_path: Path, capsys: Any) -> None:
-    Simulated(sums(), tmp_path, shards=2).turn({"sales": sales(0, 20)})
-    with holding(tmp_path) as other:
-        assert main(["state", "rescale", str(tmp_path), "3"]) == 2
-        assert f"process {other.pid}" in capsys.readouterr().err
-    rescale(str(tmp_path), 3)
-    assert Simulated(sums(), tmp_path).batches.shards == 3
-    assert Lease.take(str(tmp_path), "sums").epoch == 3
 
 
 @pytest.mark.slow

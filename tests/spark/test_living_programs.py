@@ -28,7 +28,7 @@ class Pipeline:
         self.spark, self.where = spark, where
         self.rows: dict[str, list[dict[str, Any]]] = {"sales": [], "shops": []}
         for name in self.rows:
-            (where / name).mkdir()
+            (where / name).mkdir(exist_ok=True)
 
     def add(self, name: str, rows: list[dict[str, Any]]) -> None:
         self.rows[name] += rows
@@ -81,10 +81,15 @@ def test_views_and_inputs_come_and_go(spark: SparkSession, tmp_path: Path) -> No
     pipeline = Pipeline(spark, tmp_path)
     pipeline.add("shops", [{"shop": shop, "city": city} for shop, city in (("a", "x"), ("b", "y"), ("c", "x"))])
     steps = [("counts",), ("counts", "most"), ("counts", "most", "cities"), ("most", "cities"), ("counts",)]
-    for turn, outputs in enumerate(steps):
+    for turn, (outputs, shards) in enumerate(zip(steps, (3, None, 2, 4, None), strict=True)):
         pipeline.add("sales", sales(turn))
-        shards = None if turn else 3
         assert pipeline.run(*outputs, changed="fill", shards=shards) == pipeline.expected(*outputs)
+    for shards in (2, 2, None):  # another number of shards is no change of the program
+        pipeline.add("sales", sales(shards or 0))
+        assert pipeline.run("counts", shards=shards) == pipeline.expected("counts")
+    left = [each.name for each in (tmp_path / "checkpoint").iterdir() if each.name.startswith("spark")]
+    assert len(left) == 1, "the logs of programs that no version is of are removed"
+    assert [each.name for each in (tmp_path / "checkpoint" / "state").iterdir()] == ["00002"]
     with pytest.raises(flo.CheckpointError, match="the output `most` was added"):
         pipeline.run("counts", "most")
 

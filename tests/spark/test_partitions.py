@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import flo
-from flo.shards.checkpoint.rescale import rescale
 from tests.quick import is_thorough
+from tests.rescaling import rescale
 from tests.spark.simulated import Simulated
 
 PARTITIONS = 5

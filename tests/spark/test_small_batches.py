@@ -62,13 +62,13 @@ def test_one_that_turns_out_to_be_large_runs_in_stages(spark: Any, tmp_path: Pat
     """Few rows, so that the next micro-batch is expected to have few; then many, and few again."""
     monkeypatch.setattr(micro_batches, "FEW_BYTES", 2_000)
     in_stages: list[int] = []
-    run_stages = SparkMicroBatches._run_stages
+    run_stages = SparkMicroBatches.run_stages
 
-    def noted(self: SparkMicroBatches, frame: Any, version: int, ended: set[int]) -> Any:
-        in_stages.append(version)
-        return run_stages(self, frame, version, ended)
+    def noted(self: SparkMicroBatches, frame: Any, batch: Any) -> Any:
+        in_stages.append(batch.version)
+        return run_stages(self, frame, batch)
 
-    monkeypatch.setattr(SparkMicroBatches, "_run_stages", noted)
+    monkeypatch.setattr(SparkMicroBatches, "run_stages", noted)
     counts = [5, 5, 2_000, 5, 5, 5]
     pieces = [sales(100 * version, count) for version, count in enumerate(counts)]
     query = fed(spark, sums(), {"sales": pieces}, tmp_path)

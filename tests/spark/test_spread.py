@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import flo
-from flo.shards.checkpoint.rescale import rescale
 from flo.shards.plan import spread
 from flo.spark.on_spark import OnSpark
+from tests.rescaling import rescale
 from tests.spark.simulated import NO_SPARK, Simulated, agree_simulated, simulated
 
 pytestmark = pytest.mark.every(check=5)

@@ -14,7 +14,6 @@ import pytest
 import flo
 from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.checkpoint.inspect import Checkpoint
-from flo.shards.checkpoint.rescale import rescale
 from flo.shards.checkpoint.stored_views import StoredViews
 from flo.shards.tasks import stage_task
 from flo.shards.tasks.output_files import PARTS, remove_parts
@@ -24,6 +23,7 @@ from flo.tables.checkpoint.store import Store
 from flo.tables.io.files import WEIGHTS
 from flo.tables.state import merging
 from flo.tools.cli import main
+from tests.rescaling import rescale
 from tests.spark.harness import streamed
 from tests.spark.shops import DATA, Sale, Shop, everything, expected, merged, sales, snapshot, sums
 from tests.spark.simulated import Simulated
@@ -224,7 +224,7 @@ def test_rows_of_open_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, p
             continue  # rows that are gone are counted with the next ones
         latest = {key: max(tick.at for tick in every if tick.key == key or not per_key) for key in range(3)}
         waits = [tick for tick in every if tick.at >= (latest[tick.key] - 10) // 50 * 50 - 50]
-        rows = sum(each.rows for each in Checkpoint(str(tmp_path)).sizes(turn) if each.name == "sliding")
+        rows = sum(each.rows for each in Checkpoint(str(tmp_path)).sizes(query.version - 1) if each.name == "sliding")
         assert len(waits) <= rows <= len(waits) + 12, turn  # with clocks and keys
     last = [Tick(1000, key) for key in range(3)]
     query.turn({"ticks": last})

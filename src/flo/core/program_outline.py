@@ -18,6 +18,7 @@ from flo.core.function_identity import Identity, ValueTexts, changed_values, has
 WIDEST = 100
 """How many characters of an operator or of a function an error shows."""
 ANOTHER = "belongs to another program"
+_NUMBERED = re.compile(r"^(#?[0-9a-f]{20})/\d+(?![0-9a-f])")
 _MODULE = re.compile(r"\b(data|namedtuple|enum)\('[\w.]*:")
 Facts: TypeAlias = tuple[tuple[str, str], ...]
 RESUMES = ("the program as it was", "resumes")
@@ -119,7 +120,12 @@ def find_replaced(before: Outline, ours: Outline) -> frozenset[str]:
     """Return the ids that the user has named and that stand for another operator now, or for other streams."""
     by_id = {each.id: each for each in before}
     same = ((by_id[each.id], each) for each in ours if each.id in by_id)
-    return frozenset(new.id for old, new in same if _key(old) != _key(new) or old.reads != new.reads)
+    return frozenset(new.id for old, new in same if _key(old) != _key(new) or _rows_read(old) != _rows_read(new))
+
+
+def _rows_read(operator: AppliedOperator) -> list[str]:
+    """Return the streams that an operator reads, whichever of several equal operators emits them."""
+    return [without_number(each) for each in operator.reads]
 
 
 def expect_same_functions(before: Outline, ours: Outline, refill: Sequence[str]) -> None:
@@ -246,6 +252,11 @@ def _streams(outline: Outline, operator: AppliedOperator) -> str:
     """Return the streams that an operator reads, by the name of the input or the verb that makes them."""
     words = {each.id: each.words for each in outline}
     return ", ".join(words.get(each.removeprefix("#").rpartition(":")[0], each) for each in operator.reads)
+
+
+def without_number(name: str) -> str:
+    """Return an id, or the name of a stream, without the number that tells an operator from others like it."""
+    return _NUMBERED.sub(r"\1", name)
 
 
 def without_modules(text: str) -> str:

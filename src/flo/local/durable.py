@@ -22,14 +22,11 @@ from flo.local.sharded import ShardedLoop, ShardedMoment
 from flo.program.dag import Dag
 from flo.shards.checkpoint.commits import committed_versions, read_commit
 from flo.shards.checkpoint.lease import Lease
-from flo.shards.checkpoint.spark_logs import BATCH, PUSHED
+from flo.shards.checkpoint.spark_logs import BATCH, ENDED, PUSHED
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.sinks.giving import Giving
 from flo.shards.tasks.output_files import write_diverted
 from flo.tables.io.diverted import Diverted
-
-ENDED = "ended"
-"""In a commit: the inputs that have ended."""
 
 
 @dataclass

@@ -12,8 +12,9 @@ from flo.api.running import Negative, expect_known, expect_one_of
 from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, brief
 from flo.core.stream_type import StreamType
 from flo.local.durable import DurableLoop
-from flo.local.evolution import Change, OnChange, find_evolution
+from flo.local.evolution import find_evolution
 from flo.local.executors import MOST_WORKERS
+from flo.local.fill_run import Change, OnChange
 from flo.local.query import LocalQuery
 from flo.local.sharded import WorkersLoop
 from flo.local.table_loop import TableLoop, TableResult
@@ -114,7 +115,8 @@ class OnHere:
           view.
         - `checkpoint`: a path, or a URL that Arrow reaches. Only one query at a time may run on it. Spark can continue
           it, and this process one of Spark.
-        - `shards`: how many; by default one for each worker. A checkpoint keeps its number.
+        - `shards`: how many; by default one for each worker. A checkpoint keeps its number, unless another one is
+          given: then its state is cut.
         - `on_error="divert"`: diverts rows that do not fit, or on which a function raises.
         - `keep`: how many committed versions readers can read, such as 10, or for how long, such as `"1 day"`.
         - `changed`: what to do if the checkpoint is of another program. `"reject"` raises, with what would be kept and
@@ -161,6 +163,7 @@ class OnHere:
                 evolution.run(giving, lease)
             loop = DurableLoop(program.dag, batches, giving, lease)
             query = LocalQuery(self._flow.name, loop, self._inputs, sinks, on_error)
+            query.fill = evolution.figures if evolution is not None else None
             query.reads_time = self._flow._scope.now is not None
             return query
         except BaseException as error:

@@ -10,6 +10,7 @@ from flo.api.running import NamedInputs
 from flo.core.collection import Value
 from flo.core.errors import FloError, Origin
 from flo.local.durable import DurableLoop
+from flo.pictures.run_history import FillFigures
 from flo.program.dag import StreamLike
 from flo.shards.micro_batches import Outcome
 from flo.shards.query_outputs import QueryOutputs
@@ -43,6 +44,8 @@ class LocalQuery(NamedInputs[DurableLoop], QueryOutputs[View]):
         self.name, self._sinks, self._batches = name, sinks, loop.batches
         self._feeder = Feeder(loop, self._inputs, on_error)
         self._feeder.grown = self._grown
+        self.fill: FillFigures | None = None
+        """The figures of the fill of this start, if the program has changed."""
 
     def __repr__(self) -> str:
         return f"<Query {self.name!r}, in this process, version {self._loop.version - 1}>"

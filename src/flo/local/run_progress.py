@@ -36,8 +36,8 @@ class RunProgress:
     def __enter__(self) -> Self:
         return self
 
-    def moved(self, rows: int, state: tuple[int, int]) -> None:
-        """Adds processed rows; `state` is the number of rows and bytes that the program keeps."""
+    def moved(self, rows: int, state: tuple[int, int] | None = None) -> None:
+        """Adds processed rows; `state` is the number of rows and bytes that the program keeps, if it is known."""
         self.rows += rows
         elapsed = time.monotonic() - self.started
         if not self.console.is_terminal or elapsed < PATIENCE:
@@ -46,7 +46,8 @@ class RunProgress:
             self._display = self._bar()
             self._display.start()
             self._task = self._display.add_task(self.name, total=self.total, details="")
-        details = f"{self.rows:,} rows   {self.rows / elapsed:,.0f}/s   state {state[0]:,} rows, {size(state[1])}"
+        details = f"{self.rows:,} rows   {self.rows / elapsed:,.0f}/s"
+        details += f"   state {state[0]:,} rows, {size(state[1])}" if state is not None else ""
         self._display.update(self._task, completed=self.rows, details=details)
 
     def _bar(self) -> Progress:

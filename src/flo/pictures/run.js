@@ -4,6 +4,7 @@ const entries = data.history.entries;
 let grain = data.history.grain;
 let cursor = null;  // the entry that the reader points to; null is the last one
 let failures = 0;
+const isGoingOn = () => ["starting", "filling", "running"].includes(data.state);
 
 const sum = (figures) => Object.values(figures).reduce((total, each) => total + each, 0);
 const latest = () => (cursor === null ? entries[entries.length - 1] : entries[cursor]);
@@ -37,9 +38,19 @@ function tile(name, value, more, mark) {
   return make("div", `tile ${mark || ""}`, make("div", "label", name), make("div", "value", value), make("div", "more", more));
 }
 
+/** The fill of a changed program, which comes before its first micro-batch. */
+function fillTiles() {
+  const fill = data.fill;
+  if (!fill) return [];
+  const left = fill.seconds_left === null ? "" : `about ${asSeconds(fill.seconds_left)} left`;
+  const of = fill.total === null ? "" : `of ${asCount(fill.total)}`;
+  const more = fill.over ? `in ${asSeconds(fill.seconds)}` : [of, `in ${asSeconds(fill.seconds)}`, left].filter(Boolean).join(", ");
+  return [tile(fill.over ? "rows filled" : "rows being filled", asCount(fill.rows), more)];
+}
+
 function showTiles() {
   const last = entries[entries.length - 1];
-  if (!last) return byId("tiles").replaceChildren(tile("micro-batches", "none yet", "waiting for the first rows"));
+  if (!last) return byId("tiles").replaceChildren(...fillTiles(), tile("micro-batches", "none yet", "waiting for the first rows"));
   const state = known(stateOf), lag = known((entry) => entry.lag), waiting = known((entry) => entry.waiting);
   const late = total(lateIn), diverted = total((entry) => sum(entry.diverted));
   const rows = total((entry) => sum(entry.taken)), speed = rate();
@@ -51,6 +62,7 @@ function showTiles() {
     tile("state", state === null ? "–" : asBytes(sum(state)), `${asBytes(last.written / last.batches)} written last`),
     tile("late rows", asCount(late), data.late.length ? data.late.join(", ") : "no windows", late ? "warm" : ""),
     tile("diverted rows", asCount(diverted), diverted ? "rows that did not fit" : "", diverted ? "bad" : ""),
+    ...fillTiles(),
   );
 }
 
@@ -59,9 +71,9 @@ function showHead() {
   const lost = data.live && failures > 1;
   const badge = byId("state");
   badge.textContent = lost ? "out of reach" : data.state;
-  badge.className = `badge ${lost || data.state === "failed" ? "bad" : data.state === "running" ? "" : "over"}`;
+  badge.className = `badge ${lost || data.state === "failed" ? "bad" : isGoingOn() ? "" : "over"}`;
   const last = entries[entries.length - 1];
-  const end = data.state === "running" ? data.now : last ? last.time : data.now;
+  const end = isGoingOn() ? data.now : last ? last.time : data.now;
   byId("facts").textContent = [
     last ? `version ${last.version}` : "nothing committed yet",
     `since ${new Date(1000 * data.started).toLocaleString("en-GB")}`,
@@ -220,7 +232,7 @@ async function ask() {
     }
     showAll();
   }
-  if (data.state === "running" || document.hidden) asking = setTimeout(ask, failures ? 5 * PERIOD : PERIOD);
+  if (isGoingOn() || document.hidden) asking = setTimeout(ask, failures ? 5 * PERIOD : PERIOD);
 }
 
 byId("plan").append(...planned.map(({ node }) => node));

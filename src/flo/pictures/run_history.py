@@ -5,6 +5,7 @@ the text format of Prometheus, which reads it from the address `/metrics` of the
 from __future__ import annotations
 
 import threading
+import time
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -70,6 +71,53 @@ class HistoryEntry:
         )
 
 
+@dataclass
+class FillFigures:
+    """How far the fill of a changed program is. One thread sets them, others read."""
+
+    rows: int = 0
+    """Rows read so far, those before an interruption included."""
+    total: int | None = None
+    """Rows to read, about; None if that is not known."""
+    began: int = 0
+    """Rows that were read before this start."""
+    started: float = field(default_factory=time.monotonic)
+    ended: float | None = None
+    changes: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """By output, how many rows its sink gets and how many are retracted from it; known after all rows are read."""
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken, since this start."""
+        return (time.monotonic() if self.ended is None else self.ended) - self.started
+
+    @property
+    def rows_left(self) -> int | None:
+        """How many rows are left, about."""
+        if self.ended is not None:
+            return 0
+        return None if self.total is None else max(0, self.total - self.rows)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long it will still take, if it goes on as fast."""
+        left, read = self.rows_left, self.rows - self.began
+        if not left:
+            return None if left is None else 0.0
+        return self.seconds * left / read if read else None
+
+    def to_data(self) -> PageData:
+        """The figures for a page."""
+        return {
+            "rows": self.rows,
+            "total": self.total,
+            "seconds": self.seconds,
+            "rows_left": self.rows_left,
+            "seconds_left": self.seconds_left,
+            "over": self.ended is not None,
+        }
+
+
 class History:
     """The entries of a run, the oldest first. One thread adds, others read."""
 
@@ -129,9 +177,27 @@ Sample = tuple[Mapping[str, object], float]
 Samples = Sequence[Sample]
 
 
-def format_metrics(flow: str, running: bool, history: History, late: Sequence[str]) -> str:
-    """Return the metrics of a flow: of all its micro-batches since it was started, and of the last one."""
-    return "".join(_metrics({"flow": flow}, running, history, late))
+def format_metrics(
+    flow: str, running: bool, history: History, late: Sequence[str], fill: FillFigures | None = None
+) -> str:
+    """Return the metrics of a flow: of all its micro-batches since it was started, of the last one, and of a fill."""
+    return "".join([*_metrics({"flow": flow}, running, history, late), *_fill_metrics({"flow": flow}, fill)])
+
+
+def _fill_metrics(flow: Mapping[str, object], fill: FillFigures | None) -> Iterator[str]:
+    """The metrics of the fill of this start, if there was one."""
+    figures: list[tuple[str, str, float | None]] = []
+    if fill is not None:
+        figures = [
+            ("flo_filling", "whether a changed program is being filled", int(fill.ended is None)),
+            ("flo_fill_rows", "rows that the fill has read", fill.rows),
+            ("flo_fill_rows_left", "rows that the fill has not read yet, about", fill.rows_left),
+            ("flo_fill_seconds", "seconds that the fill has taken", fill.seconds),
+            ("flo_fill_seconds_left", "seconds that the fill will still take, about", fill.seconds_left),
+        ]
+    for name, about, value in figures:
+        if value is not None:
+            yield _family(name, "gauge", about, flow, [({}, value)])
 
 
 def _metrics(flow: Mapping[str, object], running: bool, history: History, late: Sequence[str]) -> Iterator[str]:

@@ -9,6 +9,9 @@ statements, the names of variables, the lines of the program or the other vertic
 keep it. Named functions count by their qualified names; lambdas by their code and the values that they close over;
 bodies by the ids inside them. `stream.named("revenue")` sets an id by hand.
 
+An operator that is written twice has the ids x and x/2. Both have the same rows, so what reads them does not depend on
+which one it is: to remove one of them, or to change their order, changes no other id.
+
 Ids are computed on the program as the user wrote it. What a rewrite adds has the id of the vertex that it belongs to,
 and a suffix.
 """
@@ -35,13 +38,13 @@ def assign_ids(dag: Dag, inputs: Iterable[str]) -> Dag:
         stream.name = name
     times: Counter[str] = Counter()
     for vertex in dag.vertices:
-        if not vertex.id:
+        own = vertex.id
+        if not own:
             described = describe_parameters(vertex.operator, tuple(stream.type for stream in vertex.inputs))
-            vertex.id = digest(*described, *(ids[stream] for stream in vertex.inputs))
-            times[vertex.id] += 1
-            if times[vertex.id] > 1:  # the same operator on the same streams
-                vertex.id = f"{vertex.id}/{times[vertex.id]}"
-        ids |= ((stream, f"{vertex.id}:{place}") for place, stream in enumerate(vertex.outputs))
+            own = digest(*described, *(ids[stream] for stream in vertex.inputs))
+            times[own] += 1
+            vertex.id = own if times[own] == 1 else f"{own}/{times[own]}"
+        ids |= ((stream, f"{own}:{place}") for place, stream in enumerate(vertex.outputs))
     return dag
 
 

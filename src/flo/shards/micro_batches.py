@@ -27,7 +27,9 @@ import pyarrow as pa
 
 from flo.core.collection import Value
 from flo.shards.checkpoint.commits import PROGRAM, Commits, commit_version, read_state_versions
+from flo.shards.checkpoint.leftovers import remove_leftovers
 from flo.shards.checkpoint.moments import forget_moment, record_moment
+from flo.shards.checkpoint.program_changes import read_shards
 from flo.shards.checkpoint.retention import Kept, Retention
 from flo.shards.plan.stages import POSITION, Delivery, Plan, Stage
 from flo.shards.tasks.blobs import Blob
@@ -56,6 +58,8 @@ class Outcome:
     seconds: float
     diverted_files: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
     """The files of diverted rows, by input, with the number of rows in each."""
+    diverted_whole: set[str] = field(default_factory=set)
+    """The inputs whose files have all rows that they have diverted so far."""
     changed_files: dict[str, list[str]] = field(default_factory=dict)
     """By output, the files of its changes."""
     stage_rows: dict[int, int] = field(default_factory=dict)
@@ -97,6 +101,8 @@ class MicroBatches:
         """Identifies this start of the query."""
         self.program: int | None = None
         """The version with which the program has begun, if another one ran before it."""
+        self._is_tidy = not checkpoint
+        """Whether what programs before have left was removed."""
         self.now: int | None = None
         """The number of the input that gets the time of the outside world, if there is one."""
         self._recent: dict[int, dict[int, StateVersions]] = {}
@@ -145,7 +151,11 @@ class MicroBatches:
             return {}
         if version in self._recent:
             return self._recent[version]
-        return read_state_versions(self.folder, version, self.shards)
+        return read_state_versions(self.folder, version, self.shards_at(version))
+
+    def shards_at(self, version: int) -> int:
+        """The number of shards of a version: a program before may have had another one."""
+        return self.shards if self.program is None or version >= self.program else read_shards(self.folder, version)
 
     def _oldest_for(self, version: int) -> int:
         """The oldest version that readers may read during a micro-batch; the same if it runs again after its commit."""
@@ -176,8 +186,18 @@ class MicroBatches:
         self._recent = {**self._recent, version: versions}
         written = sum(each.get("written", 0) for each in reports)
         changed = {name: sorted(paths) for name, paths in changed.items()}
-        stages = dict(stage_rows), stage_seconds
-        return Outcome(version, rows, ended, written, dict(taken), seconds, diverted, changed, *stages)
+        return Outcome(
+            version,
+            rows,
+            ended,
+            written,
+            dict(taken),
+            seconds,
+            diverted,
+            changed_files=changed,
+            stage_rows=dict(stage_rows),
+            stage_seconds=stage_seconds,
+        )
 
     def set_state_versions(self, version: int, versions: dict[int, StateVersions]) -> None:
         """Says where the states of a version are, which no micro-batch has written."""
@@ -202,12 +222,15 @@ class MicroBatches:
         if self.now is not None:
             forget_moment(self.folder, outcome.version - 2)
         self._kept = self.retention.apply(self.folder, outcome.version) or self._kept
+        if not self._is_tidy and self._kept.oldest >= (self.program or 0):
+            remove_leftovers(self.folder)
+            self._is_tidy = True
 
     def read_records(self, output: Output, version: int) -> Iterator[tuple[int, ShardRecord]]:
         """The record of every shard of the stage that has this output."""
         stage = next(stage for stage in self.plan.stages if output.stream in stage.outputs)
         for number, changed in self.state_versions(version)[stage.level].states():
-            _, views, more = Shard(self.folder, self.shards, stage.level, number, stage.dag).read(changed)
+            _, views, more = Shard(self.folder, self.shards_at(version), stage.level, number, stage.dag).read(changed)
             yield number, ShardRecord.read(views, more)
 
 

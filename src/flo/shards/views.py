@@ -23,13 +23,11 @@ from flo.core.collection import Form, FormedValue
 from flo.core.errors import CheckpointError, UnknownNameError
 from flo.pictures.notebook import MOST_ROWS, html_block, html_table
 from flo.shards.checkpoint.commits import committed_versions, read_commit
-from flo.shards.checkpoint.program_changes import DESCRIPTION, read_description
+from flo.shards.checkpoint.program_changes import read_shards
 from flo.shards.checkpoint.stored_views import StoredView, version_error
 from flo.shards.micro_batches import MicroBatches
 from flo.shards.tasks.output_files import VIEW, Output
 from flo.shards.tasks.view_parts import empty_rows
-from flo.tables.checkpoint.folders import folder
-from flo.tables.checkpoint.store import missing_file_error
 from flo.tables.io.files import WEIGHTS
 from flo.tables.keyed import has_key_columns, keyed_rows_of
 from flo.tables.streams import STREAM, has_columns, streams_of
@@ -88,16 +86,9 @@ class View:
 
     def _stored(self) -> StoredView | None:
         """The view as it is stored. None if the output has no columns, or is not a view."""
-        return StoredView.read(self.folder, self.name, self.version, self._shards())
-
-    def _shards(self) -> int:
-        """The number of shards of the checkpoint."""
-        if self.batches is not None:
-            return self.batches.shards
-        description = read_description(self.folder)
-        if description is None:
-            raise missing_file_error(folder(self.folder), DESCRIPTION)
-        return int(description["shards"])
+        batches = self.batches
+        shards = read_shards(self.folder, self.version) if batches is None else batches.shards_at(self.version)
+        return StoredView.read(self.folder, self.name, self.version, shards)
 
     def arrow(self) -> pa.Table:
         """The rows, each once: with `_weight` if the output has weights, in order if it is ordered.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
@@ -18,32 +16,19 @@ from flo.api.explain import explain_partitions, explain_state
 from flo.api.running import expect_known, expect_one_of
 from flo.core.errors import (
     BoundednessError,
-    CheckpointError,
     FloError,
     Origin,
     TypeMismatch,
     UnknownNameError,
-    brief,
 )
-from flo.local.evolution import Change, Evolution, OnChange, find_evolution
+from flo.local.evolution import find_evolution
+from flo.local.fill_run import Change, OnChange
 from flo.pictures.notebook import html_text
 from flo.program.identity import supplied
 from flo.program.retractions import Cause
-from flo.shards.checkpoint.commits import committed_versions
-from flo.shards.checkpoint.going_back import go_back
 from flo.shards.checkpoint.lease import Lease
-from flo.shards.checkpoint.program_changes import (
-    BACKS,
-    COPIED,
-    describe_program,
-    read_description,
-    resolve_shards,
-    update_description,
-)
+from flo.shards.checkpoint.program_changes import Description, describe_program
 from flo.shards.checkpoint.retention import Retention
-from flo.shards.checkpoint.spark_logs import SPARK, ResumedBatches, expect_sound_logs, has_committed
-from flo.shards.checkpoint.spark_offsets import LOGS, SPARK_CHECKPOINT
-from flo.shards.checkpoint.tags import find_start
 from flo.shards.plan.explain import Block, explain_plan, plan_blocks
 from flo.shards.plan.planning import segment_of
 from flo.shards.plan.stages import Entry
@@ -51,17 +36,27 @@ from flo.shards.program import ShardedProgram, as_table, checkpoint_folder, expe
 from flo.shards.sinks.giving import Giving
 from flo.shards.sinks.output_changes import DIVERTED, OutputChanges
 from flo.shards.tasks.input_task import row_collection
-from flo.shards.tasks.output_files import PARTS, VIEW
+from flo.shards.tasks.output_files import PARTS, VIEW, Output
 from flo.shards.tasks.state import READABLE
+from flo.spark.driver.fills import SparkFills
 from flo.spark.driver.inputs import BoundInput, InputOrder, NativePrefix, bind_input, describe_source, has_weights
 from flo.spark.driver.job_names import hold_description
 from flo.spark.driver.micro_batches import SparkMicroBatches
-from flo.spark.driver.offset_logs import find_places, move_logs, number_sources
+from flo.spark.driver.offset_logs import number_sources
 from flo.spark.driver.query import Query
 from flo.spark.driver.read_again import ReadAgain
+from flo.spark.driver.resuming import ResumePoint
+from flo.spark.driver.session_checks import (
+    connect_error,
+    expect_same_session,
+    expect_session,
+    expect_trigger,
+    is_connect,
+    use_own_python,
+)
 from flo.spark.driver.shipping import resolve_annotations, ship
 from flo.spark.driver.spark_changes import SparkChanges, View
-from flo.spark.driver.watch import Watched
+from flo.spark.driver.watch import QueryWatch, Watched
 from flo.spark.session import export_s3_settings, hold_on_executors, hold_settings, task_settings
 from flo.tables.io.diverted import OnError
 from flo.tables.io.files import WEIGHTS
@@ -77,16 +72,18 @@ class OnSpark:
 
     def __init__(self, flow: Flow, spark: SparkSession, described: Mapping[str, str] | None = None) -> None:
         """`described` says, for inputs that are made of other DataFrames, how: a checkpoint belongs to that."""
-        _expect_session(spark)
+        expect_session(spark)
         self._described = described or {}
         self._flow = flow
         self._spark = spark
-        _use_own_python(spark)
+        use_own_python(spark)
         ship(spark)
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
         self._given = [stream.name for stream in flow._scope.inputs if stream is not flow._scope.now]
         """The inputs that get DataFrames. The time of the outside world does not."""
         dag = lower_flow(flow, as_table, finish_as_table)
+        for stream in flow._scope.inputs:
+            resolve_annotations(getattr(stream.type.collection, "element", None))
         for vertex in dag.vertices:
             for function in supplied(vertex.operator):
                 resolve_annotations(function)
@@ -113,6 +110,7 @@ class OnSpark:
         fill: Mapping[str, object] | None = None,
         refill: Sequence[str] = (),
         version: int | str | None = None,
+        ui: int | None = None,
     ) -> Query:
         """Starts a query on these DataFrames, at least one of them streaming. It runs until it is stopped.
 
@@ -121,6 +119,8 @@ class OnSpark:
         - `order`: for inputs that are sequences, the column with the position of a row; by default the offset, if the
           source has one. For partitioned ones the columns with the partition and the position, by default Kafka's. An
           input that is a stream of streams takes each micro-batch as an inner stream.
+        - `shards`: how many parts the state has; by default Spark's parallelism. A checkpoint keeps its number, unless
+          another one is given: then its state is cut.
         - `trigger`: one of Spark's, such as `{"processingTime": "5 seconds"}` or `{"availableNow": True}`.
         - `spark_checkpoint`: where Spark keeps its offsets; by default in the folder `spark` of the checkpoint.
         - `on_error="divert"`: diverts rows that do not fit, or on which a function raises before a shuffle. Those of
@@ -133,113 +133,93 @@ class OnSpark:
         - `refill`: the names of functions whose code has changed: what depends on them is computed anew.
         - `version`: a version to go back to, by its number or by the name of its tag (`flo state tag`). Later ones are
           abandoned, and the sources are read again from its offsets.
+        - `ui`: a port: serves the page of `query.ui` there from now on, also during a fill. 0 is any free one.
         """
-        here, lease = Origin.here(), None
+        here, lease, watch = Origin.here(), None, None
         try:
             frames = self._check_frames(inputs)
+            streaming = _streaming_inputs(frames)
             expect_shards(shards)
-            _expect_trigger(trigger or {})
+            expect_trigger(trigger or {})
             retention = Retention.of(keep)
             divert = expect_one_of("on_error", on_error, OnError) == "divert"
-            sinks = self._program.choose_sinks(outputs or {}, self._given, divert)
             folder = checkpoint_folder(checkpoint)
             export_s3_settings(self._spark, folder)
             causes = self._retracting(frames)
-            planned_outputs = self._program.outputs_for(sinks, causes)
-            streaming = [name for name, frame in frames.items() if frame.isStreaming]
-            if not streaming:
-                raise BoundednessError(
-                    "`start` needs a streaming DataFrame for at least one input",
-                    instead=(("flow.on(spark).run(…)", "if all inputs are bounded"),),
-                )
-            names, parallelism = list(self._inputs), shards or self._parallelism()
-            outline = self._flow._outline({name: cause.why for name, cause in causes.items()})
-            ours = describe_program(self._flow.name, self._plan, names, planned_outputs, parallelism, outline)
-            read = zip(frames.items(), self._entries, strict=True)
-            ours["sources"] = [
-                describe_source(name, frame, entry, (order or {}).get(name)) for (name, frame), entry in read
-            ]
-            ours["sources"] += [f"{name}: {how}" for name, how in self._described.items()]
+            sinks = self._program.choose_sinks(outputs or {}, self._given, divert)
+            planned = self._program.outputs_for(sinks, causes)
             bound = self._bind_inputs(frames, order or {}, divert)
-            sinks |= self._program.bind_sinks(self._spark, sinks, planned_outputs)
+            ours = self._describe(frames, order or {}, planned, causes, shards)
+            sinks |= self._program.bind_sinks(self._spark, sinks, planned)
+
             lease = Lease.take(folder, self._flow.name)
-            start = find_start(folder, version)
-            count = resolve_shards(folder, ours, shards, start)
-            before: dict[str, Any] = read_description(folder, start) or {}
-            ours[LOGS] = before.get(LOGS, SPARK)
-            ours[SPARK_CHECKPOINT] = checkpoint_folder(spark_checkpoint) if spark_checkpoint else None
-            offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{ours[LOGS]}"
-            resumed = ResumedBatches.after(folder, start)
-            goes_back = start < find_start(folder, None)
-            if not goes_back:
-                expect_sound_logs(offsets, resumed.last)
-            batches = SparkMicroBatches(
-                self._spark, self._plan, planned_outputs, folder, count, ours["id"], retention, self._flow.name
-            )
+            point = ResumePoint.find(folder, ours, shards, version, spark_checkpoint)
+            name, count, own = self._flow.name, point.shards, ours["id"]
+            batches = SparkMicroBatches(self._spark, self._plan, planned, folder, count, own, retention, name)
             batches.now = self._now
             rows = batches.add_inputs(bound, divert)
-            ours["offsets"] = number_sources({name: frames[name] for name in streaming})
-            known: Mapping[str, Sequence[int]] = before.get("offsets") or ours["offsets"]
-            whole = partial(self._bind_inputs, frames, order or {}, divert=True)
-            again = ReadAgain(whole, find_places(known, ours["offsets"]), offsets, resumed.last)
-            giving = Giving(batches, sinks, divert, start)
+            giving = Giving(batches, sinks, divert, point.version)
             giving.within = partial(SparkChanges.within, self._spark)
-            runs_again = resumed.is_newest and not has_committed(offsets, -1 if resumed.last is None else resumed.last)
-            misfits = giving.find_misfits(ours["new_sinks"], changed == "fill", runs_again)
+
+            misfits = giving.find_misfits(ours["new_sinks"], changed == "fill", point.runs_again)
             change = Change(changed, fill or {}, refill, on_error, misfits)
-            at_once = frames.keys() - set(streaming)
-            evolution = find_evolution(self._program, batches, ours, change, again, at_once, start)
-            compared = evolution.changed_outputs if evolution is not None else {}
-            if goes_back:
-                giving.expect_can_go_back(ours["new_sinks"], compared)
-                ours[BACKS] = go_back(folder, start, offsets)
-                expect_sound_logs(offsets, resumed.last)
-            runs_again = resumed.is_newest and not has_committed(offsets, -1 if resumed.last is None else resumed.last)
-            copied = ours.get(COPIED, ())
-            giving.resume(ours["new_sinks"], ours["replaced"], runs_again, copied, compared)  # last: it may make tables
-            if evolution is None:
-                update_description(folder, ours)
-            else:
-                offsets = self._evolve(evolution, known, offsets, giving, lease, spark_checkpoint)
-                resumed = ResumedBatches.after(folder, max(committed_versions(folder)))
-            static = [rows[name] for name in frames if name not in streaming]
-            ended = {place for place, name in enumerate(self._inputs) if name in frames and name not in streaming}
-            streams = [rows[name] for name in streaming]
-            watched = Watched(self._flow.name, self._blocks(count), list(frames), self._late_outputs())
+            again = ReadAgain(partial(self._bind_inputs, frames, order or {}, divert=True), point)
+            evolution = find_evolution(
+                self._program,
+                batches,
+                ours,
+                change,
+                SparkFills(self._spark, again),
+                frames.keys() - set(streaming),
+                point.version,
+            )
+            watched = Watched(name, self._blocks(count), list(frames), self._late_outputs())
+            watch = QueryWatch(watched, batches)
+            watch.fill = evolution.figures if evolution is not None else None
+            if ui is not None:
+                watch.serve(ui)
+            point = point.resume(giving, evolution, lease)
+
             return Query(
-                watched, batches, streams, static, ended, sinks, giving, dict(trigger or {}), lease, offsets, resumed
+                watch,
+                batches,
+                [rows[name] for name in streaming],
+                [rows[name] for name in frames if name not in streaming],
+                {place for place, name in enumerate(self._inputs) if name in frames and name not in streaming},
+                sinks,
+                giving,
+                dict(trigger or {}),
+                lease,
+                point.logs,
+                point.resumed,
             )
         except BaseException as error:
+            if watch is not None:
+                watch.end()
+                watch.close()
             if lease is not None:
                 lease.release()
             if isinstance(error, FloError):
                 raise error.located(here) from error.__cause__
             raise
 
-    def _evolve(
+    def _describe(
         self,
-        evolution: Evolution,
-        known: Mapping[str, Sequence[int]],
-        logs: str,
-        giving: Giving,
-        lease: Lease,
-        own_logs: str | Path | None,
-    ) -> str:
-        """Moves the checkpoint to our program; returns the folder of Spark's logs."""
-        ours, last = evolution.ours, ResumedBatches.after(evolution.batches.folder, evolution.version).last
-        if list(known.items()) != list(ours["offsets"].items()) and last is not None:
-            if own_logs is not None:
-                raise CheckpointError(
-                    "the streaming inputs have changed, and Spark's offsets are kept outside of the checkpoint",
-                    facts=(("before", ", ".join(known)), ("now", ", ".join(ours["offsets"]))),
-                    instead=(("without spark_checkpoint=…", "Flo writes the offsets of the new inputs"),),
-                )
-            ours["logs"] = f"{SPARK}_{evolution.version + 1:08}"
-            moved = f"{evolution.batches.folder}/{ours['logs']}"
-            evolution.move_logs = partial(move_logs, logs, moved, last, known, ours["offsets"])
-            logs = moved
-        evolution.run(giving, lease)
-        return logs
+        frames: Mapping[str, DataFrame],
+        order: Mapping[str, InputOrder],
+        outputs: list[Output],
+        causes: Mapping[str, Cause],
+        shards: int | None,
+    ) -> Description:
+        """The program as the checkpoint describes it, with how its inputs are read."""
+        outline = self._flow._outline({name: cause.why for name, cause in causes.items()})
+        count = shards or self._parallelism()
+        ours = describe_program(self._flow.name, self._plan, list(self._inputs), outputs, count, outline)
+        read = zip(frames.items(), self._entries, strict=True)
+        ours["sources"] = [describe_source(name, frame, entry, order.get(name)) for (name, frame), entry in read]
+        ours["sources"] += [f"{name}: {how}" for name, how in self._described.items()]
+        ours["offsets"] = number_sources({name: frames[name] for name in _streaming_inputs(frames)})
+        return ours
 
     def run(
         self,
@@ -320,14 +300,14 @@ class OnSpark:
 
     def _check_frames(self, inputs: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
         """The DataFrames in the order of the inputs. Raises if one is missing, unknown or of the wrong kind."""
-        _expect_session(self._spark)
+        expect_session(self._spark)
         for name, frame in inputs.items():
             stream = self._inputs[expect_known(name, dict.fromkeys(self._given), "input")]
             if is_connect(frame):
                 raise connect_error(f"the input `{name}` was given a DataFrame of Spark Connect")
             if not isinstance(frame, DataFrame):
                 raise TypeMismatch(f"the input `{name}` needs a DataFrame; got {type(frame).__name__}")
-            _expect_same_session(name, frame, self._spark)
+            expect_same_session(name, frame, self._spark)
             if stream.bounded and frame.isStreaming:
                 raise BoundednessError(
                     f"the input `{name}` is bounded, but its DataFrame is streaming and may never end"
@@ -374,65 +354,12 @@ class OnSpark:
         return [NativePrefix.of(entry) for entry in self._entries]
 
 
-def is_connect(item: object) -> bool:
-    """Whether a session or a DataFrame belongs to Spark Connect, whose driver is in another process."""
-    return type(item).__module__.startswith("pyspark.sql.connect")
-
-
-def connect_error(what: str) -> TypeMismatch:
-    return TypeMismatch(
-        f"{what}, which is not supported yet: Flo runs in the driver of a classic session",
-        instead=(
-            ('SparkSession.builder.master("…").getOrCreate()', "a classic session; SPARK_REMOTE must not be set"),
-            ("spark-submit program.py", "runs the program in the driver"),
-        ),
-    )
-
-
-def _expect_session(spark: object) -> None:
-    """Raises unless this is a classic session that is running."""
-    if is_connect(spark):
-        raise connect_error("`on` was given a session of Spark Connect").at_users_line()
-    if type(spark).__module__.startswith("pyspark.") and not isinstance(spark, SparkSession):
-        raise TypeMismatch(
-            f"`on` needs a Spark session; got {type(spark).__name__}",
-            instead=(("flow.on(spark)", "where `spark` is SparkSession.builder.getOrCreate()"),),
-        ).at_users_line()
-    if isinstance(spark, SparkSession) and spark.sparkContext._jsc is None:
-        raise FloError(
-            "the Spark session has been stopped",
-            instead=(("SparkSession.builder.getOrCreate()", "starts another one for `flow.on`"),),
-        ).at_users_line()
-
-
-def _expect_same_session(name: str, frame: DataFrame, spark: SparkSession) -> None:
-    expected = (("expected", "a DataFrame of the session that `flow.on` was given"),)
-    theirs = frame.sparkSession
-    if theirs.sparkContext._jsc is None:
-        raise TypeMismatch(f"the input `{name}` is a DataFrame of a session that has been stopped", facts=expected)
-    if _session_id(theirs) != _session_id(spark):
-        raise TypeMismatch(
-            f"the input `{name}` is a DataFrame of another session",
-            facts=expected,
-            instead=(("flow.on(frame.sparkSession)", "uses the session of the DataFrame"),),
+def _streaming_inputs(frames: Mapping[str, DataFrame]) -> list[str]:
+    """The inputs with streaming DataFrames. Raises if there is none."""
+    streaming = [name for name, frame in frames.items() if frame.isStreaming]
+    if not streaming:
+        raise BoundednessError(
+            "`start` needs a streaming DataFrame for at least one input",
+            instead=(("flow.on(spark).run(…)", "if all inputs are bounded"),),
         )
-
-
-def _session_id(spark: SparkSession) -> str:
-    return str(spark._jsparkSession.sessionUUID())
-
-
-def _expect_trigger(trigger: Mapping[str, object]) -> None:
-    triggers = {"availableNow": True, "processingTime": "5 seconds", "once": True}
-    if not set(trigger) <= set(triggers) or len(trigger) > 1:
-        raise UnknownNameError(
-            f"`trigger` must be one of Spark's micro-batch triggers; got {brief(dict(trigger))}",
-            instead=tuple((f'trigger={{"{name}": {value!r}}}', "") for name, value in triggers.items()),
-        )
-
-
-def _use_own_python(spark: SparkSession) -> None:
-    """Makes local workers run the Python of this process, unless the user has chosen one."""
-    context = spark.sparkContext
-    if str(context.master).startswith("local") and "PYSPARK_PYTHON" not in os.environ:
-        context.pythonExec = sys.executable
+    return streaming

@@ -21,7 +21,8 @@ from flo.core.errors import FloError, TypeMismatch, brief
 from flo.pictures.notebook import html_text
 from flo.spark.change_data import Upserts
 from flo.spark.driver.query import Query
-from flo.spark.on_spark import OnSpark, connect_error, is_connect
+from flo.spark.driver.session_checks import connect_error, is_connect
+from flo.spark.on_spark import OnSpark
 from flo.sql import plan
 from flo.sql.catalyst import UnsupportedQueryError, expect_columns, items_of, leaves_of, number_of, quoted, stand_in
 from flo.sql.compiler import Compiler

@@ -178,6 +178,7 @@ def _on_spark(
             trigger=trigger,
             version=given.version,
             changed=given.changed,
+            ui=given.ui,
         )
         show_page(given, query, stack)
         stack.callback(query.stop)

@@ -103,7 +103,7 @@ def run(given: argparse.Namespace) -> int:
             return 0
         checkpoint = given.checkpoint or stack.enter_context(tempfile.TemporaryDirectory(prefix="flo-"))
         trigger = {"processingTime": given.every} if given.every else {"availableNow": True} if given.once else {}
-        options = {"shards": given.shards, "changed": given.changed, "version": given.version}
+        options = {"shards": given.shards, "changed": given.changed, "version": given.version, "ui": given.ui}
         query = views.start(sinks, checkpoint=checkpoint, trigger=trigger, **options)
         show_page(given, query, stack)
         stack.callback(query.stop)

@@ -1,4 +1,4 @@
-"""`flo state show|verify|rescale|tag|copy CHECKPOINT`: inspects and keeps checkpoints without their programs."""
+"""`flo state show|verify|tag|copy CHECKPOINT`: inspects and keeps checkpoints without their programs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from flo.tools import state_plan
 if TYPE_CHECKING:
     from flo.shards.checkpoint.inspect import StateSize
 
-HELP = "show, verify, rescale, tag or copy a checkpoint"
+HELP = "show, verify, tag or copy a checkpoint"
 ABOUT = """\
 show      stages, operators and views, with the rows and bytes that each shard holds of them
 verify    reads every file that a retained version names; exit status 1 if one is missing, truncated or altered
-rescale   cuts the state into another number of shards; rejected while a query runs on it
 plan      what a start of a changed program would keep, fill and drop
 tag       keeps a version under a name until the tag is removed; without a name, lists the tags
 copy      copies a version, with its state and offsets, to a checkpoint of its own
@@ -39,12 +38,10 @@ WIDTH = 200
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, run in (("show", show), ("verify", verify), ("rescale", rescale), ("tag", tag), ("copy", copy)):
+    for name, run in (("show", show), ("verify", verify), ("tag", tag), ("copy", copy)):
         action = actions.add_parser(name)
         action.add_argument("checkpoint", metavar="CHECKPOINT")
         action.set_defaults(run=run)
-        if name == "rescale":
-            action.add_argument("shards", metavar="N", type=int, help="the new number of shards")
         if name == "tag":
             action.add_argument("name", metavar="NAME", nargs="?", help="the name; without one, all tags are listed")
             action.add_argument("--remove", action="store_true", help="remove the tag")
@@ -65,11 +62,10 @@ def show(given: argparse.Namespace) -> int:
     output = Console(file=sys.stdout, highlight=False, soft_wrap=True, width=width)
     tags = Commits.read(given.checkpoint).tags_of
     kept = ", ".join(" ".join([str(each), *(f"({tag})" for tag in tags(each))]) for each in versions) or "none"
-    output.print(
-        f"flow {checkpoint.description['flow']}, {checkpoint.shards} shards, versions kept: {kept}", markup=False
-    )
+    described = checkpoint.description
+    output.print(f"flow {described['flow']}, {described['shards']} shards, versions kept: {kept}", markup=False)
     if versions:
-        output.print(table(checkpoint.sizes(versions[-1]), checkpoint.shards))
+        output.print(table(checkpoint.sizes(versions[-1]), checkpoint.shards(versions[-1])))
     return 0
 
 
@@ -103,15 +99,6 @@ def verify(given: argparse.Namespace) -> int:
         print(problem)
     print(f"{len(problems)} problems" if problems else "all files are complete and unchanged")
     return 1 if problems else 0
-
-
-def rescale(given: argparse.Namespace) -> int:
-    from flo.shards.checkpoint.rescale import rescale
-
-    versions = rescale(given.checkpoint, given.shards)
-    text = ", ".join(map(str, versions)) or "none yet"
-    print(f"{given.checkpoint} now has {given.shards} shards; versions: {text}")
-    return 0
 
 
 def tag(given: argparse.Namespace) -> int:

@@ -139,14 +139,17 @@ def _types(schema: pa.Schema, name: str) -> list[pa.DataType]:
 
 
 def abandon_changes(where: Folder, after: int) -> None:
-    """Removes the versions after one, unless some of them are part of the base."""
+    """Removes the versions after one, unless some of them are part of the base.
+
+    If nothing is left, the version itself can be written anew: the output was a view then, whose rows come next."""
     log = ChangeLog.read(where)
     if log is None or log.base > after:
         return
+    last = after - 1 if log.base == after and not log.files else after
     if log.newest > after:
-        replace(log, newest=after, backs=(*log.backs, after)).write(where)
+        replace(log, newest=after, base=min(log.base, last), backs=(*log.backs, after)).write(where)
     for number in _numbers(where):
-        if number > after:
+        if number > last:
             where.remove(version_folder(number))
 
 

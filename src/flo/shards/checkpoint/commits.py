@@ -262,13 +262,6 @@ def read_state_versions(where: str, version: int, shards: int) -> dict[int, Stat
         raise damaged_file_error(folder(where), _name(version), how) from None
 
 
-def add_state_versions(where: str, version: int, shards: int, versions: Mapping[int, StateVersions]) -> None:
-    """Adds to a commit the state versions for another number of shards, while the state is rescaled."""
-    content = read_commit(where, version)
-    both = {**content[STATE_VERSIONS], **_as_json(shards, versions)}
-    _replace(where, version, {**content, STATE_VERSIONS: both})
-
-
 def _replace(where: str, version: int, content: dict[str, Any]) -> None:
     """Replaces a commit, and what tags have of it."""
     files = folder(where)

@@ -45,7 +45,7 @@ def copy_checkpoint(where: str, to: str, version: int | str | None = None) -> in
 
 def _copy(where: str, to: str, version: int) -> None:
     checkpoint, commit = Checkpoint(where), read_commit(where, version)
-    states = state_folder(to, checkpoint.shards)
+    states = state_folder(to, checkpoint.shards(version))
     for stage, shard, store, changed in checkpoint.states(version):
         Store(states.within(shard_path(stage["level"], shard))).add_from(store, changed)
     copy_diverted(where, to, version)

@@ -70,7 +70,6 @@ class Checkpoint:
         self.description: Any = read_description(where)
         if self.description is None:
             raise CheckpointError(f"there is no checkpoint in {where!r}: the file `{DESCRIPTION}` is missing")
-        self.shards = int(self.description["shards"])
         self._described: dict[int, Any] = {}
 
     def versions(self) -> list[int]:
@@ -83,13 +82,17 @@ class Checkpoint:
             self._described[version] = read_description(self.where, version)
         return self._described[version]
 
-    def store(self, level: int, shard: int) -> Store:
-        """The store of a shard's states."""
-        return Store(state_folder(self.where, self.shards).within(shard_path(level, shard)))
+    def shards(self, version: int) -> int:
+        """The number of shards of a version."""
+        return int(self.described(version)["shards"])
+
+    def store(self, version: int, level: int, shard: int) -> Store:
+        """The store of a shard's states, at a version."""
+        return Store(state_folder(self.where, self.shards(version)).within(shard_path(level, shard)))
 
     def state_versions(self, version: int) -> dict[int, StateVersions]:
         """The state versions of a committed version, by level of the stage."""
-        versions = read_state_versions(self.where, version, self.shards)
+        versions = read_state_versions(self.where, version, self.shards(version))
         if any(stage["level"] not in versions for stage in self.described(version)["stages"]):
             raise _of_another_program(version, self.where)
         return versions
@@ -99,7 +102,7 @@ class Checkpoint:
         versions = self.state_versions(version)
         for stage in self.described(version)["stages"]:
             for shard, changed in versions[stage["level"]].states():
-                yield StoredState(stage, shard, self.store(stage["level"], shard), changed)
+                yield StoredState(stage, shard, self.store(version, stage["level"], shard), changed)
 
     def sizes(self, version: int) -> Iterator[StateSize]:
         """The sizes of all operators and views at a version, by shard."""
@@ -117,23 +120,26 @@ class Checkpoint:
 
     def problems(self) -> Iterator[str]:
         """Files that are missing, truncated or altered, one line each."""
-        wanted: dict[tuple[int, int], dict[int, int]] = {}
-        stages: dict[tuple[int, int], Any] = {}
+        wanted: dict[str, dict[int, int]] = {}
+        stores: dict[str, Store] = {}
+        names: dict[str, str] = {}
+        stages: dict[tuple[str, int], Any] = {}
         newest = max(committed_versions(self.where), default=None)
         for version in committed_versions(self.where):
             problems = list(_try(lambda version=version: self.state_versions(version)))
             yield from problems
-            for stage, shard, _, changed in () if problems else self.states(version):
-                wanted.setdefault((stage["level"], shard), {}).setdefault(changed, version)
-                stages[stage["level"], changed] = stage
-        for (level, shard), versions in wanted.items():
-            store = self.store(level, shard)
-            numbers = store.numbers()
+            for stage, shard, store, changed in () if problems else self.states(version):
+                place = str(store.folder)
+                wanted.setdefault(place, {}).setdefault(changed, version)
+                stores[place], stages[place, changed] = store, stage
+                names[place] = shard_path(stage["level"], shard)
+        for place, versions in wanted.items():
+            numbers = stores[place].numbers()
             for changed, version in versions.items():
                 if changed not in numbers:
-                    yield f"version {version} is committed, but its state is missing in {shard_path(level, shard)}"
+                    yield f"version {version} is committed, but its state is missing in {names[place]}"
             for number in numbers:
-                yield from self._problems_at(stages.get((level, number)), store, number)
+                yield from self._problems_at(stages.get((place, number)), stores[place], number)
         for epoch in epochs(self.where):
             yield from _try(lambda epoch=epoch: read_lease(self.where, epoch))
         for name in inputs_with_diverted_rows(self.where):

@@ -12,7 +12,7 @@
     sums goes to a sink         sums is a view            the view is filled
     group_by(shop)              group_by(city)            is rejected, or filled: see `flo.shards.evolution`
 
-Invariant: a version belongs to one program, and a checkpoint has one id and one number of shards. The id is how sinks
+Invariant: a version belongs to one program, with one number of shards. A checkpoint has one id, by which sinks
 recognize its versions.
 """
 
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flo.core.checkpoint import Program, expect_same_program
@@ -76,6 +76,14 @@ def read_description(where: str, version: int | None = None) -> Any:
     return None
 
 
+def read_shards(where: str, version: int) -> int:
+    """The number of shards of a version."""
+    description = read_description(where, version)
+    if description is None:
+        raise missing_file_error(folder(where), DESCRIPTION)
+    return int(description["shards"])
+
+
 def write_description(where: str, content: Description, version: int | None = None) -> None:
     """Replaces the description of the program of a version, by default of the newest."""
     write_sealed(folder(where), _description_file(where, version), content)
@@ -129,6 +137,11 @@ def _describe_input(name: str, entry: Entry) -> Iterator[str]:
     yield f"{name}: {kind}, {'bounded' if entry.type.bounded else 'unbounded'}"
     for column in layout_of(rows).schema if rows else ():
         yield f"{name}.{column.name}: {column.type}{'' if column.nullable else ' not null'}"
+
+
+def input_names(description: Description) -> list[str]:
+    """The names of the inputs of a program, in their order."""
+    return list(dict.fromkeys(line.partition(":")[0].partition(".")[0] for line in description["inputs"]))
 
 
 def _describe_output(plan: Plan, output: Output) -> Description:
@@ -212,9 +225,9 @@ def resolve_shards(where: str, ours: Description, shards: int | None, version: i
     """Completes the description of our program with what the checkpoint has at a version, by default the newest;
     returns the number of shards.
 
-    A checkpoint with commits keeps its number of shards and its id, by which sinks recognize it. Without commits,
-    another program may take its place, under a new id. The field `replaced` has the ids before it, and `new_sinks` the
-    outputs that were views and have other sinks now.
+    A checkpoint with commits keeps its id, by which sinks recognize it, and its number of shards, unless another one is
+    given. Without commits, another program may take its place, under a new id. The field `replaced` has the ids before
+    it, and `new_sinks` the outputs that were views and have other sinks now.
     """
     before, versions = read_description(where, version), verified_versions(where)
     resumes = before is not None and (bool(versions) or _is_same_program(before, ours))
@@ -223,17 +236,18 @@ def resolve_shards(where: str, ours: Description, shards: int | None, version: i
     ours["replaced"] = replaced if before is None or resumes else [*replaced, before.get("id", where)]
     ours["new_sinks"] = []
     if before is not None and versions:
-        if shards is not None and shards != before["shards"]:
-            raise CheckpointError(
-                f"the checkpoint has {before['shards']} shards, but `shards` is {shards}",
-                instead=((f"flo state rescale {where} {shards}", "changes the number of shards"),),
-            )
-        ours["shards"] = before["shards"]
+        ours["shards"] = shards or before["shards"]
         ours["sources"] = ours["sources"] or before["sources"]
         ours |= {name: before[name] for name in KEPT if name in before and name not in ours}
         were = {*before.get("new_sinks", ()), *(name for name, how in before["outputs"].items() if how == VIEW)}
         ours["new_sinks"] = [name for name, how in ours["outputs"].items() if how != VIEW and name in were]
     return int(ours["shards"])
+
+
+def with_views(before: Description, given: Mapping[str, object]) -> Description:
+    """The description of a version at which outputs were views that have got sinks later: they were given nothing."""
+    were = {name: VIEW for name in before.get("new_sinks", ()) if name not in given}
+    return {**before, "outputs": {**before["outputs"], **were}}
 
 
 def update_description(where: str, ours: Description) -> None:

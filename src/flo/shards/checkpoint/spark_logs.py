@@ -29,8 +29,9 @@ COMPACT = ".compact"
 """Suffix of an entry of a source log that replaces all earlier ones."""
 
 
-BATCH, PUSHED = "batch", "rows"
-"""In a commit: the last micro-batch of Spark that it includes; and, if it is of a push, how many rows were pushed."""
+BATCH, PUSHED, ENDED = "batch", "rows", "ended"
+"""In a commit: the last micro-batch of Spark that it includes; if it is of a push, how many rows were pushed; and the
+inputs that have ended."""
 
 
 @dataclass(frozen=True)

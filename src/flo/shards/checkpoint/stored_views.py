@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from flo.core.errors import CheckpointError, UnknownNameError
 from flo.shards.checkpoint.commits import committed_versions, format_versions, name_line, read_state_versions
-from flo.shards.checkpoint.program_changes import BACKS, DESCRIPTION, read_description
+from flo.shards.checkpoint.program_changes import BACKS, DESCRIPTION, read_description, read_shards
 from flo.shards.tasks.output_files import VIEW
 from flo.shards.tasks.state import shard_path, state_folder
 from flo.shards.tasks.view_parts import ALL, StoredRun, ViewPart, change_schema, with_nullable_parts
@@ -104,7 +104,6 @@ class StoredViews:
         self.where = where
         self.id = str(description.get("id", where))
         self._backs = tuple(description.get(BACKS, ()))
-        self.shards = int(description["shards"])
         self.names = [name for name, how in description["outputs"].items() if how == VIEW]
         self._outputs = list(description["outputs"])
 
@@ -130,7 +129,8 @@ class StoredViews:
         versions = self.versions()
         if version is not None and version not in versions:
             raise version_error(self.where, name, version, versions)
-        view = StoredView.read(self.where, name, versions[-1] if version is None else version, self.shards)
+        version = versions[-1] if version is None else version
+        view = StoredView.read(self.where, name, version, read_shards(self.where, version))
         if view is None:
             raise UnknownNameError(
                 f"the view `{name}` has no columns, so it has no rows to read",

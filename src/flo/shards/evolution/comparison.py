@@ -19,9 +19,10 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from flo.core.program_outline import without_number
 from flo.program.dag import Dag, Stream
 from flo.shards.checkpoint.column_fit import type_of, widens
-from flo.shards.checkpoint.program_changes import Description, columns_of
+from flo.shards.checkpoint.program_changes import Description, columns_of, input_names
 from flo.shards.tasks.output_files import VIEW
 from flo.tables.values import layout_of
 
@@ -63,12 +64,21 @@ class Comparison:
     same_outputs: frozenset[str]
     """The outputs whose streams are as before, and that are kept as before."""
     holders: Mapping[str, list[Holder]] = field(repr=False)
-    """By the name of a stream, who has its rows."""
+    """By the name of a stream, without its number, who has its rows."""
 
     @property
     def is_same(self) -> bool:
-        """Whether the state can be used as it is: the same operators in the same stages, and the same outputs."""
-        return _layout(self.before) == _layout(self.ours) and self.same_outputs == set(self.ours["outputs"])
+        """Whether the state can be used as it is: the same operators in the same stages, the same inputs in the order
+        by which commits name them, and the same outputs. The rows of a view that was removed must go: the program may
+        not have their types any more."""
+        views = {name for name, how in self.before["outputs"].items() if how == VIEW}
+        outputs = set(self.ours["outputs"])
+        return (
+            _layout(self.before) == _layout(self.ours)
+            and input_names(self.before) == input_names(self.ours)
+            and self.same_outputs == outputs
+            and views <= outputs
+        )
 
     @property
     def dropped(self) -> list[str]:
@@ -81,7 +91,7 @@ class Comparison:
         if wanted is None or stream.type.collection.base.name not in UNORDERED:  # type: ignore[attr-defined]
             return None
         added = self._added_columns(stream)
-        for each in self.holders.get(stream.name, ()):
+        for each in self.holders.get(without_number(stream.name), ()):
             missing = wanted.keys() - each.columns.keys()
             if (
                 missing <= added
@@ -112,6 +122,7 @@ def compare_programs(before: Description, ours: Description, dag: Dag, refill: f
         if key in theirs and key not in stale and _state_of(each) == _state_of(theirs[key][1])
     )
     changed = {stream.name for vertex in dag.vertices if vertex.id in stale for stream in vertex.outputs} | refill
+    changed = set(map(without_number, changed))
     return Comparison(
         before,
         ours,
@@ -157,13 +168,16 @@ def _ids_after(dag: Dag, changed: frozenset[str]) -> set[str]:
 
 def _same_outputs(before: Description, ours: Description, changed: set[str]) -> list[str]:
     """The outputs that have the stream, the columns and the handling that they had."""
-    streams = before.get("streams", {})
+    streams, own = (
+        {name: {**each, "stream": without_number(each["stream"])} for name, each in program.get("streams", {}).items()}
+        for program in (before, ours)
+    )
     return [
         name
         for name, how in ours["outputs"].items()
-        if streams.get(name) == ours["streams"][name]
+        if streams.get(name) == own[name]
         and (how == VIEW) <= (before["outputs"].get(name) == VIEW)
-        and ours["streams"][name]["stream"] not in changed
+        and own[name]["stream"] not in changed
     ]
 
 
@@ -172,6 +186,7 @@ def _holders(before: Description, changed: set[str]) -> dict[str, list[Holder]]:
     holders: dict[str, list[Holder]] = {}
 
     def add(stream: str, holder: Holder) -> None:
+        stream = without_number(stream)
         if stream not in changed:
             holders.setdefault(stream, []).append(holder)
 

@@ -70,13 +70,19 @@ class FillBuilder:
             self.fill.sources |= dict.fromkeys(vertex.outputs, read)
         self._new: dict[Stream, Stream] = {}
         self._added: set[str] = set()
+        filled: set[Stream] = set()
         for vertex in dag.vertices:
-            if vertex.id not in compared.kept and has_state(vertex):
+            # the form of a state depends on who reads its operator, so those that cost nothing are there, too
+            follows = not has_state(vertex) and bool(vertex.inputs) and filled.issuperset(vertex.inputs)
+            if follows or (vertex.id not in compared.kept and has_state(vertex)):
                 self._add(vertex)
+                filled.update(vertex.outputs)
         for name, stream in zip(names, dag.outputs, strict=True):
             if name in wanted and name not in compared.same_outputs:
                 self.fill.outputs.append(name)
                 self.fill.dag.outputs.append(self._need(stream))
+        outputs = [self._new[stream] for stream in dag.outputs if stream in filled]
+        self.fill.dag.outputs += [each for each in dict.fromkeys(outputs) if each not in self.fill.dag.outputs]
         self._keep_states()
         self.fill.ids = {vertex.id for vertex in self.fill.dag.vertices if vertex.id not in compared.kept}
 
@@ -113,10 +119,10 @@ class FillBuilder:
         return self.fill.sources[stream] <= self.ended
 
     def _keep_states(self) -> None:
-        """Makes an output of every stream that is filled and leads to none: what no output needs is left out."""
+        """Makes outputs of an operator that nobody reads: what no output needs is left out."""
         dag = self.fill.dag
-        read = {stream for vertex in dag.vertices for stream in vertex.inputs}
-        dag.outputs += [s for v in dag.vertices for s in v.outputs if s not in read and s not in dag.outputs]
+        needed = {stream for vertex in dag.vertices for stream in vertex.inputs}.union(dag.outputs)
+        dag.outputs += [s for v in dag.vertices if needed.isdisjoint(v.outputs) for s in v.outputs]
 
 
 def has_state(vertex: Vertex) -> bool:

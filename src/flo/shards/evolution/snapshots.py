@@ -10,7 +10,7 @@ Invariant: what the tables of all shards add up to is the stream, with the colum
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +22,7 @@ from flo.core.term import Call
 from flo.shards.checkpoint.inspect import Checkpoint, runs_in, without_merges
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.evolution.comparison import Holder
-from flo.tables.checkpoint.folders import folder
+from flo.tables.checkpoint.folders import Local, folder
 from flo.tables.checkpoint.states import VertexState
 from flo.tables.checkpoint.store import Store, run_file
 from flo.tables.io.files import WEIGHTS
@@ -31,12 +31,14 @@ from flo.tables.state.trace import Trace, consolidate_table
 from flo.tables.values import WEIGHT
 
 
-def read_rows(checkpoint: Checkpoint, version: int, holder: Holder, schema: pa.Schema) -> Iterator[pa.Table]:
-    """The rows of a stream at a version, with their weights, in as many tables as there are shards or parts of a view.
+def read_rows(
+    checkpoint: Checkpoint, version: int, holder: Holder, schema: pa.Schema, parts: Collection[int] | None = None
+) -> Iterator[pa.Table]:
+    """The rows of a stream at a version, with their weights. `schema` has the columns that are wanted.
 
-    `schema` has the columns that are wanted."""
-    parts = _rows_of_view(checkpoint, version, holder) if holder.view else _rows_of_state(checkpoint, version, holder)
-    for table in parts:
+    `parts` are those to read, of as many as `count_parts` says; by default all."""
+    read = _rows_of_view if holder.view else _rows_of_state
+    for table in read(checkpoint, version, holder, parts):
         wanted = pa.schema([*schema, pa.field(WEIGHT, pa.int64(), nullable=False)])
         for field in schema:
             if field.name not in table.column_names:  # a column that the input has gained
@@ -64,10 +66,21 @@ def is_whole(checkpoint: Checkpoint, version: int, holder: Holder) -> bool:
     return all("ended_side" not in state.parts for _, _, state in states)
 
 
-def count_rows(checkpoint: Checkpoint, version: int, holder: Holder) -> int:
-    """About how many rows `read_rows` gives: those that cancel out are counted, too."""
+def count_parts(checkpoint: Checkpoint, version: int, holder: Holder) -> int:
+    """In how many parts the rows of a stream can be read: shards, or parts of a view."""
     if holder.view:
-        view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards)
+        view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards(version))
+        return len(view.parts()) if view is not None else 0
+    return len(checkpoint.state_versions(version)[holder.level].shards)
+
+
+def count_rows(checkpoint: Checkpoint, version: int, holder: Holder) -> int | None:
+    """About how many rows `read_rows` gives: those that cancel out are counted, too. None if only reading would tell:
+    files elsewhere cannot be asked without."""
+    if not isinstance(folder(checkpoint.where), Local):
+        return None
+    if holder.view:
+        view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards(version))
         runs = [(Store(folder(run.folder)), view.columns, run.name) for run in view.runs] if view is not None else []
         return sum(_count(*run) for run in runs)
     return sum(
@@ -82,25 +95,36 @@ def _count(store: Store, columns: tuple[str, ...], name: str) -> int:
     return read_ipc(columns, pa.BufferReader(store.folder.map_file(run_file(name)))).rows
 
 
-def _rows_of_view(checkpoint: Checkpoint, version: int, holder: Holder) -> Iterator[pa.Table]:
-    view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards)
-    for part in view.parts() if view is not None else ():
+def _rows_of_view(
+    checkpoint: Checkpoint, version: int, holder: Holder, parts: Collection[int] | None
+) -> Iterator[pa.Table]:
+    view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards(version))
+    for number, part in enumerate(view.parts() if view is not None else ()):
+        if parts is not None and number not in parts:
+            continue
         changes = part.changes()
         yield changes.rename_columns([WEIGHT if name == WEIGHTS else name for name in changes.column_names])
 
 
-def _rows_of_state(checkpoint: Checkpoint, version: int, holder: Holder) -> Iterator[pa.Table]:
-    for _, store, state in states_of(checkpoint, version, holder.level, holder.vertex):
+def _rows_of_state(
+    checkpoint: Checkpoint, version: int, holder: Holder, parts: Collection[int] | None
+) -> Iterator[pa.Table]:
+    for _, store, state in states_of(checkpoint, version, holder.level, holder.vertex, parts):
         for part in holder.parts:
             yield from _rows_of_trace(store, state.parts.get(part))
 
 
 def states_of(
-    checkpoint: Checkpoint, version: int, level: int, vertex_id: str
+    checkpoint: Checkpoint, version: int, level: int, vertex_id: str, parts: Collection[int] | None = None
 ) -> Iterator[tuple[int, Store, VertexState]]:
-    """The state of an operator in every shard that has one."""
-    for shard, changed in checkpoint.state_versions(version)[level].states():
-        store = checkpoint.store(level, shard)
+    """The state of an operator in every shard that has one; or in some of those that have one of their own, by their
+    places."""
+    versions = checkpoint.state_versions(version)[level]
+    own = [shard for place, shard in enumerate(sorted(versions.shards)) if parts is None or place in parts]
+    for shard, changed in versions.states():
+        if parts is not None and shard not in own:
+            continue
+        store = checkpoint.store(version, level, shard)
         term: Any = decode(store.read(changed)[0])
         yield shard, store, next(state for state in map(VertexState.of, term[0]) if state.id == vertex_id)
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from flo.core.checkpoint import decode, encode
@@ -44,12 +43,13 @@ class StoredStates:
 
     where: str
     shards: int
-    version: int
+    versions: Mapping[int, StateVersions]
     _read: dict[tuple[int, int], ReadShard] = field(default_factory=dict, repr=False)
 
-    @cached_property
-    def versions(self) -> dict[int, StateVersions]:
-        return read_state_versions(self.where, self.version, self.shards) if self.version >= 0 else {}
+    @classmethod
+    def at(cls, where: str, shards: int, version: int) -> StoredStates:
+        """Those that a commit names; none if there is none."""
+        return cls(where, shards, read_state_versions(where, version, shards) if version >= 0 else {})
 
     def shard(self, level: int, number: int) -> ReadShard | None:
         """The state of a shard, or the one that it shares with others; None if there is none."""
@@ -175,11 +175,13 @@ class Switch:
         names = {each.name for each in stage.inputs}
         done: set[str] = set()
         reached: dict[str, Any] = {}
+        read_by = (read.more["source"] for each in (self.before, self.filled) for _, read in each.every(number))
+        by = next(filter(None, read_by), "")
         for source in (self.filled, self.before):
             for _, read in source.every(number):
                 done |= set(read.more["done"])
-                reached |= {name: at for name, at in read.more["reached"].items() if name in names}
-        by = next((read.more["source"] for _, read in self.before.every(number) if read.more["source"]), "")
+                if read.more["source"] == by:  # the positions of another source say nothing of rows to come
+                    reached |= {name: at for name, at in read.more["reached"].items() if name in names}
         return {"ended": sorted(ended), "done": sorted(done & set(stage.names)), "reached": reached, "source": by}
 
     def _has_ended(self, delivery: str, how: str) -> bool:

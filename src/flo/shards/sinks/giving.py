@@ -16,18 +16,21 @@ sink cannot hold is diverted.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from flo.core.errors import CheckpointError
 from flo.shards.checkpoint.commits import BACK, committed_versions, read_commit, read_given, record_given
 from flo.shards.checkpoint.given_changes import Attempt, Attempts, remove_attempts
+from flo.shards.checkpoint.program_changes import read_shards
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.micro_batches import MicroBatches, Outcome
-from flo.shards.sinks.output_changes import Held, OutputChanges, loose_schema, schema_of
+from flo.shards.sinks.output_changes import DIVERTED, Held, OutputChanges, loose_schema, schema_of
 from flo.shards.sinks.reconciling import ChangedOutput, consolidated, difference_of, incorrigible_error
 from flo.shards.sinks.sink_versions import (
     Given,
@@ -43,6 +46,7 @@ from flo.shards.tasks.output_files import (
     PARTS,
     VIEW,
     Output,
+    read_diverted,
     record_diverted,
     remove_diverted,
     remove_parts,
@@ -50,9 +54,12 @@ from flo.shards.tasks.output_files import (
     write_part,
 )
 from flo.tables.checkpoint.folders import Writes
+from flo.tables.io.diverted import Diverted
 from flo.tables.io.files import WEIGHTS
 from flo.tables.state.trace import consolidate_table
 from flo.tables.values import WEIGHT
+
+T = TypeVar("T")
 
 
 class Giving:
@@ -255,7 +262,7 @@ class Giving:
     def _rows_of_view(self, output: Output, version: int) -> Attempt:
         """Writes the rows of a view at a version to files."""
         where, schema = self._batches.folder, schema_of(output)
-        view = StoredView.read(where, output.name, version, self._batches.shards)
+        view = StoredView.read(where, output.name, version, read_shards(where, version))
         files, rows = [], 0
         with closing(Writes()) as writes:
             for number, part in enumerate(view.parts() if view is not None else ()):
@@ -377,6 +384,23 @@ class Giving:
                 file = write_diverted(changes.folder, changes.output, changes.unfit)
                 outcome.diverted_files.setdefault(changes.output, []).append((file, len(changes.unfit)))
 
+    def add_diverted(self, outcome: Outcome, name: str, rows: pa.Table, is_whole: bool) -> None:
+        """Adds rows that a fill has diverted to an outcome: those that were not diverted before.
+
+        If they are the whole of what an input diverts, they take the place of those before. A sink cannot retract
+        those that it has."""
+        batches, sink = self._batches, self._sinks.get(f"{name}{DIVERTED}", ViewSink())
+        if not is_whole or sink.how != VIEW:
+            before = [read_diverted(batches.folder, name, self._newest), sink.read_diverted()]
+            known = Counter(map(_identify, (row for each in before if each is not None for row in each.to_pylist())))
+            rows = rows.filter(pa.array([not _take_one(known, _identify(row)) for row in rows.to_pylist()], pa.bool_()))
+        else:
+            outcome.diverted_whole.add(name)
+        if rows.num_rows or name in outcome.diverted_whole:
+            listed = [Diverted(**row) for row in rows.to_pylist()]
+            files = [(write_diverted(batches.folder, name, listed), len(listed))] if listed else []
+            outcome.diverted_files.setdefault(name, []).extend(files)
+
     def _give_diverted(self, outcome: Outcome) -> list[OutputChanges]:
         """Gives diverted rows to their sinks, and returns them. Without a sink they stay in the checkpoint."""
         batches, every = self._batches, []
@@ -385,7 +409,8 @@ class Giving:
                 OutputChanges.of_diverted(batches.folder, name, outcome, batches.shards, batches.checkpoint)
             )
             sink = self._sinks.get(given.output, ViewSink())
-            record_diverted(batches.folder, name, outcome.version, list(given.files))
+            whole = name in outcome.diverted_whole
+            record_diverted(batches.folder, name, outcome.version, list(given.files), whole)
             give_to_sink(sink, given)
             if sink.how != VIEW:
                 remove_diverted(batches.folder, name, outcome.version)
@@ -401,6 +426,17 @@ class Giving:
             remove_parts(self._batches.folder, output.name, version - 1)
         if self._outputs:
             Attempts(self._batches.folder, version - 2).remove()
+
+
+def _identify(row: dict[str, Any]) -> tuple[Any, ...]:
+    """What two diverted rows must have in common to be the same. Without a file, the number is that in a push."""
+    return row["row"], row["reason"], row["file"], None if row["file"] is None else row["number"]
+
+
+def _take_one(counts: Counter[T], item: T) -> bool:
+    """Takes an item out, if it is there; returns whether it was."""
+    counts[item] -= 1
+    return counts[item] >= 0
 
 
 def _retracts(table: pa.Table) -> bool:

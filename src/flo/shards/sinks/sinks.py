@@ -36,6 +36,7 @@ from flo.shards.checkpoint.retention import Retention
 from flo.shards.sinks.output_changes import ColumnChanges, Held, OutputChanges, loose_schema, schema_of
 from flo.shards.tasks.output_files import COUNT, PARTS, VIEW, Output
 from flo.tables.checkpoint.folders import Local, folder
+from flo.tables.io.diverted import SCHEMA
 
 STAGED = "_staged"
 """The folder of files that are not committed yet. Readers of Parquet skip names that start with `_`."""
@@ -116,6 +117,10 @@ class Sink:
     def read_rows(self, output: Output) -> pa.Table | None:
         """All rows that it holds, as changes of the output; None if it holds nothing. Only if it is `readable`."""
         raise NotImplementedError(self.label)
+
+    def read_diverted(self) -> pa.Table | None:
+        """All diverted rows that it holds; None if they cannot be read."""
+        return None
 
     def start_over(self) -> bool:
         """Removes all that it holds before the first version of a checkpoint. Returns whether it does so: another sink
@@ -284,10 +289,15 @@ class Changes(Sink):
         return -1 if log is None else log.newest
 
     def read_rows(self, output: Output) -> pa.Table | None:
+        return self._read(loose_schema(schema_of(output)))
+
+    def read_diverted(self) -> pa.Table | None:
+        return self._read(SCHEMA)
+
+    def _read(self, schema: pa.Schema) -> pa.Table | None:
         log = ChangeLog.read(self.folder)
         if log is None or not has_versions(self.folder, log):
             return None
-        schema = loose_schema(schema_of(output))
         known = replace(log, schema=schema.serialize().to_pybytes().hex())
         parts = parts_of(self.folder, known, -1, log.newest)
         return pa.concat_tables([schema.empty_table(), *(part.table() for part in parts)])

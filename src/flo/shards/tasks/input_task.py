@@ -43,7 +43,7 @@ from flo.tables.io.files import Piece
 from flo.tables.io.fitting import Unfit, fit_rows
 from flo.tables.keyed import KeyedColumns
 from flo.tables.streams import Streams, add_stream_numbers, has_columns, inner_of
-from flo.tables.values import Columns, Rows, is_ordered, layout_of
+from flo.tables.values import WEIGHT, Columns, Rows, is_ordered, layout_of
 from flo.values.partitioned import Partitioned
 
 AT_ONCE = 1 << 18
@@ -66,6 +66,8 @@ class InputColumns:
     position: str | None = None
     partition: str | None = None
     """The column with the partition of a row, if the input is partitioned."""
+    checks: Code | None = None
+    """Another entry that rows must pass, too: one on which it raises is diverted. The rest of a program, in a fill."""
 
     def own(self, rows: pa.Table) -> pa.Table:
         """The rows with the columns of the input alone."""
@@ -88,11 +90,10 @@ class InputTask:
         """Yields what it sends, and the report. `origin` is the number of the task."""
         loaded = [each.code.load() for each in self.inputs]
         sender = Sender(tuple(delivery for _, deliveries, _ in loaded for delivery in deliveries), self.shards, origin)
-        run = partial(run_entry, sender)
-        readers = [
-            RowReader(name, entry, run, each.position, each.partition, self.divert_to)
-            for (entry, _, name), each in zip(loaded, self.inputs, strict=True)
-        ]
+        readers = []
+        for (entry, _, name), each in zip(loaded, self.inputs, strict=True):
+            run = partial(_run_checked, sender, each.checks)
+            readers.append(RowReader(name, entry, run, each.position, each.partition, self.divert_to))
         received = 0
         try:
             for number, slices in groupby(_slices_of_inputs(batches), itemgetter(0)):
@@ -115,6 +116,13 @@ def _slices_of_inputs(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, 
         starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]).tolist()
         for low, high in pairwise([*starts, len(numbers)]):
             yield int(numbers[low]), batch.slice(low, high - low)
+
+
+def _run_checked(sender: Sender, checks: Code | None, entry: Entry, value: Any) -> list[Parcel]:
+    """Runs an entry, after another one whose results nobody needs."""
+    if checks is not None and not isinstance(value, InnerRows):
+        _run_operators(checks.load(), value)
+    return run_entry(sender, entry, value)
 
 
 def run_entry(sender: Sender, entry: Entry, value: Any) -> list[Parcel]:
@@ -222,6 +230,14 @@ class RowReader(Generic[T]):
             self._divert(Diverted(table.slice(misfit.index, 1).to_pylist()[0], misfit.reason))
         if misfits:
             table = table.take(pa.array(places))
+        yield from self._run_fitting(rows, table)
+
+    def read_fitting(self, rows: Rows) -> Iterator[T]:
+        """The same for rows that fit, such as those of a state."""
+        self.taken += rows.table.num_rows
+        yield from self._run_fitting(rows, rows.table)
+
+    def _run_fitting(self, rows: Rows, table: pa.Table) -> Iterator[T]:
         yield from self._run_halving(rows, table)
         if self._diverted:
             self.files.append((write_diverted(str(self.divert_to), self.name, self._diverted), len(self._diverted)))
@@ -283,7 +299,8 @@ class RowReader(Generic[T]):
                 raise
             if count == 1:
                 reason = error.summary.replace("{input}", f"`{self.name}`")
-                self._divert(Diverted(table.to_pylist()[0], reason))
+                row = {name: value for name, value in table.to_pylist()[0].items() if name != WEIGHT}
+                self._divert(Diverted(row, reason))
                 return
             half = count // 2
             for start, size in ((0, half), (half, count - half)):

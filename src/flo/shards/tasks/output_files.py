@@ -134,10 +134,12 @@ def inputs_with_diverted_rows(where: str) -> list[str]:
     return folder(where).folders(DIVERTED)
 
 
-def record_diverted(where: str, name: str, version: int, files: list[str]) -> None:
-    """Records which files hold the rows diverted in a micro-batch. Files of failed attempts are not recorded."""
-    if files:
-        write_sealed(folder(where), _manifest(name, version), {"files": files})
+def record_diverted(where: str, name: str, version: int, files: list[str], whole: bool = False) -> None:
+    """Records which files hold the rows diverted in a micro-batch. Files of failed attempts are not recorded.
+
+    If they are the `whole`, they take the place of all that was diverted before."""
+    if files or whole:
+        write_sealed(folder(where), _manifest(name, version), {"files": files, "whole": whole})
     else:
         folder(where).remove(_manifest(name, version))
 
@@ -155,28 +157,29 @@ def remove_diverted(where: str, name: str, before: int) -> None:
 
 def read_diverted(where: str, name: str, newest: int) -> pa.Table:
     """All rows that an input has diverted up to this version and that no sink has taken."""
-    files = [file for version, files in _files_by_version(where, name).items() if version <= newest for file in files]
+    files = [file for files in _files_by_version(where, name, newest).values() for file in files]
     return pa.concat_tables([SCHEMA.empty_table(), *(_read_diverted_file(where, file) for file in files)])
 
 
 def copy_diverted(where: str, to: str, newest: int) -> None:
     """Copies the diverted rows that no sink has taken, up to this version, to a copy of the checkpoint."""
     for name in inputs_with_diverted_rows(where):
-        for version, files in _files_by_version(where, name).items():
-            if version <= newest:
-                for file in (*files, _manifest(name, version)):
-                    folder(to).add_from(folder(where), file)
+        for version, files in _files_by_version(where, name, newest).items():
+            for file in (*files, _manifest(name, version)):
+                folder(to).add_from(folder(where), file)
 
 
 def _read_diverted_file(where: str, file: str) -> pa.Table:
     return read_part(where, file, lambda data: file.endswith(f"/{_digest(data)}.arrow"))
 
 
-def _files_by_version(where: str, name: str) -> dict[int, list[str]]:
-    """The files of diverted rows that count, by version."""
+def _files_by_version(where: str, name: str, newest: int | None = None) -> dict[int, list[str]]:
+    """The files of diverted rows that count, by version: all of them, or those that count at a version."""
     mine = folder(where)
-    versions = numbered_files(mine, f"{DIVERTED}/{name}")
-    return {version: read_sealed(mine, _manifest(name, version), files=list)["files"] for version in versions}
+    versions = [each for each in numbered_files(mine, f"{DIVERTED}/{name}") if newest is None or each <= newest]
+    manifests = {version: read_sealed(mine, _manifest(name, version), files=list) for version in versions}
+    whole = [version for version, each in manifests.items() if each.get("whole") and newest is not None]
+    return {version: each["files"] for version, each in manifests.items() if version >= max(whole, default=version)}
 
 
 def _manifest(name: str, version: int) -> str:

@@ -57,6 +57,8 @@ class BoundInput:
     """The column that gives the partition of a row, if the input is partitioned."""
     counted: bool = False
     """Whether Spark counts the rows, as `counter_name(…)`: tasks do not see those that Catalyst filters out."""
+    checks: Entry | None = None
+    """Another entry that rows must pass, too, or be diverted."""
 
 
 @dataclass(frozen=True)

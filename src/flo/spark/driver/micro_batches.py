@@ -105,6 +105,7 @@ class SparkMicroBatches(MicroBatches):
                     tuple(zip(schema.names, place, strict=True)),
                     each.position,
                     each.partition,
+                    None if each.checks is None else Code.of(each.checks),
                 )
                 for (name, each), schema, place in zip(given.items(), schemas, places, strict=True)
             ),
@@ -117,7 +118,7 @@ class SparkMicroBatches(MicroBatches):
         self.counted = {name for name, each in given.items() if each.counted}
         return dict(zip(given, in_shared_columns([each.frame for each in given.values()], places), strict=True))
 
-    def _read(self, rows: DataFrame) -> DataFrame:
+    def read_inputs(self, rows: DataFrame) -> DataFrame:
         """The rows of inputs as blobs, addressed to shards."""
         return rows.mapInArrow(SparkTask(self._input_names, self._input_task), BLOBS)
 
@@ -130,26 +131,28 @@ class SparkMicroBatches(MicroBatches):
 
     def run_first_micro_batch(self, frames: list[DataFrame], version: int, ended: set[int]) -> Outcome:
         """Runs the first micro-batch, with the rows of batch inputs and, at version 0, the literals of the program."""
-        parts = [self._read(reduce(DataFrame.union, frames))] if frames else []
+        parts = [self.read_inputs(reduce(DataFrame.union, frames))] if frames else []
         if (self.plan.literals and version == 0) or not frames:
             spark = frames[0].sparkSession if frames else self.spark
             given = pa.Table.from_batches([blob.batch() for blob in self.literal_blobs()], SCHEMA)
             parts.append(spark.createDataFrame(given, BLOBS))
-        return self._run_stages(self._with_now(reduce(DataFrame.union, parts), version), version, ended)
+        blobs = self._with_now(reduce(DataFrame.union, parts), version)
+        return self.run_stages(blobs, self.micro_batch(version, ended))
 
     def run_micro_batch(self, rows: DataFrame, version: int, ended: set[int]) -> Outcome:
         """Runs a micro-batch on the rows of inputs: in one task if it is probably small, as the last ones were."""
+        batch = self.micro_batch(version, ended)
         if self._asks_catalyst or self._small_in_a_row < self._small_expected or not has_own_thread():
-            return self._run_stages(self._with_now(self._read(rows), version), version, ended)
+            return self.run_stages(self._with_now(self.read_inputs(rows), version), batch)
         started = time.monotonic()
-        blobs = self._in_one_task(rows, self.micro_batch(version, ended))
+        blobs = self._in_one_task(rows, batch)
         reports = self._collect_reports(blobs, version)
         if not any(TOO_LARGE in each for each in reports):
             return self._outcome(blobs, version, reports, started, tasks=1)
         self._small_expected = min(2 * self._small_expected, MOST_EXPECTED)
         before = self._count_input_rows(blobs)
         # this reads the inputs once more
-        outcome = self._run_stages(self._with_now(self._read(rows), version), version, ended)
+        outcome = self.run_stages(self._with_now(self.read_inputs(rows), version), batch)
         counts = {name: count - before.get(name, 0) for name, count in outcome.taken.items()}
         return replace(outcome, taken=counts, seconds=time.monotonic() - started)
 
@@ -163,7 +166,7 @@ class SparkMicroBatches(MicroBatches):
         time of the outside world is one of them."""
         self.spark.sparkContext.setLocalProperty(MICRO_BATCH, describe_micro_batch(replace(batch, tasks=1)))
         if self.now is not None or count_partitions(rows) > READ_TOGETHER:
-            blobs = self._with_now(self._read(rows), batch.version)
+            blobs = self._with_now(self.read_inputs(rows), batch.version)
             return blobs.repartition(1).mapInArrow(self._named(self.small_batch_task()), BLOBS)
         if self._small_batch is None:
             self._small_batch = column_of_task(rows, self._named(self.small_batch_task(self._input_task)), BLOBS)
@@ -177,11 +180,10 @@ class SparkMicroBatches(MicroBatches):
         stages = tuple(code for code in self.stages if isinstance(code, Code))
         return SmallBatchTask(inputs, stages, FEW_BYTES)
 
-    def _run_stages(self, frame: DataFrame, version: int, ended: set[int]) -> Outcome:
+    def run_stages(self, frame: DataFrame, batch: MicroBatch) -> Outcome:
         """Runs a micro-batch in stages, on the blobs of the inputs, with what Catalyst does between them."""
-        started = time.monotonic()
+        started, version = time.monotonic(), batch.version
         try:
-            batch = self.micro_batch(version, ended)
             frame = self._add_natives(frame, 0, version)
             for number, code in enumerate(self.stages, 1):
                 task = StageTask(code, batch)

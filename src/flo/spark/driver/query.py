@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 
 from flo.core.errors import CheckpointError, FloError
 from flo.pictures.notebook import MOST_ROWS, html_block, html_table
+from flo.pictures.run_history import FillFigures
 from flo.pictures.run_page import save_run
 from flo.pictures.serving import PageServer
 from flo.shards.checkpoint.commits import expect_next_version
@@ -28,7 +29,7 @@ from flo.shards.sinks.sinks import Sink
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.python_errors import error_for_spark, is_java_lost, python_error
 from flo.spark.driver.spark_changes import SparkChanges, View
-from flo.spark.driver.watch import QueryWatch, Watched
+from flo.spark.driver.watch import QueryWatch
 from flo.spark.session import ON_DISK, STREAMING, hold_settings, task_settings
 
 PATIENCE = 60_000
@@ -43,7 +44,7 @@ class Query(QueryOutputs[View]):
 
     def __init__(
         self,
-        watched: Watched,
+        watch: QueryWatch,
         batches: SparkMicroBatches,
         streaming: list[DataFrame],
         static: list[DataFrame],
@@ -55,7 +56,7 @@ class Query(QueryOutputs[View]):
         offsets: str,
         resumed: ResumedBatches,
     ) -> None:
-        self.name = name = watched.name
+        self.name = name = watch.watched.name
         self.progress: deque[Outcome] = deque(maxlen=100)
         """The outcomes of the last micro-batches."""
         self._batches, self._static, self._ended, self._sinks = batches, static, ended, sinks
@@ -64,7 +65,7 @@ class Query(QueryOutputs[View]):
         self._over, self._ending = threading.Event(), threading.Lock()
         self._lost: Exception | None = None
         """Why it is not known how the query ended, such as the end of Java."""
-        self._watch = QueryWatch(watched, batches, self._state, self._spark_reports)
+        self._watch, watch.state, watch.reports = watch, self._state, self._spark_reports
         self._watch.first = resumed.first
         self._has_first = bool(static or batches.plan.literals)
         """Whether the first micro-batch has rows besides those of the streams."""
@@ -83,6 +84,11 @@ class Query(QueryOutputs[View]):
             lease.is_used = self._is_running
             threading.Thread(target=self._wait_for_end, daemon=True).start()
             self._wait_for_sources()
+
+    @property
+    def fill(self) -> FillFigures | None:
+        """The figures of the fill of this start, if the program has changed."""
+        return self._watch.fill
 
     def __repr__(self) -> str:
         version = f", version {self.progress[-1].version}" if self.progress else ""

@@ -17,20 +17,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.dataset as ds
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
 
 from flo.core.errors import CheckpointError
+from flo.core.nested import Nested
 from flo.core.program_outline import ANEW
 from flo.shards.checkpoint.spark_logs import OFFSETS, SOURCES
-from flo.shards.tasks.input_task import MALFORMED
 from flo.spark.driver.inputs import BoundInput
-from flo.spark.driver.offset_logs import NO_OFFSET, OffsetLines, Place, copy_source_logs
+from flo.spark.driver.offset_logs import NO_OFFSET, OffsetLines, copy_source_logs
 from flo.spark.driver.python_errors import python_error
-from flo.sql.catalyst import quoted
+from flo.spark.driver.resuming import ResumePoint
+from flo.spark.session import hold_settings
 from flo.tables.checkpoint.folders import folder
+
+READABLE = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+"""By default Spark writes instants in a form that has lost that they are in UTC."""
 
 
 @dataclass(frozen=True)
@@ -39,39 +40,39 @@ class ReadAgain:
 
     bind_inputs: Callable[[], Mapping[str, BoundInput]]
     """Binds the inputs to their DataFrames, with all columns of a row."""
-    places: Mapping[str, list[Place]]
-    """For each streaming input that the query has read, the places of its sources in Spark's logs."""
-    logs: str
-    """The folder of Spark's logs."""
-    last: int | None
-    """The last micro-batch."""
+    point: ResumePoint
 
-    def __call__(self, name: str, where: str) -> Any:
-        """The rows that an input has had so far. Keeps them in a folder, for a start that is interrupted."""
+    def __call__(self, name: str, where: str) -> tuple[BoundInput, str] | None:
+        """Reads the rows that an input has had so far into files of a folder. An interrupted start finds them there.
+
+        Returns the input, and where the files are; None if it has had no rows."""
         bound = self.bind_inputs()[name]
+        if isinstance(bound.entry.type.collection, Nested):
+            raise _not_readable(name, "each micro-batch was a stream of its own")
         if not folder(where).exists("rows/_SUCCESS"):
             if not bound.frame.isStreaming:
-                self._write(bound, bound.frame, f"{where}/rows")
+                _write(bound.frame, f"{where}/rows")
             elif not self._read_stream(name, bound, where):
-                return []
-        return _rows_of(bound, f"{where}/rows")
+                return None
+        return bound, f"{where}/rows"
 
     def _read_stream(self, name: str, bound: BoundInput, where: str) -> bool:
         """Runs the query that reads all rows so far. Returns False if there are none."""
-        if self.last is None or name not in self.places:
+        logs, last, places = self.point.logs, self.point.resumed.last, self.point.places.get(name)
+        if last is None or places is None:
             return False
-        lines, places = OffsetLines.read(self.logs, self.last), self.places[name]
+        lines = OffsetLines.read(logs, last)
         own = tuple(lines.sources[place.line] for place in places)
         if all(line == NO_OFFSET for line in own):
             return False
         folder(where).remove("logs")
         sources = dict.fromkeys(place.source for place in places)
-        copy_source_logs(self.logs, f"{where}/logs", {source: number for number, source in enumerate(sources)})
+        copy_source_logs(logs, f"{where}/logs", {source: number for number, source in enumerate(sources)})
         folder(f"{where}/logs").write(f"{OFFSETS}/0", OffsetLines(lines.version, lines.about, own).text())
 
         def take(batch: DataFrame, number: int) -> None:
             if number == 0:  # later ones have rows that the query will read itself
-                self._write(bound, batch, f"{where}/rows")
+                _write(batch, f"{where}/rows")
 
         gone = [path for source in sources for path in self._missing_files(bound.frame, source)]
         if gone:
@@ -85,7 +86,7 @@ class ReadAgain:
 
     def _missing_files(self, frame: DataFrame, source: int) -> list[str]:
         """The files in the log of a source that do not exist any more. Spark would read the others without a word."""
-        files, entries = folder(self.logs), []
+        files, entries = folder(self.point.logs), []
         for entry in files.names(f"{SOURCES}/{source}"):
             lines = files.read(f"{SOURCES}/{source}/{entry}").decode(errors="replace").split("\n")[1:]
             entries += [json.loads(line) for line in lines if line.startswith('{"path"')]
@@ -94,12 +95,9 @@ class ReadAgain:
         paths = [jvm.org.apache.hadoop.fs.Path(each) for each in dict.fromkeys(each["path"] for each in entries)]
         return [path.toString() for path in paths if not path.getFileSystem(settings).exists(path)]
 
-    def _write(self, bound: BoundInput, rows: DataFrame, where: str) -> None:
-        """Writes rows as Parquet; those of a sequence in order."""
-        if MALFORMED in rows.columns:
-            rows = rows.where(sf.col(MALFORMED).isNull()).drop(MALFORMED)
-        if bound.position is not None and bound.partition is None:
-            rows = rows.orderBy(sf.col(quoted(bound.position))).coalesce(1)
+
+def _write(rows: DataFrame, where: str) -> None:
+    with hold_settings(rows.sparkSession, READABLE):
         rows.write.mode("overwrite").parquet(where)
 
 
@@ -109,16 +107,3 @@ def _not_readable(name: str, why: str, *facts: tuple[str, str]) -> CheckpointErr
         facts=facts,
         instead=((f'fill={{"{name}": rows}}', "your own copy of them"), ANEW),
     )
-
-
-def _rows_of(bound: BoundInput, where: str) -> Any:
-    """The rows as they are pushed: a folder of files, or of a partitioned input the rows of each partition."""
-    if bound.partition is None:
-        return where if "://" not in where else _table(where)
-    table = _table(where).sort_by([(str(bound.partition), "ascending"), (str(bound.position), "ascending")])
-    numbers = table[bound.partition].unique().to_pylist()
-    return {number: table.filter(ds.field(bound.partition) == number) for number in numbers}
-
-
-def _table(where: str) -> pa.Table:
-    return ds.dataset(where, format="parquet").to_table()

@@ -17,7 +17,7 @@ from typing import Any
 
 from flo.core.errors import FloError
 from flo.pictures.notebook import MOST_ROWS
-from flo.pictures.run_history import History, HistoryEntry, format_metrics
+from flo.pictures.run_history import FillFigures, History, HistoryEntry, format_metrics
 from flo.pictures.run_page import run_page, view_data
 from flo.pictures.serving import Answer, PageServer
 from flo.pictures.svg import PageData, to_json
@@ -53,12 +53,15 @@ class QueryWatch:
         self,
         watched: Watched,
         batches: MicroBatches,
-        state: Callable[[], tuple[str, str]],
-        reports: Callable[[int], list[Any]],
+        state: Callable[[], tuple[str, str]] | None = None,
+        reports: Callable[[int], list[Any]] = lambda count: [],
     ) -> None:
-        """`state` says whether the query is running, ended or failed, and the error. `reports` are so many of Spark's
-        last reports."""
-        self.watched, self._batches, self._state, self._reports = watched, batches, state, reports
+        """`state` says whether the query is running, ended or failed, and the error; by default, it is being started.
+        `reports` are so many of Spark's last reports."""
+        self.watched, self._batches, self.reports = watched, batches, reports
+        self.state = state or self._starting
+        self.fill: FillFigures | None = None
+        """The figures of the fill of this start, if the program has changed."""
         self.first = 0
         """What is added to Spark's number of a micro-batch: its version."""
         self.started = time.time()
@@ -74,6 +77,9 @@ class QueryWatch:
         self._thread: threading.Thread | None = None
         self._server: PageServer | None = None
         self._serving = threading.Lock()
+
+    def _starting(self) -> tuple[str, str]:
+        return "starting" if self.fill is None else "filling", ""
 
     def note(self, outcome: Outcome) -> None:
         """Adds a micro-batch that was committed."""
@@ -152,7 +158,7 @@ class QueryWatch:
             self.history.complete(last, stage_bytes=self._sizes.at(self._batches.state_versions(last)))
         first = self.history.entries[0].version
         since = last - max(self._reported, first - 1)
-        for number, lag, waiting in map(read_progress, self._reports(since + BETWEEN)):
+        for number, lag, waiting in map(read_progress, self.reports(since + BETWEEN)):
             version = number + self.first
             if lag is not None:
                 self._reported = max(self._reported, version)
@@ -183,12 +189,13 @@ class QueryWatch:
     def metrics(self) -> str:
         """The figures as Prometheus reads them."""
         self.look()
-        state, _ = self._state()
-        return format_metrics(self.watched.name, state == "running", self.history, self.watched.late)
+        state, _ = self.state()
+        return format_metrics(self.watched.name, state == "running", self.history, self.watched.late, self.fill)
 
     def _now(self) -> PageData:
-        state, error = self._state()
-        return {"state": state, "error": error, "started": self.started, "now": time.time()}
+        state, error = self.state()
+        fill = self.fill.to_data() if self.fill is not None else None
+        return {"state": state, "error": error, "started": self.started, "now": time.time(), "fill": fill}
 
     def _view_names(self) -> list[str]:
         return [each.name for each in self._batches.outputs if each.how == VIEW]

@@ -103,10 +103,6 @@ class Loading(Lifting):
                 return self.store.get(tuple(map(str, columns)), name)
             case Call("parts", (Call(_, (tuple(columns), _)), *_) as parts):
                 return self.store.get_parts(tuple(map(str, columns)), tuple(part.args[1] for part in parts))
-            case Call("stored_rows" | "stored_keyed_rows", (Call("type_of_program", (str(name),)), *_)) if (
-                name not in self.known
-            ):
-                return None  # the view of an output that the program no longer has
             case Call("stored_rows", (of, name, end)):
                 rows = Columns(self(of)).bottom().with_end(End.lift(self(end)))
                 return replace(rows, table=self._table(name, rows.table))

@@ -41,7 +41,7 @@ from flo.tables.io.files import (
 )
 from flo.tables.io.fitting import Unfit, fit_rows
 from flo.tables.keyed import KeyedColumns
-from flo.tables.values import Columns, Rows, layout_of, to_rows
+from flo.tables.values import WEIGHT, Columns, Rows, layout_of, to_rows
 from flo.values.changes import shape_of
 from flo.values.element_value import ElementCollection
 from flo.values.operators.shapes import find_faults
@@ -165,6 +165,12 @@ class Feeder:
             return
         for name, value, _ in waiting:
             self.diverted.count(name, value.size())
+
+    def feed_rows(self, name: str, rows: Rows) -> int:
+        """Feeds rows that fit, such as those of a state, and returns their number."""
+        self._before = self.loop.snapshot() if self.on_error == "divert" else None
+        self._feed(name, rows, lambda index: Diverted(_row_at(rows.table, index), ""))
+        return int(rows.table.num_rows)
 
     def feed_part(self, name: str, part: DataPart) -> int:
         """Feeds a part of the data, and returns the number of its rows."""
@@ -354,6 +360,12 @@ class Feeder:
         if self.on_error == "raise":
             raise row.add_origin(error, name) from error.__cause__
         self.diverted.add(name, replace(row, reason=error.summary.replace("{input}", f"`{name}`")))
+
+
+def _row_at(table: pa.Table, index: int) -> dict[str, Any]:
+    """A row without its weight."""
+    row: dict[str, Any] = table.slice(index, 1).to_pylist()[0]
+    return {name: value for name, value in row.items() if name != WEIGHT}
 
 
 def _slice(value: Any, start: int, stop: int) -> Any:

@@ -1,4 +1,4 @@
-"""Rescaling: cuts the state of a checkpoint into another number of shards, without its program.
+"""Cuts the state of a version into another number of shards, without its program.
 
 Shards are ranges of key numbers, and runs are sorted by key number: a shard's part of a run is a slice of it. From 2
 shards to 3, if key numbers are below 12:
@@ -12,12 +12,13 @@ shards to 3, if key numbers are below 12:
 Invariant: every row of a state is in the new shard of its key, and nowhere else. State in one place stays in shard 0.
 Each class of operators declares how its state is cut: see `flo.tables.operator.Cut`.
 
-The new states are written beside the old ones. Writing `flo.json`, which says which of them count, comes last.
+The new states are written beside the old ones, which stay. A commit that names the new ones is the switch.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,15 +30,11 @@ from flo.core.checkpoint import encode
 from flo.core.errors import CheckpointError
 from flo.core.operator import Operator
 from flo.core.term import Call, Term
-from flo.shards.checkpoint.commits import add_state_versions
 from flo.shards.checkpoint.inspect import Checkpoint, read_state, runs_in, without_merges
-from flo.shards.checkpoint.lease import Lease
-from flo.shards.checkpoint.program_changes import write_description
 from flo.shards.plan.spread import PANE
-from flo.shards.plan.stages import MOST_SHARDS, shard_of
+from flo.shards.plan.stages import shard_of
 from flo.shards.tasks.shard_record import PLACE
-from flo.shards.tasks.state import STATE, StateVersions, shard_path, state_folder
-from flo.tables.checkpoint.folders import folder
+from flo.shards.tasks.state import CachedStore, StateVersions, shard_path, state_folder
 from flo.tables.checkpoint.states import VertexState
 from flo.tables.checkpoint.store import Store, Storing
 from flo.tables.functions import KEY as COMPUTED
@@ -57,36 +54,28 @@ WHOLE = ("stored_rows", "stored_keyed_rows", "waiting")
 """The names of states that hold rows without a key."""
 
 
-def rescale(where: str, shards: int) -> list[int]:
-    """Cuts the state of every committed version, and returns the versions. No query may run on the checkpoint."""
-    if not 1 <= shards <= MOST_SHARDS:
-        raise CheckpointError(f"`shards` must be an integer from 1 to {MOST_SHARDS:,}; got {shards}")
-    Checkpoint(where)  # raises if there is none, before anything is written
-    lease = Lease.take(where, "flo state rescale")
-    try:
-        return _rescale(where, shards, lease)
-    finally:
-        lease.release()
+def cut_states(
+    checkpoint: Checkpoint,
+    version: int,
+    shards: int,
+    kept: Container[str],
+    views: Container[str],
+    moved: Callable[[int, tuple[int, int]], object] = lambda rows, state: None,
+) -> dict[int, StateVersions]:
+    """Cuts the state that a version has of some operators and views, and returns where it is, by level.
 
-
-def _rescale(where: str, shards: int, lease: Lease) -> list[int]:
-    checkpoint = Checkpoint(where)
-    versions = checkpoint.versions()
-    if shards == checkpoint.shards:
-        return versions
-    folder(where).remove(f"{STATE}/{shards:05}")  # left by an interrupted run
-    for version in versions:
-        standing = checkpoint.state_versions(version)
-        for stage in checkpoint.described(version)["stages"]:
-            _Cutting(checkpoint, stage, shards, version).cut()
-        every = dict.fromkeys(range(shards), version)
-        cut = {level: StateVersions(every, ended=each.ended) for level, each in standing.items()}
-        add_state_versions(where, version, shards, cut)
-    lease.expect_held()
-    for version in versions:  # the newest last
-        write_description(where, {**checkpoint.described(version), "shards": shards}, version)
-    folder(where).remove(f"{STATE}/{checkpoint.shards:05}")
-    return versions
+    It has the number of the version that it was cut from, which no commit names for these shards. `moved` is told how
+    many rows were cut, and how many rows and bytes the new states have so far."""
+    cut: dict[int, StateVersions] = {}
+    rows = size = 0
+    for stage in checkpoint.described(version)["stages"]:
+        cutting = _Cutting(checkpoint, stage, shards, version, kept, views)
+        cutting.cut()
+        rows, size = rows + cutting.rows, size + sum(each.bytes for each in cutting.new)
+        moved(cutting.rows, (rows, size))
+        ended = checkpoint.state_versions(version)[stage["level"]].ended
+        cut[stage["level"]] = StateVersions(dict.fromkeys(range(shards), version), ended=ended)
+    return cut
 
 
 @dataclass
@@ -97,15 +86,20 @@ class _Cutting:
     stage: Any
     shards: int
     version: int
-    old: list[Store] = field(default_factory=list)
+    kept: Container[str]
+    """The ids of the operators whose states are cut."""
+    views: Container[str]
+    old: list[CachedStore] = field(default_factory=list)
     """The stores of the old states. The last may be the state that all shards share which have received nothing yet."""
     new: list[Storing] = field(default_factory=list)
+    rows: int = 0
+    """How many rows were cut."""
 
     def cut(self) -> None:
         level = self.stage["level"]
         state = state_folder(self.checkpoint.where, self.shards)
         standing = list(self.checkpoint.state_versions(self.version)[level].states())
-        self.old = [self.checkpoint.store(level, shard) for shard, _ in standing]
+        self.old = [CachedStore(self.checkpoint.store(self.version, level, shard).folder) for shard, _ in standing]
         versions = [changed for _, changed in standing]
         stores = [Store(state.within(shard_path(level, shard))) for shard in range(self.shards)]
         self.new = [Storing(store) for store in stores]
@@ -114,6 +108,7 @@ class _Cutting:
         cut = [
             self._vertex(described, [each[vertex_id] for each in states])
             for vertex_id, described in self.stage["operators"].items()
+            if vertex_id in self.kept
         ]
         kept = [self._views(shard, [dict(each) for each in views]) for shard in range(self.shards)]
         more = [store.manifest(changed)["more"] for store, changed in zip(self.old, versions, strict=True)]
@@ -280,6 +275,7 @@ class _Cutting:
         for old, each in enumerate(given):
             runs = [self._run(old, run) for run in (each.args[1] if each is not None else ())]
             columns.append([part for run in runs if (part := self._slice(shard, run, key)).rows])
+            self.rows += sum(part.rows for part in columns[-1])
         beside = [[run for run in runs if run is not None] for runs in itertools.zip_longest(*columns)]
         whole = [Totals(runs[0].columns).join(runs) if some.name == "totals" else merge_runs(runs) for runs in beside]
         return Call(some.name, (some.args[0], tuple(self.new[shard](run) for run in whole)))
@@ -336,7 +332,7 @@ class _Cutting:
     def _views(self, shard: int, old: list[dict[str, Any]]) -> tuple[tuple[str, Term], ...]:
         """Cuts the views. A view is the sum of its parts in all shards; a sequence is in shard 0."""
         found: list[tuple[str, Term]] = []
-        for name in sorted({name for each in old for name in each}):
+        for name in sorted({name for each in old for name in each if name in self.views}):
             given = [each.get(name) for each in old]
             some: Any = next(each for each in given if each is not None)
             in_order = isinstance(some, Call) and some.name in Trace.terms and tuple(some.args[0]) == (PLACE,)
@@ -360,6 +356,7 @@ class _Cutting:
         views = {
             name: {**view, "runs": [run for _, run in runs_in(without_merges(kept.get(name)))]}
             for name, view in old[0]["views"].items()
+            if name in self.views
         }
         return {**old[0], "reached": reached, "views": views, "counts": old[0]["counts"] if shard == 0 else {}}
 
@@ -389,4 +386,8 @@ def _chosen(run: Run, which: Any) -> Run:
 
 def _uncut(described: Any, why: str) -> CheckpointError:
     line = (("line", described["line"]),) if described["line"] else ()
-    return CheckpointError(f"the state of `{described['name']}` cannot be cut into other shards: {why}", facts=line)
+    return CheckpointError(
+        f"the state of `{described['name']}` cannot be cut into other shards: {why}",
+        facts=line,
+        instead=(("without `shards=…`", "goes on with as many shards as the checkpoint has"),),
+    )
