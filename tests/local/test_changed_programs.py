@@ -55,7 +55,7 @@ def test_a_changed_program_is_rejected_with_what_would_be_done(tmp_path: Path) -
     assert ("filled", "agg(city: most=max(price))") in facts
     assert ("output cities", "as before") in facts
     dear = dict(caught.value.facts)["output dear"]
-    assert dear.startswith("new: the view gets all rows, from the rows that `join` keeps (test_changed_programs.py:")
+    assert dear.startswith("new: it gets all rows, from the rows that `join` keeps (test_changed_programs.py:")
     assert dear.endswith("); how many is known after the fill")
     assert caught.value.instead[0][0] == 'changed="fill"'
     with by_city().on(flo.here).start(checkpoint=tmp_path) as query:  # nothing has changed
@@ -178,7 +178,7 @@ def test_the_plan_as_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str
     print_plan(str(tmp_path), by_city("dear"))
     printed = capsys.readouterr().out
     assert "filled" in printed
-    assert "output dear: new: the view gets all rows, from the rows that `join` keeps" in printed
+    assert "output dear: new: it gets all rows, from the rows that `join` keeps" in printed
     count = len(SALES) + len(SHOPS)
     assert re.search(rf"filled .*the rows that `join` keeps \(test_changed_programs.py:\d+\): about {count} ", printed)
     assert "not possible" not in printed
@@ -199,7 +199,7 @@ def test_the_plan_says_how_many_rows_a_copy_has(tmp_path: Path) -> None:
     with pytest.raises(flo.CheckpointError, match="the output `copy` was added") as caught:
         build("all", "copy").on(flo.here).start(sinks, checkpoint=tmp_path)
     facts = dict(caught.value.facts)
-    assert facts["output copy"] == f"new: its sink gets about {len(set(SALES))} rows, from the view `all`"
+    assert facts["output copy"] == f"new: it gets about {len(set(SALES))} rows, from the view `all`"
     assert facts["output all"] == "as before"
     with build("all", "copy").on(flo.here).start(sinks, checkpoint=tmp_path, changed="fill") as query:
         assert query.fill is not None

@@ -4,7 +4,7 @@
     filled    group_by("city").agg(…)       sales.py:15    from the rows that `join` keeps (sales.py:12): about 1,200
     dropped   group_by("shop").agg(…)       sales.py:13
 
-    output means     new: its sink gets all rows, from the rows that `join` keeps (sales.py:12); how many is known …
+    output means     new: it gets all rows, from the rows that `join` keeps (sales.py:12); how many is known …
     output totals    removed: its sink stays as it is
 
 Invariant: a number is said only if it is known without computing anything.
@@ -85,7 +85,7 @@ class ChangePlan:
         for place in sorted(places):
             each = self.fill.inputs[place]
             own = counts.setdefault(self._describe_source(each), [])
-            if each.holder is not None or self.reads_again:
+            if each.holder is not None or (self.reads_again and each.stream.name in self._past_inputs):
                 own.append(self._count(each))
         return ", and ".join(f"{words}{_describe_count(own)}" for words, own in counts.items())
 
@@ -110,7 +110,7 @@ class ChangePlan:
             return f"the rows that `{verb}` keeps" + (f" ({line})" if line else "")
         if name in self.given:
             return f"your own rows of the input `{name}`" if name != NOW else "the time"
-        if name not in self.compared.ours.get(PAST_INPUTS, ()):
+        if name not in self._past_inputs:
             return f"the input `{name}`, which is new"
         if self.reads_again:
             return f"the input `{name}`, read again from its source"
@@ -119,8 +119,14 @@ class ChangePlan:
     def _count(self, each: Refilled) -> int | None:
         """How many rows an input of the fill has, if that is known."""
         if each.holder is None:
-            return None if each.stream.name in self.compared.ours.get(PAST_INPUTS, ()) else 0
+            return None if each.stream.name in self._past_inputs else 0
         return count_rows(self._checkpoint, self.version, each.holder)
+
+    @property
+    def _past_inputs(self) -> Collection[str]:
+        """The inputs that have had rows."""
+        past: Collection[str] = self.compared.ours.get(PAST_INPUTS, ())
+        return past
 
     @cached_property
     def _by_id(self) -> dict[str, AppliedOperator]:
@@ -152,7 +158,7 @@ class ChangePlan:
             return f"changed: its sink gets the difference to what it holds{source}; {later}"
         known = self._rows_of_stream(stream)
         rows = f"about {known:,} rows{source}" if known is not None else f"all rows{source}; {LATER}"
-        return f"{'changed' if is_known else 'new'}: {'its sink' if has_sink else 'the view'} gets {rows}"
+        return f"changed: the view gets {rows}" if is_known else f"new: it gets {rows}"
 
     def _rows_of_stream(self, stream: Stream) -> int | None:
         """How many rows a stream of the fill has, if the fill only copies them."""
@@ -174,9 +180,9 @@ class ChangePlan:
     @property
     def missing_inputs(self) -> list[str]:
         """The inputs whose rows are needed, and nothing has them."""
-        past = self.compared.ours.get(PAST_INPUTS, ())
         needed = [each.stream.name for each in self.fill.inputs if each.holder is None]
-        return [] if self.reads_again else [name for name in needed if name in past and name not in self.given]
+        missing = [name for name in needed if name in self._past_inputs and name not in self.given]
+        return [] if self.reads_again else missing
 
     def missing_rows_error(self, name: str) -> CheckpointError:
         """The error for an input whose rows nothing has."""
