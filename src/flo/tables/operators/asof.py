@@ -168,7 +168,7 @@ class AsOfTables(OnTables[AsOfJoin]):
         begin = one_chunk(changed.table[others.columns[0]])
         follows = _same_group_as_before(changed)
         for run in self.left.runs:
-            span = Span.of(run, changed).since(begin, order, worth=0)
+            span = Span.of(run, changed).since(begin, order)
             queries, low, high = span.groups, span.starts, span.ends
             high[1:] = np.where(follows[queries[1:]], np.minimum(high[1:], low[:-1]), high[1:])
             touched, window = [np.zeros(0, np.int64)], AT_FIRST

@@ -277,7 +277,7 @@ def find_nearest(runs: list[Run], queries: Run, at: pa.Array, order: Order) -> L
     columns = runs[0].columns
     groups = queries.table.select(list(queries.columns)).rename_columns(list(columns))
     queries = Run(columns, queries.keys, groups)
-    spans = [Span.of(run, queries).since(at, order, worth=0) for run in runs]
+    spans = [Span.of(run, queries).since(at, order) for run in runs]
     return first_rows(spans, queries, 1, order)
 
 
@@ -300,8 +300,6 @@ def first_rows(spans: list[Span], groups: Run, count: int, order: Order, ties: i
     return Leading(pa.concat_tables(tables).combine_chunks(), np.concatenate(which), np.concatenate(times))
 
 
-WORTH_A_SEARCH = 16
-"""With at most this many rows of a group in a run, a scan is faster than a binary search."""
 FEW, WORTH_NUMBERS = 64, 16
 """With at most so many ranges, or so many values to find in each, a search in each range is faster than one in all."""
 
@@ -360,8 +358,9 @@ class Span(NamedTuple):
     def select(self, rows: Indices) -> Span:
         return self._replace(groups=self.groups[rows], starts=self.starts[rows], ends=self.ends[rows])
 
-    def since(self, begin: pa.Array, order: Order, worth: int = WORTH_A_SEARCH) -> Span:
-        """Return the ranges without rows before `begin`; a range of at most `worth` rows is not worth a search."""
+    def since(self, begin: pa.Array, order: Order) -> Span:
+        """Return the ranges without rows before `begin`. All of them go: one run may have a row, and another one its
+        retraction."""
         column = one_chunk(self.run.table[order.columns[0]])
 
         def is_before(rows: Indices, which: Indices) -> Mask:
@@ -371,10 +370,8 @@ class Span(NamedTuple):
         searched = self._search(column, begin, order)
         if searched is not None:
             return self._replace(ends=searched) if self.backwards else self._replace(starts=searched)
-        large = self.ends - self.starts > worth
-        if self.backwards:  # such rows are at the end
-            return self._replace(ends=bisect_ranges(np.where(large, self.starts, self.ends), self.ends, is_before))
-        return self._replace(starts=bisect_ranges(self.starts, np.where(large, self.ends, self.starts), is_before))
+        places = bisect_ranges(self.starts, self.ends, is_before)
+        return self._replace(ends=places) if self.backwards else self._replace(starts=places)
 
     def _search(self, column: pa.Array, begin: pa.Array, order: Order) -> Indices | None:
         """Return where the ranges begin, or end if they are read backwards, by a search in each. None if that is slow,

@@ -73,7 +73,7 @@ def _weights_in(trace: Trace, rows: Run, which: Mask, order: Order) -> Indices:
     some = rows.take(asked)
     values = one_chunk(some.table[order.columns[0]])
     for run in trace:
-        span = Span.of_groups(run, some).since(values, order, worth=0)
+        span = Span.of_groups(run, some).since(values, order)
         span = span.select(np.flatnonzero(span.starts < span.ends))
         theirs = one_chunk(span.run.table[order.columns[0]]).take(pa.array(span.starts))
         equal = ~order.before(values.take(pa.array(span.groups)), theirs)
@@ -215,6 +215,6 @@ class ByRank:
             own = np.flatnonzero(sizes[place])
             asked = expand_ranges(own * PIVOTS, np.full(len(own), PIVOTS))
             start, end = (np.repeat(each[place, own], PIVOTS) for each in (starts, ends))
-            reached = Span(span.run, asked, start, end).since(pivots, self.order, worth=0).starts
+            reached = Span(span.run, asked, start, end).since(pivots, self.order).starts
             bounds[place, own, 1:-1] = reached.reshape(len(own), PIVOTS)
         return bounds
