@@ -113,6 +113,38 @@ def distinct(p: Program) -> None:
     p.expect(texts.distinct(), [None, "a"], [None, "a", ""])
 
 
+class Event(NamedTuple):
+    id: str | None
+    at: int
+
+
+@FAMILY.program
+def dedupe(p: Program) -> None:
+    """A key is forgotten when the largest time is more than 10 past the largest time when it was emitted."""
+    events = p.input(
+        flo.Sequence[Event],
+        [Event("a", 1), Event(None, 2), Event("a", 9)],
+        [Event("b", 3), Event(None, 12), Event("a", 12)],
+        [Event("b", 19), Event("b", 20), Event("b", 4)],
+    )
+    first, second = [Event("a", 1), Event(None, 2)], [Event("b", 3), Event("a", 12)]
+    p.expect(events.dedupe("id", "at", 10), first, first + second, [*first, *second, Event("b", 20)])
+    p.expect(
+        events.dedupe(lambda event: event.id is None, nw.col("at") * 2, 15),
+        [*first, Event("a", 9)],
+        [*first, Event("a", 9), Event(None, 12)],
+        [*first, Event("a", 9), Event(None, 12), Event("b", 19)],
+    )
+
+
+@FAMILY.program
+def dedupe_in_each_key(p: Program) -> None:
+    events = p.input(flo.Sequence[Event], [Event("a", 1), Event("b", 30)], [Event("a", 8), Event("b", 41)])
+    by_id = events.key_by("id").per_key(lambda rows: rows.dedupe("id", "at", 10))
+    a, b = [Event("a", 1)], [Event("b", 30)]
+    p.expect(by_id, {"a": a, "b": b}, {"a": a, "b": [*b, Event("b", 41)]})
+
+
 @FAMILY.program
 def scan(p: Program) -> None:
     numbers = p.input(Numbers, [1, 2], [], [3])

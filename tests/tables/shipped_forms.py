@@ -23,6 +23,7 @@ from flo.tables.translate import CHOICES, ToColumns, ToValues, translate_graph, 
 from flo.tables.whole import WHOLE
 from flo.values.keyed import Keyed
 from flo.values.operators.bags import Count, FoldUnordered, Sort, Sum
+from flo.values.operators.dedupe import Dedupe
 from flo.values.operators.elementwise import Filter, Map
 from flo.values.operators.keyed_streams import Entries, KeyBy
 from flo.values.operators.lattices import FoldLattice
@@ -44,7 +45,7 @@ from tests.verify.shipped_operators import CASES, add, one, sign
 
 NUMBER, PAIR = Layout.of(int), Layout.of(tuple[int, int])
 NEXT, ABOVE = Expression(nw.col("value") + 1, (NUMBER,)), Expression(nw.col("value") > 0, (NUMBER,))
-SECOND, SAME = Expression("1", (PAIR,)), Expression("value", (NUMBER,))
+FIRST, SECOND, SAME = Expression("0", (PAIR,)), Expression("1", (PAIR,)), Expression("value", (NUMBER,))
 MORE = [
     *each(Map(NEXT), INTS, BAG, ZSET),
     *each(Filter(ABOVE), INTS, ZSET),
@@ -53,6 +54,7 @@ MORE = [
     *each(Tumbling(1, SECOND), PAIRS),
     *each(Tumbling(2, SECOND, lateness=1), PAIRS),
     *each(Sliding(2, 1, SECOND), PAIRS),
+    *each(Dedupe(FIRST, SECOND, 1), PAIRS),
     *both(UnionSequences(), INTS),
     Case(Retain(SAME, 1), (ZSET, MAX)),
 ]
@@ -68,7 +70,7 @@ KEEPING = (
     *WINDOWERS,
     *(FoldLattice, Nest, Flatten),
     *(Count, Sum, Fold, FoldUnordered, Last, Sort, ZSetToBag, ZSetToSet),
-    *(Enumerate, Take, Scan),
+    *(Enumerate, Take, Scan, Dedupe),
 )
 """What keeps something for every key, and may give it when the stream of the key ends."""
 UNDER_KEYS = [

@@ -21,6 +21,7 @@ from flo.values.operators import group_aggregates, moments, zset_asof, zset_join
 from flo.values.operators.active_clocks import ActiveClock, LimitAhead
 from flo.values.operators.bags import BagJoin, BagUnion, Count, FoldUnordered, SequenceDistinct, Sort, Sum
 from flo.values.operators.clocks import ClockOf, MinClock
+from flo.values.operators.dedupe import Dedupe
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.final import FinalGroups
 from flo.values.operators.group_by import Aggregated, GroupBy
@@ -66,6 +67,10 @@ from tests.verify.shipped import (
 
 def when(pair: tuple[int, int]) -> int:
     return pair[1]
+
+
+def which(pair: tuple[int, int]) -> int:
+    return pair[0]
 
 
 def successor(x: int) -> int:
@@ -211,6 +216,7 @@ WINDOWS = [
     *each(Session(1, itself, bounds=True), PARTS, examples=TWO),
     *each(ClockOf(when, 1), PAIRS),
     *each(LimitAhead(when, 1, believe=2), PAIRS),
+    *each(Dedupe(which, when, 1), PAIRS),
     *each(ClockOf(itself), PARTS, examples=TWO),
     *both(MinClock(), MAX),
 ]

@@ -225,6 +225,7 @@ MEANT = {
     **dict.fromkeys(("groupBy", "groupby", "aggregate"), "group_by(…).agg(…)"),
     **dict.fromkeys(("orderBy", "order_by", "sort_values", "sort_by"), "top(n, order_by=…), or over(order_by=…)"),
     **dict.fromkeys(("dropDuplicates", "drop_duplicates", "unique", "unique_by"), "distinct(on=…)"),
+    **dict.fromkeys(("dropDuplicatesWithinWatermark", "deduplicate"), 'dedupe("id", "at", keep=…), or distinct(on=…)'),
     **dict.fromkeys(("unionAll", "union_all", "concat", "unionByName", "append"), "union(other)"),
     **dict.fromkeys(("subtract", "exceptAll", "except_all", "difference_all"), "except_(other, all=…)"),
     **dict.fromkeys(("intersectAll", "intersect_all"), "intersect(other, all=True)"),

@@ -6,16 +6,24 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
 from flo.api.aligning import align_rows
-from flo.api.arguments import expect_accumulator, expect_kind, expect_optional, expect_parameters, explain_call
+from flo.api.arguments import (
+    expect_accumulator,
+    expect_function,
+    expect_kind,
+    expect_optional,
+    expect_parameters,
+    explain_call,
+)
 from flo.api.body import Loop, build_body
 from flo.api.columns import Asked
-from flo.api.event_times import expect_timed_pairs
+from flo.api.event_times import expect_time, expect_timed_pairs
 from flo.api.scope import C2, C3, B, B_co, C, C_co, D, E, StreamBase, T, U, Wider
 from flo.core.errors import DeferError
 from flo.core.nest import Nest
 from flo.core.nested import Nested
 from flo.core.stream_type import Bounded
 from flo.values.event_time import Duration
+from flo.values.operators.dedupe import Dedupe, order_for
 from flo.values.operators.nested_streams import Flatten, NestOnce, RepeatNested, RepeatNestedBy
 from flo.values.operators.pairs import MergeSorted
 from flo.values.operators.sequences import Batch, Enumerate, Scan, Take, Window
@@ -43,6 +51,21 @@ class SequenceVerbs(StreamBase[C_co, B_co]):
     def first(self: SequenceVerbs[Sequence[T], B]) -> Stream[Sequence[T], B]:
         """Return the first element, and then the end."""
         return self._then(Take(1))
+
+    @explain_call(
+        on='dedupe("id", "at", keep=60)', time='dedupe("id", "at", keep=60)', keep='dedupe("id", "at", keep=60)'
+    )
+    def dedupe(
+        self: SequenceVerbs[Sequence[T], B], on: Asked[T], time: Asked[T], keep: Duration
+    ) -> Stream[Sequence[T], B]:
+        """Return the first row of each key `on`, at once.
+
+        The key is forgotten when the largest time of the stream is more than `keep` past the largest time when the row
+        came. A row with that key that comes after that is again a first one.
+        """
+        expect_kind("dedupe", self, Sequence, signature=Dedupe.signature, instead=order_for(self.collection))
+        key = expect_function("dedupe", "on", on, self)
+        return self._then(Dedupe(key, expect_time("dedupe", time, self, keep=keep), keep))
 
     def batch(self: SequenceVerbs[Sequence[T], B], count: int) -> Stream[Nested[Sequence[T]], B]:
         """Make an inner stream of every `count` elements. A bounded stream also emits its last, shorter batch."""

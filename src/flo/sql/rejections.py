@@ -50,7 +50,7 @@ REWRITES: dict[str, tuple[str, Rewrite]] = {
     ),
     "DeduplicateWithinWatermark": (
         "which of the rows is kept depends on the order in which they arrive",
-        ("row_number() OVER (PARTITION BY key ORDER BY at) = 1", "says which row is kept"),
+        ("row_number() OVER (PARTITION BY key ORDER BY at) = 1", "says which row is kept; or `dedupe` in a program"),
     ),
     "Deduplicate": (
         "`dropDuplicates` of some columns keeps an arbitrary row",

@@ -44,6 +44,7 @@ from flo.tables.state.run import Run
 from flo.tables.state.trace import Latest, with_weights
 from flo.values.event_time import EPOCH, UTC_EPOCH, offset_of, origin_of
 from flo.values.operators.clocks import ClockOf
+from flo.values.operators.dedupe import Dedupe
 from flo.values.operators.shapes import expect_declared
 from flo.values.operators.windows import TimeWindows
 from flo.values.partitioned import Partitioned
@@ -344,7 +345,7 @@ class Axis(ABC):
 class EventTime(Axis):
     """The time that a function of the user gives each row."""
 
-    like: TimeWindows | ClockOf
+    like: TimeWindows | ClockOf | Dedupe
     inputs: Collections
 
     @property
@@ -372,9 +373,8 @@ class EventTime(Axis):
             if groups.rows.num_rows == 1:  # else the row at fault is searched for
                 latest = before.latest[0].item()
                 latest = timedelta(microseconds=latest) if self.kind is timedelta else latest
-                like: Any = replace(
-                    self.like, origin=origin, latest=latest if before.known[0] else None, partitions=None
-                )
+                none = {"partitions": None} if hasattr(self.like, "partitions") else {}
+                like: Any = replace(self.like, origin=origin, latest=latest if before.known[0] else None, **none)
                 like.consume(elements_of(self.inputs[0], groups.rows), SequenceValue)
             raise
         return zoned, moments
@@ -432,7 +432,7 @@ def kind_of(time: Any, durations: list[Any]) -> type | None:
     return None
 
 
-def durations_of(like: TimeWindows | ClockOf) -> list[Any]:
+def durations_of(like: TimeWindows | ClockOf | Dedupe) -> list[Any]:
     """The durations that are added to times, or taken from them."""
     return [*like.durations().values(), *([like.lateness] if like.lateness else [])]
 
