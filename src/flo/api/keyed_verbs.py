@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
-from flo.api.arguments import expect_function, expect_kind
+from flo.api.arguments import expect_accumulator, expect_function, expect_kind, expect_no_argument, explain_call
 from flo.api.body import build_body
+from flo.api.clock_verbs import read_clock
 from flo.api.columns import Asked, Columns, KeyOf
+from flo.api.event_times import expect_durations_of, times_of
 from flo.api.scope import B2, B3, C2, B, B_co, C, C_co, D, K, StreamBase, T, U
 from flo.core.stream_type import StreamType
 from flo.values.element_value import ElementKind
+from flo.values.event_time import Duration
 from flo.values.keyed import Keyed
+from flo.values.operators.current import LatestResults
 from flo.values.operators.keyed_streams import TO_KEYED, Entries, FilterKeys, KeyBy, KeyPartitions, MapValues
 from flo.values.operators.per_key import PerKey
 from flo.values.partitioned import Partitioned
@@ -19,7 +23,7 @@ from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 
 if TYPE_CHECKING:
-    from flo.api.stream import Stream
+    from flo.api.stream import Clock, CurrentStates, Stream
 
 
 class KeyedVerbs(StreamBase[C_co, B_co]):
@@ -60,6 +64,42 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
         outputs = self.apply(PerKey(graph), *others, *scope.shared)
         outputs[0].vertex.body = scope
         return outputs[0] if len(outputs) == 1 else outputs
+
+    @overload
+    def current(
+        self: KeyedVerbs[Keyed[K, Sequence[T]], B], initial: U, f: Callable[[U, T], U]
+    ) -> Stream[ZSet[tuple[K, U]], B]: ...
+    @overload
+    def current(
+        self: KeyedVerbs[Keyed[K, Sequence[T]], B],
+        initial: U,
+        f: Callable[[U, T], U],
+        *,
+        clock: Clock[Any, B2],
+        keep: Duration,
+    ) -> CurrentStates[tuple[K, U], B | B2]: ...
+    @explain_call(initial="current(0, f)", f="current(0, f)")
+    def current(self, initial: Any, f: Any, *, clock: Any = None, keep: Any = None) -> Any:
+        """Return the latest result of a running function for each key, as a z-set of (key, result). `f` gets the result
+        so far, at first `initial`, and the next row of the key.
+
+        With a clock, a key expires when nothing has come for `keep`: when the clock, or the next row of the key, is more
+        than `keep` past its largest time. It is retracted then, goes to the side output `.expired`, and is forgotten.
+        """
+        from flo.api.stream import CurrentStates
+
+        expect_kind("current", self, Keyed, signature=LatestResults.signature, instead=TO_KEYED)
+        function = expect_accumulator("current", initial, f, self)
+        if clock is None:
+            expect_no_argument("current", "keep", keep, "a key expires by a `clock`")
+            return self._then(LatestResults(initial, function))
+        operator, shared = read_clock("current", self, clock)
+        for time, rows in times_of(clock):
+            expect_durations_of("current", time, rows, keep=keep)
+        states, expired = self.scope.apply(LatestResults(initial, function, operator.time, keep), self, shared, verb="current")
+        result = states._as(CurrentStates)
+        result.expired = expired
+        return result
 
     @overload
     def map_values(

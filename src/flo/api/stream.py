@@ -90,3 +90,10 @@ class Retained(Stream[ZSet[T_co], B_co], Generic[T_co, B_co]):
     """Rows that a clock has not passed. `expired` is the side output of those that it has."""
 
     expired: Stream[ZSet[T_co], B_co]
+
+
+class CurrentStates(Stream[ZSet[T_co], B_co], Generic[T_co, B_co]):
+    """The latest result of each key that has not expired. `expired` is the side output of the results of the others, each
+    once: nothing has happened for some time."""
+
+    expired: Stream[Bag[T_co], B_co]

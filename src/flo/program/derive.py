@@ -26,6 +26,7 @@ from flo.program.dag import Dag, Stream
 from flo.program.tree import to_graph
 from flo.values.element_value import ElementCollection
 from flo.values.operators.bags import FoldUnordered
+from flo.values.operators.current import LatestResults
 from flo.values.operators.elementwise import Filter, FlatMap, Map, item_type
 from flo.values.operators.joins import KeptJoin
 from flo.values.operators.keyed_streams import KeyBy, KeyPartitions, MapValues, inner_types
@@ -83,6 +84,9 @@ def _declaring(operator: Any, inputs: StreamTypes, origin: Origin | None) -> tup
             return _with(operator, origin, f=lambda: result_type(operator.f, (of,)))
         case Scan() | Fold() | FoldUnordered():
             return _with(operator, origin, f=lambda: _folded(operator.acc, operator.f, element))
+        case LatestResults():
+            of = inputs[0].collection.inner.element  # type: ignore[attr-defined]
+            return _with(operator, origin, f=lambda: _folded(operator.initial, operator.f, of))
         case PairingJoin() | KeptJoin() if operator.into is not None:
             return _with(operator, origin, into=lambda: result_type(operator.into, _sides(operator, inputs)))
         case Nest(original=None):

@@ -14,6 +14,7 @@ from flo.tables.operators import (  # noqa: F401
     asof,
     clock_streams,
     clocked_windows,
+    current,
     dedupe,
     elementwise,
     final,
