@@ -171,6 +171,54 @@ def join_of_zsets_on_keys(p: Program) -> None:
     p.expect(prices, {("a", 2): 2}, {("a", 2): 2, ("a", 4): 2, ("b", 3): 1}, {("a", 4): 2})
 
 
+class Visit(NamedTuple):
+    user: str | None
+    at: int
+
+
+class Visits(NamedTuple):
+    count: int
+    last: int | None
+
+
+def shift(total: int, sale: Sale) -> int:
+    return 10 * total + sale.price
+
+
+def visited(visits: Visits, visit: Visit) -> Visits:
+    return Visits(visits.count + 1, visit.at)
+
+
+@FAMILY.program
+def current(p: Program) -> None:
+    """One row for each key, which replaces the one before."""
+    sales = p.input(flo.Sequence[Sale], [TEA, NUTS], [CAKE, GIFT])
+    totals = sales.key_by("shop").current(0, shift)
+    p.expect(totals, {("a", 2): 1, ("b", 3): 1}, {("a", 24): 1, ("b", 3): 1, (None, 0): 1})
+    p.expect(totals.agg(most=flo.max("1")), {(3,): 1}, {(24,): 1})
+
+
+@FAMILY.program
+def current_by_a_clock(p: Program) -> None:
+    """A key expires when nothing has come for 30, by the clock or by its own next row."""
+    visits = p.input(
+        flo.Sequence[Visit],
+        [Visit("ann", 10), Visit("ann", 25), Visit(None, 30)],
+        [Visit("ann", 71), Visit(None, 68)],
+        [Visit("bob", 150)],
+    )
+    clock = visits.clock("at", lateness=5)
+    states = clock.rows.key_by("user").current(Visits(0, None), visited, clock=clock, keep=30)
+    p.expect(
+        states,
+        {("ann", Visits(2, 25)): 1, (None, Visits(1, 30)): 1},
+        {("ann", Visits(1, 71)): 1, (None, Visits(1, 68)): 1},
+        {("bob", Visits(1, 150)): 1},
+    )
+    gone = {("ann", Visits(2, 25)): 1, (None, Visits(1, 30)): 1}
+    p.expect(states.expired, {}, gone, {**gone, ("ann", Visits(1, 71)): 1, (None, Visits(1, 68)): 1})
+
+
 @FAMILY.on_every_engine
 def test_keyed_verbs(engine: Engine, name: str) -> None:
     FAMILY.check(engine, name)

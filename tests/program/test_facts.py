@@ -72,6 +72,7 @@ def elsewhere() -> Iterator[tuple[Operator, StreamTypes]]:
         clicks.rows.to_zset().tumble(10, "at").group_by("window_end").agg(n=flo.count()).final(clicks),
         clicks.rows.join_interval(clicks.rows, "user", (0, 1)),
         active.rows,
+        clicks.rows.key_by("user").current(0, lambda n, click: n + 1, clock=clicks, keep=5),
     ):
         assert stream.source is not None
         yield stream.source.operator, tuple(each.type for each in stream.source.inputs)

@@ -21,6 +21,7 @@ from flo.values.operators import group_aggregates, moments, zset_asof, zset_join
 from flo.values.operators.active_clocks import ActiveClock, LimitAhead
 from flo.values.operators.bags import BagJoin, BagUnion, Count, FoldUnordered, SequenceDistinct, Sort, Sum
 from flo.values.operators.clocks import ClockOf, MinClock
+from flo.values.operators.current import LatestResults
 from flo.values.operators.dedupe import Dedupe
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.final import FinalGroups
@@ -218,6 +219,7 @@ WINDOWS = [
     *each(LimitAhead(when, 1, believe=2), PAIRS),
     *each(Dedupe(which, when, 1), PAIRS),
     *each(ClockOf(itself), PARTS, examples=TWO),
+    *each(ClockOf(itself, in_order=True), PARTS, examples=TWO),
     *both(MinClock(), MAX),
 ]
 
@@ -400,6 +402,7 @@ KEYS = [
     *each(FilterKeys(positive), *KEYED),
     *each(KeyPartitions(odd), PARTS, examples=BY_PARTITION),
     *each(Entries(), *KEYED),
+    *each(LatestResults(0, add), Keyed(int, INTS)),
     *both(KeyedJoin(), *KEYED[:2], Keyed(int, ZSET)),
     Case(KeyedJoin(add), (Keyed(int, INTS), Keyed(int, BAG))),
     *each(PerKey(one(Scan(0, add))), Keyed(int, INTS)),

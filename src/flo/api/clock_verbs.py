@@ -48,7 +48,8 @@ class ClockVerbs(StreamBase[C_co, B_co]):
         minimum over its partitions.
 
         `.rows` has the elements on time, `.late` those that came behind the clock of their partition. Once the clock
-        is at t, no element of `.rows` with a time before t follows.
+        is at t, no element of `.rows` with a time before t follows. Those of a partitioned stream have no order in
+        `.rows`; `.partitions` has them by partition, in order.
 
         A partition that has sent nothing for `idle_after`, by the time of the outside world, does not hold the clock
         back. When it comes back, its rows before the clock are late. That depends on when rows arrive, so it needs a
@@ -59,7 +60,8 @@ class ClockVerbs(StreamBase[C_co, B_co]):
         function = expect_time("clock", time, self, lateness)
         if idle_after is None:
             expect_no_argument("clock", "because", because, "only `idle_after` needs a reason")
-            clock, rows, late = self.scope.apply(ClockOf(function, lateness), self, verb="clock")
+            operator: Any = ClockOf(function, lateness, in_order=isinstance(self.collection, Partitioned))
+            clock, rows, late, *more = self.scope.apply(operator, self, verb="clock")
         else:
             if not isinstance(idle_after, timedelta) or idle_after <= timedelta(0):
                 raise TypeMismatch(
@@ -69,10 +71,12 @@ class ClockVerbs(StreamBase[C_co, B_co]):
             expect_kind("clock", self, Partitioned)
             now = self.scope.add_now(because, "idle_after")
             operator = ActiveClock(function, lateness, idle_after, str(because))
-            clock, rows, late = self.scope.apply(operator, self, now, verb="clock")
+            clock, rows, late, *more = self.scope.apply(operator, self, now, verb="clock")
         result = clock._as(Clock)
         result.rows, result.late, result.vertex.late = rows, late, late
         rows.name, late.name = f"{clock.name}.rows", clock.name
+        for in_order in more:
+            result.partitions, in_order.name = in_order, f"{clock.name}.partitions"
         return result
 
     @overload
@@ -181,7 +185,7 @@ def _passed(stream: AnyBase) -> Vertex | None:
         return _passed(stream.scope.outer[place]) if place < len(stream.scope.outer) else None
     timing = vertex.operator.timing
     if timing is Timing.SEES:
-        return vertex if stream is vertex.outputs[1] else None
+        return vertex if stream in (vertex.outputs[1], *vertex.outputs[3:]) else None
     if timing is not Timing.PASSES or isinstance(stream.collection, ZSet):
         return None
     first, *others = map(_passed, vertex.inputs)

@@ -36,7 +36,7 @@ def expect_time(verb: str, given: object, stream: AnyBase, lateness: object = No
 
 
 def expect_durations_of(
-    verb: str, time: AnyFunction, stream: AnyBase, lateness: object = None, **positive: object
+    verb: str, time: AnyFunction | None, stream: AnyBase, lateness: object = None, **positive: object
 ) -> None:
     """Raise unless the durations fit the times that a function gives for the elements of a stream."""
     kind = time_type(time, stream)

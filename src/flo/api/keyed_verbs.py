@@ -83,8 +83,9 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
         """Return the latest result of a running function for each key, as a z-set of (key, result). `f` gets the result
         so far, at first `initial`, and the next row of the key.
 
-        With a clock, a key expires when nothing has come for `keep`: when the clock, or the next row of the key, is more
-        than `keep` past its largest time. It is retracted then, goes to the side output `.expired`, and is forgotten.
+        With a clock, a key expires when nothing has come for `keep`: when the clock, or the next row of the key, is
+        more than `keep` past its largest time. Then it is retracted, goes to the side output `.expired`, and is
+        forgotten.
         """
         from flo.api.stream import CurrentStates
 
@@ -96,7 +97,8 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
         operator, shared = read_clock("current", self, clock)
         for time, rows in times_of(clock):
             expect_durations_of("current", time, rows, keep=keep)
-        states, expired = self.scope.apply(LatestResults(initial, function, operator.time, keep), self, shared, verb="current")
+        results = LatestResults(initial, function, operator.time, keep)
+        states, expired = self.scope.apply(results, self, shared, verb="current")
         result = states._as(CurrentStates)
         result.expired = expired
         return result

@@ -24,6 +24,7 @@ from flo.core.nested import Nested
 from flo.values.event_time import TimeWindow
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
+from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, ZSet
 
@@ -50,6 +51,8 @@ class Clock(Stream[LVar[Max[Any]], B_co], Generic[C_co, B_co]):
 
     rows: Stream[C_co, B_co]
     """The elements that came on time. The minimum of clocks has none."""
+    partitions: Stream[Partitioned[Any], B_co]
+    """The same elements by partition, in order, of a partitioned stream."""
     late: Stream[C_co, B_co]
     """The elements that came behind the clock. If nothing reads them, a run puts them in `result.late`."""
 
@@ -93,7 +96,7 @@ class Retained(Stream[ZSet[T_co], B_co], Generic[T_co, B_co]):
 
 
 class CurrentStates(Stream[ZSet[T_co], B_co], Generic[T_co, B_co]):
-    """The latest result of each key that has not expired. `expired` is the side output of the results of the others, each
-    once: nothing has happened for some time."""
+    """The latest result of each key that has not expired. `expired` is the side output of the others, each once: for
+    some time, nothing has happened."""
 
     expired: Stream[Bag[T_co], B_co]

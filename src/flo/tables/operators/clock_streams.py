@@ -38,6 +38,7 @@ from flo.tables.operators.clocks import (
     moment_of,
     new_clock,
 )
+from flo.tables.operators.keyed import keyed_delta
 from flo.tables.translate import form_of
 from flo.values.lvar import LVarValue
 from flo.values.operators.clocks import ClockOf
@@ -84,9 +85,14 @@ class ClockTables(ReadsPartitions[ClockOf]):
             mark = mark.item() if isinstance(mark, np.generic) else mark
             moved = LVarValue(self.like.lattice, moment_of(mark, axis, zoned))
         if not behind.any():
-            return replace(self, clock=after), (moved, self._rows(table, 1), None)
+            return replace(self, clock=after), (moved, self._rows(table, 1), None, *self._in_order(table))
         on_time, late = (take_rows(table, np.flatnonzero(which)) for which in (~behind, behind))
-        return replace(self, clock=after), (moved, self._rows(on_time, 1), self._rows(late, 2))
+        outputs = moved, self._rows(on_time, 1), self._rows(late, 2), *self._in_order(on_time)
+        return replace(self, clock=after), outputs
+
+    def _in_order(self, table: pa.Table) -> tuple[Any, ...]:
+        """Rows by partition, if there is an output of them."""
+        return (keyed_delta(self.outputs[3], table),) if self.like.in_order else ()  # type: ignore[arg-type]
 
     def _rows(self, table: pa.Table, index: int) -> Any:
         """Rows as the output has them; those of partitions become a bag."""

@@ -133,7 +133,7 @@ class CurrentTables(OnKeyed[LatestResults]):
         of, keys = self.inputs[0], keys_in(expect_keyed(self.inputs[0]), rows)
         pair = [key_layout(of).as_array(keys), one_chunk(rows[REST]).flatten()[0]]
         schema = layout_of(self.outputs[0]).schema
-        cast = [each.cast(kind.type) if each.type != kind.type else each for each, kind in zip(pair, schema, strict=True)]
+        cast = [each.cast(kind) if each.type != kind else each for each, kind in zip(pair, schema.types, strict=True)]
         return with_weights(pa.Table.from_arrays(cast, schema=schema), np.full(rows.num_rows, weight, np.int64))
 
     def _moved(self, old: pa.Table | None, new: pa.Table) -> Expiring:

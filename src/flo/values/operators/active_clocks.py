@@ -25,7 +25,15 @@ from flo.values.keyed import KeyedValue
 from flo.values.lattice import BOTTOM
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar, LVarValue
-from flo.values.operators.clocks import ORDERED, ClockOf, expect_partitions, read_offset, rows_of, watermark
+from flo.values.operators.clocks import (
+    ORDERED,
+    ClockOf,
+    by_partition,
+    expect_partitions,
+    read_offset,
+    rows_of,
+    watermark,
+)
 from flo.values.operators.keyed_streams import key_note, key_portions
 from flo.values.operators.lvars import as_lvar, expect_lvar
 from flo.values.operators.shapes import ByPortions, ElementKind, Unary, consume_each
@@ -38,7 +46,8 @@ from flo.values.weighted import Bag, BagValue, bag_of
 @dataclass(frozen=True)
 class ActiveClock(ByPortions):
     """active_clock(time, lateness, idle_after, because, …): (Partitioned<T>, X), (LVar<Max>, Y)
-    ↪ (LVar<Max>, X), (Bag<T>, X), (Bag<T>, X): the clock, the elements on time, and those behind it.
+    ↪ (LVar<Max>, X), (Bag<T>, X), (Bag<T>, X), (Partitioned<T>, X): the clock, the elements on time, those behind it,
+    and those on time by partition.
 
     Rows are taken first. When `now` is read, partitions that had rows since the last time were heard `now`, and those
     that were heard `idle_after` ago or before are idle. The clock is the minimum of the others, and moves only then. A
@@ -65,7 +74,8 @@ class ActiveClock(ByPortions):
     demands = no_demands
     rule = "clock"
     across_keys = True
-    arity = (2, 3)
+    retracts = False
+    arity = (2, 4)
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_collection(
@@ -78,7 +88,7 @@ class ActiveClock(ByPortions):
         expect_times("clock", returned_type(self.time), inputs[0], lateness=self.lateness)
         given: Any = inputs[0].collection
         rows = StreamType(Bag(expect_partitions(self, given).row), inputs[0].bounded)
-        return StreamType(LVar(self.lattice), inputs[0].bounded), rows, rows
+        return StreamType(LVar(self.lattice), inputs[0].bounded), rows, rows, inputs[0]
 
     @property
     def lattice(self) -> Max[TimeValue]:
@@ -106,18 +116,18 @@ class ActiveClock(ByPortions):
             return
         if not now.is_bottom():
             over = rows.end is End.PASSED
-            after, outputs = (self, (None, None, None)) if over else self._at(now.value)
+            after, outputs = (self, (None,) * 4) if over else self._at(now.value)
             yield Step("clock-now", (rows, now.drained()), after, outputs, settled=True)
         elif rows.ending():
             end = BagValue.terminator()
             ended = LVarValue(self.lattice, BOTTOM, End.ARRIVED)
-            yield Step("clock-terminated", (rows.passed(), now), self, (ended, end, end))
+            yield Step("clock-terminated", (rows.passed(), now), self, (ended, end, end, KeyedValue.terminator()))
 
     def _take_rows(self, rows: Iterable[tuple[int, object]]) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs after these rows."""
         origin, latest, heard, idle = self.origin, dict(self.latest), dict(self.heard), set(self.idle)
-        on_time: list[Element] = []
-        late: list[Element] = []
+        on_time: list[tuple[int, Element]] = []
+        late: list[tuple[int, Element]] = []
         for partition, unit in rows:
             origin, offset = read_offset(self.time, unit, origin, lateness=self.lateness)
             own = latest.get(partition)
@@ -125,11 +135,12 @@ class ActiveClock(ByPortions):
             if comes and self.whole is not None:
                 own = self.whole if own is None else max(own, self.whole)
             latest[partition] = own = offset if own is None else max(own, offset)
-            (on_time if offset >= watermark(own, self.lateness) else late).append(unit)
+            (on_time if offset >= watermark(own, self.lateness) else late).append((partition, unit))
             idle.discard(partition)
             heard[partition] = None
         after = replace(self, origin=origin, latest=_sorted(latest), heard=_sorted(heard), idle=tuple(sorted(idle)))
-        return after, (None, *(bag_of(units) if units else None for units in (on_time, late)))
+        bags = (bag_of(unit for _, unit in some) if some else None for some in (on_time, late))
+        return after, (None, *bags, by_partition(on_time))
 
     def _at(self, now: datetime) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs when it is `now`."""
@@ -144,8 +155,8 @@ class ActiveClock(ByPortions):
             whole = least if whole is None else max(whole, least)
         after = replace(self, heard=_sorted(heard), idle=tuple(sorted(idle)), whole=whole)
         if whole is None or whole == self.whole:
-            return after, (None, None, None)
-        return after, (LVarValue(self.lattice, self.origin + watermark(whole, self.lateness)), None, None)
+            return after, (None,) * 4
+        return after, (LVarValue(self.lattice, self.origin + watermark(whole, self.lateness)), None, None, None)
 
 
 def _sorted(by_number: dict[int, TimeValue]) -> tuple[tuple[int, TimeValue], ...]:

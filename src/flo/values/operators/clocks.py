@@ -181,7 +181,8 @@ ORDERED = (
 @dataclass(frozen=True)
 class ClockOf(Unary):
     """clock_of(time, lateness, …): (S<T>, X) ↪ (LVar<Max>, X), (S<T>, X), (S<T>, X): the clock, the elements on time,
-    and those behind it. Of a partitioned stream the elements are bags.
+    and those behind it. Of a partitioned stream the elements are bags, and with `in_order` a fourth output has those on
+    time by partition: (Partitioned<T>, X).
     """
 
     time: ElementFunction
@@ -189,14 +190,19 @@ class ClockOf(Unary):
     partitions: int | None = None
     origin: TimeValue = None
     latest: TimeValue = None
+    in_order: bool = False
 
     name = "clock_of"
     keeps = Bound.VALUE
+    retracts = False
     timing = Timing.SEES
     demands = no_demands
     rule = "clock"
     across_keys = True
-    arity = (1, 3)
+
+    @property
+    def arity(self) -> tuple[int, int]:  # type: ignore[override]
+        return 1, 4 if self.in_order else 3
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         given, bounded = inputs[0].collection, inputs[0].bounded
@@ -204,7 +210,7 @@ class ClockOf(Unary):
         expect_times("clock", returned_type(self.time), inputs[0], lateness=self.lateness)
         rows: Any = Bag(expect_partitions(self, given).row) if isinstance(given, Partitioned) else given
         rows = StreamType(rows, bounded)
-        return StreamType(LVar(self.lattice), bounded), rows, rows
+        return StreamType(LVar(self.lattice), bounded), rows, rows, *([inputs[0]] if self.in_order else [])
 
     def durations(self) -> dict[str, Any]:
         """Return the durations besides the lateness, as windows have them: none."""
@@ -237,26 +243,38 @@ class ClockOf(Unary):
         """Return the operator and its outputs after these rows."""
         origin, latest = self.origin, LatestTimes.of(self.latest, self.partitions)
         before = latest.whole
-        on_time: list[Element] = []
-        late: list[Element] = []
+        on_time: list[tuple[int, Element]] = []
+        late: list[tuple[int, Element]] = []
         for partition, unit in rows:
             origin, offset = read_offset(self.time, unit, origin, lateness=self.lateness)
             latest.move(partition, offset)
-            (on_time if offset >= watermark(latest.own(partition), self.lateness) else late).append(unit)
+            is_late = offset < watermark(latest.own(partition), self.lateness)
+            (late if is_late else on_time).append((partition, unit))
         clock = None
         if latest.whole is not None and latest.whole != before:
             clock = LVarValue(self.lattice, origin + watermark(latest.whole, self.lateness))
         after = replace(self, origin=origin, latest=latest.state())
-        return after, (clock, self._rows(on_time), self._rows(late))
+        in_order = [by_partition(on_time)] if self.in_order else []
+        return after, (clock, self._rows(on_time), self._rows(late), *in_order)
 
-    def _rows(self, units: list[Unit]) -> Delta:
+    def _rows(self, rows: list[tuple[int, Element]]) -> Delta:
+        units = [unit for _, unit in rows]
         if not units:
             return None
         return bag_of(units) if self.partitions else SequenceValue.of(units)
 
     def finish(self, source: Any) -> tuple[Operator, Deltas]:
         ended = (BagValue if self.partitions else SequenceValue).terminator()
-        return self, (LVarValue(self.lattice, BOTTOM, End.ARRIVED), ended, ended)
+        in_order = [KeyedValue.terminator()] if self.in_order else []
+        return self, (LVarValue(self.lattice, BOTTOM, End.ARRIVED), ended, ended, *in_order)
+
+
+def by_partition(rows: list[tuple[int, Element]]) -> Delta:
+    """Return rows by their partitions, each in its order."""
+    parts: dict[int, list[Element]] = {}
+    for partition, unit in rows:
+        parts.setdefault(partition, []).append(unit)
+    return KeyedValue.of({partition: SequenceValue.of(units) for partition, units in parts.items()}) if parts else None
 
 
 WITH_ZONE = (('clock(nw.col("at").dt.replace_time_zone("UTC"))', "takes times without a zone as UTC"),)

@@ -46,7 +46,6 @@ from flo.values.ordered import SortedKeys
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, BagValue, ZSet, ZSetValue
 
-
 State: TypeAlias = tuple[Element, TimeValue]
 """What is kept of a key: its result, and the largest time of its rows as a number, which is None without a clock."""
 
@@ -99,15 +98,14 @@ class LatestResults(ByPortions):
     def bound_on(self, inputs: StreamTypes) -> Bound:
         return Bound.CLOCK if self.by_clock else Bound.GROUPS
 
-    def output_key(
-        self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]
-    ) -> PrimaryKey:
+    def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
         return columns[:1] if len(columns) == 2 else None
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_inner(self, inputs[0], Sequence)
         key: Any = expect_keyed(self, inputs[0]).key
-        pair: Any = tuple[key, returned_type(self.f)]
+        result: Any = returned_type(self.f)
+        pair = tuple[key, result]
         bounded = all(given.bounded for given in inputs)
         if not self.by_clock:
             return (StreamType(ZSet(pair), bounded),)

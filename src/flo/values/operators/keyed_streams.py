@@ -137,6 +137,7 @@ class KeyPartitions(ByPortions):
     name = "key_partitions"
     keeps = Bound.GROUPS
     retracts = False
+    timing = Timing.PASSES
     demands = no_demands
     across_keys = True
     signature = "(Partitioned[T], X) -> (Keyed[K, Sequence[T]], X)"
