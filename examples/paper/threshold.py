@@ -12,7 +12,7 @@ def votes(needed: int = 3) -> flo.Flow:
     voters = ballots.fold_lattice(flo.SetUnion(str), lambda name: frozenset({name}))
     number = voters.map_monotone(len, flo.Max(int))
     flow.output("voters", voters)
-    flow.output("quorum", number.event_when_above(needed))
+    flow.output("quorum", number.threshold(needed))
     return flow
 
 

@@ -46,9 +46,13 @@ def thresholds(p: Program) -> None:
     """An event comes once, however far the value grows."""
     highest = p.input(Numbers, [3, 1], [7, 2], [9]).fold_lattice(flo.Max(int))
     p.expect(highest.event_when_above(5), [], [5], [5])
+    p.expect(highest.event_when_above(7), [], [], [7])
+    p.expect(highest.event_when_above(9), [], [], [])
     p.expect(highest.threshold(8), [], [], [8])
+    p.expect(highest.threshold(7), [], [7], [7])
     p.expect(highest.above(5), False, True, True)
-    p.expect(highest.above(9), False, False, True)
+    p.expect(highest.above(9), False, False, False)
+    p.expect(highest.at_least(9), False, False, True)
 
 
 @FAMILY.program
@@ -62,7 +66,7 @@ def one_of_two_thresholds(p: Program) -> None:
 def map_monotone(p: Program) -> None:
     seen = p.input(Numbers, [1, 2], [2, 5]).fold_lattice(flo.SetUnion(int), alone)
     p.expect(seen.map_monotone(len, flo.Max(int)), 2, 3)
-    p.expect(seen.map_monotone(len, flo.Max(int)).event_when_above(3), [], [3])
+    p.expect(seen.map_monotone(len, flo.Max(int)).threshold(3), [], [3])
 
 
 @FAMILY.program

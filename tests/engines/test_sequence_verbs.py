@@ -25,6 +25,10 @@ MORNING = [Sale("b", 3, None), Sale("a", 5, "x")]
 EVENING = [Sale("b", 3, "y"), Sale("a", 1, None)]
 
 
+def summed(so_far: tuple[Sale | None, int], sale: Sale) -> tuple[Sale | None, int]:
+    return sale, so_far[1] + sale.price
+
+
 def repeat(x: int) -> list[int]:
     return [x] * x
 
@@ -143,6 +147,25 @@ def dedupe_in_each_key(p: Program) -> None:
     by_id = events.key_by("id").per_key(lambda rows: rows.dedupe("id", "at", 10))
     a, b = [Event("a", 1)], [Event("b", 30)]
     p.expect(by_id, {"a": a, "b": b}, {"a": a, "b": [*b, Event("b", 41)]})
+
+
+@FAMILY.program
+def alert(p: Program) -> None:
+    """Again after an element that has recovered; a condition that is null is not true."""
+    numbers = p.input(Numbers, [3, 7, 8], [6, 2, 9], [4, 9, 1, 5])
+    p.expect(numbers.alert(lambda x: x > 5), [7], [7, 9], [7, 9, 9])
+    p.expect(numbers.alert(nw.col("value") > 5, recovered=nw.col("value") < 2), [7], [7], [7])
+    p.expect(numbers.alert(nw.col("value") >= 5, recovered=lambda x: x < 2), [7], [7], [7, 5])
+    sales = p.input(Sales, MORNING, EVENING)
+    p.expect(sales.alert(nw.col("note") == "x"), [MORNING[1]], [MORNING[1]])
+
+
+@FAMILY.program
+def alert_with_the_running_value(p: Program) -> None:
+    """For each shop: the row at which its sum came to more than 5, and the sum."""
+    sales = p.input(Sales, MORNING, EVENING)
+    sums = sales.key_by("shop").per_key(lambda rows: rows.scan((None, 0), summed).alert(lambda pair: pair[1] > 5))
+    p.expect(sums.entries(), {}, {("b", (EVENING[0], 6)): 1, ("a", (EVENING[1], 6)): 1})
 
 
 @FAMILY.program

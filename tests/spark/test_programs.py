@@ -119,7 +119,7 @@ def lattices() -> flo.Flow:
     numbers, ended = flow.input("numbers", flo.Bag[int]), flow.input("ended", flo.Set[int], bounded=True)
     seen = numbers.fold_lattice(flo.SetUnion(int), apart)
     flow.output("seen", seen)
-    flow.output("alarm", seen.map_monotone(len, flo.Max(int)).event_when_above(3))
+    flow.output("alarm", seen.map_monotone(len, flo.Max(int)).threshold(3))
     flow.output("above", numbers.fold_lattice(flo.Max(int)).above(8))
     flow.output("sum", numbers.sum_lattice())
     flow.output("largest", ended.fold_lattice(flo.Max(int)).to_sequence())

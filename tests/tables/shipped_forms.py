@@ -31,7 +31,7 @@ from flo.values.operators.nested_streams import Flatten
 from flo.values.operators.pairs import UnionSequences
 from flo.values.operators.per_key import PerKey
 from flo.values.operators.retain import Retain
-from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take
+from flo.values.operators.sequences import Alert, Batch, Enumerate, Fold, Last, Scan, Take
 from flo.values.operators.windows import Sliding, Tumbling
 from flo.values.operators.zset_joins import Join
 from flo.values.operators.zsets import MapWeights, ZSetToBag, ZSetToSet
@@ -49,6 +49,7 @@ FIRST, SECOND, SAME = Expression("0", (PAIR,)), Expression("1", (PAIR,)), Expres
 MORE = [
     *each(Map(NEXT), INTS, BAG, ZSET),
     *each(Filter(ABOVE), INTS, ZSET),
+    *each(Alert(ABOVE), INTS),
     *each(MapWeights(Expression(-nw.col("weight"), (NUMBER, WEIGHTS))), ZSET),
     *both(Join(NEXT, NEXT, add), ZSET),
     *each(Tumbling(1, SECOND), PAIRS),
@@ -70,7 +71,7 @@ KEEPING = (
     *WINDOWERS,
     *(FoldLattice, Nest, Flatten),
     *(Count, Sum, Fold, FoldUnordered, Last, Sort, ZSetToBag, ZSetToSet),
-    *(Enumerate, Take, Scan, Dedupe),
+    *(Enumerate, Take, Scan, Dedupe, Alert),
 )
 """What keeps something for every key, and may give it when the stream of the key ends."""
 UNDER_KEYS = [

@@ -383,6 +383,9 @@ def test_the_monitoring_program_of_the_paper():
     graph = setinput(graph, (Sequence(int).value([60, -30, 50, 19]),))
     graph, (quiet,) = run_steps(graph, outputs)
     assert quiet == Sequence(int).bottom()
+    graph = setinput(graph, (inputs(graph)[0].concat(Sequence(int).value([1])),))
+    graph, (quiet,) = run_steps(graph, outputs)
+    assert quiet == Sequence(int).bottom(), "100 is not above 100"
     graph = setinput(graph, (inputs(graph)[0].concat(Sequence(int).value([1, -50])),))
     graph, (event,) = run_steps(graph, outputs)
     assert event == Sequence(int).value([100]).fix()

@@ -32,12 +32,16 @@ from tests.values.lvar_cases import BOUNDED, FEW, MAX, check, parts_of_sets, str
 @given(parts=st.lists(st.integers(0, 9), max_size=4), threshold=st.integers(0, 9))
 @FEW
 def test_threshold(bounded, parts, threshold):
-    reached = max(parts, default=BOTTOM) is not BOTTOM and max(parts) >= threshold
-    result, fixed = check(event_when_above(threshold), LVar[Max[int]], parts, bounded)
-    assert result == ([threshold] if reached else [])
-    assert fixed is (bounded or reached)
-    above, _ = check(Above(threshold), LVar[Max[int]], parts, bounded)
-    assert above is reached
+    most = max(parts, default=-1)
+    for operator, condition, reached in (
+        (Threshold((threshold,)), Above(threshold), most >= threshold),
+        (event_when_above(threshold), Above(threshold, strict=True), most > threshold),
+    ):
+        result, fixed = check(operator, LVar[Max[int]], parts, bounded)
+        assert result == ([threshold] if reached else [])
+        assert fixed is (bounded or reached)
+        above, _ = check(condition, LVar[Max[int]], parts, bounded)
+        assert above is reached
 
 
 @pytest.mark.parametrize("end", [True, False])
@@ -56,6 +60,8 @@ def test_threshold_in_a_partial_order(bounded, parts):
     reached = {1, 2} <= set().union(*parts)
     assert check(Threshold(({1, 2},)), LVar[SetUnion[int]], parts, bounded)[0] == ([{1, 2}] if reached else [])
     assert check(Above({1, 2}), LVar[SetUnion[int]], parts, bounded)[0] is reached
+    more = reached and set().union(*parts) != {1, 2}
+    assert check(Above({1, 2}, strict=True), LVar[SetUnion[int]], parts, bounded)[0] is more
 
 
 @BOUNDED
@@ -79,7 +85,7 @@ def test_thresholds_of_composite_lattices(bounded):
 
 
 def test_threshold_rules():
-    graph = node(event_when_above(100), LVar(MAX).value(99))
+    graph = node(Threshold((100,)), LVar(MAX).value(99))
     assert not list(small_steps(graph))
     ended, outputs = fires("lvar-threshold-terminated", setinput(graph, (LVar(MAX).value(99).fix(),)))
     assert outputs == (Sequence(int).bottom().fix(),)
@@ -123,7 +129,7 @@ def test_thresholds_that_can_both_be_passed_are_refused(lattice, thresholds, abo
     error = refusal(Threshold(thresholds).type, stream(LVar(lattice), False))
     assert isinstance(error, ThresholdError)
     assert above in str(error)
-    assert f"event_when_above({thresholds[0]!r})" in str(error)
+    assert f"threshold({thresholds[0]!r})" in str(error)
 
 
 def test_the_refusal_of_thresholds_in_full():
@@ -133,8 +139,8 @@ def test_the_refusal_of_thresholds_in_full():
         "the thresholds 3 and 5 can both be passed: which one is seen first would depend on timing\n"
         "  sums      LVar[Max[int]], unbounded\n"
         "  3 ⊔ 5     5\n"
-        "  instead   sums.event_when_above(3)   one stream per threshold;\n"
-        "            sums.event_when_above(5)   a stream may be used more than once"
+        "  instead   sums.threshold(3)   one stream per threshold;\n"
+        "            sums.threshold(5)   a stream may be used more than once"
     )
 
 
@@ -192,8 +198,8 @@ def test_to_sequence_of_an_unbounded_lvar_is_refused():
         "`to_sequence` returns the final value of its input, and sums may never end\n"
         "  sums          LVar[Max[int]], unbounded\n"
         "  to_sequence   (LVar[L], bounded) -> (Sequence[L], bounded)\n"
-        "  instead       sums.event_when_above(t)   one event, when the value passes t\n"
-        "                sums.threshold(t, u, …)    the one threshold that the value passes"
+        "  instead       sums.threshold(t)         one event, when the value has reached t\n"
+        "                sums.threshold(t, u, …)   the one threshold that the value reaches"
     )
 
 

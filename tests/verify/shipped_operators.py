@@ -35,7 +35,7 @@ from flo.values.operators.over import Over, WindowFunction
 from flo.values.operators.pairs import MergeSorted, UnionSequences, Zip
 from flo.values.operators.per_key import PerKey
 from flo.values.operators.retain import Retain
-from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take, Window
+from flo.values.operators.sequences import Alert, Batch, Enumerate, Fold, Last, Scan, Take, Window
 from flo.values.operators.session_columns import SessionColumns
 from flo.values.operators.sets import Difference, Intersection, SetJoin, ToBag, ToSet, UnionSets
 from flo.values.operators.upserts import Upsert
@@ -80,6 +80,10 @@ def successor(x: int) -> int:
 
 def positive(x: int) -> bool:
     return x > 0
+
+
+def negative(x: int) -> bool:
+    return x < 0
 
 
 def twice(x: int) -> list[int]:
@@ -187,6 +191,8 @@ SEQUENCES = [
     *each(Enumerate(), INTS),
     *each(Take(0), INTS),
     *each(Take(1), INTS),
+    *each(Alert(positive), INTS),
+    *each(Alert(positive, negative), INTS),
     *each(Last(), INTS),
     *each(SequenceDistinct(), INTS),
     *each(Batch(1), INTS),
@@ -260,6 +266,8 @@ LATTICES = [
     *each(Threshold((frozenset({1}),)), SETS),
     *each(Threshold((1, 2)), LVar(Flat(int)), examples={int: [1]}),
     *each(Above(1), MAX),
+    *each(Above(1, strict=True), MAX),
+    *each(Threshold((1,), strict=True), MAX),
     *each(Above(False), LVar(And())),
     Case(Retain(itself, 1), (ZSET, MAX)),
 ]

@@ -37,14 +37,19 @@ class LatticeVerbs(StreamBase[C_co, B_co]):
         return self._then(SumLattice())
 
     def threshold(self: LatticeVerbs[LVar[Lattice[V]], B], *thresholds: V) -> Stream[Sequence[V], B]:
-        """Return the one threshold that the value reaches. It must be impossible to reach two of them."""
+        """Return the one threshold that the value reaches, once: the value is at least that. It must be impossible to
+        reach two of them."""
         return self._then(Threshold(thresholds))
 
     def event_when_above(self: LatticeVerbs[LVar[Lattice[V]], B], threshold: V) -> Stream[Sequence[V], B]:
-        """Return the threshold, once, when the value has reached it."""
+        """Return the threshold, once, when the value is above it."""
         return self._then(at_threshold(threshold))
 
     def above(self: LatticeVerbs[LVar[Lattice[V]], B], threshold: V) -> Stream[LVar[Or], B]:
+        """Return whether the value is above the threshold: false, and then true forever."""
+        return self._then(Above(threshold, strict=True))
+
+    def at_least(self: LatticeVerbs[LVar[Lattice[V]], B], threshold: V) -> Stream[LVar[Or], B]:
         """Return whether the value has reached the threshold: false, and then true forever."""
         return self._then(Above(threshold))
 

@@ -23,10 +23,10 @@ from flo.core.nest import Nest
 from flo.core.nested import Nested
 from flo.core.stream_type import Bounded
 from flo.values.event_time import Duration
-from flo.values.operators.dedupe import Dedupe, order_for
+from flo.values.operators.dedupe import Dedupe, first_by
 from flo.values.operators.nested_streams import Flatten, NestOnce, RepeatNested, RepeatNestedBy
 from flo.values.operators.pairs import MergeSorted
-from flo.values.operators.sequences import Batch, Enumerate, Scan, Take, Window
+from flo.values.operators.sequences import Alert, Batch, Enumerate, Scan, Take, Window, order_for
 from flo.values.operators.zset_streams import Differentiate, Integrate
 from flo.values.sequence import Sequence
 from flo.values.weighted import ZSet
@@ -63,9 +63,19 @@ class SequenceVerbs(StreamBase[C_co, B_co]):
         The key is forgotten when the largest time of the stream is more than `keep` past the largest time when the row
         came. A row with that key that comes after that is again a first one.
         """
-        expect_kind("dedupe", self, Sequence, signature=Dedupe.signature, instead=order_for(self.collection))
+        expect_kind("dedupe", self, Sequence, signature=Dedupe.signature, instead=first_by(self.collection))
         key = expect_function("dedupe", "on", on, self)
         return self._then(Dedupe(key, expect_time("dedupe", time, self, keep=keep), keep))
+
+    def alert(
+        self: SequenceVerbs[Sequence[T], B], when: Asked[T], *, recovered: Asked[T] | None = None
+    ) -> Stream[Sequence[T], B]:
+        """Return the elements at which the condition `when` becomes true: the first one, and again the first one after
+        an element that has `recovered`. Without that condition, one for which `when` is not true has recovered."""
+        expect_kind("alert", self, Sequence, signature=Alert.signature, instead=order_for(Alert.name, self.type))
+        condition = expect_function("alert", "when", when, self, gives=bool)
+        end = None if recovered is None else expect_function("alert", "recovered", recovered, self, gives=bool)
+        return self._then(Alert(condition, end))
 
     def batch(self: SequenceVerbs[Sequence[T], B], count: int) -> Stream[Nested[Sequence[T]], B]:
         """Make an inner stream of every `count` elements. A bounded stream also emits its last, shorter batch."""

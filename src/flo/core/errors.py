@@ -242,7 +242,7 @@ class DeferError(TypeMismatch):
 class ThresholdError(TypeMismatch):
     """Two thresholds could both be passed, so the observed one would depend on timing.
 
-    Fix: use one `event_when_above` for each threshold.
+    Fix: use one `threshold` for each of them.
     """
 
 

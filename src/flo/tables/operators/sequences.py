@@ -1,4 +1,4 @@
-"""Operators on sequences of rows: running results, positions, the first rows, and windows of rows close in time.
+"""Operators on sequences of rows: running results, positions, the first rows, alerts, and windows of near rows.
 
     rows by group    scan: sum    enumerate    take(1)
     a    3           3            (0, 3)       3, and then the end of a
@@ -24,12 +24,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from flo.columns.expression import Expression
 from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import written
+from flo.tables.functions import row_by_row, written
 from flo.tables.groups import ONE, Counts, Groups, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.clocks import microseconds
@@ -39,7 +40,7 @@ from flo.tables.state.run import Run
 from flo.tables.streams import Streams, add_stream_numbers, expect_nested, inner_of
 from flo.tables.translate import form_of
 from flo.tables.values import layout_of, of_elements, schema_of
-from flo.values.operators.sequences import Enumerate, Scan, Take, Window
+from flo.values.operators.sequences import Alert, Enumerate, Scan, Take, Window
 
 
 @form_of(Scan)
@@ -127,6 +128,55 @@ class TakeTables(PositionTables[Take]):
 
     def has_ended(self, groups: Run) -> Any:
         return self.counts.known(groups) >= max(1, self.like.count)  # the end of nothing too
+
+
+@form_of(Alert)
+@final
+@dataclass(frozen=True)
+class AlertTables(OnTables[Alert]):
+    """The rows at which a condition becomes true, in each group.
+
+    A row sets the alert, resets it, or leaves it as it was after the row before. So the alert after a row is that of
+    the last row up to it that sets or resets it, or that of the group before these rows.
+    """
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.ANY
+
+    active: Counts = field(default=Counts())
+    """1 for each group with an alert."""
+
+    name = "alert_tables"
+
+    @classmethod
+    def fits(cls, like: Alert, inputs: StreamTypes) -> bool:
+        conditions = [like.when, *([] if like.recovered is None else [like.recovered])]
+        return all(not isinstance(each, Expression) or each.schema.types == [pa.bool_()] for each in conditions)
+
+    @property
+    def computes(self) -> bool:
+        return False
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        groups = Groups.of(table, self.keys)
+        sets = self._holds(self.like.when, groups.rows)
+        resets = ~sets if self.like.recovered is None else self._holds(self.like.recovered, groups.rows) & ~sets
+        rows, firsts = np.arange(len(sets)), groups.firsts
+        last = np.maximum.accumulate(np.where(sets | resets, rows, -1))
+        known = self.active.known(groups.keys)
+        after = np.where(last >= groups.beside(firsts), sets[last], groups.beside(known))
+        before = np.concatenate([[0], after[:-1]])
+        before[firsts] = known
+        active = self.active.added(groups.keys, after[np.cumsum(groups.counts) - 1] - known)
+        alerts = take_rows(groups.rows, np.flatnonzero(sets & (before == 0)))
+        return replace(self, active=active), (self.emitted(alerts),)
+
+    def _holds(self, condition: Any, rows: pa.Table) -> npt.NDArray[np.bool_]:
+        """Returns for which rows a condition is true."""
+        if not isinstance(condition, Expression):
+            return np.array(list(map(bool, row_by_row(condition, self.inputs, rows))), bool)
+        column = one_chunk(condition.results(rows).column(0))
+        return np.asarray(column.fill_null(False).to_numpy(zero_copy_only=False), bool)
 
 
 NOTHING = Arranged(())

@@ -34,7 +34,7 @@ from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, ZSet
 
 
-def order_for(given: Collection) -> tuple[tuple[str, str], ...]:
+def first_by(given: Collection) -> tuple[tuple[str, str], ...]:
     """Return what to write where rows have no order, so that none is the first."""
     match given:
         case Partitioned():
@@ -73,7 +73,7 @@ class Dedupe(Unary):
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         given = inputs[0].collection
-        expect_collection(self, inputs[0], Sequence, error=OrderError, instead=order_for(given))
+        expect_collection(self, inputs[0], Sequence, error=OrderError, instead=first_by(given))
         if not is_positive_duration(self.keep):
             raise TypeMismatch(f"`keep` of `dedupe` must be a duration above 0; got {self.keep!r}")
         return inputs

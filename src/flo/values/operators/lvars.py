@@ -133,8 +133,8 @@ class LVarToSequence(Operator):
             self,
             inputs[0],
             instead=(
-                ("{input}.event_when_above(t)", "one event, when the value passes t"),
-                ("{input}.threshold(t, u, …)", "the one threshold that the value passes"),
+                ("{input}.threshold(t)", "one event, when the value has reached t"),
+                ("{input}.threshold(t, u, …)", "the one threshold that the value reaches"),
             ),
         )
         return (StreamType(Sequence(lattice.element), bounded=True),)
@@ -188,10 +188,17 @@ def expect_threshold(operator: Operator, lattice: Lattice[Element], threshold: o
         )
 
 
+def is_reached(value: LVarValue, threshold: Element, *, strict: bool) -> bool:
+    """Return whether a value is at least a threshold, or if `strict`, above it."""
+    leq = value.lattice.leq
+    return bool(leq(threshold, value.value)) and not (strict and leq(value.value, threshold))
+
+
 @final
 @dataclass(frozen=True)
 class Threshold(Operator):
-    """threshold((t₁, …)): (LVar<U>, X) ↪ (S<U>, X), the one threshold that the input passes, and then the end.
+    """threshold((t₁, …)): (LVar<U>, X) ↪ (S<U>, X), the one threshold that the input reaches, or if `strict` is above,
+    and then the end. Both never change once they are true.
 
     `lvar-threshold-terminated` is for an input that ends below all thresholds; as printed it is also enabled above one
     (docs/deviations.md, 2). With several thresholds, the input is still watched after one has `passed`: contradicting
@@ -200,6 +207,7 @@ class Threshold(Operator):
 
     thresholds: tuple[Element, ...]
     passed: bool = False
+    strict: bool = False
 
     name = "threshold"
     keeps = Bound.VALUE
@@ -230,8 +238,8 @@ class Threshold(Operator):
             f"the thresholds {one!r} and {other!r} can both be passed: which one is seen first would depend on timing",
             facts=(("{input}", given.described()), (f"{one!r} ⊔ {other!r}", above)),
             instead=(
-                (f"{{input}}.event_when_above({one!r})", "one stream per threshold;"),
-                (f"{{input}}.event_when_above({other!r})", "a stream may be used more than once"),
+                (f"{{input}}.threshold({one!r})", "one stream per threshold;"),
+                (f"{{input}}.threshold({other!r})", "a stream may be used more than once"),
             ),
             index=0,
         )
@@ -241,7 +249,7 @@ class Threshold(Operator):
         if value.end is End.PASSED:
             return
         lattice = value.lattice
-        reached = [t for t in map(lattice.value, self.thresholds) if lattice.leq(t, value.value)]
+        reached = [t for t in map(lattice.value, self.thresholds) if is_reached(value, t, strict=self.strict)]
         if len(reached) > 1:
             raise FunctionError(
                 "the input of `threshold` contradicts itself: it has passed two thresholds that exclude each other",
@@ -266,20 +274,24 @@ class Threshold(Operator):
 
     def lower(self, lower: Lowering) -> Term:
         thresholds = lower(self.thresholds)
+        if self.strict:
+            return Call(self.name, (thresholds, self.passed, True))
         return Call(self.name, (thresholds, True) if self.passed else (thresholds,))
 
 
 def event_when_above(threshold: object) -> Threshold:
-    """§2.3: one event, when the value passes the threshold."""
-    return Threshold((threshold,))
+    """§2.3: one event, when the value is above the threshold."""
+    return Threshold((threshold,), strict=True)
 
 
 @final
 @dataclass(frozen=True)
 class Above(Operator):
-    """above(t): (LVar<L>, X) ↪ (LVar<Or>, X), true once the input has passed t, after which it never changes."""
+    """above(t, strict): (LVar<L>, X) ↪ (LVar<Or>, X), true once the input has reached t, or if `strict` is above it.
+    After that it never changes."""
 
     threshold: Any
+    strict: bool = False
 
     name = "above"
     keeps = Bound.VALUE
@@ -292,7 +304,7 @@ class Above(Operator):
         value = as_lvar(inputs)
         if value.end is End.PASSED:
             return
-        if value.lattice.leq(value.lattice.value(self.threshold), value.value):
+        if is_reached(value, value.lattice.value(self.threshold), strict=self.strict):
             yield Step("lvar-above", (value.passed(),), self, (LVarValue(Or(), True, End.ARRIVED),))
         elif value.end is End.ARRIVED:
             ended = LVarValue(Or(), False, End.ARRIVED)

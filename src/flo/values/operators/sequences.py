@@ -1,4 +1,4 @@
-"""Operators on ordered sequences: scan, fold, enumerate, take, last, batch and the paper's window."""
+"""Operators on ordered sequences: scan, fold, enumerate, take, alert, last, batch and the paper's window."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, NewType, Self, Union, final
 from flo.core.collection import End
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import OrderError, TypeMismatch
-from flo.core.facts import no_demands
+from flo.core.facts import Timing, no_demands
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Bound, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.type_relations import alternatives, resolve_type, tuple_parts
-from flo.core.untyped import Element, PairFunction, TimeValue, TypeForm, Unit
+from flo.core.untyped import Element, ElementFunction, PairFunction, TimeValue, TypeForm, Unit
 from flo.values.event_time import expect_duration, expect_times, time_types
 from flo.values.keyed import Keyed
 from flo.values.operators.shapes import ElementKind, Unary, copy_if_mutable, expect_declared, is_immutable
@@ -48,14 +48,14 @@ PARTITIONED = (
 
 
 def expect_sequence(operator: Operator, given: StreamType, index: int = 0) -> Sequence[Element]:
-    instead = _order_for(operator, given)
+    instead = order_for(operator.name, given)
     expect_collection(operator, given, Sequence, index=index, error=OrderError, instead=instead)
     assert isinstance(given.collection, Sequence)
     return given.collection
 
 
-def _order_for(operator: Operator, given: StreamType) -> tuple[tuple[str, str], ...]:
-    """Return what to write where a verb needs an order that a stream does not have."""
+def order_for(name: str, given: StreamType) -> tuple[tuple[str, str], ...]:
+    """Return what to write where an operator needs an order that a stream does not have."""
     match given.collection:
         case Partitioned():
             return PARTITIONED
@@ -64,7 +64,7 @@ def _order_for(operator: Operator, given: StreamType) -> tuple[tuple[str, str], 
         case Nested():
             return (("{input}.nest(lambda inner: …)", "one result for each inner stream"),)
         case ZSet():
-            return (COLUMNS[operator.name],) if operator.name in COLUMNS else CHANGING
+            return (COLUMNS[name],) if name in COLUMNS else CHANGING
         case Bag() | Set() if given.bounded:
             return (("{input}.sort(key)", "puts a bounded stream in order"),)
     return ORDERED
@@ -212,6 +212,37 @@ class Take(Unary):
         left = max(0, self.count - len(units))
         end = End.OPEN if left else End.ARRIVED
         return Take(left), (SequenceValue.of(units[: self.count], end),)
+
+
+@final
+@dataclass(frozen=True)
+class Alert(Unary):
+    """alert(when, recovered): the elements at which `when` becomes true: the first one, and again the first one after
+    an element that has `recovered`; without that function, after one for which `when` is not true."""
+
+    when: ElementFunction
+    recovered: ElementFunction | None = None
+    active: bool = False
+
+    name = "alert"
+    keeps = Bound.VALUE
+    timing = Timing.PASSES
+    demands = no_demands
+    signature = "(Sequence[T], X) -> (Sequence[T], X)"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_sequence(self, inputs[0])
+        return inputs
+
+    def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
+        active, alerts = self.active, list[Element]()
+        for unit in units:
+            if self.when(unit):
+                alerts += [] if active else [unit]
+                active = True
+            elif self.recovered is None or self.recovered(unit):
+                active = False
+        return replace(self, active=active), (SequenceValue.of(alerts) if alerts else None,)
 
 
 @final
