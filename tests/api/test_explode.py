@@ -11,6 +11,7 @@ import pytest
 
 import flo
 from tests.engines.engine import comparable
+from tests.harness import refusal
 
 
 class Part(NamedTuple):
@@ -45,7 +46,7 @@ def test_every_engine_agrees_with_duckdb(engine: Any, column: str, keep_empty: b
     flow = flo.Flow("orders")
     for kind in (flo.Sequence, flo.Bag, flo.ZSet):
         orders = flow.input(kind.name.lower(), kind[Order])
-        flow.output(kind.name.lower(), orders.explode(column, keep_empty=keep_empty))
+        flow.output(kind.name.lower(), orders.explode(column, keep_empty=keep_empty, position="place"))
     weights = {ORDERS[0]: 2, ORDERS[2]: -1, ORDERS[3]: 1, ORDERS[1]: 3}
     data = {"sequence": ORDERS, "bag": [*ORDERS, ORDERS[0]], "zset": weights}
     expected = flow.run(**data, negative="allow")
@@ -53,7 +54,7 @@ def test_every_engine_agrees_with_duckdb(engine: Any, column: str, keep_empty: b
         found = engine.run(flow, data, parts=parts)
         assert found == {name: comparable(value) for name, value in expected.items()}
     if engine.name == "values":
-        kept = [row[:3] for row in expected["sequence"]]
+        kept = list(map(tuple, expected["sequence"]))
         assert comparable(kept) == comparable(unnested(column, keep_empty))
 
 
@@ -72,15 +73,16 @@ def unnested(column: str, keep_empty: bool) -> list[Any]:
     connection.register("orders", rows)
     listed = f"CASE WHEN len({column}) > 0 THEN {column} ELSE [NULL] END" if keep_empty else column
     found = connection.execute(
-        f"SELECT id, parts, marks, item FROM (SELECT *, unnest({listed}) AS item, "
+        f"SELECT id, parts, marks, item, CASE WHEN len({column}) > 0 THEN place - 1 END "
+        f"FROM (SELECT *, unnest({listed}) AS item, "
         f"generate_subscripts({listed}, 1) AS place FROM orders) ORDER BY id, place"
     ).fetchall()
     made = []
-    for number, parts, marks, item in found:
+    for number, parts, marks, item, place in found:
         whole = None if parts is None else tuple(Part(**part) for part in parts)
         row = Order(number, whole, tuple(marks))
         item = Part(**item) if isinstance(item, dict) else item
-        made.append(tuple(row._replace(**{column: item})))
+        made.append((*row._replace(**{column: item}), place))
     return made
 
 
@@ -103,3 +105,9 @@ def test_it_runs_on_columns_and_keeps_the_types() -> None:
     assert parts.collection.element.__annotations__["parts"] is Part
     assert orders.explode("parts", keep_empty=True).collection.element.__annotations__["parts"] == Part | None
     assert orders.explode("marks").collection.element.__annotations__["parts"] == tuple[Part, ...] | None
+
+
+def test_the_name_of_the_position_is_new() -> None:
+    orders = flo.Flow("orders").input("orders", flo.ZSet[Order])
+    assert "the column `id` twice" in str(refusal(lambda: orders.explode("parts", position="id")))
+    assert "must be the name of a column" in str(refusal(lambda: orders.explode("parts", position=3)))  # type: ignore[arg-type]

@@ -174,6 +174,21 @@ def items_of_lists(p: Program) -> None:
 
 
 @FAMILY.program
+def items_of_lists_with_positions(p: Program) -> None:
+    baskets = p.input(flo.ZSet[Basket], {FULL: 1, EMPTY: 1}, {FULL: -1, Basket("x", ("a", "a")): 1})
+    p.expect(
+        baskets.explode("items", position="place"),
+        {("x", "a", 0): 1, ("x", "b", 1): 1},
+        {("x", "a", 0): 1, ("x", "a", 1): 1},
+    )
+    p.expect(
+        baskets.explode("items", keep_empty=True, position="place"),
+        {("x", "a", 0): 1, ("x", "b", 1): 1, ("y", None, None): 1},
+        {("x", "a", 0): 1, ("x", "a", 1): 1, ("y", None, None): 1},
+    )
+
+
+@FAMILY.program
 def items_of_lists_in_other_collections(p: Program) -> None:
     ordered = p.input(flo.Sequence[Basket], [FULL, NONE], [EMPTY, FULL])
     p.expect(ordered.explode("items"), [("x", "a"), ("x", "b")], [("x", "a"), ("x", "b"), ("x", "a"), ("x", "b")])

@@ -134,6 +134,29 @@ def test_other_columns_and_expressions_as_keys() -> None:
     agree(lambda: flow_of(outputs), SIDES, queries, seed=5, steps=8)
 
 
+@pytest.mark.parametrize(
+    ("condition", "text"),
+    [
+        (nw.col("x") < nw.col("y"), "l.x < r.y"),
+        (
+            (nw.col("k") <= nw.col("k_right")) & (nw.col("text") > nw.col("text_right")),
+            "l.k <= r.k AND l.text > r.text",
+        ),
+        (nw.col("sold") >= nw.col("sold_right"), "l.sold >= r.sold"),
+    ],
+    ids=["two numbers", "extreme numbers and texts", "times"],
+)
+def test_conditions_alone(condition: Any, text: str) -> None:
+    """Inequalities without equal keys: rows of outer, semi and anti joins that are compared with all of the others."""
+    how = [each for each in HOW if each != "inner"]
+
+    def made(each: str) -> Any:
+        return lambda left, right: left.join(right, how=each, where=condition)
+
+    queries = {each: sql(each, text, ()) for each in how}
+    agree(lambda: flow_of({each: made(each) for each in how}), SIDES, queries, seed=7, steps=8)
+
+
 def test_a_table_joined_with_itself() -> None:
     outputs = {"itself": lambda left, right: left.join(left, on="k", how="left", where=nw.col("x") < nw.col("x_right"))}
     query = "SELECT l.*, o.x, o.n, o.f, o.text, o.d, o.sold FROM l LEFT JOIN l AS o ON l.k = o.k AND l.x < o.x"

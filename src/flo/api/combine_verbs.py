@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, overload
 from flo.api.aligning import align_rows
 from flo.api.arguments import expect_kind, expect_known_arguments, expect_no_argument, expect_optional, expect_zset
 from flo.api.columns import AnyColumn, Asked, Columns
-from flo.api.joins import expect_how, expect_plain_join, is_column_join, join_pairs, join_rows
+from flo.api.joins import expect_how, expect_plain_join, is_column_join, is_conditional, join_pairs, join_rows
 from flo.api.scope import B2, AnyBase, B, B_co, C, C_co, D, E, K, R, StreamBase, T, U, Wider
 from flo.core.collection import Collection
 from flo.core.nested import Nested
@@ -133,6 +133,24 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     ) -> Stream[ZSet[Any], B | B2]: ...
     @overload
     def join(
+        self: CombineVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        *,
+        how: Literal["left", "right", "full"],
+        where: Columns,
+        suffix: str = "_right",
+    ) -> Stream[ZSet[Any], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        *,
+        how: Literal["semi", "anti"],
+        where: Columns,
+        suffix: str = "_right",
+    ) -> Stream[ZSet[T], B | B2]: ...
+    @overload
+    def join(
         self: CombineVerbs[ZSet[T], B], other: Stream[C_co, B2] | Wider[C_co, Any, B2]
     ) -> Stream[ZSet[T], B | B2]: ...
     @overload
@@ -251,7 +269,8 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         expect_known_arguments("join", unknown, {"left_on": "on=…", "right_on": "other_on=…", "lsuffix": "suffix=…"})
         expect_kind("join", self, Set, Bag, ZSet, Keyed, instead=joinable(self.collection))
         self.scope.expect_here(other, "join")
-        if expect_how(how) == "cross" or (into is None and is_column_join(on, other_on)):
+        no_keys = on is None and other_on is None and into is None and is_conditional(how, where)
+        if expect_how(how) == "cross" or no_keys or (into is None and is_column_join(on, other_on)):
             return join_rows(self, other, on, other_on, how, where, suffix, nulls_equal)
         expect_plain_join(how, where, suffix, nulls_equal, self)
         if isinstance(self.collection, Keyed):

@@ -69,6 +69,11 @@ def is_column_key(on: object) -> bool:
     return bool(parts) and all(is_expression(part) and not isinstance(part, (tuple, dict)) for part in parts)
 
 
+def is_conditional(how: str, where: object) -> bool:
+    """Return whether a condition alone says which rows are partners. An inner join of that kind is a cross join."""
+    return where is not None and (how in OUTER or how in FILTERING)
+
+
 def is_column_join(on: object, other_on: object) -> bool:
     """Return whether both keys are given as columns, or the only one is."""
     return is_column_key(on) and (other_on is None or is_column_key(other_on))
@@ -211,13 +216,14 @@ def join_rows(
     left: AnyBase, right: AnyBase, on: object, other_on: object, how: str, where: object, suffix: str, nulls_equal: bool
 ) -> AnyStream:
     """Return the join of two streams of rows, as rows."""
-    _expect_arguments(on, how, suffix, left)
-    if how == "cross":
+    _expect_arguments(on, how, where, suffix, left)
+    no_keys = on is None
+    if no_keys:
         from flo.columns.building import literal
 
         on = other_on = (literal(0),)
     sides = sides_of("join", left, right, on, other_on, suffix)
-    apart = not nulls_equal and how != "cross" and sides.may_be_null()
+    apart = not nulls_equal and not no_keys and sides.may_be_null()
     if how in OUTER:
         return _outer(sides, how, where, apart)
     if how in FILTERING:
@@ -252,7 +258,7 @@ def _expect_no_condition(key: Column) -> None:
             instead=(
                 ('join(other, on="id")', "rows with equal keys"),
                 ("join(other, on=…, where=…)", "and a condition on the columns of both"),
-                ('join(other, how="cross", where=…)', "a condition alone"),
+                ('join(other, how="cross", where=…)', "a condition alone; or with left, right, full, semi or anti"),
             ),
         ).at_users_line()
 
@@ -299,13 +305,13 @@ def _no_keys(how: str) -> TypeMismatch:
     ).at_users_line()
 
 
-def _expect_arguments(on: object, how: str, suffix: object, left: AnyBase) -> None:
+def _expect_arguments(on: object, how: str, where: object, suffix: object, left: AnyBase) -> None:
     if how == "cross" and on is not None:
         raise TypeMismatch(
             "`join` with how='cross' pairs all rows, and takes no `on`",
             instead=(("join(other, on=…)", "rows with equal keys"), ("join(…, how='cross', where=…)", "a condition")),
         ).at_users_line()
-    if how != "cross" and on is None:
+    if on is None and not (how == "cross" or is_conditional(how, where)):
         raise _no_keys(how)
     if not isinstance(suffix, str) or not suffix:
         raise TypeMismatch(f"`suffix` of `join` must be a non-empty string; got {brief(suffix)}").at_users_line()

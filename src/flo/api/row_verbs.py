@@ -19,7 +19,7 @@ from flo.api.group_by import (
     group_rows,
     rollup_sets,
 )
-from flo.api.projections import bind_rows, columns_of, expect_column, expect_name, named_columns
+from flo.api.projections import bind_rows, columns_of, expect_column, expect_name, expect_new_name, named_columns
 from flo.api.scope import B, B_co, C, C_co, D, StreamBase, T
 from flo.core.elements import type_name
 from flo.core.errors import TypeMismatch, brief
@@ -120,16 +120,25 @@ class RowVerbs(StreamBase[C_co, B_co]):
         expect_zset("agg", self)
         return aggregated(self, {}, aggregates)
 
-    def explode(self: RowVerbs[ElementKind[T, C, D], B], column: str, *, keep_empty: bool = False) -> Stream[D, B]:
+    def explode(
+        self: RowVerbs[ElementKind[T, C, D], B], column: str, *, keep_empty: bool = False, position: str | None = None
+    ) -> Stream[D, B]:
         """Return one row for each item of a list column, which has the item instead of the list.
 
-        A row whose list is empty or null is dropped, unless `keep_empty`: then its item is null.
+        A row whose list is empty or null is dropped, unless `keep_empty`: then its item is null. `position` names one
+        more column, with the position of the item in its list, from 0.
         """
         from flo.columns.projection import Exploding
 
         expect_kind("explode", self, Sequence, Bag, Set, ZSet)
         layout = column_layout("explode", "column", column, self)
-        f = Exploding.of(column, keep_empty, layout)
+        if position is not None:
+            if not isinstance(position, str) or not position:
+                raise TypeMismatch(
+                    f"`position` of `explode` must be the name of a column; got {brief(position)}"
+                ).at_users_line()
+            expect_new_name("explode", position, layout.names)
+        f = Exploding.of(column, keep_empty, layout, position)
         if f is None:
             kind = layout.cells[layout.names.index(column)].kind
             raise TypeMismatch(

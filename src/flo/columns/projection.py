@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from flo.columns.cell import fields_of
 from flo.columns.expression import Expression, expression_text
-from flo.columns.indices import Indices, one_chunk
+from flo.columns.indices import Indices, Mask, one_chunk, ranges
 from flo.columns.layout import Layout
 from flo.columns.readable import readable
 from flo.columns.row_types import row_type
@@ -146,27 +146,30 @@ class Flattening(RowFunction, ABC):
 class Exploding(Flattening):
     """The rows of the items of a list column, as `flat_map` takes it. Identified by its text."""
 
-    def __init__(self, column: str, keep_empty: bool, layout: Layout, items: object) -> None:
+    def __init__(self, column: str, keep_empty: bool, layout: Layout, items: object, position: str | None) -> None:
         self.column = column
         self.keep_empty = keep_empty
         self.input = layout
-        self.row = row_type(
-            {
-                name: (items if name == column else cell.annotation)
-                for name, cell in zip(layout.names, layout.cells, strict=True)
-            }
-        )
+        self.position = position
+        fields: dict[str, Any] = {
+            name: (items if name == column else cell.annotation)
+            for name, cell in zip(layout.names, layout.cells, strict=True)
+        }
+        if position is not None:
+            fields[position] = Optional[int] if keep_empty else int  # noqa: UP045
+        self.row = row_type(fields)
         self.returns = list[self.row]  # type: ignore[name-defined]
-        self.__name__ = f"explode({column}{', keep_empty' if keep_empty else ''})"
+        options = f"{', keep_empty' if keep_empty else ''}{'' if position is None else f', position={position}'}"
+        self.__name__ = f"explode({column}{options})"
 
     @classmethod
-    def of(cls, column: str, keep_empty: bool, layout: Layout) -> Exploding | None:
-        """Return the function; None if the column has no items."""
+    def of(cls, column: str, keep_empty: bool, layout: Layout, position: str | None = None) -> Exploding | None:
+        """Return the function; None if the column has no items. `position` names a column for that of the item."""
         cell = layout.cells[layout.names.index(column)]
         items = item_type(cell.kind)
         if items is None:
             return None
-        return cls(column, keep_empty, layout, Optional[items] if keep_empty else items)  # noqa: UP045
+        return cls(column, keep_empty, layout, Optional[items] if keep_empty else items, position)  # noqa: UP045
 
     @property
     def output(self) -> Layout:
@@ -175,24 +178,31 @@ class Exploding(Flattening):
 
     def __call__(self, element: object) -> list[Any]:
         values = dict(zip(self.input.names, (column[0] for column in self.input.split([element])), strict=True))
-        items = list(values[self.column] or ()) or ([None] if self.keep_empty else [])
-        rows = (self.row(*(values | {self.column: item}).values()) for item in items)
+        items: list[Any] = list(values[self.column] or ())
+        places: list[int | None] = [*range(len(items))]
+        if self.keep_empty and not items:
+            items, places = [None], [None]
+        rows = (
+            self.row(*(values | {self.column: item} | ({} if self.position is None else {self.position: at})).values())
+            for item, at in zip(items, places, strict=True)
+        )
         return [instant_element(row) for row in rows]
 
     def flattened(self, table: pa.Table) -> tuple[pa.Table, Indices]:
         lists = one_chunk(table[self.column])
         counts = np.asarray(pc.fill_null(pc.list_value_length(lists), 0)).astype(np.int64)
         items, output = pc.list_flatten(lists), self.output
+        empty: Mask | None = None
         if self.keep_empty:
             ends = np.cumsum(counts)
             counts = np.maximum(counts, 1)
-            places, starts = np.arange(counts.sum()), np.cumsum(counts) - counts
-            empty = np.zeros(len(places), bool)
-            empty[starts[np.diff(ends, prepend=0) == 0]] = True
+            empty = np.zeros(counts.sum(), bool)
+            empty[(np.cumsum(counts) - counts)[np.diff(ends, prepend=0) == 0]] = True
             items = items.take(pa.array(np.cumsum(~empty) - 1, mask=empty))
-        rows = np.repeat(np.arange(table.num_rows), counts)
+        rows, places = ranges(np.zeros(table.num_rows, np.int64), counts)
         taken = table.select([name for name in self.input.names if name != self.column]).take(pa.array(rows))
-        columns = [items if name == self.column else taken[name] for name in output.names]
+        added: dict[str | None, pa.Array] = {self.column: items, self.position: pa.array(places, mask=empty)}
+        columns = [added[name] if name in added else taken[name] for name in output.names]
         return pa.Table.from_arrays(columns, schema=output.schema), rows
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
