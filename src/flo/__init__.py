@@ -32,7 +32,6 @@ from flo.api.aggregates import (
     stddev_samp,
     string_agg,
     sum,
-    sum_distinct,
     var_pop,
     var_samp,
 )
@@ -309,7 +308,6 @@ __all__ = [
     "stddev_samp",
     "string_agg",
     "sum",
-    "sum_distinct",
     "var_pop",
     "var_samp",
     "percent_rank",

@@ -336,7 +336,7 @@ NUMBERS: dict[str, Verb] = {
         g.zset.agg(sum=flo.sum(g.same()), avg=flo.avg(g.same())),
     ],
     "numeric aggregates": lambda g: g.rows.agg(
-        all=flo.sum("0", where=nw.col("2") > 2), mean=flo.avg("1"), once=flo.sum_distinct("0")
+        all=flo.sum("0", where=nw.col("2") > 2), mean=flo.avg("1"), once=flo.sum("0", distinct=True)
     ),
 }
 

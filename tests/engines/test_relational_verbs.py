@@ -218,16 +218,17 @@ def statistics(p: Program) -> None:
     values = points.group_by("group").agg(
         quarter=flo.quantile("x", 0.25),
         mode=flo.mode("x"),
-        different=flo.sum_distinct("x"),
+        different=flo.sum("x", distinct=True),
+        mean=flo.avg("x", distinct=True),
         all=flo.bool_and(nw.col("x") > 2),
         any=flo.bool_or(nw.col("x") > 2),
         twice=flo.linear("y", twice_of),
     )
     p.expect(
         values,
-        {("a", 1.5, 1.0, 4.0, False, True, 16.0): 1},
-        {("a", 1.5, 1.0, 4.0, False, True, 34.0): 1, ("b", 5.0, 5.0, 5.0, True, True, 4.0): 1},
-        {("a", 3.0, 3.0, 3.0, True, True, 30.0): 1, ("b", 5.0, 5.0, 5.0, True, True, 4.0): 1},
+        {("a", 1.5, 1.0, 4.0, 2.0, False, True, 16.0): 1},
+        {("a", 1.5, 1.0, 4.0, 2.0, False, True, 34.0): 1, ("b", 5.0, 5.0, 5.0, 5.0, True, True, 4.0): 1},
+        {("a", 3.0, 3.0, 3.0, 3.0, True, True, 30.0): 1, ("b", 5.0, 5.0, 5.0, 5.0, True, True, 4.0): 1},
     )
 
 

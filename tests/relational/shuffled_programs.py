@@ -54,7 +54,7 @@ def every_aggregate(rng: random.Random, of: Relation) -> dict[str, Any]:
         if name in of.of(int, float, Cents):
             found[f"part_{name}"] = flo.quantile(name, 0.7)
             found[f"mean_{name}"] = flo.avg(name)
-            found[f"once_{name}"] = flo.sum_distinct(name)
+            found[f"once_{name}"] = flo.sum(name, distinct=True)
             for kind in ("var_pop", "var_samp", "stddev_pop", "stddev_samp"):
                 found[f"{kind}_{name}"] = getattr(flo, kind)(name)
             other = rng.choice(of.of(int, float, Cents))

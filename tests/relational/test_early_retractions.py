@@ -23,7 +23,7 @@ AGGREGATES: dict[str, Any] = {
     "count_where": flo.count(where=nw.col("ok")),
     "count_distinct": flo.count_distinct("x"),
     "sum": flo.sum("x"),
-    "sum_distinct": flo.sum_distinct("x"),
+    "sum_distinct": flo.sum("x", distinct=True),
     "avg": flo.avg("x"),
     "min": flo.min("x"),
     "max": flo.max("s"),

@@ -75,7 +75,7 @@ def test_unsigned_numbers_are_computed_on_tables() -> None:
             middle=flo.median("size"),
             spread=flo.var_pop("size"),
             together=flo.covar_pop("size", "value"),
-            different=flo.sum_distinct("size"),
+            different=flo.sum("size", distinct=True),
         ),
         """SELECT place, sum(size::HUGEINT), avg(size), median(size::DOUBLE), var_pop(size::DOUBLE),
         covar_pop(size, value), sum(DISTINCT size::HUGEINT) FROM readings GROUP BY place""",

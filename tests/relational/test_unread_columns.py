@@ -122,7 +122,7 @@ def test_sums_of_more_than_38_digits(kind: Any) -> None:
     rows = {("a", Decimal(10**digits - 1)): 1, ("a", Decimal(1)): 1, ("b", Decimal(10**digits - 1)): 1}
     for build in (
         lambda stream: stream.group_by("0").agg(sum=flo.sum("1")),
-        lambda stream: stream.group_by("0").agg(sum=flo.sum_distinct("1")),
+        lambda stream: stream.group_by("0").agg(sum=flo.sum("1", distinct=True)),
         lambda stream: stream.agg(sum=flo.sum("1")),
         lambda stream: stream.over("0").with_columns(sum=flo.sum("1")),
     ):

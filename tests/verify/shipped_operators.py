@@ -329,6 +329,7 @@ class Sums(NamedTuple):
 class Values(NamedTuple):
     key: int
     different: int
+    once: int | None
     least: int | None
     last: int | None
     middle: float | None
@@ -363,6 +364,7 @@ GROUPS = [
             1,
             (
                 Aggregated(group_aggregates.CountDistinctOf(), (1,)),
+                Aggregated(group_aggregates.DistinctOf(group_aggregates.SumOf()), (1,)),
                 Aggregated(group_aggregates.FirstOf(), (1,)),
                 Aggregated(group_aggregates.FirstOf((0,), (True,), True), (1,)),
                 Aggregated(group_aggregates.QuantileOf(), (1,)),

@@ -41,7 +41,7 @@ class AggregateSpec(HasVerbs):
     def __repr__(self) -> str:
         parts = [shown_argument(argument) for argument in self.arguments]
         options = self.options[:1] if self.kind == "linear" else self.options
-        parts += [shown_argument(option) for option in options if not _is_default(option)]
+        parts += [_shown_option(option) for option in options if not _is_default(option)]
         for name in ("where", "order_by", "rows", "range"):
             if (given := getattr(self, name)) is not None:
                 parts.append(f"{name}={shown_argument(given)}")
@@ -57,7 +57,7 @@ class AggregateSpec(HasVerbs):
     def described(self) -> str:
         """Return the aggregate for `explain`: `sum(price, where=qty > 2)`."""
         parts = [_named(argument) for argument in self.arguments]
-        parts += [shown_argument(option) for option in self.options if not _is_default(option)]
+        parts += [_shown_option(option) for option in self.options if not _is_default(option)]
         parts += [] if self.order_by is None else [f"order_by={_named(self.order_by)}"]
         parts += [] if self.where is None else [f"where={_named(self.where)}"]
         return f"{self.kind}({', '.join(parts)})"
@@ -65,6 +65,10 @@ class AggregateSpec(HasVerbs):
 
 def _is_default(option: object) -> bool:
     return option is None or option is False or (isinstance(option, tuple) and not option)
+
+
+def _shown_option(option: object) -> str:
+    return "distinct=True" if option is True else shown_argument(option)
 
 
 def _named(given: object) -> str:
@@ -80,6 +84,13 @@ def shown_argument(given: object) -> str:
     return label(given) if callable(given) else repr(given)
 
 
+def _once(kind: str, distinct: object) -> tuple[bool, ...]:
+    """Return the options of an aggregate of all values, or of the different ones."""
+    if not isinstance(distinct, bool):
+        raise TypeMismatch(f"`distinct` of `{kind}` must be True or False; got {brief(distinct)}").at_users_line()
+    return (True,) if distinct else ()
+
+
 def count(
     of: AnyColumn | None = None,
     *,
@@ -91,14 +102,29 @@ def count(
     return AggregateSpec("count", () if of is None else (of,), where, rows=rows, range=range)
 
 
-def sum(of: AnyColumn, *, where: RowCondition = None, rows: RowFrame = None, range: RangeFrame = None) -> AggregateSpec:
-    """Add numbers. Integers do not overflow, and floats are rounded once, so the order has no effect."""
-    return AggregateSpec("sum", (of,), where, rows=rows, range=range)
+def sum(
+    of: AnyColumn,
+    *,
+    distinct: bool = False,
+    where: RowCondition = None,
+    rows: RowFrame = None,
+    range: RangeFrame = None,
+) -> AggregateSpec:
+    """Add numbers, or the `distinct` ones once. Integers do not overflow, and floats are rounded once, so the order has
+    no effect."""
+    return AggregateSpec("sum", (of,), where, _once("sum", distinct), rows=rows, range=range)
 
 
-def avg(of: AnyColumn, *, where: RowCondition = None, rows: RowFrame = None, range: RangeFrame = None) -> AggregateSpec:
-    """Return the mean: a float, or a decimal for decimals."""
-    return AggregateSpec("avg", (of,), where, rows=rows, range=range)
+def avg(
+    of: AnyColumn,
+    *,
+    distinct: bool = False,
+    where: RowCondition = None,
+    rows: RowFrame = None,
+    range: RangeFrame = None,
+) -> AggregateSpec:
+    """Return the mean, or that of the `distinct` values: a float, or a decimal for decimals."""
+    return AggregateSpec("avg", (of,), where, _once("avg", distinct), rows=rows, range=range)
 
 
 def min(of: AnyColumn, *, where: RowCondition = None, rows: RowFrame = None, range: RangeFrame = None) -> AggregateSpec:
@@ -121,44 +147,39 @@ def count_distinct(*of: AnyColumn, where: RowCondition = None) -> AggregateSpec:
     return AggregateSpec("count_distinct", of, where)
 
 
-def sum_distinct(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
-    """Add the different values of a column."""
-    return AggregateSpec("sum_distinct", (of,), where)
-
-
-def var_samp(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
+def var_samp(of: AnyColumn, *, distinct: bool = False, where: RowCondition = None) -> AggregateSpec:
     """Return the variance of a sample; null for fewer than two values."""
-    return AggregateSpec("var_samp", (of,), where)
+    return AggregateSpec("var_samp", (of,), where, _once("var_samp", distinct))
 
 
-def var_pop(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
+def var_pop(of: AnyColumn, *, distinct: bool = False, where: RowCondition = None) -> AggregateSpec:
     """Return the variance of a population."""
-    return AggregateSpec("var_pop", (of,), where)
+    return AggregateSpec("var_pop", (of,), where, _once("var_pop", distinct))
 
 
-def stddev_samp(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
+def stddev_samp(of: AnyColumn, *, distinct: bool = False, where: RowCondition = None) -> AggregateSpec:
     """Return the standard deviation of a sample; null for fewer than two values."""
-    return AggregateSpec("stddev_samp", (of,), where)
+    return AggregateSpec("stddev_samp", (of,), where, _once("stddev_samp", distinct))
 
 
-def stddev_pop(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
+def stddev_pop(of: AnyColumn, *, distinct: bool = False, where: RowCondition = None) -> AggregateSpec:
     """Return the standard deviation of a population."""
-    return AggregateSpec("stddev_pop", (of,), where)
+    return AggregateSpec("stddev_pop", (of,), where, _once("stddev_pop", distinct))
 
 
-def covar_samp(of: AnyColumn, other: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
+def covar_samp(of: AnyColumn, other: AnyColumn, *, distinct: bool = False, where: RowCondition = None) -> AggregateSpec:
     """Return the covariance of two columns as a sample; null for fewer than two pairs without nulls."""
-    return AggregateSpec("covar_samp", (of, other), where)
+    return AggregateSpec("covar_samp", (of, other), where, _once("covar_samp", distinct))
 
 
-def covar_pop(of: AnyColumn, other: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
+def covar_pop(of: AnyColumn, other: AnyColumn, *, distinct: bool = False, where: RowCondition = None) -> AggregateSpec:
     """Return the covariance of two columns as a population."""
-    return AggregateSpec("covar_pop", (of, other), where)
+    return AggregateSpec("covar_pop", (of, other), where, _once("covar_pop", distinct))
 
 
-def corr(of: AnyColumn, other: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
+def corr(of: AnyColumn, other: AnyColumn, *, distinct: bool = False, where: RowCondition = None) -> AggregateSpec:
     """Return Pearson's correlation of two columns; NaN if one of them does not vary."""
-    return AggregateSpec("corr", (of, other), where)
+    return AggregateSpec("corr", (of, other), where, _once("corr", distinct))
 
 
 def bool_and(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:

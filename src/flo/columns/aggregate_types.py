@@ -116,6 +116,15 @@ def _moments(aggregator: moments.Moments, call: AggregateCall, *, sample: bool =
     return TypedAggregate(aggregator, or_none(float, sample or _any_null(call.kinds)))
 
 
+def _linear_of(make: MakeAggregate, call: AggregateCall) -> TypedAggregate:
+    """Return a linear aggregate, of the different values if its option says so."""
+    made = make(call)
+    if not any(call.options):
+        return made
+    assert isinstance(made.aggregator, on_values.Linear)
+    return TypedAggregate(on_values.DistinctOf(made.aggregator), made.kind)
+
+
 def _bool(aggregator: on_values.Aggregator, call: AggregateCall) -> TypedAggregate:
     _expect("bools", call.kinds, bool)
     return call.made(aggregator, bool)
@@ -210,16 +219,15 @@ def _finishing(finish: object, totals: object) -> tuple[Any, Any]:
 AGGREGATES: dict[str, MakeAggregate] = {
     "linear": _linear,
     "count": lambda call: TypedAggregate(on_values.CountRows(), int),
-    "sum": _sum,
-    "sum_distinct": lambda call: TypedAggregate(on_values.SumDistinctOf(), _sum(call).kind),
-    "avg": _avg,
-    "var_samp": partial(_moments, moments.Variance(1, False), sample=True),
-    "var_pop": partial(_moments, moments.Variance(0, False)),
-    "stddev_samp": partial(_moments, moments.Variance(1, True), sample=True),
-    "stddev_pop": partial(_moments, moments.Variance(0, True)),
-    "covar_samp": partial(_moments, moments.Covariance(1), sample=True),
-    "covar_pop": partial(_moments, moments.Covariance(0)),
-    "corr": partial(_moments, moments.Correlation()),
+    "sum": partial(_linear_of, _sum),
+    "avg": partial(_linear_of, _avg),
+    "var_samp": partial(_linear_of, partial(_moments, moments.Variance(1, False), sample=True)),
+    "var_pop": partial(_linear_of, partial(_moments, moments.Variance(0, False))),
+    "stddev_samp": partial(_linear_of, partial(_moments, moments.Variance(1, True), sample=True)),
+    "stddev_pop": partial(_linear_of, partial(_moments, moments.Variance(0, True))),
+    "covar_samp": partial(_linear_of, partial(_moments, moments.Covariance(1), sample=True)),
+    "covar_pop": partial(_linear_of, partial(_moments, moments.Covariance(0))),
+    "corr": partial(_linear_of, partial(_moments, moments.Correlation())),
     "bool_and": partial(_bool, on_values.AllTrue()),
     "bool_or": partial(_bool, on_values.AnyTrue()),
     "bit_and": partial(_bitwise, "and"),

@@ -130,8 +130,7 @@ class Aggregates(Computed[AggregateSpec]):
                 return self._count(function, where, distinct)
             case "Sum":
                 (of,) = function.children
-                kind = "sum_distinct" if distinct else "sum"
-                total = self._add(kind, (self._argument(of),), where, sum_type(of.type), nullable=True)
+                total = self._sum(self._argument(of), where, of.type, distinct)
                 return Node("SumResult", function.type, True, (total,), function.options)
             case "Average":
                 return self._average(function, where, distinct)
@@ -321,9 +320,12 @@ class Aggregates(Computed[AggregateSpec]):
     def _average(self, function: Node, where: str | None, distinct: bool) -> Node:
         (of,) = function.children
         name = self._argument(of)
-        total = self._add("sum_distinct" if distinct else "sum", (name,), where, sum_type(of.type), nullable=True)
+        total = self._sum(name, where, of.type, distinct)
         count = self._add("count_distinct" if distinct else "count", (name,), where, pa.int64(), nullable=False)
         return Node("AverageResult", function.type, True, (total, count), function.options)
+
+    def _sum(self, name: str, where: str | None, kind: pa.DataType, distinct: bool) -> Node:
+        return self._add("sum", (name,), where, sum_type(kind), (True,) if distinct else (), nullable=True)
 
     def _add(
         self,

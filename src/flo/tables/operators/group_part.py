@@ -222,7 +222,8 @@ class Own(Summand):
     """A sum that a keeper gives."""
 
     keeper: Keeper
-    name: str
+    sum: str | Summand
+    """Its name, or the numbers that are summed over what the keeper has."""
 
     def column(self, delta: Delta) -> None:
         return None

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -39,8 +40,6 @@ from flo.tables.operators.group_part import (
     Summand,
     Traces,
     ValuesKeeper,
-    fill_zeros,
-    has_sums,
     or_null,
     scatter,
 )
@@ -49,9 +48,8 @@ from flo.tables.operators.weights import find_flips
 from flo.tables.state.comparison import comparisons
 from flo.tables.state.keys import Keys, extend_keys
 from flo.tables.state.order import Order
-from flo.tables.state.products import Addends
 from flo.tables.state.run import Run, match_keys, run_of
-from flo.tables.state.totals import Sums, as_array, numbers_in, sums_of
+from flo.tables.state.totals import Summed, Sums, numbers_in, sums_of
 from flo.tables.state.trace import group_equal_rows, sum_ranges, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators import group_aggregates as on_values
@@ -60,7 +58,8 @@ from flo.values.operators.group_by import Aggregated
 
 OWNER = "=owner"
 """The column with the index of the group, or of the result, that a row belongs to."""
-PRESENT, SUM = "present", "sum"
+PRESENT = "present"
+"""The sum of the values that are present."""
 
 
 @final
@@ -76,8 +75,14 @@ class DistinctValues(ValuesKeeper):
         if not len(come):
             return (trace,), {}
         order, groups, counts = group_indices(owners[come])
-        total, present = places.get(Own(self, SUM)), places[Own(self, PRESENT)]
-        columns = {} if total is None else {total: Addends(fill_zeros(values.table[self.names[0]], None))}
+        present = places[Own(self, PRESENT)]
+        flips = Delta(values.table, values.table, values.keys, moved)
+        columns: dict[int, Summed] = {}
+        for each, place in places.items():
+            if isinstance(each, Own) and each.keeper == self and isinstance(each.sum, Summand):
+                summed = each.sum.column(flips)
+                assert summed is not None, "no keeper within a keeper"
+                columns[place] = summed
         assert delta.groups is not None
         sums: Sums = {}
         for name, column in sums_of(moved, columns, come[order], np.cumsum(counts) - counts).items():
@@ -110,27 +115,38 @@ class DistinctValues(ValuesKeeper):
 @final
 @dataclass(frozen=True)
 class DistinctPart(Part):
-    """count_distinct and sum_distinct: sums over the values that are present."""
+    """count_distinct, and linear aggregates of the different values: sums over the values that are present."""
+
+    @cached_property
+    def _inner(self) -> Part | None:
+        """The aggregate of these values, each once; None if they are counted."""
+        if not isinstance(self.of.aggregator, on_values.DistinctOf):
+            return None
+        inner = self.of.aggregator.of
+        cells = tuple(replace(cell, nullable=False) for cell in self.cells)
+        return PARTS[type(inner)](replace(self.of, aggregator=inner), self.names, cells, None, self.cell)
 
     def fits(self) -> bool:
-        return all(cell.hashable for cell in self.cells) and (not self._adds or has_sums(self.cells[0].arrow))
-
-    @property
-    def _adds(self) -> bool:
-        return isinstance(self.of.aggregator, on_values.SumDistinctOf)
+        return all(cell.hashable for cell in self.cells) and (self._inner is None or self._inner.fits())
 
     def keeper(self) -> DistinctValues:
         return DistinctValues(self.names, self.which)
 
+    @property
+    def _sums(self) -> dict[Summand, Own]:
+        """The sums that the aggregate reads, as the keeper gives them."""
+        return {} if self._inner is None else {each: Own(self.keeper(), each) for each in self._inner.summands()}
+
     def summands(self) -> tuple[Summand, ...]:
-        return tuple(Own(self.keeper(), name) for name in ((PRESENT, SUM) if self._adds else (PRESENT,)))
+        return (Own(self.keeper(), PRESENT), *self._sums.values())
 
     def results(self, reading: Reading) -> pa.Array:
-        count = reading.integers(Own(self.keeper(), PRESENT))
-        if not self._adds:
-            return pa.array(count)
-        place = reading.places[Own(self.keeper(), SUM)]
-        return or_null(as_array(reading.sums, place, self.cell.arrow, reading.name), count != 0)
+        present = reading.integers(Own(self.keeper(), PRESENT))
+        if self._inner is None:
+            return pa.array(present)
+        places = {each: reading.places[own] for each, own in self._sums.items()}
+        sums = {**reading.sums, WEIGHT: present}
+        return self._inner.results(replace(reading, sums=sums, places=places, known={}))
 
 
 @final
@@ -252,7 +268,7 @@ PARTS: dict[type[on_values.Aggregator], type[Part]] = {
     moments.Correlation: MomentsPart,
     on_values.LinearOf: FinishedPart,
     on_values.CountDistinctOf: DistinctPart,
-    on_values.SumDistinctOf: DistinctPart,
+    on_values.DistinctOf: DistinctPart,
     on_values.FirstOf: FirstPart,
     on_values.CollectOf: ValuesPart,
     on_values.StringAggOf: ValuesPart,

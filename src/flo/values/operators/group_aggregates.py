@@ -280,13 +280,15 @@ class CountDistinctOf(OfValues):
 
 @final
 @dataclass(frozen=True)
-class SumDistinctOf(OfValues):
-    """sum_distinct(x): the sum of the different values."""
+class DistinctOf(OfValues):
+    """sum(x, distinct) and the like: a linear aggregate of the different values, each once."""
 
-    name = "sum_distinct_of"
+    of: Linear
+
+    name = "distinct_of"
 
     def of_values(self, present: list[tuple[Arguments, int]]) -> Any:
-        return Exact().added((value[0], 1) for value, _ in present).value()
+        return self.of.result(self.of.added(self.of.empty, [(value, 1) for value, _ in present]))
 
 
 @dataclass(frozen=True)
