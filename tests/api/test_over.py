@@ -146,6 +146,21 @@ def aggregates(**frame: Any) -> dict[str, Any]:
     }
 
 
+def all_aggregates(**frame: Any) -> dict[str, Any]:
+    """Those that slide over frames as on values."""
+    return {
+        "spread": flo.var_pop("at", **frame),
+        "deviation": flo.stddev_samp("at", **frame),
+        "together": flo.covar_pop("at", "at", **frame),
+        "middle": flo.median("at", **frame),
+        "quarter": flo.quantile("at", 0.25, **frame),
+        "different": flo.count_distinct("price", **frame),
+        "once": flo.sum("cost", distinct=True, **frame),
+        "huge_once": flo.sum("big", distinct=True, **frame),
+        "mean_once": flo.avg("at", distinct=True, **frame),
+    }
+
+
 def positions(**frame: Any) -> dict[str, Any]:
     return {
         "first_note": flo.first("note", **frame),
@@ -174,6 +189,12 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "peers and the rest": aggregates(range=(0, None)),
     "positions": positions(),
     "positions around": positions(rows=(-1, 2)),
+    "all aggregates": all_aggregates(),
+    "all aggregates around": all_aggregates(rows=(-2, 1)),
+    "all aggregates before": all_aggregates(rows=(-3, -1)),
+    "all aggregates of the rest": all_aggregates(rows=(0, None)),
+    "all aggregates of peers": all_aggregates(range=(0, 0)),
+    "texts": {"notes": flo.string_agg("note", "-", rows=(-2, 0)), "few": flo.string_agg("note", "", rows=(None, 0))},
     "sums": {"total": flo.sum("price", rows=(None, 0)), "n": flo.count(), "mean": flo.avg("cost", rows=(None, -1))},
     "mixed": {"ranked": flo.rank(), "previous": flo.lag("price"), "around": flo.sum("big", rows=(-1, 1))},
     "sometimes": {"high": flo.sum("at", where='"at" > 3'), "many": flo.count(where='"big" > 7', rows=(-2, 2))},
@@ -228,6 +249,7 @@ def test_ranges_as_sql_has_them(name, seed):
     make, of, by = (sale, "at", "shop") if kind is Sale else (event, "size", "who")
     for place, frame in enumerate(bounds):
         functions = {"n": flo.count(range=frame), "most": flo.max(of, range=frame), "sum": flo.sum(of, range=frame)}
+        functions |= {"middle": flo.median(of, range=frame), "once": flo.count_distinct(of, range=frame)}
         compare(kind, deltas(make, seed * 100 + place, count=4), functions, by=by if place % 2 else None, order=order)
 
 
@@ -236,6 +258,19 @@ def test_on_every_engine(engine):
     sales = flow.input("sales", flo.ZSet[Sale])
     by_shop = sales.over("shop", [flo.desc("price"), "at"])
     flow.output("ranked", by_shop.with_columns(place=flo.rank(), before=flo.lag("cost"), total=flo.sum("cost")))
+    flow.output(
+        "frames",
+        by_shop.with_columns(
+            notes=flo.collect("note", rows=(-2, 0)),
+            kinds=flo.collect("note", distinct=True, rows=(-2, 0)),
+            usual=flo.mode("note", rows=(None, 0)),
+            dearest=flo.arg_max("big", "cost", rows=(-1, 1)),
+            alike=flo.corr("at", "big", rows=(-3, 0)),
+            high=flo.bool_and(nw.col("at") > 3, where=nw.col("big") > 7),
+            middle=flo.median("cost", rows=(1, 3)),
+            twice=flo.linear(["at", "big"], lambda totals: totals[0] * 2),
+        ),
+    )
     flow.output("first", sales.top(2, by="shop", order_by=flo.desc("price"), with_ties=True, rank="place"))
     flow.output("page", sales.limit(3, offset=1, order_by="at"))
     rows = dict(Counter(sale(random.Random(seed)) for seed in range(30)))
@@ -366,8 +401,13 @@ def _pushed(loop: Any, chunks: list[dict[Any, int]]) -> Any:
     return loop
 
 
+ROUNDED = ("spread", "deviation", "together")
+"""What DuckDB rounds on the way, so that its results of many rows differ."""
 LONG = {
-    **FUNCTIONS,
+    **{
+        name: {column: each for column, each in functions.items() if column not in ROUNDED}
+        for name, functions in FUNCTIONS.items()
+    },
     "span": {"a": flo.sum("at", range=(-20, 5)), "b": flo.max("price", range=(-3, 3)), "c": flo.lag("price", 3)},
     "running span": {"a": flo.sum("at", range=(None, 5)), "r": flo.rank()},
 }

@@ -16,6 +16,17 @@ from flo.api.ordering import SortKey, sort_keys
 from flo.columns.layout import Layout
 
 _IGNORING = {"first": "first_value", "last": "last_value"}
+_AGGREGATES = {
+    "sum": "sum",
+    "avg": "avg",
+    "count_distinct": "count",
+    "quantile": "quantile_cont",
+    **{
+        name: name
+        for name in ("var_samp", "var_pop", "stddev_samp", "stddev_pop", "covar_samp", "covar_pop", "median", "corr")
+    },
+}
+"""What SQL calls aggregates, other than the plain ones."""
 _BY_POSITION = ("row_number", "ntile", "lag", "lead")
 
 
@@ -72,6 +83,15 @@ def _called(spec: Any) -> str:
     of = next(iter(spec.arguments), None) if isinstance(spec, AggregateSpec) else spec.of
     if spec.kind == "count":
         text = f"count({_quoted(of) if of else '*'})"
+    elif isinstance(spec, AggregateSpec) and spec.kind in _AGGREGATES:
+        arguments = ", ".join(map(_quoted, spec.arguments))
+        distinct = "DISTINCT " if spec.kind == "count_distinct" or True in options else ""
+        at = f", {options[0]}" if spec.kind == "quantile" else ""
+        text = f"{_AGGREGATES[spec.kind]}({distinct}{arguments}{at})"
+    elif spec.kind in ("collect", "string_agg"):
+        separator = f", '{options[0]}'" if spec.kind == "string_agg" else ""
+        name = "list" if spec.kind == "collect" else spec.kind
+        return f"{name}({_quoted(of)}{separator}) FILTER (WHERE {_quoted(of)} IS NOT NULL)"
     else:
         values = [*([_quoted(of)] if of else []), *(map(_literal, options))]
         ignoring = " IGNORE NULLS" if spec.kind in _IGNORING else ""

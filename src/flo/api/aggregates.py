@@ -137,71 +137,133 @@ def max(of: AnyColumn, *, where: RowCondition = None, rows: RowFrame = None, ran
     return AggregateSpec("max", (of,), where, rows=rows, range=range)
 
 
-def count_distinct(*of: AnyColumn, where: RowCondition = None) -> AggregateSpec:
+def count_distinct(
+    *of: AnyColumn, where: RowCondition = None, rows: RowFrame = None, range: RangeFrame = None
+) -> AggregateSpec:
     """Count the different values of a column, or of several columns together, without nulls."""
     if not of:
         raise TypeMismatch(
             "`count_distinct` must get at least one column",
             instead=(('flo.count_distinct("x")', "the different values"), ("flo.count()", "the number of rows")),
         ).at_users_line()
-    return AggregateSpec("count_distinct", of, where)
+    return AggregateSpec("count_distinct", of, where, rows=rows, range=range)
 
 
-def var_samp(of: AnyColumn, *, distinct: bool = False, where: RowCondition = None) -> AggregateSpec:
+def var_samp(
+    of: AnyColumn,
+    *,
+    distinct: bool = False,
+    where: RowCondition = None,
+    rows: RowFrame = None,
+    range: RangeFrame = None,
+) -> AggregateSpec:
     """Return the variance of a sample; null for fewer than two values."""
-    return AggregateSpec("var_samp", (of,), where, _once("var_samp", distinct))
+    return AggregateSpec("var_samp", (of,), where, _once("var_samp", distinct), rows=rows, range=range)
 
 
-def var_pop(of: AnyColumn, *, distinct: bool = False, where: RowCondition = None) -> AggregateSpec:
+def var_pop(
+    of: AnyColumn,
+    *,
+    distinct: bool = False,
+    where: RowCondition = None,
+    rows: RowFrame = None,
+    range: RangeFrame = None,
+) -> AggregateSpec:
     """Return the variance of a population."""
-    return AggregateSpec("var_pop", (of,), where, _once("var_pop", distinct))
+    return AggregateSpec("var_pop", (of,), where, _once("var_pop", distinct), rows=rows, range=range)
 
 
-def stddev_samp(of: AnyColumn, *, distinct: bool = False, where: RowCondition = None) -> AggregateSpec:
+def stddev_samp(
+    of: AnyColumn,
+    *,
+    distinct: bool = False,
+    where: RowCondition = None,
+    rows: RowFrame = None,
+    range: RangeFrame = None,
+) -> AggregateSpec:
     """Return the standard deviation of a sample; null for fewer than two values."""
-    return AggregateSpec("stddev_samp", (of,), where, _once("stddev_samp", distinct))
+    return AggregateSpec("stddev_samp", (of,), where, _once("stddev_samp", distinct), rows=rows, range=range)
 
 
-def stddev_pop(of: AnyColumn, *, distinct: bool = False, where: RowCondition = None) -> AggregateSpec:
+def stddev_pop(
+    of: AnyColumn,
+    *,
+    distinct: bool = False,
+    where: RowCondition = None,
+    rows: RowFrame = None,
+    range: RangeFrame = None,
+) -> AggregateSpec:
     """Return the standard deviation of a population."""
-    return AggregateSpec("stddev_pop", (of,), where, _once("stddev_pop", distinct))
+    return AggregateSpec("stddev_pop", (of,), where, _once("stddev_pop", distinct), rows=rows, range=range)
 
 
-def covar_samp(of: AnyColumn, other: AnyColumn, *, distinct: bool = False, where: RowCondition = None) -> AggregateSpec:
+def covar_samp(
+    of: AnyColumn,
+    other: AnyColumn,
+    *,
+    distinct: bool = False,
+    where: RowCondition = None,
+    rows: RowFrame = None,
+    range: RangeFrame = None,
+) -> AggregateSpec:
     """Return the covariance of two columns as a sample; null for fewer than two pairs without nulls."""
-    return AggregateSpec("covar_samp", (of, other), where, _once("covar_samp", distinct))
+    return AggregateSpec("covar_samp", (of, other), where, _once("covar_samp", distinct), rows=rows, range=range)
 
 
-def covar_pop(of: AnyColumn, other: AnyColumn, *, distinct: bool = False, where: RowCondition = None) -> AggregateSpec:
+def covar_pop(
+    of: AnyColumn,
+    other: AnyColumn,
+    *,
+    distinct: bool = False,
+    where: RowCondition = None,
+    rows: RowFrame = None,
+    range: RangeFrame = None,
+) -> AggregateSpec:
     """Return the covariance of two columns as a population."""
-    return AggregateSpec("covar_pop", (of, other), where, _once("covar_pop", distinct))
+    return AggregateSpec("covar_pop", (of, other), where, _once("covar_pop", distinct), rows=rows, range=range)
 
 
-def corr(of: AnyColumn, other: AnyColumn, *, distinct: bool = False, where: RowCondition = None) -> AggregateSpec:
+def corr(
+    of: AnyColumn,
+    other: AnyColumn,
+    *,
+    distinct: bool = False,
+    where: RowCondition = None,
+    rows: RowFrame = None,
+    range: RangeFrame = None,
+) -> AggregateSpec:
     """Return Pearson's correlation of two columns; NaN if one of them does not vary."""
-    return AggregateSpec("corr", (of, other), where, _once("corr", distinct))
+    return AggregateSpec("corr", (of, other), where, _once("corr", distinct), rows=rows, range=range)
 
 
-def bool_and(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
+def bool_and(
+    of: AnyColumn, *, where: RowCondition = None, rows: RowFrame = None, range: RangeFrame = None
+) -> AggregateSpec:
     """Return whether all values are true."""
-    return AggregateSpec("bool_and", (of,), where)
+    return AggregateSpec("bool_and", (of,), where, rows=rows, range=range)
 
 
-def bool_or(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
+def bool_or(
+    of: AnyColumn, *, where: RowCondition = None, rows: RowFrame = None, range: RangeFrame = None
+) -> AggregateSpec:
     """Return whether a value is true."""
-    return AggregateSpec("bool_or", (of,), where)
+    return AggregateSpec("bool_or", (of,), where, rows=rows, range=range)
 
 
-def arg_min(of: AnyColumn, by: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
+def arg_min(
+    of: AnyColumn, by: AnyColumn, *, where: RowCondition = None, rows: RowFrame = None, range: RangeFrame = None
+) -> AggregateSpec:
     """Return the value of `of` in the row with the least `by`; of several such rows, the least. Rows in which one of
     them is null are skipped."""
-    return AggregateSpec("arg_min", (of, by), where)
+    return AggregateSpec("arg_min", (of, by), where, rows=rows, range=range)
 
 
-def arg_max(of: AnyColumn, by: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
+def arg_max(
+    of: AnyColumn, by: AnyColumn, *, where: RowCondition = None, rows: RowFrame = None, range: RangeFrame = None
+) -> AggregateSpec:
     """Return the value of `of` in the row with the greatest `by`; of several such rows, the least. Rows in which one of
     them is null are skipped."""
-    return AggregateSpec("arg_max", (of, by), where)
+    return AggregateSpec("arg_max", (of, by), where, rows=rows, range=range)
 
 
 def first(
@@ -231,11 +293,17 @@ def last(
 
 
 def collect(
-    of: AnyColumn, *, order_by: OrderBy | None = None, distinct: bool = False, where: RowCondition = None
+    of: AnyColumn,
+    *,
+    order_by: OrderBy | None = None,
+    distinct: bool = False,
+    where: RowCondition = None,
+    rows: RowFrame = None,
+    range: RangeFrame = None,
 ) -> AggregateSpec:
     """Return all values without nulls, as a list: in an order, and where rows are equal in it, in that of the values;
     `distinct` ones once."""
-    return AggregateSpec("collect", (of,), where, (distinct,), order_by=order_by)
+    return AggregateSpec("collect", (of,), where, (distinct,), order_by=order_by, rows=rows, range=range)
 
 
 def string_agg(
@@ -245,14 +313,24 @@ def string_agg(
     order_by: OrderBy | None = None,
     distinct: bool = False,
     where: RowCondition = None,
+    rows: RowFrame = None,
+    range: RangeFrame = None,
 ) -> AggregateSpec:
     """Join strings with a separator: in an order, or else in that of the strings; `distinct` ones once."""
     if not isinstance(separator, str):
         raise TypeMismatch(f"the separator of `string_agg` must be a string; got {brief(separator)}").at_users_line()
-    return AggregateSpec("string_agg", (of,), where, (separator, distinct), order_by=order_by)
+    return AggregateSpec("string_agg", (of,), where, (separator, distinct), order_by=order_by, rows=rows, range=range)
 
 
-def quantile(of: AnyColumn, at: float, *, interpolation: str = "linear", where: RowCondition = None) -> AggregateSpec:
+def quantile(
+    of: AnyColumn,
+    at: float,
+    *,
+    interpolation: str = "linear",
+    where: RowCondition = None,
+    rows: RowFrame = None,
+    range: RangeFrame = None,
+) -> AggregateSpec:
     """Return the exact quantile, for `at` from 0 to 1. Between two values it is on the line that joins them, or with
     `interpolation="lower"` the lower one."""
     if not isinstance(at, (int, float, Fraction)) or not 0 <= at <= 1:
@@ -261,21 +339,30 @@ def quantile(of: AnyColumn, at: float, *, interpolation: str = "linear", where: 
         raise TypeMismatch(
             f'`interpolation` of `quantile` must be "linear" or "lower"; got {brief(interpolation)}'
         ).at_users_line()
-    return AggregateSpec("quantile", (of,), where, (at, interpolation))
+    return AggregateSpec("quantile", (of,), where, (at, interpolation), rows=rows, range=range)
 
 
-def median(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
+def median(
+    of: AnyColumn, *, where: RowCondition = None, rows: RowFrame = None, range: RangeFrame = None
+) -> AggregateSpec:
     """Return the exact median: the mean of the middle two values if their number is even."""
-    return AggregateSpec("median", (of,), where)
+    return AggregateSpec("median", (of,), where, rows=rows, range=range)
 
 
-def mode(of: AnyColumn, *, where: RowCondition = None) -> AggregateSpec:
+def mode(
+    of: AnyColumn, *, where: RowCondition = None, rows: RowFrame = None, range: RangeFrame = None
+) -> AggregateSpec:
     """Return the most frequent value; of several, the least."""
-    return AggregateSpec("mode", (of,), where)
+    return AggregateSpec("mode", (of,), where, rows=rows, range=range)
 
 
 def linear(
-    of: AnyColumn | list[AnyColumn] | Mapping[str, AnyColumn], finish: AnyColumn, *, where: RowCondition = None
+    of: AnyColumn | list[AnyColumn] | Mapping[str, AnyColumn],
+    finish: AnyColumn,
+    *,
+    where: RowCondition = None,
+    rows: RowFrame = None,
+    range: RangeFrame = None,
 ) -> AggregateSpec:
     """Return finish(totals) of an aggregate of your own.
 
@@ -284,10 +371,10 @@ def linear(
     is a function, or an expression of them. Rows in which a number is null are skipped.
     """
     if isinstance(of, Mapping):
-        return AggregateSpec("linear", tuple(of.values()), where, (finish, tuple(of)))
+        return AggregateSpec("linear", tuple(of.values()), where, (finish, tuple(of)), rows=rows, range=range)
     if isinstance(of, (tuple, list)):
-        return AggregateSpec("linear", tuple(of), where, (finish, ()))
-    return AggregateSpec("linear", (of,), where, (finish, None))
+        return AggregateSpec("linear", tuple(of), where, (finish, ()), rows=rows, range=range)
+    return AggregateSpec("linear", (of,), where, (finish, None), rows=rows, range=range)
 
 
 def grouping_id() -> AggregateSpec:

@@ -200,14 +200,12 @@ class RowsOver(HasVerbs, Generic[B]):
         return output
 
     def _function(self, name: str, given: object) -> WindowFunction:
-        if not isinstance(given, (WindowSpec, AggregateSpec)) or (
-            isinstance(given, AggregateSpec) and given.kind not in AGGREGATES
-        ):
+        if not isinstance(given, (WindowSpec, AggregateSpec)) or given.kind == "grouping_id":
             raise TypeMismatch(
                 f"`{name}` of `with_columns` must be a window function; got {brief(given)}",
                 instead=(
                     (f"{name}=flo.rank()", "or row_number, lag, lead and the like"),
-                    (f'{name}=flo.sum("…")', "or count, avg, min, max, first, last of a frame"),
+                    (f'{name}=flo.sum("…")', "or another aggregate of a frame"),
                 ),
             ).at_users_line()
         given_of = given.of if isinstance(given, WindowSpec) else next(iter(given.arguments), None)
@@ -221,12 +219,34 @@ class RowsOver(HasVerbs, Generic[B]):
             ).at_users_line()
         where = getattr(given, "where", None)
         where = None if where is None else bind_columns("over", f"{name}, where", where, (self.stream,), bool)
+        if isinstance(given, AggregateSpec) and (given.kind not in AGGREGATES or any(given.options)):
+            return self._aggregate(name, given, of, where)
         if given.kind in ("sum", "avg"):
             expect_number("over", of, self.stream)
         if given.kind in ("lag", "lead"):
             self._expect_default(name, given, of)
         function = WindowFunction(given.kind, of, where, given.options)
         return replace(function, frame=self._frame(name, given)) if function.has_frame else function
+
+    def _aggregate(
+        self, name: str, given: AggregateSpec, of: AnyFunction | None, where: AnyFunction | None
+    ) -> WindowFunction:
+        """Return an aggregate of the rows of a frame, by the aggregator that groups have."""
+        from flo.columns.aggregate_types import aggregate_of
+
+        others = tuple(self._bound(name, each) for each in given.arguments[1:])
+        kinds = tuple(returned_type(each) for each in (of, *others))
+        in_order = given.kind in ("collect", "string_agg") and given.options[-1] is not True
+        try:
+            made = aggregate_of(given.kind, given.options, kinds, (False,) if in_order else ())
+        except TypeError as error:
+            raise TypeMismatch(
+                f"`{name}={given!r}` of `with_columns` cannot be computed: {error}",
+                facts=(("{input}", self.stream.type.described()),),
+            ).at_users_line(self.stream) from None
+        kind = f"{given.kind}_distinct" if given.kind in AGGREGATES else given.kind
+        frame = self._frame(name, given)
+        return WindowFunction(kind, of, where, (), frame, others, made.aggregator, made.kind)
 
     def _bound(self, name: str, of: object) -> Expression:
         if isinstance(of, tuple) or not is_expression(of):

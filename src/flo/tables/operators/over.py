@@ -32,11 +32,12 @@ import pyarrow.compute as pc
 
 from flo.columns.cell import cell_of
 from flo.columns.indices import Indices, one_chunk, take_rows
+from flo.columns.layout import Layout
 from flo.columns.projection import Widened
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import beside, result_layout, results, runs_on_columns, with_group
+from flo.tables.functions import beside, result_layout, results, runs_on_columns, with_group, written
 from flo.tables.operator import Cut, kept, register_in
 from flo.tables.operators.ordering import InGroups, ordering_columns, widen, with_key_columns
 from flo.tables.state import frames
@@ -140,7 +141,8 @@ class OverTables(InGroups[Over]):
     def by_row(self) -> bool:
         like = self.like
         called = (like.by, like.key, *(f for function in like.functions for f in function.functions))
-        return not all(map(runs_on_columns, called))
+        slides = any(function.aggregator is not None for function in like.functions)
+        return slides or not all(map(runs_on_columns, called))
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return passed_by(self.like.into, columns)
@@ -316,7 +318,7 @@ class OverTables(InGroups[Over]):
         for weights in (changed.was, changed.now):
             units = _units(changed, weights, peers, values, down, apart)
             results = [
-                frames.compute(function, read, units, number, self._arrow(number))
+                self._compute(function, read, units, number)
                 for number, (function, read) in enumerate(zip(like.functions, reads, strict=True))
             ]
             sides.append((units, results))
@@ -334,12 +336,43 @@ class OverTables(InGroups[Over]):
         table = beside(widen(rows, columns, of, self.outputs[0], like.into), rows.select(list(self.keys)))
         return consolidate_table(with_weights(table, weights))
 
+    def _compute(self, function: WindowFunction, read: Read | None, units: Units, number: int) -> pa.Array:
+        """Returns the result of a function for every unit. Aggregates that have no columns for frames are computed as
+        on values, for the rows that were read."""
+        if function.aggregator is None or read is None:
+            return frames.compute(function, read, units, number, self._arrow(number))
+        assert read.arguments is not None
+        chosen = zip(units.rows.tolist(), read.counts[units.rows].tolist(), units.weights.tolist(), strict=True)
+        given = [(read.arguments[row], weight) if counted else None for row, counted, weight in chosen]
+        begins, ends = units.frames(function.frame)
+        kind = function.result_type(None)
+        layout = Layout.of(kind)
+        assert layout is not None
+        results = function.slide(given, begins.tolist(), ends.tolist())
+        return layout.as_array(written(results, kind))
+
+    def _arguments(self, function: WindowFunction, rows: pa.Table) -> Read:
+        """Returns the arguments of an aggregate that is computed as on values."""
+        of = self.inputs[0]
+        columns = []
+        for f in (function.of, *function.others):
+            layout = result_layout(f, of)
+            assert layout is not None
+            columns.append(layout.to_elements(results(f, of, rows)))
+        counts = np.ones(rows.num_rows, bool)
+        if function.where is not None:
+            counts = np.asarray(pc.fill_null(one_chunk(results(function.where, of, rows).column(0)), False))
+        arguments = list(zip(*columns, strict=True))
+        return Read(pa.nulls(rows.num_rows), None, counts, arguments)
+
     def _read(self, function: WindowFunction, table: pa.Table) -> Read | None:
         """Returns the values that a function reads from the rows."""
         if function.kind in NUMBERING:
             return None
         of = self.inputs[0]
         rows = table.select(list(layout_of(of).names))
+        if function.aggregator is not None:
+            return self._arguments(function, rows)
         layout = result_layout(function.of, of)
         assert layout is not None
         if function.kind == "count" and function.of is None:
@@ -448,6 +481,9 @@ def _runs_on_columns(function: WindowFunction, of: Collection) -> bool:
     layout = result_layout(function.of, of)
     if layout is None or not runs_on_columns(function.where):
         return False
+    if function.aggregator is not None:
+        made = Layout.of(function.result_type(None))
+        return made is not None and all(result_layout(each, of) is not None for each in function.others)
     if function.kind in ("sum", "avg"):
         kind = layout.cells[0].arrow
         summable = has_digits(kind) and not (pa.types.is_decimal(kind) and kind.scale < 0)

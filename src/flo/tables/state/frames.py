@@ -46,6 +46,8 @@ class Read:
     values: pa.Array
     kind: Any
     counts: Mask
+    arguments: list[tuple[Any, ...]] | None = None
+    """The arguments of an aggregate that is computed as on values."""
 
 
 @dataclass(frozen=True)

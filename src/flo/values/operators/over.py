@@ -22,6 +22,7 @@ from flo.core.type_relations import without_none
 from flo.core.untyped import Element, ElementFunction, TimeValue, TypeForm
 from flo.values.canonical import canonical_element
 from flo.values.exact import Exact, expect_width, mean_places, mean_type, sum_type, width_of
+from flo.values.operators.group_aggregates import Aggregator, InOrder
 from flo.values.operators.shapes import evaluate_ahead
 from flo.values.operators.zset_ranking import RankOrder, comparable
 from flo.values.operators.zsets import GroupColumns
@@ -62,15 +63,21 @@ class WindowFunction(Lowerable):
     """`ntile`: the number of buckets; `lag`, `lead`: the distance and the default; `nth_value`: n, from the end if it
     is negative, and whether nulls are skipped."""
     frame: Frame = WHOLE
+    others: tuple[ElementFunction, ...] = ()
+    """The arguments of an aggregate after the first."""
+    aggregator: Aggregator | None = None
+    """What aggregates the rows of a frame, if the kind is none of those above."""
+    result: TypeForm = None
+    """The type of its results."""
 
     @property
     def functions(self) -> tuple[ElementFunction, ...]:
         """The functions of rows that it calls."""
-        return tuple(f for f in (self.of, self.where) if f is not None)
+        return tuple(f for f in (self.of, *self.others, self.where) if f is not None)
 
     @property
     def has_frame(self) -> bool:
-        return self.kind in AGGREGATES + POSITIONS
+        return self.kind in AGGREGATES + POSITIONS or self.aggregator is not None
 
     @property
     def by_position(self) -> bool:
@@ -84,6 +91,9 @@ class WindowFunction(Lowerable):
             return int
         if self.kind in ("percent_rank", "cume_dist"):
             return float
+        if self.aggregator is not None:
+            always = self.kind in ("count_distinct", "collect") or (self.where is None and holds_itself(self.frame))
+            return self.result if always else _or_none(self.result)
         nullable, kind = without_none(element if self.of is None else returned_type(self.of))
         if self.kind in NEIGHBOURS:
             return _or_none(kind) if nullable or self.options[1] is None else kind
@@ -101,6 +111,12 @@ class WindowFunction(Lowerable):
             distance, default = self.options
             return _shifted(values, -distance if self.kind == "lag" else distance, default)
         starts, ends = rows.frames(self.frame)
+        if self.aggregator is not None:
+            there = [self.where is None or self.where(row) is True for row in rows.rows]
+            others = [[f(row) for row in rows.rows] for f in self.others]
+            given = zip(values, *others, strict=True)
+            units = [(each, 1) if counted else None for each, counted in zip(given, there, strict=True)]
+            return self.slide(units, starts, ends)
         if self.kind in POSITIONS:
             return _at(values, starts, ends, self.kind, *self.options)
         if self.kind == "count" and self.of is None:
@@ -112,6 +128,46 @@ class WindowFunction(Lowerable):
         if self.kind in ("count", "sum", "avg"):
             return _added(self.kind, values, there, starts, ends, without_none(returned_type(self.of))[1])
         return _chosen(self.kind, values, there, starts, ends)
+
+    def slide(
+        self, units: Sequence[tuple[tuple[Element, ...], int] | None], starts: Sequence[int], ends: Sequence[int]
+    ) -> list[Element]:
+        """Return the aggregate of each frame, given the arguments of rows with their weights; None for a row that does
+        not count. A frame slides: what comes is added to the state of the one before, and what goes is retracted."""
+        aggregator = self.aggregator
+        assert aggregator is not None
+        required = aggregator.required(1 + len(self.others))
+        placed = [
+            None
+            if each is None or None in each[0][:required]
+            else (each[0] if not self.places_rows else (*each[0], at))
+            for at, each in enumerate(units)
+        ]
+        weights = [0 if each is None else each[1] for each in units]
+        state, low, high = aggregator.empty, 0, 0
+        results: list[Element] = []
+        for start, end in zip(starts, ends, strict=True):
+            if start >= end:
+                results.append(aggregator.result(aggregator.empty))
+                continue
+            if start < low or end < high or start >= high:
+                state, low, high = aggregator.empty, start, start
+            if (start, end) != (low, high):
+                come, gone = ((high, end, 1), (low, start, -1))
+                changes = [
+                    (arguments, sign * weights[at])
+                    for begin, stop, sign in (come, gone)
+                    for at in range(begin, stop)
+                    if (arguments := placed[at]) is not None
+                ]
+                state, low, high = aggregator.added(state, changes), start, end
+            results.append(aggregator.result(state))
+        return results
+
+    @property
+    def places_rows(self) -> bool:
+        """Whether the aggregate has one more argument: the place of the row, in whose order it collects values."""
+        return isinstance(self.aggregator, InOrder) and bool(self.aggregator.descending)
 
     def lower(self, lower: Lowering) -> Term:
         parts = [(getattr(self, field.name), field.default) for field in fields(self)]
