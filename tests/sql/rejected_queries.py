@@ -48,7 +48,7 @@ QUERIES = {
     "sum_of_intervals": "SELECT sum(at - TIMESTAMP_NTZ '2024-01-01') AS t FROM sales",
     # windows
     "distinct_values_in_a_window": "SELECT count(DISTINCT price) OVER (PARTITION BY shop) AS n FROM sales",
-    "variance_in_a_frame": "SELECT stddev(price) OVER (PARTITION BY shop ORDER BY at) AS v FROM sales",
+    "sketch_in_a_frame": "SELECT approx_count_distinct(price) OVER (PARTITION BY shop ORDER BY at) AS v FROM sales",
     "session_windows": "SELECT count(*) AS n FROM sales GROUP BY session_window(at, '5 minutes')",
     # rows
     "sample": "SELECT * FROM sales TABLESAMPLE (10 PERCENT)",

@@ -122,14 +122,10 @@ class _Windows(Computed[AggregateSpec | WindowSpec]):
                     return self._framed(name, [of], where, frame, function.type)
                 spec = WindowSpec(f"{name}_value", self._argument(of), (), **self._frame(frame))
                 return self._column(spec, function.type)
-        if given.children[0].name == "AggregateExpression" and frame[1:] == (None, None):
-            return self.whole.result(given.children[0])
-        raise UnsupportedQueryError(
-            function.name,
-            "Flo maintains this function of whole partitions, and not of frames",
-            function.described,
-            ("OVER (PARTITION BY …)", "without an order, a frame is the whole partition"),
-        )
+        if given.children[0].name == "AggregateExpression":
+            whole = frame[1:] == (None, None)
+            return (self.whole if whole else _InFrame(self, self._frame(frame))).result(given.children[0])
+        raise UnsupportedQueryError(function.name, "Flo does not maintain this window function", function.described)
 
     def _frame(self, frame: tuple[str, Any, Any]) -> dict[str, tuple[Any, Any]]:
         """Return a frame by its mode. The offsets of a range of dates are days."""
@@ -191,6 +187,20 @@ class _Windows(Computed[AggregateSpec | WindowSpec]):
     ) -> Node:
         names = tuple(map(self._argument, arguments))
         return self._column(AggregateSpec(kind, names, where, **self._frame(frame)), result, nullable=nullable)
+
+
+class _InFrame(Aggregates):
+    """Aggregates that are window functions, of one frame."""
+
+    def __init__(self, windows: _Windows, frame: dict[str, Any]) -> None:
+        super().__init__(merges=False)
+        self.windows, self.frame = windows, frame
+
+    def _argument(self, given: Node) -> str:
+        return self.windows._argument(given)
+
+    def _column(self, spec: AggregateSpec, result: pa.DataType, *, nullable: bool = True) -> Node:
+        return self.windows._column(replace(spec, **self.frame), result, nullable=nullable)
 
 
 def _sum(by: Node, offset: Any, zone: str) -> Node:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from flo.columns.projection import Projection
+from flo.columns.projection import Projection, Widened
 from flo.columns.rewriting import plain_function, suggest_columns, why_row_by_row
 from flo.core.collection import Form, FormedValue
 from flo.core.graph import Node, Parallel, Sequential, nodes
@@ -129,6 +129,9 @@ def called_by_row(planned: Planned) -> Iterator[Called]:
                     continue
                 found = _called(verb, each, operator.inputs[0], where)
                 yield replace(found, instead=found.instead and f"{column}={found.instead}")
+        elif isinstance(function, Widened):
+            if any(getattr(each, "aggregator", None) is not None for each in getattr(operator.like, "functions", ())):
+                yield Called(verb, function, "an aggregate slides over its frames", None, where)
         elif not runs_on_columns(function):
             side = 1 if name == "other_on" else 0
             if name in ("f", "keep", "by", "of", "key", "on", "other_on", "time"):
@@ -143,7 +146,7 @@ def _keyword(name: str, instead: str | None) -> str | None:
 
 
 def _called(verb: str, function: Any, of: Any, where: str) -> Called:
-    element = getattr(of, "element", Any)
+    element = getattr(getattr(of, "inner", of), "element", Any)
     plain = plain_function(function)
     return Called(verb, plain, why_row_by_row(function, element), suggest_columns(function, element), where)
 
