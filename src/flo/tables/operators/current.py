@@ -24,12 +24,12 @@ import pyarrow as pa
 from flo.columns.changes import REST
 from flo.columns.expression import Expression, calling
 from flo.columns.indices import Indices, one_chunk, take_rows
-from flo.columns.layout import Layout
-from flo.columns.windowing import time_kind
+from flo.columns.layout import VALUE, Layout
+from flo.columns.windowing import TimeNumbers, time_kind
 from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import elements_of, written
+from flo.tables.functions import apply_function, elements_of, written
 from flo.tables.groups import Groups
 from flo.tables.keyed import expect_keyed, has_key_columns, inner_of, key_layout, key_names, keys_in
 from flo.tables.operator import register_in, to_output_type, to_table_type, to_value_type
@@ -44,7 +44,6 @@ from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.current import LatestResults, State
 from flo.values.operators.interval_joins import span_of
 from flo.values.operators.retain import to_number
-from flo.values.operators.shapes import evaluate_ahead
 
 RESULT, LAST = "result", "last"
 """The parts of what is kept of a key."""
@@ -108,12 +107,16 @@ class CurrentTables(OnKeyed[LatestResults]):
             results, times = self._read(old)
             for index, *state in zip(known.tolist(), results, times, strict=True):
                 before[index] = (state[0], state[1])
-        units = elements_of(inner_of(expect_keyed(self.inputs[0])), groups.rows)
-        evaluate_ahead(self.like.time, units)
-        every = [self.like.follow(*each) for each in zip(before, groups.split(units), strict=True)]
+        inner = inner_of(expect_keyed(self.inputs[0]))
+        units = groups.split(elements_of(inner, groups.rows))
+        moments = None
+        if self.like.time is not None:
+            times = one_chunk(apply_function(self.like.time, (inner,), groups.rows)[VALUE])
+            moments = groups.split(TimeNumbers.of(self.like.name, times).numbers.tolist())
+        every = self.like.follow_all(before, units, moments)
         gone = np.repeat(np.arange(len(every)), [len(each.expired) for each in every])
         expired = [result for each in every for result in each.expired]
-        return [each.state[0] for each in every], [each.state[1] for each in every], gone, expired
+        return [each.results[-1] for each in every], [each.last for each in every], gone, expired
 
     def _with_rest(self, keys: pa.Table, results: list[Any], times: list[Any]) -> pa.Table:
         """Keys with what is kept of them."""

@@ -53,7 +53,10 @@ State: TypeAlias = tuple[Element, TimeValue]
 class Followed(NamedTuple):
     """What the rows of a key have come to."""
 
-    state: State
+    results: list[Element]
+    """The result after each row."""
+    last: TimeValue
+    """The largest time since the key began, as a number; None without a clock."""
     expired: list[Element]
     """The results before rows that came too late for them."""
 
@@ -135,18 +138,16 @@ class LatestResults(ByPortions):
 
     def _taken(self, entries: dict[Element, Any]) -> tuple[Operator, Deltas]:
         """Return the operator and its outputs after these rows of some keys."""
-        evaluate_ahead(self.time, [unit for value in entries.values() for unit in value.all_units()])
+        given = {key: units for key, value in entries.items() if (units := value.all_units())}
+        every = self.follow_all([self.states.get(key) for key in given], list(given.values()))
         states: dict[Element, State] = {}
         changed: list[Unit] = []
         expired: list[Unit] = []
         moved: dict[TimeValue, dict[Element, int]] = {}
-        for key, value in entries.items():
-            units = value.all_units()
-            if not units:
-                continue
+        for key, followed in zip(given, every, strict=True):
             before = self.states.get(key)
-            states[key], gone = self.follow(before, units)
-            expired += [((key, result), 1) for result in gone]
+            states[key] = (followed.results[-1], followed.last)
+            expired += [((key, result), 1) for result in followed.expired]
             changed += [] if before is None else [((key, before[0]), -1)]
             changed.append(((key, states[key][0]), 1))
             for state, weight in ((before, -1), (states[key], 1)):
@@ -158,27 +159,43 @@ class LatestResults(ByPortions):
         after = replace(self, states=self.states.updated(states), waiting=waiting, order=order)
         return after, self._deltas(changed, expired)
 
-    def follow(self, state: State | None, units: list[Unit]) -> Followed:
-        """Return the state of a key after more of its rows."""
-        result, last = (copy_if_mutable(self.initial), None) if state is None else state
+    def follow_all(
+        self, states: list[State | None], units: list[list[Unit]], moments: list[list[TimeValue]] | None = None
+    ) -> list[Followed]:
+        """Return what more rows of some keys come to, given the state of each key, or None, and the times of its rows
+        as numbers, if they are known."""
+        if moments is None:
+            moments = self._moments(units)
+        every = [self._follow(*each) for each in zip(states, units, moments, strict=True)]
+        expect_declared(self.f, [result for followed in every for result in followed.results])
+        return every
+
+    def _follow(self, state: State | None, units: list[Unit], moments: list[TimeValue]) -> Followed:
+        f = self.f
+        result, last = (self.initial, None) if state is None else state
         expired: list[Element] = []
         results: list[Element] = []
-        for unit in units:
-            moment = None if self.time is None else self._moment(unit)
+        for unit, moment in zip(units, moments, strict=True):
             if last is not None and self.is_over(last, moment):
                 expired.append(result)
-                result, last = copy_if_mutable(self.initial), None
-            results.append(result := self.f(copy_if_mutable(result), unit))
+                result, last = self.initial, None
+            result = f(copy_if_mutable(result), unit)
+            results.append(result)
             last = moment if last is None or moment > last else last
-        expect_declared(self.f, results)
-        return Followed((result, last), expired)
+        return Followed(results, last, expired)
 
-    def _moment(self, unit: Unit) -> TimeValue:
-        assert self.time is not None
-        moment = self.time(unit)
-        expect_declared(self.time, [moment])
-        expect_durations(moment, keep=self.keep)
-        return to_number(moment)
+    def _moments(self, units: list[list[Unit]]) -> list[list[TimeValue]]:
+        """Return the times of rows as numbers; None for each without a clock."""
+        time = self.time
+        if time is None:
+            return [[None] * len(some) for some in units]
+        evaluate_ahead(time, [unit for some in units for unit in some])
+        moments = [[time(unit) for unit in some] for some in units]
+        every = [moment for some in moments for moment in some]
+        expect_declared(time, every)
+        for moment in every:
+            expect_durations(moment, keep=self.keep)
+        return [list(map(to_number, some)) for some in moments]
 
     def is_over(self, last: TimeValue, moment: TimeValue) -> bool:
         """Return whether a moment is more than `keep` past the largest time of a key, both as numbers."""

@@ -31,8 +31,13 @@ from flo.values.weighted import BagValue, SetValue
 _LASTING = (*ATOMS, bytes, frozenset, Decimal, Fraction, complex, UUID, date, time, timedelta, Enum)
 
 
+_PLAIN = frozenset({int, float, str, bool, bytes, type(None)})
+
+
 def is_immutable(item: Any) -> bool:
     """Return whether the item is immutable, all the way down."""
+    if type(item) in _PLAIN:
+        return True
     if isinstance(item, tuple):
         return all(map(is_immutable, item))
     parameters = getattr(type(item), "__dataclass_params__", None)
