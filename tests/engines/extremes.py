@@ -220,6 +220,19 @@ ANY: dict[str, Verb] = {
         limited := g.pairs.limit_ahead(typed(lambda p: p[1], tuple[g.T, int], int), 5, believe=2),
         limited.ahead,
     ],
+    "dedupe": lambda g: [
+        g.pairs.dedupe("0", "1", 4),
+        g.pairs.key_by("1").per_key(lambda s: s.dedupe(typed(lambda p: p[0], tuple[g.T, int], g.T), "1", 4)),
+    ],
+    "alert": lambda g: g.open.alert(typed(lambda x: x is not None, g.T, bool)),
+    "current": lambda g: [
+        clock := g.pairs.clock("1", 3),
+        states := clock.rows.key_by("0").current(
+            0, typed(lambda n, p: n + p[1], int, tuple[g.T, int], int), clock=clock, keep=2
+        ),
+        states.expired,
+        g.pairs.key_by("1").current(g.kind.values[0], typed(lambda last, p: p[0], g.T, tuple[g.T, int], g.T)),
+    ],
     "join_interval": lambda g: [
         clock := g.pairs.clock(typed(lambda p: p[1], tuple[g.T, int], int), 3),
         clock.rows.join_interval(clock.rows, "1", (-1, 1)),
@@ -284,11 +297,14 @@ ANY: dict[str, Verb] = {
     "over": lambda g: [
         g.rows.over("0", order_by="1").with_columns(place=flo.row_number(), last=flo.lag("1"), n=flo.count()),
         g.rows.limit(4, offset=1, order_by=["1"]),
+        g.rows.over(order_by="2").with_columns(
+            kinds=flo.count_distinct("0", rows=(-2, 1)), all=flo.collect("1", rows=(-1, 0)), usual=flo.mode("2")
+        ),
     ],
     "join_asof": lambda g: g.rows.join_asof(g.rows.filter(nw.col("2") % 2 == 0), on="2", by="0"),
     "explode": lambda g: g.rows.map(
         typed(lambda row: (row[2], (row[0], row[1])), tuple[g.T, g.T, int], tuple[int, tuple[g.T, ...]])
-    ).explode("1"),
+    ).explode("1", position="place"),
     "tee nested": lambda g: g.open.batch(2).zip(g.open.batch(3)).nest(lambda a, b: (a.count(), b.last())),
 }
 ORDERED: dict[str, Verb] = {
@@ -302,6 +318,7 @@ ORDERED: dict[str, Verb] = {
         greatest := g.seq.filter(typed(lambda x: x == x, g.T, bool)).fold_lattice(flo.Max(g.T)),
         g.few.filter(typed(lambda x: x == x, g.T, bool)).fold_lattice(flo.Min(g.T)).to_sequence(),
         greatest.above(g.kind.values[0]),
+        greatest.at_least(g.kind.values[0]),
         greatest.event_when_above(g.kind.values[0]),
         greatest.map_monotone(typed(lambda x: x is not None, g.T, bool), flo.Or, monotone="true of every value"),
     ],

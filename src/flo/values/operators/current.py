@@ -80,6 +80,7 @@ class LatestResults(ByPortions):
 
     name = "current_results"
     rule = "current"
+    clock_rules = ("current-row", "current-clock")
     keeps = Bound.GROUPS
     retracts = True
     timing = Timing.LOSES
