@@ -179,11 +179,23 @@ def test_explain_and_pictures_have_the_body() -> None:
     flow, reach = reach_of_edges()
     reach.named("reach")
     text = flow.explain()
-    assert "fixpoint(at most 10,000 rounds)" in text
+    assert "fixpoint(at most 10,000 rounds, each adds rows)" in text
     assert "    input" in text
     drawn = str(flow.draw())
     assert "fixpoint" in drawn
     assert flow._identified().vertices[0].id == "reach"
+
+
+def test_explain_says_what_the_rounds_do() -> None:
+    """A body with an aggregate is defined by its rounds, in which rows may also go."""
+    flow = flo.Flow("least")
+    edges = flow.input("edges", flo.ZSet[Edge])
+    flow.output(
+        "least", edges.fixpoint(lambda r, e: closure(r, e).group_by("src").agg(dst=flo.min("dst")), most_rounds=9)
+    )
+    assert "fixpoint(at most 9 rounds, rows come and go)" in flow.explain()
+    plan = flow.on(flo.here).explain()
+    assert "2 traces with rounds (keys that change are computed anew)" in plan
 
 
 def test_the_expression_can_be_read_again() -> None:

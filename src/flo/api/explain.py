@@ -10,6 +10,7 @@ from flo.core.operator import Bound
 from flo.program.bounds import find_bounds
 from flo.program.dag import live_vertices
 from flo.program.outline import describe_operator
+from flo.values.operators.fixpoint import Fixpoint
 
 WIDEST = 56
 """How many characters of an operator are shown beside its state."""
@@ -33,7 +34,7 @@ def states(scope: Scope, outputs: Iterable[AnyStream]) -> Iterator[tuple[Vertex,
     for vertex, bound in find_bounds(live_vertices(scope.vertices, list(outputs))):
         if bound is not Bound.NOTHING:
             yield vertex, bound
-        if vertex.body is not None:
+        if vertex.body is not None and not isinstance(vertex.operator, Fixpoint):  # which keeps what its body does
             yield from states(vertex.body, [stream for each in vertex.body.vertices for stream in each.outputs])
 
 

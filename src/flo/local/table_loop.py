@@ -25,6 +25,7 @@ from flo.tables.io.fitting import rows_below_zero, table_of
 from flo.tables.io.unsent import merge_outputs
 from flo.tables.plan import explain_plan
 from flo.tables.values import Rows
+from flo.values.operators.fixpoint import Fixpoint
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,6 +69,9 @@ class TableLoop(NamedLoop[StatefulLoop[Any]]):
         self._ends, self._outline = describe_ends(inputs, named), program._flow._outline
         self.reads_time = program._flow._scope.now is not None
         self.name = program._flow.name
+        operators = (getattr(vertex.operator, "like", vertex.operator) for vertex in program._dag.vertices)
+        self._has_rounds = any(isinstance(operator, Fixpoint) for operator in operators)
+        """Whether states between the parts of a push would cost rounds of their own, and need not have a fixpoint."""
         self._feeder = Feeder(self._loop, self._inputs, on_error)
         self._feeder.grown = self._grown
 
@@ -75,7 +79,7 @@ class TableLoop(NamedLoop[StatefulLoop[Any]]):
         before = self._loop.outputs
         try:
             with self._feeder.atomic():
-                if len(given) > 1 and self._feeder.on_error == "raise":
+                if self._feeder.on_error == "raise" and (len(given) > 1 or self._has_rounds):
                     self._feeder.feed_together(given)
                 else:
                     self._feeder.feed_in_turn(given)
@@ -100,7 +104,7 @@ class TableLoop(NamedLoop[StatefulLoop[Any]]):
         self._loop.settle()
 
     def _take_all(self, inputs: Mapping[str, object], progress: Callable[[str, int | None], Any]) -> None:
-        """Feeds all inputs, one part of each in turn. A bounded input ends with its data.
+        """Feeds all inputs, one part of each in turn, or with recursion at once. A bounded input ends with its data.
 
         If rows are diverted, feeds one input after the other: which rows are diverted must not depend on the parts.
         """
@@ -110,6 +114,8 @@ class TableLoop(NamedLoop[StatefulLoop[Any]]):
             rows = [source.rows for source in sources.values()]
             names = sorted(self._inputs, key=NOW.__eq__)  # rows come before `now`
             waiting = {n: self._feeder.feed(n, sources[n]) for n in names if n in sources}
+            if self._has_rounds and self._feeder.on_error == "raise":
+                self._feeder.feed_together([(name, sources[name]) for name in waiting])
             at_once = 1 if self._feeder.on_error == "divert" else len(waiting)
             with progress(self.name, None if None in rows else sum(filter(None, rows))) as bar:
                 while waiting:

@@ -20,6 +20,8 @@ from flo.program.outline import describe_operator
 from flo.tables.functions import runs_on_columns
 from flo.tables.keyed import KeyedRows
 from flo.tables.operator import OnTables
+from flo.tables.operators.fixpoint import FixpointTables
+from flo.tables.operators.rounds import GroupRounds
 from flo.tables.operators.weights import Partners
 from flo.tables.state.trace import Trace
 from flo.tables.translate import ToColumns, ToValues
@@ -53,10 +55,24 @@ def plan(operators: Iterable[Node], depth: int = 0) -> Iterator[Planned]:
         if isinstance(node.operator, Wire):
             continue
         yield Planned(node, _how(node), tuple(_keeps(node.operator)), depth)
+        if isinstance(node.operator, FixpointTables):
+            yield from _plan_rounds(node.operator, depth + 1)
         for part in _parts(node.operator):
             if isinstance(part, (Node, Sequential, Parallel)):
                 yield from plan(nodes(part), depth + 1)
                 break  # the current graph; another field may have the initial one
+
+
+def _plan_rounds(fixpoint: FixpointTables, depth: int) -> Iterator[Planned]:
+    """The operators of a body that runs in rounds: on changes, or anew for the keys that change."""
+    for operator, traces in fixpoint.in_rounds():
+        anew = isinstance(operator, GroupRounds)
+        how = VALUES if isinstance(operator, GroupRounds) and operator.form is None else TABLES
+        rows, _ = _size(traces)
+        kept = f"{len(traces)} traces" if len(traces) > 1 else "a trace"
+        text = f"{kept} with rounds" + (f" of {rows:,} rows" if rows else "")
+        text += " (keys that change are computed anew)" if anew else ""
+        yield Planned(operator.node, how, (text,) if traces else (), depth)
 
 
 def _how(node: Node) -> str:

@@ -13,9 +13,10 @@ A push ends: a round has no changes behind the last one in which the relations d
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, final
 
 import pyarrow as pa
@@ -166,6 +167,13 @@ class FixpointTables(OnTables[Fixpoint]):
     def _body(self) -> Body:
         types = tuple(StreamType(of, bounded=True) for of in self.inputs)
         return Body.of(Dag.of(self.like.graph, self.like.inner_types(types)), len(self.like.relations))
+
+    def in_rounds(self) -> Iterator[tuple[InRounds, tuple[Trace, ...]]]:
+        """The operators of the body, and the traces of each."""
+        body = self._body
+        traces = self.traces or (NOTHING,) * body.firsts[-1]
+        for operator, (first, end) in zip(body.operators, pairwise(body.firsts), strict=True):
+            yield operator, traces[first:end]
 
     @property
     def by_row(self) -> bool:

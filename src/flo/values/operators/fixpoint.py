@@ -25,7 +25,7 @@ from typing import Any, final
 from flo.core.collection import Collection, End
 from flo.core.errors import CollectionError, FixpointError, Origin, TypeMismatch, brief
 from flo.core.facts import ALL_COLUMNS, PrimaryKey, Timing, no_demands
-from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput, with_origins
+from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, nodes, setinput, with_origins
 from flo.core.operator import Bound, Deltas, Measure, Operator, Step, Values, concat_all, expect_arity
 from flo.core.semantics import finish, stuck
 from flo.core.stream_type import Derivation, StreamType, StreamTypes
@@ -69,8 +69,9 @@ class Fixpoint(Operator):
 
     @property
     def described(self) -> str:
-        """The number of rounds that it may take, for `explain`."""
-        return f"at most {self.most_rounds:,} rounds"
+        """The number of rounds that it may take, and what they do, for `explain`."""
+        adds = not any(each.operator.retracts for each in nodes(self.graph) if not isinstance(each.operator, Wire))
+        return f"at most {self.most_rounds:,} rounds, {'each adds rows' if adds else 'rows come and go'}"
 
     @property
     def arity(self) -> tuple[int, int]:  # type: ignore[override]
