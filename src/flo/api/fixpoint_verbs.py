@@ -20,7 +20,7 @@ from flo.core.type_relations import accepts
 from flo.program.dag import Dag, live_vertices
 from flo.program.keys import key_of
 from flo.program.tree import to_graph
-from flo.values.operators.fixpoint import MOST_ROUNDS, Fixpoint, expect_rounds
+from flo.values.operators.fixpoint import MOST_ROUNDS, Fixpoint, RowLimit, expect_rounds
 from flo.values.operators.joins import CONVERSIONS
 from flo.values.operators.zsets import Distinct
 from flo.values.weighted import ZSet
@@ -86,9 +86,10 @@ def build_fixpoint(
     given: tuple[AnyStream, ...] = (),
     *,
     as_sets: bool = True,
+    row_limit: RowLimit | None = None,
 ) -> tuple[AnyStream, ...]:
     """Apply a fixpoint of these relations: the body gets them, and then the given streams. Without `as_sets` a relation
-    keeps the weights that the body gives its rows."""
+    keeps the weights that the body gives its rows; `row_limit` bounds them."""
     origin = Origin.here()
     if type(most_rounds) is not int or most_rounds < 1:
         raise TypeMismatch(
@@ -113,7 +114,9 @@ def build_fixpoint(
     inside.captures, inside.outputs = False, tuple(results)
     _expect_read(inside, own, origin)
     graph = to_graph(Dag.of_vertices(inside.inputs, inside.vertices, results))
-    streams = scope.apply(Fixpoint(tuple(relations.values()), graph, most_rounds), *inside.shared, verb="fixpoint")
+    streams = scope.apply(
+        Fixpoint(tuple(relations.values()), graph, most_rounds, row_limit), *inside.shared, verb="fixpoint"
+    )
     vertex = streams[0].vertex
     vertex.body = inside
     if len(streams) == 1:

@@ -7,6 +7,7 @@ computed first, as columns whose names begin with `==`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -24,6 +25,7 @@ from flo.sql.joins import join_relations
 from flo.sql.native import BRANCHES, Generated, Kept, Projected, Segment, SegmentStep, can_run_natively
 from flo.sql.nodes import ZERO, Node, column, literal, one_row, replace_nodes
 from flo.sql.plan import Relation
+from flo.sql.recursion import recursive_rows
 from flo.sql.registry import is_computed, not_computed, types_text
 from flo.sql.row_streams import RowStream, joined, layout_of, own_columns, united
 from flo.sql.windows import add_windows, order_keys
@@ -44,18 +46,31 @@ class Compiler:
         self.inputs = inputs
         self.spark = spark
         self.scope = scope
+        self.around: Compiler | None = None
+        """Of the step of a recursion: what makes the streams that do not depend on it."""
+        self.levels: dict[int, RowStream] = {}
+        """The rows that a reference reads, by the number of the recursion."""
         self._streams: dict[Relation, tuple[RowStream, tuple[Node, ...]]] = {}
         """By relations in their canonical form: their streams, and the columns of these."""
         self._segments: dict[RowStream, tuple[RowStream, Segment]] = {}
         """Streams that a segment makes, with the streams that it reads."""
-        self._subqueries = 0
-        self._natives = 0
+        self._subqueries = count(1)
+        self._natives = count()
 
     def query(self, relation: Relation, names: tuple[str, ...]) -> RowStream:
         """Return the stream of a query's rows. `names` are those that the user gave the columns."""
         return self.project(self.stream(relation), dict(zip(names, relation.columns, strict=True)))
 
+    def inside(self, loop: int, rows: RowStream) -> Compiler:
+        """Return a compiler for the step of a recursion, which reads these rows."""
+        inner = Compiler(self.inputs, self.spark, rows.scope)
+        inner.around, inner.levels = self, {**self.levels, loop: rows}
+        inner._subqueries, inner._natives = self._subqueries, self._natives
+        return inner
+
     def stream(self, relation: Relation) -> RowStream:
+        if self.around is not None and not plan.references(relation):
+            return self.around.stream(relation)
         return self.shared(relation, getattr(self, f"_{type(relation).__name__.lower()}"))
 
     def shared(self, relation: Relation, make: Callable[[Any], RowStream]) -> RowStream:
@@ -148,8 +163,7 @@ class Compiler:
         parts = list(dict.fromkeys(part for node in given.values() for part in parts_of(node)))
         if not parts:
             return stream, given
-        more = {f"{HIDDEN}native{self._natives + place}": node for place, node in enumerate(parts)}
-        self._natives += len(more)
+        more = {f"{HIDDEN}native{next(self._natives)}": node for node in parts}
         columns = {node: column(name, node.type, node.nullable) for name, node in more.items()}
         given = {name: replace_nodes(node, columns) for name, node in given.items()}
         read = frozenset[str]().union(*(node.reads for node in given.values()))
@@ -162,8 +176,7 @@ class Compiler:
         asked = dict.fromkeys(each for node in given.values() for each in plan.subqueries(node))
         columns: dict[Node, Node] = {}
         for node in asked:
-            self._subqueries += 1
-            name, relation = f"{HIDDEN}subquery{self._subqueries}", node.option("relation")
+            name, relation = f"{HIDDEN}subquery{next(self._subqueries)}", node.option("relation")
             own, key = {f"{HIDDEN}key": ZERO}, {f"{name}_key": ZERO}
             columns[node] = column(name, node.type, True)
             row = self.project(self._only_row(relation, name), {name: columns[node], **key})
@@ -248,9 +261,9 @@ class Compiler:
         Flo has some generators, and Spark runs the others."""
         below, generator = self.stream(relation.below), relation.generator
         if generator.name == "ReplicateRows":
-            count, *columns = generator.children
+            copies, *columns = generator.children
             names = [each.column for each in relation.items]
-            rows = self.project(below, {"==count": count, **dict(zip(names, columns, strict=True))})
+            rows = self.project(below, {"==count": copies, **dict(zip(names, columns, strict=True))})
             product = Node("Times", pa.int64(), False, (column("==count", pa.int64(), True), WEIGHT))
             times = Expression(product, (layout_of(rows), WEIGHTS))
             return self.project(_apply(rows, MapWeights(times)), relation.by_name)
@@ -285,6 +298,14 @@ class Compiler:
     def _join(self, relation: plan.Join) -> RowStream:
         return join_relations(self, relation)
 
+    def _recursion(self, relation: plan.Recursion) -> RowStream:
+        return recursive_rows(self, relation)
+
+    def _reference(self, relation: plan.Reference) -> RowStream:
+        rows = self.levels[relation.loop]
+        pairs = zip(relation.columns, own_columns(rows).values(), strict=True)
+        return self.project(rows, {new.column: old for new, old in pairs})
+
 
 def _apply(stream: RowStream, operator: Operator) -> RowStream:
     return stream.scope.apply(operator, stream, verb="sql")[0]
@@ -293,8 +314,8 @@ def _apply(stream: RowStream, operator: Operator) -> RowStream:
 def _written_rows(generator: Node) -> list[tuple[Node, ...]] | None:
     """Return the rows of a generator whose items are written in the query; None if they are not."""
     if generator.name == "Stack":
-        count, *values = generator.children
-        size, names = int(count.option("value")), generator.type.value_type
+        rows_asked, *values = generator.children
+        size, names = int(rows_asked.option("value")), generator.type.value_type
         width = names.num_fields
         nulls = [literal(None, field.type) for field in names]
         rows = [values[place * width : (place + 1) * width] for place in range(size)]

@@ -134,6 +134,40 @@ class Limit(Relation):
     offset: int = 0
 
 
+@dataclass(frozen=True)
+class Recursion(Relation):
+    """The rows of all levels. The first is the anchor; each further one is what the step makes of the level before,
+    until a level is empty."""
+
+    anchor: Relation
+    step: Relation
+    loop: int
+    """Its number, by which references in the step are recognized."""
+    level_limit: int | None
+    """The most levels, beyond which Spark fails; None without a limit."""
+    row_limit: int | None
+    """As many rows are an error of Spark; None without a limit."""
+    is_set: bool = False
+    """Whether a row is there once (UNION): then the rows are those that the step adds nothing to."""
+    count: int | None = None
+    """How many rows are wanted: no further level is computed when there are as many."""
+
+
+@dataclass(frozen=True)
+class Reference(Relation):
+    """In the step of a recursion, the rows of the level before."""
+
+    loop: int
+
+
+def references(relation: Relation) -> set[int]:
+    """Return the numbers of the recursions around a relation that it reads."""
+    if isinstance(relation, Reference):
+        return {relation.loop}
+    below = set[int]().union(*map(references, relations_in(relation)))
+    return below - {relation.loop} if isinstance(relation, Recursion) else below
+
+
 def subqueries(node: Node) -> list[Node]:
     return [each for each in node.walk() if each.name == "ScalarSubquery"]
 

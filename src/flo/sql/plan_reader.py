@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from flo.sql import plan
@@ -13,7 +13,7 @@ from flo.sql.plan import Named, Relation
 from flo.sql.rejections import REWRITES, SESSIONS, expect_maintainable, reject
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 JOINS = {
     "INNER": "inner",
@@ -28,6 +28,8 @@ JOINS = {
 PASSED = ("Repartition", "RepartitionByExpression", "RebalancePartitions", "WindowGroupLimit")
 """Nodes that pass rows on: the last one has a filter above it that has the same effect."""
 MOST_CONSTANTS = 10_000
+SETS = 2**30
+"""Levels of recursion from which on the number says that the recursion is of a set; Spark itself has no such thing."""
 
 
 def read_frame(frame: DataFrame, inputs: Mapping[int, str]) -> Relation:
@@ -35,11 +37,24 @@ def read_frame(frame: DataFrame, inputs: Mapping[int, str]) -> Relation:
     execution = frame._jdf.queryExecution()
     expect_maintainable(execution.analyzed())
     zone = str(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
-    return _Reader(dict(inputs), unicode=unicode_of(frame.sparkSession), zone=zone).relation(execution.optimizedPlan())
+    limits = tuple(_setting(frame.sparkSession, f"spark.sql.cteRecursion{each}Limit") for each in ("Level", "Row"))
+    reader = _Reader(dict(inputs), unicode=unicode_of(frame.sparkSession), zone=zone, limits=limits)
+    return reader.relation(execution.optimizedPlan())
+
+
+def _setting(spark: SparkSession, name: str) -> int | None:
+    """Return a limit of the session; None if there is none."""
+    limit = int(spark.conf.get(name, "-1") or -1)
+    return None if limit == -1 else limit
 
 
 @dataclass
 class _Reader(ExpressionReader):
+    limits: tuple[int | None, ...] = (None, None)
+    """The most levels and rows of a recursion."""
+    loops: dict[int, int] = field(default_factory=dict)
+    """The recursions around what is read, by their numbers in Catalyst: how many are around them."""
+
     def relation(self, node: Java) -> Relation:
         return self._reader_of(node)(node)
 
@@ -183,7 +198,7 @@ class _Reader(ExpressionReader):
         def limit(rows: plan.Limit) -> plan.Limit:
             return replace(rows, count=count if rows.count is None else min(count, rows.count))
 
-        return _in_order(self._below(node), limit)
+        return _with_count(_in_order(self._below(node), limit))
 
     _locallimit = _globallimit
 
@@ -195,6 +210,39 @@ class _Reader(ExpressionReader):
             return replace(rows, count=left, offset=rows.offset + count)
 
         return _in_order(self._below(node), skip)
+
+    def _unionloop(self, node: Java) -> Relation:
+        anchor, number = self._below(node), int(node.id())
+        self.loops[number] = loop = len(self.loops)
+        step = self.relation(node.children().apply(1))
+        del self.loops[number]
+        level_limit, row_limit = self.limits
+        asked = int(node.maxDepth().get()) if node.maxDepth().isDefined() else None
+        is_set = asked is not None and asked >= SETS
+        if asked is not None:
+            level_limit = None if asked == -1 or is_set else asked
+        columns = tuple(self._new(each) for each in items_of(node.output()))
+        return plan.Recursion(columns, anchor, step, loop, level_limit, row_limit, is_set)
+
+    def _unionloopref(self, node: Java) -> Relation:
+        columns = tuple(self._new(each) for each in items_of(node.output()))
+        return plan.Reference(columns, self.loops[int(node.loopId())])
+
+
+def _with_count(relation: Relation) -> Relation:
+    """Return the first rows of a relation. A recursion ends when it has as many, if their order is left open."""
+    if isinstance(relation, plan.Limit) and not relation.order and relation.count is not None:
+        return replace(relation, below=_counted(relation.below, relation.count + relation.offset))
+    return relation
+
+
+def _counted(relation: Relation, count: int) -> Relation:
+    match relation:
+        case plan.Recursion(is_set=False):
+            return replace(relation, count=count if relation.count is None else min(count, relation.count))
+        case plan.Project():
+            return replace(relation, below=_counted(relation.below, count))
+    return relation
 
 
 def _no_input(node: Java) -> UnsupportedQueryError:

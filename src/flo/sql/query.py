@@ -26,6 +26,7 @@ from flo.sql.plan import scans
 from flo.sql.plan_reader import read_frame
 from flo.sql.rejections import expect_no_special_times
 from flo.sql.row_streams import RowStream
+from flo.sql.set_recursion import REJECTED, marks_in, with_union_all
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -126,7 +127,23 @@ def planned(spark: SparkSession, text: str) -> DataFrame:
     expect_no_special_times(spark, text)
     with _query_errors(text):
         _expect_query(spark, text)
-        return optimised(spark.sql(text))
+        return optimised(_analysed(spark, text))
+
+
+def _analysed(spark: SparkSession, text: str) -> DataFrame:
+    """Return the DataFrame of a query, whose recursions may be sets. Raises if Spark rejects it."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        return spark.sql(text)
+    except AnalysisException as error:
+        if error.getCondition() != REJECTED:
+            raise
+        other, marks = with_union_all(spark, text)
+        frame = spark.sql(other) if marks else None
+        if frame is None or marks_in(frame._jdf.queryExecution().analyzed().toString()) != set(marks):
+            raise
+        return frame
 
 
 def planned_frame(frame: DataFrame) -> DataFrame:

@@ -56,10 +56,6 @@ REWRITES: dict[str, tuple[str, Rewrite]] = {
         "`dropDuplicates` of some columns keeps an arbitrary row",
         ("row_number() OVER (PARTITION BY key ORDER BY at) = 1", "says which row is kept"),
     ),
-    "UnionLoop": (
-        "Flo's SQL has no recursion",
-        ("several joins, or a `nest` with a `defer` in a flow", "a fixed number of steps, or all of them"),
-    ),
     "CollectMetrics": (
         "metrics that are observed are not a part of a view",
         ("frame without observe(…)", "or a view that counts"),

@@ -49,6 +49,28 @@ def _one_row(node: Node, operands: list[Data]) -> Data:
     return value
 
 
+def _recursion_limits(node: Node, operands: list[Data]) -> Data:
+    """False if a recursion is within its limits: an error of Spark if it is not."""
+    within, beyond = operands
+    levels, rows = node.option("levels"), node.option("rows")
+    if rows is not None and pc.any(pc.greater_equal(within, rows)).as_py():
+        raise row_limit_error(rows)
+    if pc.any(pc.greater(beyond, 0)).as_py():
+        raise SqlError(
+            "RECURSION_LEVEL_LIMIT_EXCEEDED",
+            f"the recursion goes on after {levels} levels; write MAX RECURSION LEVEL {2 * levels} for more, "
+            "or UNION for a set, which ends on cycles",
+        )
+    return pc.greater(beyond, 0)
+
+
+def row_limit_error(rows: int) -> SqlError:
+    return SqlError(
+        "RECURSION_ROW_LIMIT_EXCEEDED",
+        f"the recursion has {rows:,} rows or more; set spark.sql.cteRecursionRowLimit for more, or write LIMIT",
+    )
+
+
 def _average_result(node: Node, operands: list[Data]) -> Data:
     total, count = operands
     kind = node.type
@@ -60,6 +82,7 @@ def _average_result(node: Node, operands: list[Data]) -> Data:
 
 declare("Items", None, [of(many(each)) for each in ANY], array_of, strict=False)
 declare("OneRow", None, [of(each, Family.INTEGER) for each in Family], _one_row)
+declare("RecursionLimits", None, [of(Family.INTEGER, Family.INTEGER, to=Family.BOOLEAN)], _recursion_limits)
 _TOTALS = (Family.FLOAT, Family.DECIMAL)
 declare("SumResult", None, [of(each, to=to) for each in _TOTALS for to in NUMBERS], _sum_result, modes=MODES)
 declare("AverageResult", None, [of(each, Family.INTEGER) for each in _TOTALS], _average_result, modes=MODES)

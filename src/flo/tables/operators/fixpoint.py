@@ -20,6 +20,7 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from flo.core.operator import Delta, Deltas, Operator, Step
 from flo.core.semantics import guarded
@@ -91,6 +92,7 @@ class Rounds:
     def run(self) -> list[list[pa.Table]]:
         """Take all rounds that have changes; return the changes of each relation."""
         results: list[list[pa.Table]] = [[] for _ in self.body.outputs]
+        added = 0
         while self._ahead:
             number = heapq.heappop(self._ahead)
             self._take(number)
@@ -100,6 +102,9 @@ class Rounds:
                 change = change and net_changes(change)
                 if change is not None and change.num_rows:
                     results[place].append(change)
+                    if self.like.row_limit is not None:
+                        added += pc.sum(change[WEIGHT]).as_py()
+                        self.like.row_limit.expect(added)
                     self._expect_end(number, place, change)
                     self.add(place, Changes(number + 1, change))
         return results

@@ -41,6 +41,24 @@ SHOWN = 3
 """How many rows an error shows."""
 
 
+@dataclass(frozen=True)
+class RowLimit:
+    """A limit for relations that are no sets, whose rows may double in every round: a push must not add as many."""
+
+    rows: int
+
+    def expect(self, rows: int) -> None:
+        """Raise if a push has added this many rows."""
+        if rows >= self.rows:
+            raise FixpointError(
+                f"[RECURSION_ROW_LIMIT_EXCEEDED] the recursion has {self.rows:,} rows or more",
+                instead=(
+                    ("spark.sql.cteRecursionRowLimit", "the setting of Spark, for more"),
+                    ("LIMIT …", "for fewer"),
+                ),
+            )
+
+
 @final
 @dataclass(frozen=True)
 class Fixpoint(Operator):
@@ -56,6 +74,7 @@ class Fixpoint(Operator):
     relations: tuple[Collection, ...]
     graph: Graph
     most_rounds: int = MOST_ROUNDS
+    row_limit: RowLimit | None = None
     contents: Values = ()
     results: Values = ()
     started: bool = False
@@ -138,6 +157,8 @@ class Fixpoint(Operator):
             if not any(change.weights for change in changes):
                 return results
             results = concat_all(results, changes)
+            if self.row_limit is not None:
+                self.row_limit.expect(sum(map(_rows_in, results)))
             graph = setinput(graph, concat_all(inputs(graph), (*changes, *(None for _ in contents))))
         rows = [row for change in changes for row in change.all_units()]
         raise no_fixpoint(self.most_rounds, rows[:SHOWN], len(rows) - SHOWN)
@@ -150,6 +171,11 @@ class Fixpoint(Operator):
 
     def with_origins(self, like: Fixpoint) -> Fixpoint:
         return replace(self, graph=with_origins(self.graph, like.graph))
+
+
+def _rows_in(value: Any) -> int:
+    """Return how many rows a z-set has, each as often as it is there."""
+    return sum(weight for _, weight in value.all_units())
 
 
 def subtract(new: Any, old: Any) -> ZSetValue | None:
