@@ -71,6 +71,24 @@ def test_every_schedule_has_one_result() -> None:
     assert exploration.ok
 
 
+def test_the_laws_hold() -> None:
+    """Also for a body that has rows of its own."""
+    flow, _ = reach_of_edges()
+    report = flo.verify.check(flow, tries=20)
+    assert report.ok, report
+    flow = flo.Flow("own")
+    nodes = flow.input("nodes", flo.ZSet[Node])
+    flow.output("nodes", nodes.fixpoint(lambda all_nodes, nodes: with_zero(all_nodes.union(nodes))))
+    report = flo.verify.check(flow, tries=20)
+    assert report.ok, report
+    assert flow.run(nodes=[]) == {"nodes": {Node(0): 1}}
+
+
+def with_zero(nodes: Any) -> Any:
+    """The rows, and a count, which is 0 of no rows."""
+    return nodes.filter(nw.col("node") > 0).union(nodes.filter(nw.col("node") < 0).agg(node=flo.count()))
+
+
 def test_a_row_is_there_once() -> None:
     flow, _ = reach_of_edges()
     loop = flow.loop()
@@ -139,8 +157,10 @@ def test_rows_that_come_and_go() -> None:
         return moves.join(wins, on="dst", other_on="node", how="anti").select(node="src")
 
     flow.output("wins", flow.fixpoint(wins=flo.ZSet[Node], body=body, most_rounds=50))
-    with pytest.raises(flo.FixpointError, match="50 rounds"):
+    with pytest.raises(flo.FixpointError, match="round 4 has the same rows as round 2"):
         flow.run(moves={Edge(1, 2): 1, Edge(2, 1): 1})
+    with pytest.raises(flo.FixpointError, match="50 rounds"):
+        flow.on(flo.here).run(moves={Edge(1, 2): 1, Edge(2, 1): 1})
     assert flow.run(moves={Edge(1, 2): 1, Edge(2, 3): 1})["wins"] == {Node(2): 1}
 
 

@@ -66,9 +66,9 @@ class Fixpoint(Operator):
 
     then (ZSet<S₁>, X₁), … ↪ (ZSet<R₁>, Y), …, where Y is B if all of X₁, … are.
 
-    The first inputs of g are the relations, whose rows the body makes. `contents` has what the inputs add up to, and
-    `results` what was emitted. A step takes all that has arrived, and it is `settled`: the rows of one push are one
-    change, and the contents in between may have no fixpoint.
+    The first inputs of g are the relations, whose rows the body makes. `contents` has what the inputs add up to,
+    `results` what was emitted; `started` says that constants in the body have been taken. A step takes all that has
+    arrived, and it is `settled`: the rows of one push are one change, and contents in between may have no fixpoint.
     """
 
     relations: tuple[Collection, ...]
@@ -132,7 +132,8 @@ class Fixpoint(Operator):
 
     def steps(self, values: Values) -> Iterator[Step]:
         given: tuple[Any, ...] = values
-        if any(value.weights for value in given) or not (self.started or stuck(self.graph)):
+        starts = self._starts()
+        if starts or any(value.weights for value in given):
             contents = tuple(
                 before.concat(value.ended(End.OPEN)) for before, value in zip(self.contents, given, strict=True)
             )
@@ -140,7 +141,7 @@ class Fixpoint(Operator):
             deltas: Deltas = tuple(map(subtract, results, self.results))
             if not values:  # nothing else will come
                 deltas = tuple((delta or ZSetValue.of(())).fix() for delta in deltas)
-            after = replace(self, contents=contents, results=results, started=True)
+            after = replace(self, contents=contents, results=results, started=self.started or starts)
             yield Step("fixpoint", tuple(value.drained() for value in given), after, deltas, settled=True)
         elif all_ending(given):
             ends = tuple(ZSetValue.terminator() for _ in self.relations)
@@ -148,10 +149,15 @@ class Fixpoint(Operator):
             yield Step("fixpoint-terminated", tuple(value.passed() for value in given), after, ends)
 
     def solve(self, contents: Values) -> Values:
-        """Return the fixpoint for these inputs."""
+        """Return the fixpoint for these inputs.
+
+        Rounds that go in a circle are found when they come back to one whose number is a power of two.
+        """
         start = results = self._bottoms()
         graph = setinput(self.graph, (*start, *contents))
-        for _ in range(self.most_rounds + 1):
+        digest = noted_digest = noted_round = 0
+        noted = start
+        for number in range(1, self.most_rounds + 2):
             graph, given = finish(graph, start)
             changes = tuple(ZSetValue.of(each.all_units()) for each in given)  # type: ignore[attr-defined]
             if not any(change.weights for change in changes):
@@ -159,15 +165,24 @@ class Fixpoint(Operator):
             results = concat_all(results, changes)
             if self.row_limit is not None:
                 self.row_limit.expect(sum(map(_rows_in, results)))
+            rows = [(place, *row) for place, change in enumerate(changes) for row in change.all_units()]
+            digest += sum(weight * hash((place, row)) for place, row, weight in rows)
+            if digest == noted_digest and results == noted:
+                raise goes_in_circles(noted_round, number, [row[1:] for row in rows])
+            if number & (number - 1) == 0:
+                noted, noted_digest, noted_round = tuple(map(copy_rows, results)), digest, number
             graph = setinput(graph, concat_all(inputs(graph), (*changes, *(None for _ in contents))))
-        rows = [row for change in changes for row in change.all_units()]
-        raise no_fixpoint(self.most_rounds, rows[:SHOWN], len(rows) - SHOWN)
+        raise no_fixpoint(self.most_rounds, [row[1:] for row in rows[:SHOWN]], len(rows) - SHOWN)
+
+    def _starts(self) -> bool:
+        """Return whether the body has rows without any input, which were not emitted."""
+        return not self.started and not stuck(self.graph)
 
     def _bottoms(self) -> Values:
         return tuple(relation.bottom() for relation in self.relations)
 
     def measure(self, values: Values) -> Measure:
-        return (sum(value.size() for value in values) + (not self.started),)
+        return (sum(value.size() for value in values) + self._starts(),)
 
     def with_origins(self, like: Fixpoint) -> Fixpoint:
         return replace(self, graph=with_origins(self.graph, like.graph))
@@ -182,6 +197,20 @@ def subtract(new: Any, old: Any) -> ZSetValue | None:
     """Return the difference of two z-sets; ∅ if they are equal."""
     delta = ZSetValue.of([*new.all_units(), *negate_weights(old.all_units())])
     return delta if delta.weights else None
+
+
+def copy_rows(value: Any) -> ZSetValue:
+    """Return a copy of a z-set that later versions of it do not change."""
+    return ZSetValue.of(value.all_units())
+
+
+def goes_in_circles(first: int, again: int, changes: list[Any]) -> FixpointError:
+    """Return the error for rounds that repeat."""
+    return FixpointError(
+        f"`fixpoint` does not end: round {again:,} has the same rows as round {first:,}, and others came in between",
+        facts=tuple((f"{weight:+}", brief(row)) for row, weight in changes[:SHOWN]),
+        instead=(("two fixpoints", "where a relation is complete before rows are excluded by it"),),
+    )
 
 
 def no_fixpoint(most_rounds: int, changes: list[Any], rest: int) -> FixpointError:
