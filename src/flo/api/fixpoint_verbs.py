@@ -10,7 +10,6 @@ from flo.api.arguments import call_located, expect_callable, expect_kind, takes_
 from flo.api.body import name_streams, returned_streams
 from flo.api.columns import AnyFunction, kind_of
 from flo.api.scope import AnyStream, B, B_co, C_co, Scope, StreamBase, T, U
-from flo.columns.cell import fields_of
 from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
 from flo.core.elements import type_name
@@ -18,7 +17,6 @@ from flo.core.errors import CollectionError, Origin, TypeMismatch, UnusedInputEr
 from flo.core.stream_type import Bounded, StreamType
 from flo.core.type_relations import accepts
 from flo.program.dag import Dag, live_vertices
-from flo.program.keys import key_of
 from flo.program.tree import to_graph
 from flo.values.operators.fixpoint import MOST_ROUNDS, Fixpoint, RowLimit, expect_rounds
 from flo.values.operators.joins import CONVERSIONS
@@ -120,7 +118,7 @@ def build_fixpoint(
     vertex = streams[0].vertex
     vertex.body = inside
     if len(streams) == 1:
-        vertex.key = key_of(outputs[0])
+        vertex.key = outputs[0].key
     return streams
 
 
@@ -131,7 +129,7 @@ def _fit(stream: AnyStream, name: str, relation: Collection) -> AnyStream:
     if kind == wanted or Any in (kind, wanted):
         return stream
     if is_row_type(kind) and is_row_type(wanted):
-        fields, own = fields_of(wanted) or {}, fields_of(kind) or {}
+        fields, own = _fields(wanted), _fields(kind)
         if fields.keys() == own.keys() and all(accepts(of, own[each]) for each, of in fields.items()):
             return retype(stream, wanted, "fixpoint")  # type: ignore[return-value]
     raise TypeMismatch(
@@ -141,9 +139,16 @@ def _fit(stream: AnyStream, name: str, relation: Collection) -> AnyStream:
     ).at_users_line()
 
 
+def _fields(kind: Any) -> dict[str, Any]:
+    """Return the columns of a type of rows; none if it has none."""
+    from flo.columns.cell import fields_of  # not at first: a program on values does not wait for Arrow
+
+    return fields_of(kind) or {}
+
+
 def _described(kind: Any) -> str:
     """Return a type of rows with its columns."""
-    columns = ", ".join(f"{name}: {type_name(of)}" for name, of in (fields_of(kind) or {}).items())
+    columns = ", ".join(f"{name}: {type_name(of)}" for name, of in _fields(kind).items())
     return f"ZSet[{type_name(kind)}]" + (f" with {columns}" if is_row_type(kind) else "")
 
 
