@@ -4,9 +4,9 @@
 
 module Flo.Collection where
 
-open import Data.Empty using (⊥)
-open import Data.Unit using (⊤; tt)
-open import Relation.Binary.PropositionalEquality using (_≡_; refl; sym; trans; cong)
+open import Data.Empty using (⊥-elim)
+open import Data.Product using (_×_; _,_; proj₁; proj₂)
+open import Relation.Binary.PropositionalEquality using (_≡_; _≢_; refl; cong)
 open import Relation.Nullary using (¬_; Dec; yes; no)
 
 -- flo.core.collection.End: an end that has arrived and one that was passed on are different values.
@@ -22,17 +22,21 @@ ended? open′   = no λ ()
 ended? arrived = yes arrived
 ended? passed  = yes passed
 
--- The end after a delta: that of the left side if it has one.
-_▷_ : End → End → End
-open′   ▷ e = e
-arrived ▷ _ = arrived
-passed  ▷ _ = passed
-
 -- The end that fix gives.
 close : End → End
 close open′   = arrived
 close arrived = arrived
 close passed  = passed
+
+-- The end of a buffer whose content was taken on.
+pass : End → End
+pass open′   = open′
+pass arrived = passed
+pass passed  = passed
+
+data Unpassed : End → Set where
+  open′   : Unpassed open′
+  arrived : Unpassed arrived
 
 record Collection : Set₁ where
   infixl 5 _++_
@@ -42,6 +46,7 @@ record Collection : Set₁ where
     ∅      : Value
     fix    : Value → Value
     Fixed  : Value → Set
+    fixed? : ∀ c → Dec (Fixed c)
 
     -- The laws of docs/laws.md.
     fix-fixes     : ∀ c → Fixed (fix c)
@@ -51,5 +56,60 @@ record Collection : Set₁ where
     -- What Flo's collections have besides: ∅ is ⊥, where a stream begins; a delta may be cut.
     identityˡ     : ∀ d → ∅ ++ d ≡ d
     assoc         : ∀ c d e → (c ++ d) ++ e ≡ c ++ (d ++ e)
-    fixed?        : ∀ c → Dec (Fixed c)
     open-∅        : ¬ Fixed ∅
+
+    -- For wires: what stays in a buffer when all of it is passed on (Value.take), and whether anything is left to take
+    -- (Value.size() is 0).
+    rest       : Value → Value
+    Idle       : Value → Set
+    idle?      : ∀ c → Dec (Idle c)
+    idle-∅     : Idle ∅
+    rest-idle  : ∀ c → Idle (rest c)
+    rest-open  : ∀ {c} → ¬ Fixed c → rest c ≡ ∅
+    rest-fixed : ∀ {c} → Fixed c → Fixed (rest c)
+    idle-open  : ∀ {c} → Idle c → ¬ Fixed c → c ≡ ∅
+
+    -- For progress: data as it comes from outside, whose end was not passed on.
+    Fresh      : Value → Set
+    fresh-fix  : ∀ {c} → Fresh c → Fresh (fix c)
+    fresh-busy : ∀ {c} → Fresh c → Fixed c → ¬ Idle c
+
+-- What sequences, weighted elements and LVars share: a content that is a monoid, and an end.
+module WithEnd {M : Set} (_∙_ : M → M → M) (e : M)
+  (∙-assoc : ∀ x y z → (x ∙ y) ∙ z ≡ x ∙ (y ∙ z)) (∙-idˡ : ∀ x → e ∙ x ≡ x) (∙-idʳ : ∀ x → x ∙ e ≡ x)
+  (empty? : ∀ x → Dec (x ≡ e)) where
+
+  concat : M × End → M × End → M × End
+  concat (x , open′)   (y , f) = (x ∙ y) , f
+  concat (x , arrived) _       = x , arrived
+  concat (x , passed)  _       = x , passed
+
+  private
+    idle? : (c : M × End) → Dec ((proj₁ c ≡ e) × (proj₂ c ≢ arrived))
+    idle? (x , f) with empty? x
+    idle? (x , open′)   | yes p = yes (p , λ ())
+    idle? (x , arrived) | yes p = no λ { (_ , q) → q refl }
+    idle? (x , passed)  | yes p = yes (p , λ ())
+    idle? (x , f)       | no n  = no λ { (p , _) → n p }
+
+  collection : Collection
+  collection = record
+    { Value = M × End ; _++_ = concat ; ∅ = e , open′
+    ; fix = λ c → proj₁ c , close (proj₂ c) ; Fixed = λ c → Ended (proj₂ c) ; fixed? = λ c → ended? (proj₂ c)
+    ; fix-fixes = λ { (_ , open′) → arrived ; (_ , arrived) → arrived ; (_ , passed) → passed }
+    ; fixed-absorbs = λ { {_ , arrived} _ _ → refl ; {_ , passed} _ _ → refl }
+    ; identityʳ = λ { (x , open′) → cong (_, open′) (∙-idʳ x) ; (_ , arrived) → refl ; (_ , passed) → refl }
+    ; identityˡ = λ { (x , f) → cong (_, f) (∙-idˡ x) }
+    ; assoc = λ { (x , open′) (y , open′) (z , f) → cong (_, f) (∙-assoc x y z)
+                ; (_ , open′) (_ , arrived) _ → refl ; (_ , open′) (_ , passed) _ → refl
+                ; (_ , arrived) _ _ → refl ; (_ , passed) _ _ → refl }
+    ; open-∅ = λ ()
+    ; rest = λ c → e , pass (proj₂ c) ; Idle = λ c → (proj₁ c ≡ e) × (proj₂ c ≢ arrived) ; idle? = idle?
+    ; idle-∅ = refl , λ ()
+    ; rest-idle = λ { (_ , open′) → refl , (λ ()) ; (_ , arrived) → refl , (λ ()) ; (_ , passed) → refl , λ () }
+    ; rest-open = λ { {_ , open′} _ → refl ; {_ , arrived} n → ⊥-elim (n arrived) ; {_ , passed} n → ⊥-elim (n passed) }
+    ; rest-fixed = λ { {_ , arrived} _ → passed ; {_ , passed} _ → passed }
+    ; idle-open = λ { {_ , open′} (refl , _) _ → refl ; {_ , arrived} _ n → ⊥-elim (n arrived) ; {_ , passed} _ n → ⊥-elim (n passed) }
+    ; Fresh = λ c → Unpassed (proj₂ c)
+    ; fresh-fix = λ { {_ , open′} open′ → arrived ; {_ , arrived} arrived → arrived }
+    ; fresh-busy = λ { {_ , arrived} arrived arrived (_ , q) → q refl } }

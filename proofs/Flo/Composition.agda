@@ -53,6 +53,7 @@ module Sequence {I M O : Tys} (A : Machine I M) (B : Machine M O) where
     { State = A.State × B.State ; initial = A.initial , B.initial
     ; inputs = λ { (a , _) → A.inputs a } ; setinput = λ { (a , b) v → A.setinput a v , b }
     ; Step = Step ; steps = steps ; complete = complete
+    ; path = λ { (sequence-left x) → "sequence-left" ∷ A.path x ; (sequence-right x) → "sequence-right" ∷ B.path x }
     ; get-set = λ { (a , _) v → A.get-set a v } ; set-get = λ { (a , b) → cong (_, b) (A.set-get a) }
     ; set-set = λ { (a , b) v w → cong (_, b) (A.set-set a v w) } ; initial-empty = A.initial-empty }
 
@@ -148,6 +149,7 @@ module Parallel {I O I′ O′ : Tys} (A : Machine I O) (B : Machine I′ O′) 
     ; inputs = λ { (a , b) → A.inputs a · B.inputs b }
     ; setinput = λ { (a , b) v → A.setinput a (left v) , B.setinput b (right {I} v) }
     ; Step = Step ; steps = steps ; complete = complete
+    ; path = λ { (par-left x) → "par-left" ∷ A.path x ; (par-right x) → "par-right" ∷ B.path x }
     ; get-set = λ { (a , b) v → trans (cong₂ _·_ (A.get-set a _) (B.get-set b _)) (·-split {I} v) }
     ; set-get = λ { (a , b) → cong₂ _,_ (trans (cong (A.setinput a) (left-· (A.inputs a) _)) (A.set-get a))
                                         (trans (cong (B.setinput b) (right-· (A.inputs a) _)) (B.set-get b)) }

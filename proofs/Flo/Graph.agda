@@ -11,6 +11,7 @@ open import Data.List.Relation.Unary.Any using (Any)
 open import Data.Nat using (ℕ; _<_)
 open import Data.Nat.Induction using (<-wellFounded)
 open import Data.Product using (∃; _×_; _,_; proj₁; proj₂)
+open import Data.String using (String)
 open import Induction.WellFounded using (Acc; acc; WellFounded)
 open import Relation.Binary.PropositionalEquality using (_≡_; refl; sym; trans; cong; subst)
 
@@ -26,6 +27,7 @@ record Operator (I O : Tys) : Set₁ where
     begin    : Expr
     Fires    : Expr × Vals I → Expr × Vals I → Deltas O → Set
     fires    : ∀ s → List (∃ λ s′ → ∃ λ o → Fires s s′ o)
+    rule     : ∀ {s s′ o} → Fires s s′ o → String
     complete : ∀ {s s′ o} → Fires s s′ o → Any (λ x → (proj₁ x ≡ s′) × (proj₁ (proj₂ x) ≡ o)) (fires s)
 
   -- {S}[op], with the rule `operator`.
@@ -33,6 +35,7 @@ record Operator (I O : Tys) : Set₁ where
   node = record
     { State = Expr × Vals I ; initial = begin , ∅s ; inputs = proj₂ ; setinput = λ { (e , _) v → e , v }
     ; Step = Fires ; steps = fires ; complete = complete
+    ; path = λ x → "operator" ∷ rule x ∷ []
     ; get-set = λ _ _ → refl ; set-get = λ _ → refl ; set-set = λ _ _ _ → refl ; initial-empty = refl }
 
 -- The contract: a measure that falls, confluence, eager execution, a typing rule, and progress where it holds.

@@ -11,6 +11,7 @@ open import Data.List using (List; []; _∷_; _++_; [_])
 open import Data.List.Properties using (++-assoc)
 open import Data.List.Relation.Unary.Any using (Any; here; there)
 open import Data.Product using (∃; _×_; _,_; proj₁; proj₂; Σ)
+open import Data.String using (String)
 open import Induction.WellFounded using (Acc; acc; WellFounded)
 open import Relation.Binary.PropositionalEquality using (_≡_; refl; sym; trans; cong; cong₂; subst; subst₂)
 open import Relation.Nullary using (¬_; Dec; yes; no)
@@ -28,6 +29,7 @@ record Machine (I O : Tys) : Set₁ where
 
     -- All enabled steps, as flo.core.semantics.small_steps gives them.
     steps    : ∀ s → List (∃ λ s′ → ∃ λ o → Step s s′ o)
+    path     : ∀ {s s′ o} → Step s s′ o → List String  -- GraphStep.path: the rules from the root to the operator's own
     complete : ∀ {s s′ o} → Step s s′ o → Any (λ x → (proj₁ x ≡ s′) × (proj₁ (proj₂ x) ≡ o)) (steps s)
 
     get-set       : ∀ s v → inputs (setinput s v) ≡ v

@@ -36,15 +36,16 @@ data _≤*_ : ∀ {ts} → Flags ts → Flags ts → Set where
   []  : [] ≤* []
   _∷_ : ∀ {t ts f g} {fs gs : Flags ts} → f ≤ g → fs ≤* gs → (_∷_ {t} f fs) ≤* (g ∷ gs)
 
--- Bounded streams are fixed.
+-- Bounded streams are fixed, and no end was passed on yet.
 data Complete : ∀ {ts} → Flags ts → Vals ts → Set where
   []  : Complete [] []
-  _∷_ : ∀ {t ts f fs} {c : Val t} {cs : Vals ts} → (f ≡ B → Fixedᵛ c) → Complete fs cs → Complete (f ∷ fs) (c ∷ cs)
+  _∷_ : ∀ {t ts f fs} {c : Val t} {cs : Vals ts} → Freshᵛ c × (f ≡ B → Fixedᵛ c) → Complete fs cs →
+    Complete (f ∷ fs) (c ∷ cs)
 
 widen : ∀ {ts} {fs gs : Flags ts} {v} → fs ≤* gs → Complete fs v → Complete gs v
 widen []                        []       = []
 widen (reflexive-subtype ∷ les) (c ∷ cs) = c ∷ widen les cs
-widen (bound-subtype ∷ les)     (c ∷ cs) = (λ ()) ∷ widen les cs
+widen (bound-subtype ∷ les)     ((n , _) ∷ cs) = (n , λ ()) ∷ widen les cs
 
 complete-left : ∀ {as bs} (fs : Flags as) {gs : Flags bs} v → Complete (fs ·ᶠ gs) v → Complete fs (left v)
 complete-left []       v        c        = []
@@ -68,6 +69,15 @@ module _ {I O : Tys} (M : Machine I O) where
   Progress : Flags I → Flags O → Set
   Progress fi fo = ∀ v → Complete fi v → ∀ {s w} →
     (setinput initial v , ∅s) ⟶* (s , w) → Stuck (s , w) → Complete fo w × Maximal v w
+
+-- It is enough to look at one run, because every run ends in the same stuck state.
+progress-by : ∀ {I O} (M : Machine I O) → Lawful M → (open Machine M) → ∀ {fi fo} →
+  (∀ v → Complete fi v → ∃ λ s → ∃ λ w →
+    ((setinput initial v , ∅s) ⟶* (s , w)) × Stuck (s , w) × Complete fo w × Maximal M v w) →
+  Progress M fi fo
+progress-by M law known v cv r st with known v cv
+... | s , w , p , sp , c , m with Theory.unique M law r p st sp
+... | refl = c , m
 
 module _ {I M O : Tys} (A : Machine I M) (C : Machine M O) (lawA : Lawful A) (lawC : Lawful C) where
   private

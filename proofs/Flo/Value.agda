@@ -14,7 +14,7 @@ import Data.List as L
 open import Data.Maybe using (Maybe; just; nothing)
 open import Data.Product using (_×_; _,_; proj₁; proj₂; ∃)
 open import Data.Unit using (⊤; tt)
-open import Relation.Binary.PropositionalEquality using (_≡_; refl; sym; trans; cong; cong₂; subst)
+open import Relation.Binary.PropositionalEquality using (_≡_; _≢_; refl; sym; trans; cong; cong₂; subst)
 open import Relation.Nullary using (¬_; Dec; yes; no)
 
 open Collection
@@ -88,6 +88,25 @@ Fixedᵛ (nested _ _ e)        = Ended e
 fixedᵛ? : ∀ {t} (c : Val t) → Dec (Fixedᵛ c)
 fixedᵛ? {base n} (val c)     = fixed? (collection n) c
 fixedᵛ? (nested _ _ e)       = ended? e
+
+restᵛ : ∀ {t} → Val t → Val t
+restᵛ {base n} (val c) = val (rest (collection n) c)
+restᵛ (nested _ _ e)   = nested ∅s [] (pass e)
+
+mutual
+  -- Nothing is left to take.
+  Idleᵛ : ∀ {t} → Val t → Set
+  Idleᵛ {base n} (val c) = Idle (collection n) c
+  Idleᵛ (nested x xs e)  = Bare x × (xs ≡ []) × (e ≢ arrived)
+
+  -- All streams of a tuple are empty and open.
+  Bare : ∀ {ts} → Vals ts → Set
+  Bare []       = ⊤
+  Bare (c ∷ cs) = (Idleᵛ c × ¬ Fixedᵛ c) × Bare cs
+
+Freshᵛ : ∀ {t} → Val t → Set
+Freshᵛ {base n} (val c) = Fresh (collection n) c
+Freshᵛ (nested _ _ e)   = Unpassed e
 
 -- A delta of a stream; None is the empty one (flo.core.operator.Delta).
 data Deltas : Tys → Set where
@@ -196,16 +215,85 @@ fixᵛ-fixes (nested _ _ open′)       = arrived
 fixᵛ-fixes (nested _ _ arrived)     = arrived
 fixᵛ-fixes (nested _ _ passed)      = passed
 
+mutual
+  idleᵛ? : ∀ {t} (c : Val t) → Dec (Idleᵛ c)
+  idleᵛ? {base n} (val c)         = idle? (collection n) c
+  idleᵛ? (nested x (_ ∷ _) e)     = no λ { (_ , () , _) }
+  idleᵛ? (nested x [] arrived)    = no λ { (_ , _ , n) → n refl }
+  idleᵛ? (nested x [] open′) with bare? x
+  ... | yes p = yes (p , refl , λ ())
+  ... | no n  = no λ { (p , _) → n p }
+  idleᵛ? (nested x [] passed) with bare? x
+  ... | yes p = yes (p , refl , λ ())
+  ... | no n  = no λ { (p , _) → n p }
+
+  bare? : ∀ {ts} (x : Vals ts) → Dec (Bare x)
+  bare? []       = yes tt
+  bare? (c ∷ cs) with idleᵛ? c | fixedᵛ? c | bare? cs
+  ... | yes i | no o  | yes b = yes ((i , o) , b)
+  ... | no n  | _     | _     = no λ { ((i , _) , _) → n i }
+  ... | _     | yes f | _     = no λ { ((_ , o) , _) → o f }
+  ... | _     | _     | no n  = no λ { (_ , b) → n b }
+
+mutual
+  idle-∅ᵛ : ∀ {t} → Idleᵛ {t} ∅ᵛ
+  idle-∅ᵛ {base n}    = idle-∅ (collection n)
+  idle-∅ᵛ {nested ts} = bare-∅s , refl , λ ()
+
+  open-∅ᵛ : ∀ {t} → ¬ Fixedᵛ {t} ∅ᵛ
+  open-∅ᵛ {base n} f = open-∅ (collection n) f
+  open-∅ᵛ {nested _} ()
+
+  bare-∅s : ∀ {ts} → Bare {ts} ∅s
+  bare-∅s {[]}     = tt
+  bare-∅s {t ∷ ts} = (idle-∅ᵛ {t} , open-∅ᵛ {t}) , bare-∅s
+
+mutual
+  idle-openᵛ : ∀ {t} {c : Val t} → Idleᵛ c → ¬ Fixedᵛ c → c ≡ ∅ᵛ
+  idle-openᵛ {base n} {val c} i o = cong val (idle-open (collection n) i o)
+  idle-openᵛ {nested _} {nested x [] open′} (b , refl , _) _ = cong (λ z → nested z [] open′) (bare-empty b)
+  idle-openᵛ {nested _} {nested x [] arrived} _ o = ⊥-elim (o arrived)
+  idle-openᵛ {nested _} {nested x [] passed}  _ o = ⊥-elim (o passed)
+
+  bare-empty : ∀ {ts} {x : Vals ts} → Bare x → x ≡ ∅s
+  bare-empty {x = []}     _             = refl
+  bare-empty {x = c ∷ cs} ((i , o) , b) = cong₂ _∷_ (idle-openᵛ i o) (bare-empty b)
+
+rest-idleᵛ : ∀ {t} (c : Val t) → Idleᵛ (restᵛ c)
+rest-idleᵛ {base n} (val c)      = rest-idle (collection n) c
+rest-idleᵛ (nested _ _ open′)    = bare-∅s , refl , λ ()
+rest-idleᵛ (nested _ _ arrived)  = bare-∅s , refl , λ ()
+rest-idleᵛ (nested _ _ passed)   = bare-∅s , refl , λ ()
+
+rest-openᵛ : ∀ {t} {c : Val t} → ¬ Fixedᵛ c → restᵛ c ≡ ∅ᵛ
+rest-openᵛ {base n} {val c} o = cong val (rest-open (collection n) o)
+rest-openᵛ {nested _} {nested _ _ open′}   o = refl
+rest-openᵛ {nested _} {nested _ _ arrived} o = ⊥-elim (o arrived)
+rest-openᵛ {nested _} {nested _ _ passed}  o = ⊥-elim (o passed)
+
+rest-fixedᵛ : ∀ {t} {c : Val t} → Fixedᵛ c → Fixedᵛ (restᵛ c)
+rest-fixedᵛ {base n} {val c} f = rest-fixed (collection n) f
+rest-fixedᵛ {nested _} {nested _ _ arrived} _ = passed
+rest-fixedᵛ {nested _} {nested _ _ passed}  _ = passed
+
+fresh-fixᵛ : ∀ {t} {c : Val t} → Freshᵛ c → Freshᵛ (fixᵛ c)
+fresh-fixᵛ {base n} {val c} f = fresh-fix (collection n) f
+fresh-fixᵛ {nested _} {nested _ _ open′}   open′   = arrived
+fresh-fixᵛ {nested _} {nested _ _ arrived} arrived = arrived
+
+fresh-busyᵛ : ∀ {t} {c : Val t} → Freshᵛ c → Fixedᵛ c → ¬ Idleᵛ c
+fresh-busyᵛ {base n} {val c} f = fresh-busy (collection n) f
+fresh-busyᵛ {nested _} {nested _ _ arrived} arrived arrived (_ , _ , n) = n refl
+
 -- A collection again: the closure under nesting is a language like any other.
 closure : Ty → Collection
 closure t = record
-  { Value = Val t ; _++_ = _⊹_ ; ∅ = ∅ᵛ ; fix = fixᵛ ; Fixed = Fixedᵛ
-  ; fix-fixes = fixᵛ-fixes ; fixed-absorbs = ⊹-absorbs ; identityʳ = ⊹-identityʳ ; identityˡ = ⊹-identityˡ
-  ; assoc = ⊹-assoc ; fixed? = fixedᵛ? ; open-∅ = λ {f → open-bottom {t} f} }
-  where
-  open-bottom : ∀ {t} → ¬ Fixedᵛ {t} ∅ᵛ
-  open-bottom {base n}   f = open-∅ (collection n) f
-  open-bottom {nested _} ()
+  { Value = Val t ; _++_ = _⊹_ ; ∅ = ∅ᵛ ; fix = fixᵛ ; Fixed = Fixedᵛ ; fixed? = fixedᵛ?
+  ; fix-fixes = fixᵛ-fixes ; fixed-absorbs = λ {c} → ⊹-absorbs {c = c} ; identityʳ = ⊹-identityʳ ; identityˡ = ⊹-identityˡ
+  ; assoc = ⊹-assoc ; open-∅ = open-∅ᵛ {t}
+  ; rest = restᵛ ; Idle = Idleᵛ ; idle? = idleᵛ? ; idle-∅ = idle-∅ᵛ {t} ; rest-idle = rest-idleᵛ ; rest-open = λ {c} → rest-openᵛ {c = c}
+  ; rest-fixed = λ {c} → rest-fixedᵛ {c = c} ; idle-open = λ {c} → idle-openᵛ {c = c}
+  ; Fresh = Freshᵛ ; fresh-fix = λ {c} → fresh-fixᵛ {c = c} ; fresh-busy = λ {c} → fresh-busyᵛ {c = c} }
 
 ------------------------------------------------------------------------
 -- Tuples of deltas.
