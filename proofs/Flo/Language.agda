@@ -11,15 +11,7 @@ open import Data.Nat using (ℕ)
 
 open import Flo.Collection
 import Flo.Collections.Sequence as Sequence
-open import Flo.Collections.Weighted using (Weights; naturals; booleans; integers)
-
-data Kind : Set where
-  bag set zset : Kind
-
-weights : Kind → Weights
-weights bag  = naturals
-weights set  = booleans
-weights zset = integers
+open import Flo.Collections.Weighted using (Weights; Kind; weights)
 
 data Name : Set where
   sequence lvar : Name

@@ -55,8 +55,8 @@ mutual
   _⊹_ {base n}    (val c)                (val d)           = val (_++_ (collection n) c d)
   nested x xs arrived ⊹ _                = nested x xs arrived
   nested x xs passed  ⊹ _                = nested x xs passed
-  nested x []       open′ ⊹ nested y ys e = nested (x ⊹s y) ys e
-  nested x (v ∷ vs) open′ ⊹ nested y ys e = nested x (glue v vs y ys) e
+  nested x []       open′ ⊹ nested y ys e = nested (x ⊹s y) ys (reach e)
+  nested x (v ∷ vs) open′ ⊹ nested y ys e = nested x (glue v vs y ys) (reach e)
 
   -- Extend the newest tuple, then add tuples.
   glue : ∀ {ts} → Vals ts → List (Vals ts) → Vals ts → List (Vals ts) → List (Vals ts)
@@ -104,9 +104,14 @@ mutual
   Bare []       = ⊤
   Bare (c ∷ cs) = (Idleᵛ c × ¬ Fixedᵛ c) × Bare cs
 
-Freshᵛ : ∀ {t} → Val t → Set
-Freshᵛ {base n} (val c) = Fresh (collection n) c
-Freshᵛ (nested _ _ e)   = Unpassed e
+mutual
+  Freshᵛ : ∀ {t} → Val t → Set
+  Freshᵛ {base n} (val c) = Fresh (collection n) c
+  Freshᵛ (nested x _ e)   = Freshes x × Unpassed e
+
+  Freshes : ∀ {ts} → Vals ts → Set
+  Freshes []       = ⊤
+  Freshes (c ∷ cs) = Freshᵛ c × Freshes cs
 
 -- A delta of a stream; None is the empty one (flo.core.operator.Delta).
 data Deltas : Tys → Set where
@@ -149,22 +154,18 @@ mutual
   ⊹s-identityʳ []       = refl
   ⊹s-identityʳ (c ∷ cs) = cong₂ _∷_ (⊹-identityʳ c) (⊹s-identityʳ cs)
 
-mutual
-  ⊹-identityˡ : ∀ {t} (d : Val t) → ∅ᵛ ⊹ d ≡ d
-  ⊹-identityˡ {base n} (val d)  = cong val (identityˡ (collection n) d)
-  ⊹-identityˡ (nested y ys e)   = cong (λ v → nested v ys e) (⊹s-identityˡ y)
-
-  ⊹s-identityˡ : ∀ {ts} (d : Vals ts) → ∅s ⊹s d ≡ d
-  ⊹s-identityˡ []       = refl
-  ⊹s-identityˡ (d ∷ ds) = cong₂ _∷_ (⊹-identityˡ d) (⊹s-identityˡ ds)
-
 private
+  reach-reach : ∀ f → reach (reach f) ≡ reach f
+  reach-reach open′   = refl
+  reach-reach arrived = refl
+  reach-reach passed  = refl
+
   extend : ∀ {ts} → List (Vals ts) → Vals ts → List (Vals ts) → List (Vals ts)
   extend []       y ys = ys
   extend (v ∷ vs) y ys = glue v vs y ys
 
   ⊹-extend : ∀ {ts} (x : Vals ts) v vs y ys z zs e →
-    nested x (glue v vs y ys) open′ ⊹ nested z zs e ≡ nested x (extend (glue v vs y ys) z zs) e
+    nested x (glue v vs y ys) open′ ⊹ nested z zs e ≡ nested x (extend (glue v vs y ys) z zs) (reach e)
   ⊹-extend x v []       y ys z zs e = refl
   ⊹-extend x v (w ∷ ws) y ys z zs e = refl
 
@@ -186,14 +187,14 @@ mutual
   ⊹-assoc (nested x [] open′) (nested y ys arrived) _ = refl
   ⊹-assoc (nested x [] open′) (nested y ys passed)  _ = refl
   ⊹-assoc (nested x [] open′) (nested y [] open′) (nested z zs e) =
-    cong (λ v → nested v zs e) (⊹s-assoc x y z)
-  ⊹-assoc (nested x [] open′) (nested y (w ∷ ws) open′) (nested z zs e) = refl
+    cong₂ (λ v f → nested v zs f) (⊹s-assoc x y z) (sym (reach-reach e))
+  ⊹-assoc (nested x [] open′) (nested y (w ∷ ws) open′) (nested z zs e) = cong (nested _ _) (sym (reach-reach e))
   ⊹-assoc (nested x (v ∷ vs) open′) (nested y ys arrived) _ = refl
   ⊹-assoc (nested x (v ∷ vs) open′) (nested y ys passed)  _ = refl
   ⊹-assoc (nested x (v ∷ vs) open′) (nested y [] open′) (nested z zs e) =
-    trans (⊹-extend x v vs y [] z zs e) (cong (λ us → nested x us e) (glue-extend v vs y z zs))
+    trans (⊹-extend x v vs y [] z zs e) (cong₂ (nested x) (glue-extend v vs y z zs) (sym (reach-reach e)))
   ⊹-assoc (nested x (v ∷ vs) open′) (nested y (w ∷ ws) open′) (nested z zs e) =
-    trans (⊹-extend x v vs y (w ∷ ws) z zs e) (cong (λ us → nested x us e) (glue-push v vs y w ws z zs))
+    trans (⊹-extend x v vs y (w ∷ ws) z zs e) (cong₂ (nested x) (glue-push v vs y w ws z zs) (sym (reach-reach e)))
 
   private
     glue-extend : ∀ {ts} (v : Vals ts) vs y z zs → extend (glue v vs y []) z zs ≡ glue v vs (y ⊹s z) zs
@@ -276,24 +277,55 @@ rest-fixedᵛ {base n} {val c} f = rest-fixed (collection n) f
 rest-fixedᵛ {nested _} {nested _ _ arrived} _ = passed
 rest-fixedᵛ {nested _} {nested _ _ passed}  _ = passed
 
-fresh-fixᵛ : ∀ {t} {c : Val t} → Freshᵛ c → Freshᵛ (fixᵛ c)
-fresh-fixᵛ {base n} {val c} f = fresh-fix (collection n) f
-fresh-fixᵛ {nested _} {nested _ _ open′}   open′   = arrived
-fresh-fixᵛ {nested _} {nested _ _ arrived} arrived = arrived
+mutual
+  fresh-fixᵛ : ∀ {t} {c : Val t} → Freshᵛ c → Freshᵛ (fixᵛ c)
+  fresh-fixᵛ {base n} {val c} f = fresh-fix (collection n) f
+  fresh-fixᵛ {nested _} {nested x _ open′}   (f , open′)   = freshes-fix x f , arrived
+  fresh-fixᵛ {nested _} {nested x _ arrived} (f , arrived) = freshes-fix x f , arrived
+
+  freshes-fix : ∀ {ts} (x : Vals ts) → Freshes x → Freshes (fixes x)
+  freshes-fix []       _        = tt
+  freshes-fix (c ∷ cs) (f , fs) = fresh-fixᵛ {c = c} f , freshes-fix cs fs
+
+mutual
+  ⊹-identityˡ : ∀ {t} {d : Val t} → Freshᵛ d → ∅ᵛ ⊹ d ≡ d
+  ⊹-identityˡ {base n} {val d} f = cong val (identityˡ (collection n) f)
+  ⊹-identityˡ {nested _} {nested y ys open′}   (f , open′)   = cong (λ v → nested v ys open′) (⊹s-identityˡ y f)
+  ⊹-identityˡ {nested _} {nested y ys arrived} (f , arrived) = cong (λ v → nested v ys arrived) (⊹s-identityˡ y f)
+
+  ⊹s-identityˡ : ∀ {ts} (d : Vals ts) → Freshes d → ∅s ⊹s d ≡ d
+  ⊹s-identityˡ []       _        = refl
+  ⊹s-identityˡ (d ∷ ds) (f , fs) = cong₂ _∷_ (⊹-identityˡ {d = d} f) (⊹s-identityˡ ds fs)
+
+rest-arriveᵛ : ∀ {t} {c : Val t} d → ¬ Fixedᵛ c → restᵛ (c ⊹ d) ≡ restᵛ (∅ᵛ ⊹ d)
+rest-arriveᵛ {base n} {val c} (val d) o = cong val (rest-arrive (collection n) d o)
+rest-arriveᵛ {nested _} {nested _ _ arrived} _ o = ⊥-elim (o arrived)
+rest-arriveᵛ {nested _} {nested _ _ passed}  _ o = ⊥-elim (o passed)
+rest-arriveᵛ {nested _} {nested _ [] open′}      (nested _ _ _) _ = refl
+rest-arriveᵛ {nested _} {nested _ (_ ∷ _) open′} (nested _ _ _) _ = refl
+
+arrive-busyᵛ : ∀ {t} {c : Val t} d → ¬ Fixedᵛ c → Fixedᵛ (c ⊹ d) → ¬ Idleᵛ (c ⊹ d)
+arrive-busyᵛ {base n} {val c} (val d) = arrive-busy (collection n) d
+arrive-busyᵛ {nested _} {nested _ _ arrived} _ o = ⊥-elim (o arrived)
+arrive-busyᵛ {nested _} {nested _ _ passed}  _ o = ⊥-elim (o passed)
+arrive-busyᵛ {nested _} {nested _ [] open′}      (nested _ _ arrived) _ _ (_ , _ , n) = n refl
+arrive-busyᵛ {nested _} {nested _ [] open′}      (nested _ _ passed)  _ _ (_ , _ , n) = n refl
+arrive-busyᵛ {nested _} {nested _ (_ ∷ _) open′} (nested _ _ arrived) _ _ (_ , _ , n) = n refl
+arrive-busyᵛ {nested _} {nested _ (_ ∷ _) open′} (nested _ _ passed)  _ _ (_ , _ , n) = n refl
 
 fresh-busyᵛ : ∀ {t} {c : Val t} → Freshᵛ c → Fixedᵛ c → ¬ Idleᵛ c
 fresh-busyᵛ {base n} {val c} f = fresh-busy (collection n) f
-fresh-busyᵛ {nested _} {nested _ _ arrived} arrived arrived (_ , _ , n) = n refl
+fresh-busyᵛ {nested _} {nested _ _ arrived} (_ , arrived) arrived (_ , _ , n) = n refl
 
 -- A collection again: the closure under nesting is a language like any other.
 closure : Ty → Collection
 closure t = record
   { Value = Val t ; _++_ = _⊹_ ; ∅ = ∅ᵛ ; fix = fixᵛ ; Fixed = Fixedᵛ ; fixed? = fixedᵛ?
-  ; fix-fixes = fixᵛ-fixes ; fixed-absorbs = λ {c} → ⊹-absorbs {c = c} ; identityʳ = ⊹-identityʳ ; identityˡ = ⊹-identityˡ
+  ; fix-fixes = fixᵛ-fixes ; fixed-absorbs = λ {c} → ⊹-absorbs {c = c} ; identityʳ = ⊹-identityʳ ; identityˡ = λ {d} → ⊹-identityˡ {d = d}
   ; assoc = ⊹-assoc ; open-∅ = open-∅ᵛ {t}
   ; rest = restᵛ ; Idle = Idleᵛ ; idle? = idleᵛ? ; idle-∅ = idle-∅ᵛ {t} ; rest-idle = rest-idleᵛ ; rest-open = λ {c} → rest-openᵛ {c = c}
   ; rest-fixed = λ {c} → rest-fixedᵛ {c = c} ; idle-open = λ {c} → idle-openᵛ {c = c}
-  ; Fresh = Freshᵛ ; fresh-fix = λ {c} → fresh-fixᵛ {c = c} ; fresh-busy = λ {c} → fresh-busyᵛ {c = c} }
+  ; rest-arrive = λ {c} → rest-arriveᵛ {c = c} ; arrive-busy = λ {c} → arrive-busyᵛ {c = c} ; Fresh = Freshᵛ ; fresh-fix = λ {c} → fresh-fixᵛ {c = c} ; fresh-busy = λ {c} → fresh-busyᵛ {c = c} }
 
 ------------------------------------------------------------------------
 -- Tuples of deltas.

@@ -71,8 +71,11 @@ integers = record
   { W = ℤ ; _+_ = Int._+_ ; 0# = Int.+ 0 ; +-assoc = IntP.+-assoc ; +-comm = IntP.+-comm ; +-zeroˡ = IntP.+-identityˡ
   ; zero? = λ x → x Int.≟ (Int.+ 0) }
 
+data Kind : Set where
+  bag set zset : Kind
+
 -- A bag counts, a set only has elements, a z-set can retract.
-bag set-of zset : Collection
-bag    = Weights.weighted naturals
-set-of = Weights.weighted booleans
-zset   = Weights.weighted integers
+weights : Kind → Weights
+weights bag  = naturals
+weights set  = booleans
+weights zset = integers

@@ -4,7 +4,7 @@
 -- additive in the weight, so that an element may arrive in parts (docs/deviations.md, 4).
 
 open import Flo.Collections.LVar using (Lattice)
-open import Flo.Language using (Kind)
+open import Flo.Collections.Weighted using (Weights; Kind; weights)
 
 module Flo.Operators.OnElements (lattice : Lattice) (kind : Kind) where
 
@@ -27,8 +27,7 @@ open import Relation.Binary.PropositionalEquality using (_≡_; _≢_; refl; sym
 open import Relation.Nullary using (Dec; yes; no; ¬_)
 
 open import Flo.Collection
-open import Flo.Language lattice hiding (Kind; set)
-open import Flo.Collections.Weighted using (Weights)
+open import Flo.Language lattice
 open Weights (weights kind)
 
 El : Ty
@@ -37,14 +36,13 @@ El = base (elements kind)
 Elements : Set
 Elements = Map × End
 
-suffix : String
-suffix with kind
-... | Flo.Language.bag  = "-bag"
-... | Flo.Language.set  = "-set"
-... | Flo.Language.zset = "-zset"
+suffix : Kind → String
+suffix Kind.bag  = "-bag"
+suffix Kind.set  = "-set"
+suffix Kind.zset = "-zset"
 
 pattern els m e = val (m , e) ∷ []
-pattern at v = v ∷ []
+pattern one v = v ∷ []
 
 -- What is emitted for an element and its weight; additive in the weight.
 record Linear : Set where
@@ -145,15 +143,15 @@ module Of (F : Linear) where
     (swap j (m ! j) k (m ! k))
 
   eager : ∀ {s t o} d → Fires s t o → Join (push s d) [] (push t d) [ o ]
-  eager (at nothing)        terminated = joined (terminated ◅ ε) ε ≋-refl
-  eager (at (just (val _))) terminated = joined (terminated ◅ ε) ε ≋-refl
-  eager (at nothing) x@(element _ _ _ _ _) = joined (x ◅ ε) ε ≋-refl
-  eager (at (just (val _))) (element {e = arrived} k w p nz q) = joined (element k w p nz q ◅ ε) ε ≋-refl
-  eager (at (just (val _))) (element {e = passed} k w p nz q)  = joined (element k w p nz q ◅ ε) ε ≋-refl
-  eager (at (just (val (d , f)))) (element {m} {e = open′} k _ refl nz refl)
-    with take-one (m ⊎ d) f k | take-one (drop m k ⊎ d) f k
+  eager (one nothing)        terminated = joined (terminated ◅ ε) ε ≋-refl
+  eager (one (just (val _))) terminated = joined (terminated ◅ ε) ε ≋-refl
+  eager (one nothing) x@(element _ _ _ _ _) = joined (x ◅ ε) ε ≋-refl
+  eager (one (just (val _))) (element {e = arrived} k w p nz q) = joined (element k w p nz q ◅ ε) ε ≋-refl
+  eager (one (just (val _))) (element {e = passed} k w p nz q)  = joined (element k w p nz q ◅ ε) ε ≋-refl
+  eager (one (just (val (d , f)))) (element {m} {e = open′} k _ refl nz refl)
+    with take-one (m ⊎ d) (reach f) k | take-one (drop m k ⊎ d) (reach f) k
   ... | os , p , o≋ | ps , q , p≋ = joined p
-    (subst (λ n → Steps (tt , els (drop m k ⊎ d) f) (tt , els n f) ps) meet q)
+    (subst (λ n → Steps (tt , els (drop m k ⊎ d) (reach f)) (tt , els n (reach f)) ps) meet q)
     (≋-trans o≋ (≋-trans (subst (λ w → [ emitted k ((m ⊎ d) ! k) ] ≋ [ emitted k w ]) (⊎-! m d k) ≋-refl)
       (≋-trans (both k (m ! k) (d ! k))
         (≋-++ {a = [ emitted k (m ! k) ]} ≋-refl
@@ -238,10 +236,10 @@ only-sum k v w = ext _ _ λ j → trans (pointwise j) (sym (⊎-! (only k v) (on
                      (sym (trans (cong₂ _+_ (set-other [] k j v ne) (set-other [] k j w ne)) (+-zeroˡ 0#)))
 
 mapping : (ℕ → ℕ) → Linear
-mapping f = record { image = λ k w → only (f k) w ; none-of = λ k → only-zero (f k) ; sum = λ k → only-sum (f k) ; name = "map" <> suffix }
+mapping f = record { image = λ k w → only (f k) w ; none-of = λ k → only-zero (f k) ; sum = λ k → only-sum (f k) ; name = "map" <> suffix kind }
 
 filtering : (ℕ → Bool) → Linear
-filtering keep = record { image = pick ; none-of = none-of′ ; sum = sum′ ; name = "filter" <> suffix }
+filtering keep = record { image = pick ; none-of = none-of′ ; sum = sum′ ; name = "filter" <> suffix kind }
   where
   pick : ℕ → W → Map
   pick k w = if keep k then only k w else []
