@@ -53,9 +53,9 @@ record Linear : Set where
     name    : String
 
 drop-! : ∀ m n k j → (∀ i → i ≢ k → m ! i ≡ n ! i) → drop m k ! j ≡ drop n k ! j
-drop-! m n k j same with j Nat.≟ k
+drop-! m n k j eq with j Nat.≟ k
 ... | yes refl = trans (set-same m k 0#) (sym (set-same n k 0#))
-... | no ne    = trans (set-other m k j 0# ne) (trans (same j ne) (sym (set-other n k j 0# ne)))
+... | no ne    = trans (set-other m k j 0# ne) (trans (eq j ne) (sym (set-other n k j 0# ne)))
 
 drop-comm : ∀ m j k → drop (drop m j) k ≡ drop (drop m k) j
 drop-comm m j k = ext _ _ λ i → pointwise i
