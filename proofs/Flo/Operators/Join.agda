@@ -49,9 +49,9 @@ change-! M N m n k = trans (⊎-! (M ⋈ n) _ k) (cong₂ Int._+_ (⋈-! M n k)
   (trans (⊎-! (m ⋈ N) (m ⋈ n) k) (cong₂ Int._+_ (⋈-! m N k) (⋈-! m n k))))
 
 -- The step adds what the product of the whole grows by.
-product : ∀ A B a b → (A Int.+ a) Int.* (B Int.+ b) ≡ A Int.* B Int.+ (A Int.* b Int.+ (a Int.* B Int.+ a Int.* b))
-product A B a b = trans (IntP.*-distribʳ-+ (B Int.+ b) A a)
-  (trans (cong₂ Int._+_ (IntP.*-distribˡ-+ A B b) (IntP.*-distribˡ-+ a B b)) (IntP.+-assoc (A Int.* B) (A Int.* b) _))
+product : ∀ A E a b → (A Int.+ a) Int.* (E Int.+ b) ≡ A Int.* E Int.+ (A Int.* b Int.+ (a Int.* E Int.+ a Int.* b))
+product A E a b = trans (IntP.*-distribʳ-+ (E Int.+ b) A a)
+  (trans (cong₂ Int._+_ (IntP.*-distribˡ-+ A E b) (IntP.*-distribˡ-+ a E b)) (IntP.+-assoc (A Int.* E) (A Int.* b) _))
 
 cancel : ∀ c x y → c Int.+ x ≡ c Int.+ y → x ≡ y
 cancel c x y p = trans (sym (back x)) (trans (cong (λ w → Int.- c Int.+ w) p) (back y))
@@ -67,12 +67,12 @@ change-sum M N m n d e = ext _ _ λ k → trans (change-! M N (m ⊎ d) (n ⊎ e
     (trans (change-! (M ⊎ m) (N ⊎ n) d e k) (cong₂ (λ x y → x Int.* e ! k Int.+ (d ! k Int.* y Int.+ d ! k Int.* e ! k)) (⊎-! M m k) (⊎-! N n k))))))))
   where
   δ : Int.ℤ → Int.ℤ → Int.ℤ → Int.ℤ → Int.ℤ
-  δ A B a b = A Int.* b Int.+ (a Int.* B Int.+ a Int.* b)
-  pointwise : ∀ A B a b c d → δ A B (a Int.+ c) (b Int.+ d) ≡ δ A B a b Int.+ δ (A Int.+ a) (B Int.+ b) c d
-  pointwise A B a b c d = cancel (A Int.* B) _ _ (trans (sym (product A B (a Int.+ c) (b Int.+ d)))
-    (trans (cong₂ Int._*_ (sym (IntP.+-assoc A a c)) (sym (IntP.+-assoc B b d)))
-      (trans (product (A Int.+ a) (B Int.+ b) c d)
-        (trans (cong (λ w → w Int.+ δ (A Int.+ a) (B Int.+ b) c d) (product A B a b)) (IntP.+-assoc (A Int.* B) (δ A B a b) _)))))
+  δ A E a b = A Int.* b Int.+ (a Int.* E Int.+ a Int.* b)
+  pointwise : ∀ A E a b c d → δ A E (a Int.+ c) (b Int.+ d) ≡ δ A E a b Int.+ δ (A Int.+ a) (E Int.+ b) c d
+  pointwise A E a b c d = cancel (A Int.* E) _ _ (trans (sym (product A E (a Int.+ c) (b Int.+ d)))
+    (trans (cong₂ Int._*_ (sym (IntP.+-assoc A a c)) (sym (IntP.+-assoc E b d)))
+      (trans (product (A Int.+ a) (E Int.+ b) c d)
+        (trans (cong (λ w → w Int.+ δ (A Int.+ a) (E Int.+ b) c d) (product A E a b)) (IntP.+-assoc (A Int.* E) (δ A E a b) _)))))
 
 ⋈-sum : ∀ M n e → M ⋈ (n ⊎ e) ≡ M ⋈ n ⊎ M ⋈ e
 ⋈-sum M n e = ext _ _ λ k → trans (⋈-! M (n ⊎ e) k) (trans (cong (λ w → M ! k Int.* w) (⊎-! n e k))
@@ -287,11 +287,11 @@ arrival passed (just (z x f))      = [] , passed , λ m → cong (λ n → z n p
 arrival-[] : ∀ e d → let x , f , _ = arrival e d in add (z [] e) d ≡ z x f
 arrival-[] e d = let x , f , p = arrival e d in trans (p []) (cong (λ n → z n f) (⊎-[]ˡ x))
 
-absorbed : ∀ {m} a → add (z m arrived) a ≡ z m arrived
+absorbed : ∀ {m : Map} (a : Maybe (Val Z)) → add {Z} (z m arrived) a ≡ z m arrived
 absorbed nothing        = refl
 absorbed (just (val _)) = refl
 
-stays-gone : ∀ a → add gone a ≡ gone
+stays-gone : ∀ (a : Maybe (Val Z)) → add gone a ≡ gone
 stays-gone nothing        = refl
 stays-gone (just (val _)) = refl
 
@@ -342,8 +342,8 @@ eager (a ∷ b ∷ []) (join-zset {M} {N} {m} {n} {e} {f} some)
   with arrival e a | arrival-[] e a | arrival f b | arrival-[] f b
 ... | x , e′ , p | p₀ | y , f′ , q | q₀ with consume M N (m ⊎ x) (n ⊎ y) e′ f′ | consume (M ⊎ m) (N ⊎ n) x y e′ f′
 ... | os , st , o≋ | ps , st′ , p≋ = joined
-  (subst (λ v → Steps (live M N , v) _ os) (sym (cong₂ (λ l r → two l r) (p m) (q n))) st)
-  (subst (λ v → Steps (live (M ⊎ m) (N ⊎ n) , v) _ ps) (sym (cong₂ (λ l r → two l r) p₀ q₀))
+  (subst (λ v → Steps (live M N , v) (live (M ⊎ (m ⊎ x)) (N ⊎ (n ⊎ y)) , two (z [] e′) (z [] f′)) os) (sym (cong₂ (λ l r → two l r) (p m) (q n))) st)
+  (subst (λ v → Steps (live (M ⊎ m) (N ⊎ n) , v) (live (M ⊎ (m ⊎ x)) (N ⊎ (n ⊎ y)) , two (z [] e′) (z [] f′)) ps) (sym (cong₂ (λ l r → two l r) p₀ q₀))
     (subst (λ s → Steps (live (M ⊎ m) (N ⊎ n) , two (z x e′) (z y f′)) (s , two (z [] e′) (z [] f′)) ps)
       (cong₂ live (⊎-assoc M m x) (⊎-assoc N n y)) st′))
   (≋-trans o≋ (≋-trans (out-sum (change M N m n) (change (M ⊎ m) (N ⊎ n) x y) _ (change-sum M N m n x y))
@@ -351,23 +351,23 @@ eager (a ∷ b ∷ []) (join-zset {M} {N} {m} {n} {e} {f} some)
 eager (a ∷ b ∷ []) (join-zset-right {M} {l} {n} {f} some) with arrival f b | arrival-[] f b
 ... | y , f′ , q | q₀ with consume-right M (add l a) (n ⊎ y) f′ | consume-right M (add l a) y f′
 ... | os , st , o≋ | ps , st′ , p≋ = joined
-  (subst (λ r → Steps (left-over M , two (add l a) r) _ os) (sym (q n)) st)
-  (subst (λ r → Steps (left-over M , two (add l a) r) _ ps) (sym q₀) st′)
+  (subst (λ r → Steps (left-over M , two (add l a) r) (left-over M , two (add l a) (z [] f′)) os) (sym (q n)) st)
+  (subst (λ r → Steps (left-over M , two (add l a) r) (left-over M , two (add l a) (z [] f′)) ps) (sym q₀) st′)
   (≋-trans o≋ (≋-trans (out-sum (M ⋈ n) (M ⋈ y) _ (⋈-sum M n y)) (≋-++ {a = [ out (M ⋈ n) ]} ≋-refl (≋-sym p≋))))
 eager (a ∷ b ∷ []) (join-zset-left {N} {r} {m} {e} some) with arrival e a | arrival-[] e a
 ... | x , e′ , p | p₀ with consume-left N (add r b) (m ⊎ x) e′ | consume-left N (add r b) x e′
 ... | os , st , o≋ | ps , st′ , p≋ = joined
-  (subst (λ l → Steps (right-over N , two l (add r b)) _ os) (sym (p m)) st)
-  (subst (λ l → Steps (right-over N , two l (add r b)) _ ps) (sym p₀) st′)
+  (subst (λ l → Steps (right-over N , two l (add r b)) (right-over N , two (z [] e′) (add r b)) os) (sym (p m)) st)
+  (subst (λ l → Steps (right-over N , two l (add r b)) (right-over N , two (z [] e′) (add r b)) ps) (sym p₀) st′)
   (≋-trans o≋ (≋-trans (out-sum (m ⋈ N) (x ⋈ N) _ (sum-⋈ N m x)) (≋-++ {a = [ out (m ⋈ N) ]} ≋-refl (≋-sym p≋))))
 eager (a ∷ b ∷ []) (join-zset-terminated {M} {N}) = joined
-  (subst (λ v → Steps (live M N , v) (over , two gone gone) _) (sym (cong₂ (λ l r → two l r) (absorbed a) (absorbed b))) (join-zset-terminated ◅ ε))
+  (subst (λ v → Steps (live M N , v) (over , two gone gone) [ end′ ]) (sym (cong₂ (λ l r → two l r) (absorbed a) (absorbed b))) (join-zset-terminated ◅ ε))
   (subst (λ v → Steps (over , v) (over , two gone gone) []) (sym (cong₂ (λ l r → two l r) (stays-gone a) (stays-gone b))) ε) ≋-refl
 eager (a ∷ b ∷ []) (join-zset-right-terminated {M} {l}) = joined
-  (subst (λ r → Steps (left-over M , two (add l a) r) (over , two gone gone) _) (sym (absorbed b)) (join-zset-right-terminated ◅ ε))
+  (subst (λ r → Steps (left-over M , two (add l a) r) (over , two gone gone) [ end′ ]) (sym (absorbed b)) (join-zset-right-terminated ◅ ε))
   (subst (λ v → Steps (over , v) (over , two gone gone) []) (sym (cong₂ (λ l r → two l r) (stays-gone a) (stays-gone b))) ε) ≋-refl
 eager (a ∷ b ∷ []) (join-zset-left-terminated {N} {r}) = joined
-  (subst (λ l → Steps (right-over N , two l (add r b)) (over , two gone gone) _) (sym (absorbed a)) (join-zset-left-terminated ◅ ε))
+  (subst (λ l → Steps (right-over N , two l (add r b)) (over , two gone gone) [ end′ ]) (sym (absorbed a)) (join-zset-left-terminated ◅ ε))
   (subst (λ v → Steps (over , v) (over , two gone gone) []) (sym (cong₂ (λ l r → two l r) (stays-gone a) (stays-gone b))) ε) ≋-refl
 eager (a ∷ b ∷ []) (join-zset-left-ended {M} {N} {f} nf) with arrival f b | arrival-[] f b
 ... | y , f′ , q | q₀ rewrite absorbed {[]} a | stays-gone a | q₀ = left-then M N y f′
