@@ -57,7 +57,7 @@ send : ∀ {s I O} → s ∈ I → Routes I O → Val s → Deltas O
 send i []       x = []
 send i (j ∷ js) x = pick i j x ∷ send i js x
 
-module _ {I O : Tys} (routes : Routes I O) where
+module _ {I O : Tys} (name : String) (routes : Routes I O) where
 
   data Fires : ⊤ × Vals I → ⊤ × Vals I → Deltas O → Set where
     wire : ∀ {t v v′} (i : t ∈ I) (c : Val t) → look i v ≡ c → ¬ Idleᵛ c → v′ ≡ put i (restᵛ c) v →
@@ -83,7 +83,7 @@ module _ {I O : Tys} (routes : Routes I O) where
 
   wiring : Operator I O
   wiring = record
-    { Expr = ⊤ ; begin = tt ; Fires = Fires ; fires = λ { (tt , v) → places (λ i → i) v v } ; rule = λ _ → "wire"
+    { Expr = ⊤ ; begin = tt ; Fires = Fires ; fires = λ { (tt , v) → places (λ i → i) v v } ; rule = λ _ → name
     ; complete = λ { {_ , v} (wire i c refl busy refl) → places-complete (λ j → j) v v i busy } }
 
   open Machine (Operator.node wiring)
@@ -342,13 +342,13 @@ module _ {I O : Tys} (routes : Routes I O) where
 
 -- The common wires: id, tee (the paper's), swap and drop.
 identity : ∀ {t} → Graph (t ∷ []) (t ∷ [])
-identity = wires (here ∷ [])
+identity = wires "id" (here ∷ [])
 
 tee : ∀ {t} → Graph (t ∷ []) (t ∷ t ∷ [])
-tee = wires (here ∷ here ∷ [])
+tee = wires "tee" (here ∷ here ∷ [])
 
 swap : ∀ {s t} → Graph (s ∷ t ∷ []) (t ∷ s ∷ [])
-swap = wires (there here ∷ here ∷ [])
+swap = wires "swap" (there here ∷ here ∷ [])
 
 drop : ∀ {t} → Graph (t ∷ []) []
-drop = wires []
+drop = wires "drop" []
