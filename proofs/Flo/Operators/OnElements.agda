@@ -41,6 +41,11 @@ suffix Kind.bag  = "-bag"
 suffix Kind.set  = "-set"
 suffix Kind.zset = "-zset"
 
+-- `map-zset` is the rule of another operator, which changes weights.
+map-rule : Kind → String
+map-rule Kind.zset = "project-zset"
+map-rule k         = "map" <> suffix k
+
 pattern els m e = val (m , e) ∷ []
 pattern one v = v ∷ []
 
@@ -186,7 +191,7 @@ module Of (F : Linear) where
       ...   | ()
 
   data Typed : Flags (El ∷ []) → Flags (El ∷ []) → Set where
-    X-type : ∀ {f} → Typed (f ∷ []) (f ∷ [])
+    map-type : ∀ {f} → Typed (f ∷ []) (f ∷ [])
 
   same-steps : ∀ {m r n} e → ((tt , els m open′) , els n open′) ⟶* ((tt , els [] open′) , els r open′) →
     ((tt , els m e) , els n open′) ⟶* ((tt , els [] e) , els r open′)
@@ -221,7 +226,7 @@ module Of (F : Linear) where
     known (els m passed) ((() , _) ∷ [])
 
   contract : Contract operator′
-  contract = record { lawful = lawful′ ; _⊢ᴼ_ = Typed ; progress = λ { X-type → progress′ } }
+  contract = record { lawful = lawful′ ; _⊢ᴼ_ = Typed ; progress = λ { map-type → progress′ } }
 
 only-zero : ∀ k → only k 0# ≡ []
 only-zero k = drop-absent [] k refl
@@ -236,7 +241,7 @@ only-sum k v w = ext _ _ λ j → trans (pointwise j) (sym (⊎-! (only k v) (on
                      (sym (trans (cong₂ _+_ (set-other [] k j v ne) (set-other [] k j w ne)) (+-zeroˡ 0#)))
 
 mapping : (ℕ → ℕ) → Linear
-mapping f = record { image = λ k w → only (f k) w ; none-of = λ k → only-zero (f k) ; sum = λ k → only-sum (f k) ; name = "map" <> suffix kind }
+mapping f = record { image = λ k w → only (f k) w ; none-of = λ k → only-zero (f k) ; sum = λ k → only-sum (f k) ; name = map-rule kind }
 
 filtering : (ℕ → Bool) → Linear
 filtering keep = record { image = pick ; none-of = none-of′ ; sum = sum′ ; name = "filter" <> suffix kind }

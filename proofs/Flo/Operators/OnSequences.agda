@@ -147,9 +147,9 @@ module Of (U : Unary) where
     case-B : ∀ {A : Set} → Ended open′ → A
     case-B ()
 
--- The typing rules: (S, X) ↪ (S, X), and (S, B) ↪ (S, B).
+-- The typing rules: (S, X) ↪ (S, X) of map, filter and scan, and (S, B) ↪ (S, B) of fold.
 data Same : Flags (Sq ∷ []) → Flags (Sq ∷ []) → Set where
-  X-type : ∀ {f} → Same (f ∷ []) (f ∷ [])
+  map-type : ∀ {f} → Same (f ∷ []) (f ∷ [])
 
 data Bounded : Flags (Sq ∷ []) → Flags (Sq ∷ []) → Set where
   fold-type : Bounded (B ∷ []) (B ∷ [])
@@ -175,15 +175,15 @@ fold-unary acc f = record
   ; element-rule = "fold" ; terminator-rule = "fold-terminator" }
 
 map′ : (ℕ → ℕ) → Graph (Sq ∷ []) (Sq ∷ [])
-map′ f = op (operator′) record { lawful = lawful′ ; _⊢ᴼ_ = Same ; progress = λ { X-type → streaming (λ _ → refl) _ } }
+map′ f = op (operator′) record { lawful = lawful′ ; _⊢ᴼ_ = Same ; progress = λ { map-type → streaming (λ _ → refl) _ } }
   where open Of (map-unary f)
 
 filter′ : (ℕ → Bool) → Graph (Sq ∷ []) (Sq ∷ [])
-filter′ keep = op operator′ record { lawful = lawful′ ; _⊢ᴼ_ = Same ; progress = λ { X-type → streaming (λ _ → refl) _ } }
+filter′ keep = op operator′ record { lawful = lawful′ ; _⊢ᴼ_ = Same ; progress = λ { map-type → streaming (λ _ → refl) _ } }
   where open Of (filter-unary keep)
 
 scan′ : ℕ → (ℕ → ℕ → ℕ) → Graph (Sq ∷ []) (Sq ∷ [])
-scan′ acc f = op operator′ record { lawful = lawful′ ; _⊢ᴼ_ = Same ; progress = λ { X-type → streaming (λ _ → refl) _ } }
+scan′ acc f = op operator′ record { lawful = lawful′ ; _⊢ᴼ_ = Same ; progress = λ { map-type → streaming (λ _ → refl) _ } }
   where open Of (scan-unary acc f)
 
 -- fold waits for the end, so its type asks for a bounded input.
