@@ -1,4 +1,4 @@
-"""proofs/ is about Flo as it is: its rules have the names and premises of the code's, and its runs are those of flo.core.
+"""proofs/ is about Flo as it is: its rules have the names and premises of the code's, and its runs are flo.core's.
 
 Agda is not needed here: `make proofs` checks the proofs themselves.
 """

@@ -285,7 +285,7 @@ class Nest(Operator):
         return replace(self, original=self.graph, outputs=self._bottoms())
 
     def _blank(self, graph: Graph) -> Graph:
-        """Return the body without inputs. They are in the inner stream; here they would be outdated when data arrives."""
+        """Return the body without inputs. They are in the inner stream: a copy would not get what arrives later."""
         assert self.original is not None
         return setinput(graph, inputs(self.original))
 
