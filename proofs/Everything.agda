@@ -11,6 +11,7 @@ import Flo.Collections.Weighted
 import Flo.Composition
 import Flo.Defer
 import Flo.Deviations
+import Flo.Erasure
 import Flo.Expected
 import Flo.FiniteMap
 import Flo.Graph

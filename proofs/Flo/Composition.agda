@@ -7,7 +7,7 @@ open import Flo.Collection
 module Flo.Composition {Name : Set} (collection : Name → Collection) where
 
 open import Data.List using (List; []; _∷_; _++_; [_]; map)
-open import Data.List.Relation.Unary.Any using (Any; here; there)
+open import Data.List.Relation.Unary.Any using (Any)
 open import Data.List.Relation.Unary.Any.Properties using (++⁺ˡ; ++⁺ʳ; map⁺)
 import Data.List.Relation.Unary.Any as Any
 open import Data.Product using (∃; _×_; _,_; proj₁; proj₂)

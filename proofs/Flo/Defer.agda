@@ -6,15 +6,14 @@ open import Flo.Collection
 
 module Flo.Defer {Name : Set} (collection : Name → Collection) where
 
-open import Data.Bool using (Bool; true; false)
 open import Data.List using (List; []; _∷_; [_])
-open import Data.List.Relation.Unary.Any using (Any; here; there)
+open import Data.List.Relation.Unary.Any using (here; there)
 open import Data.Maybe using (Maybe; just; nothing)
 open import Data.Nat using (ℕ; _<_; z≤n; s≤s)
-open import Data.Product using (∃; _×_; _,_; proj₁; proj₂)
+open import Data.Product using (∃; _×_; _,_)
 open import Data.Unit using (⊤; tt)
-open import Relation.Binary.PropositionalEquality using (_≡_; refl; sym; trans; cong; subst)
-open import Relation.Nullary using (Dec; yes; no; ¬_)
+open import Relation.Binary.PropositionalEquality using (_≡_; refl; sym; subst)
+open import Relation.Nullary using (no)
 open import Relation.Nullary.Decidable using (⌊_⌋)
 
 open import Flo.Value collection

@@ -4,20 +4,20 @@
 
 module Flo.Deviations where
 
-open import Data.Empty using (⊥; ⊥-elim)
-open import Data.List using (List; []; _∷_; [_]; _++_)
-open import Data.List.Relation.Unary.Any using (Any; here; there)
-open import Data.Maybe using (Maybe; just; nothing)
+open import Data.Empty using (⊥-elim)
+open import Data.List using (List; []; _∷_; [_])
+open import Data.List.Relation.Unary.Any using (Any; here)
+open import Data.Maybe using (just; nothing)
 open import Data.Nat using (ℕ; _⊔_; _<_; z≤n; s≤s)
 import Data.Nat as Nat
 open import Data.Product using (∃; _×_; _,_; proj₁; proj₂)
 open import Data.Unit using (⊤; tt)
 open import Induction.WellFounded using (Acc; acc; WellFounded)
-open import Relation.Binary.PropositionalEquality using (_≡_; _≢_; refl; cong)
-open import Relation.Nullary using (Dec; yes; no; ¬_)
+open import Relation.Binary.PropositionalEquality using (_≡_; _≢_; refl)
+open import Relation.Nullary using (yes; no; ¬_)
 
 open import Flo.Collection
-open import Flo.Collections.LVar using (Lattice; maximum)
+open import Flo.Collections.LVar using (maximum)
 open import Flo.Collections.Weighted using (Kind; Weights; weights)
 open import Flo.Language maximum
 

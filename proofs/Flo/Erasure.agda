@@ -11,7 +11,7 @@ open import Data.List using (List; []; _∷_; _++_; length)
 open import Data.List.Properties using (length-++)
 open import Data.Maybe using (Maybe; just; nothing)
 open import Data.Nat using (_+_)
-open import Data.Product using (∃; _×_; _,_; proj₁; proj₂)
+open import Data.Product using (∃; _×_; _,_)
 open import Relation.Binary.PropositionalEquality using (_≡_; refl; sym; trans; cong; cong₂; subst)
 
 open import Flo.Value collection
@@ -19,14 +19,14 @@ open import Flo.Machine collection
 import Flo.Composition collection as Composition
 open import Flo.Progress collection
 open import Flo.Graph collection
-open import Flo.Preservation collection as Raw using
+open import Flo.Preservation collection as P using
   (Raw; node; erase; eraseᵈ; Push; to-node; to-left; to-sides; Concat; []; _∷_; nothing-new; one-type; two-types; nones; takes; gives;
    _⟶_,_; sequence-left; sequence-right; par-left; par-right; operator; erase-∈)
 
 -- A graph and its state, without types.
 raw : ∀ {I O} (g : Graph I O) → Machine.State ⟦ g ⟧ → Raw
-raw (g ⨟ h)  (s , t) = raw g s Raw.⨟ raw h t
-raw (g ∥ h)  (s , t) = raw g s Raw.∥ raw h t
+raw (g ⨟ h)  (s , t) = raw g s P.⨟ raw h t
+raw (g ∥ h)  (s , t) = raw g s P.∥ raw h t
 raw (op o c) (e , v) = node o c e (erase v)
 
 takes-raw : ∀ {I O} (g : Graph I O) s → takes (raw g s) ≡ length I
@@ -40,10 +40,10 @@ gives-raw (_∥_ {O = O} {O′ = O′} g h) (s , t) = trans (cong₂ _+_ (gives-
 gives-raw (op o c) _                          = refl
 
 -- A well-typed graph, without types, has the type that it has with them.
-typed : ∀ {I O} {g : Graph I O} {i o} → ⊢ g ∶ i ↪ o → ∀ s → Raw.⊢ raw g s ∶ I ▸ i ↪ O ▸ o
-typed (sequence p q le) (s , t) = Raw.sequence (typed p s) (typed q t) le
-typed (par p q)         (s , t) = Raw.par (typed p s) (typed q t)
-typed (operator {p = p} {c} x) (e , v) = Raw.operator x (erase-∈ v)
+typed : ∀ {I O} {g : Graph I O} {i o} → ⊢ g ∶ i ↪ o → ∀ s → P.⊢ raw g s ∶ I ▸ i ↪ O ▸ o
+typed (sequence p q le) (s , t) = P.sequence (typed p s) (typed q t) le
+typed (par p q)         (s , t) = P.par (typed p s) (typed q t)
+typed (operator {p = p} {c} x) (e , v) = P.operator x (erase-∈ v)
 
 length-eraseᵈ : ∀ {ts} (d : Deltas ts) → length (eraseᵈ d) ≡ length ts
 length-eraseᵈ []             = refl
@@ -73,22 +73,22 @@ erase-concat (c ∷ cs) (just d ∷ ds)  = one-type ∷ erase-concat cs ds
 erase-push : ∀ {I O} (g : Graph I O) s d → Push (raw g s) (eraseᵈ d) (raw g (Machine.push ⟦ g ⟧ s d))
 erase-push (g ⨟ h) (s , t) d = to-left (erase-push g s d)
 erase-push (_∥_ {I} g h) (s , t) d =
-  subst (λ z → Push (raw g s Raw.∥ raw h t) (eraseᵈ d) (raw (g ∥ h) z)) (sym (Composition.Parallel.push-parts ⟦ g ⟧ ⟦ h ⟧ s t d))
+  subst (λ z → Push (raw g s P.∥ raw h t) (eraseᵈ d) (raw (g ∥ h) z)) (sym (Composition.Parallel.push-parts ⟦ g ⟧ ⟦ h ⟧ s t d))
     (to-sides (eraseᵈ-parts I d) (trans (length-eraseᵈ (leftᵈ {I} d)) (sym (takes-raw g s)))
       (erase-push g s (leftᵈ {I} d)) (erase-push h t (rightᵈ {I} d)))
 erase-push (op o c) (e , v) d = to-node (erase-concat v d)
 
 -- Every step with types is one without.
 erase-step : ∀ {I O} (g : Graph I O) {s s′ o} → Machine.Step ⟦ g ⟧ s s′ o → raw g s ⟶ raw g s′ , eraseᵈ o
-erase-step (_⨟_ {O = O} g h) {s , t} (Composition.Sequence.sequence-left {m = m} x) =
-  subst (λ os → _ ⟶ _ , os) (trans (cong nones (gives-raw h t)) (sym (eraseᵈ-none O)))
+erase-step (_⨟_ {O = O} g h) {s , t} {s′ , t′} (Composition.Sequence.sequence-left {m = m} x) =
+  subst (λ os → (raw g s P.⨟ raw h t) ⟶ (raw g s′ P.⨟ raw h t′) , os) (trans (cong nones (gives-raw h t)) (sym (eraseᵈ-none O)))
     (sequence-left (erase-step g x) (erase-push h t m))
 erase-step (g ⨟ h) (Composition.Sequence.sequence-right y) = sequence-right (erase-step h y)
-erase-step (_∥_ {O′ = O′} g h) {s , t} (Composition.Parallel.par-left {o = o} x) =
-  subst (λ os → _ ⟶ _ , os) (trans (cong (eraseᵈ o ++_) (trans (cong nones (gives-raw h t)) (sym (eraseᵈ-none O′)))) (sym (eraseᵈ-· o none)))
+erase-step (_∥_ {O′ = O′} g h) {s , t} {s′ , t′} (Composition.Parallel.par-left {o = o} x) =
+  subst (λ os → (raw g s P.∥ raw h t) ⟶ (raw g s′ P.∥ raw h t′) , os) (trans (cong (eraseᵈ o ++_) (trans (cong nones (gives-raw h t)) (sym (eraseᵈ-none O′)))) (sym (eraseᵈ-· o none)))
     (par-left (erase-step g x))
-erase-step (_∥_ {O = O} g h) {s , t} (Composition.Parallel.par-right {o = o} y) =
-  subst (λ os → _ ⟶ _ , os) (trans (cong (_++ eraseᵈ o) (trans (cong nones (gives-raw g s)) (sym (eraseᵈ-none O)))) (sym (eraseᵈ-· (none {O}) o)))
+erase-step (_∥_ {O = O} g h) {s , t} {s′ , t′} (Composition.Parallel.par-right {o = o} y) =
+  subst (λ os → (raw g s P.∥ raw h t) ⟶ (raw g s′ P.∥ raw h t′) , os) (trans (cong (_++ eraseᵈ o) (trans (cong nones (gives-raw g s)) (sym (eraseᵈ-none O)))) (sym (eraseᵈ-· (none {O}) o)))
     (par-right (erase-step h y))
 erase-step (op o c) x = operator refl x refl refl
 
@@ -97,10 +97,10 @@ erase-injective : ∀ {ts} (v w : Vals ts) → erase v ≡ erase w → v ≡ w
 erase-injective []       []       p = refl
 erase-injective (c ∷ cs) (d ∷ ds) p with erase-injective cs ds (cong tail′ p) | cong head′ p
   where
-  tail′ : List Raw.Any → List Raw.Any
+  tail′ : List P.Any → List P.Any
   tail′ []       = []
   tail′ (_ ∷ xs) = xs
-  head′ : List Raw.Any → Maybe Raw.Any
+  head′ : List P.Any → Maybe P.Any
   head′ []      = nothing
   head′ (x ∷ _) = just x
 ... | refl | refl = refl
@@ -125,10 +125,10 @@ split-same (a ∷ as) (a′ ∷ as′) l p = cons (cong head p) (split-same as a
   cons refl (refl , q) = refl , q
 
 push-erases : ∀ {I O} (g : Graph I O) s d {h} → Push (raw g s) (eraseᵈ d) h → h ≡ raw g (Machine.push ⟦ g ⟧ s d)
-push-erases (g ⨟ h) (s , t) d (to-left x) = cong (Raw._⨟ raw h t) (push-erases g s d x)
+push-erases (g ⨟ h) (s , t) d (to-left x) = cong (P._⨟ raw h t) (push-erases g s d x)
 push-erases (_∥_ {I} g h) (s , t) d (to-sides {ds = ds} eq l x y)
   with split-same ds (eraseᵈ (leftᵈ {I} d)) (trans l (trans (takes-raw g s) (sym (length-eraseᵈ (leftᵈ {I} d))))) (trans (sym eq) (eraseᵈ-parts I d))
-... | refl , refl = trans (cong₂ Raw._∥_ (push-erases g s _ x) (push-erases h t _ y))
+... | refl , refl = trans (cong₂ P._∥_ (push-erases g s _ x) (push-erases h t _ y))
   (cong (raw (g ∥ h)) (sym (Composition.Parallel.push-parts ⟦ g ⟧ ⟦ h ⟧ s t d)))
 push-erases (op o c) (e , v) d (to-node r) = cong (node o c e) (concat-erases v d r)
 
@@ -136,7 +136,7 @@ step-erases : ∀ {I O} (g : Graph I O) s {h os} → raw g s ⟶ h , os →
   ∃ λ s′ → ∃ λ o → Machine.Step ⟦ g ⟧ s s′ o × (h ≡ raw g s′) × (os ≡ eraseᵈ o)
 step-erases (_⨟_ {O = O} g h) (s , t) (sequence-left x y) with step-erases g s x
 ... | s′ , m , z , refl , refl = _ , _ , Composition.Sequence.sequence-left z ,
-  cong (raw g s′ Raw.⨟_) (push-erases h t m y) , trans (cong nones (gives-raw h t)) (sym (eraseᵈ-none O))
+  cong (raw g s′ P.⨟_) (push-erases h t m y) , trans (cong nones (gives-raw h t)) (sym (eraseᵈ-none O))
 step-erases (g ⨟ h) (s , t) (sequence-right y) with step-erases h t y
 ... | t′ , o , z , refl , refl = _ , _ , Composition.Sequence.sequence-right z , refl , refl
 step-erases (_∥_ {O′ = O′} g h) (s , t) (par-left x) with step-erases g s x

@@ -8,14 +8,14 @@ open import Relation.Nullary using (Dec; yes; no; ¬_)
 
 module Flo.FiniteMap {W : Set} (0# : W) (zero? : (w : W) → Dec (w ≡ 0#)) where
 
-open import Data.Empty using (⊥; ⊥-elim)
+open import Data.Empty using (⊥-elim)
 import Data.Empty.Irrelevant as Irr
 open import Data.List using (List; []; _∷_)
 open import Data.List.Relation.Unary.Any using (Any; here; there)
 open import Data.Nat using (ℕ; zero; suc; _≤_; _<_; z≤n; s≤s; _+_)
 import Data.Nat as Nat
 import Data.Nat.Properties as NatP
-open import Data.Product using (∃; _,_; _×_; proj₁)
+open import Data.Product using (∃; _,_; proj₁)
 
 -- Weights of 0, 1, 2, …: the last one is not zero.
 data Trail : Set where

@@ -6,14 +6,14 @@ open import Flo.Collection
 
 module Flo.Graph {Name : Set} (collection : Name → Collection) where
 
-open import Data.List using (List; []; _∷_; _++_; [_])
+open import Data.List using (List; []; _∷_; _++_)
 open import Data.List.Relation.Unary.Any using (Any)
 open import Data.Nat using (ℕ; _<_)
 open import Data.Nat.Induction using (<-wellFounded)
 open import Data.Product using (∃; _×_; _,_; proj₁; proj₂)
 open import Data.String using (String)
 open import Induction.WellFounded using (Acc; acc; WellFounded)
-open import Relation.Binary.PropositionalEquality using (_≡_; refl; sym; trans; cong; subst)
+open import Relation.Binary.PropositionalEquality using (_≡_; refl; trans; cong; subst)
 
 open import Flo.Value collection
 open import Flo.Machine collection

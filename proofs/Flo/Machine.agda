@@ -8,12 +8,11 @@ open import Flo.Collection
 module Flo.Machine {Name : Set} (collection : Name → Collection) where
 
 open import Data.List using (List; []; _∷_; _++_; [_])
-open import Data.List.Properties using (++-assoc)
-open import Data.List.Relation.Unary.Any using (Any; here; there)
-open import Data.Product using (∃; _×_; _,_; proj₁; proj₂; Σ)
+open import Data.List.Relation.Unary.Any using (Any)
+open import Data.Product using (∃; _×_; _,_; proj₁; proj₂)
 open import Data.String using (String)
 open import Induction.WellFounded using (Acc; acc; WellFounded)
-open import Relation.Binary.PropositionalEquality using (_≡_; refl; sym; trans; cong; cong₂; subst; subst₂)
+open import Relation.Binary.PropositionalEquality using (_≡_; refl; sym; trans; cong; subst; subst₂)
 open import Relation.Nullary using (¬_; Dec; yes; no)
 
 import Flo.Rewriting as R

@@ -11,19 +11,19 @@ open import Flo.Collection
 
 module Flo.Nest {Name : Set} (collection : Name → Collection) where
 
-open import Data.Bool using (Bool; true; false)
+open import Data.Bool using (Bool; true)
 import Data.Bool as Bool
 open import Data.Empty using (⊥; ⊥-elim)
 open import Data.List using (List; []; _∷_; _++_; [_]; map)
-open import Data.List.Relation.Unary.Any using (Any; here; there)
+open import Data.List.Relation.Unary.Any using (Any; here)
 import Data.List.Relation.Unary.Any as Any
 import Data.List.Relation.Unary.Any.Properties as AnyP
-open import Data.Maybe using (Maybe; just; nothing)
+open import Data.Maybe using (just; nothing)
 open import Data.Product using (∃; _×_; _,_; proj₁; proj₂)
 open import Data.Unit using (⊤; tt)
 open import Induction.WellFounded using (Acc; acc; WellFounded)
-open import Relation.Binary.PropositionalEquality using (_≡_; _≢_; refl; sym; trans; cong; cong₂; subst; subst₂)
-open import Relation.Nullary using (Dec; yes; no; ¬_)
+open import Relation.Binary.PropositionalEquality using (_≡_; refl; sym; trans; cong; cong₂; subst; subst₂)
+open import Relation.Nullary using (Dec; yes; no)
 
 open import Flo.Value collection
 open import Flo.Machine collection

@@ -7,8 +7,8 @@ open import Flo.Collection
 
 module Flo.Progress {Name : Set} (collection : Name → Collection) where
 
-open import Data.List using (List; []; _∷_; _++_)
-open import Data.Product using (∃; _×_; _,_; proj₁; proj₂)
+open import Data.List using ([]; _∷_; _++_)
+open import Data.Product using (∃; _×_; _,_)
 open import Relation.Binary.PropositionalEquality using (_≡_; refl; sym; trans; cong; cong₂; subst; subst₂)
 
 open import Flo.Value collection

@@ -5,7 +5,6 @@
 
 module Flo.Recursion where
 
-open import Data.Fin using (Fin)
 open import Data.Fin.Subset using (Subset; _⊆_; _⊂_; _∈_; _∉_; _∪_; ⊥; ⁅_⁆; ∣_∣)
 open import Data.Fin.Subset.Properties
   using (_∈?_; ⊆-antisym; ⊆-trans; ⊥⊆; p⊆p∪q; q⊆p∪q; x∈p∪q⁻; x∈⁅x⁆; x∈⁅y⁆⇒x≡y; p⊂q⇒∣p∣<∣q∣; ∣p∣≤n)
@@ -18,7 +17,7 @@ open import Data.Sum using (inj₁; inj₂)
 open import Data.Empty using (⊥-elim)
 open import Induction.WellFounded using (Acc; acc)
 open import Relation.Binary.PropositionalEquality using (_≡_; refl; sym; subst)
-open import Relation.Nullary using (Dec; yes; no; ¬_)
+open import Relation.Nullary using (Dec; yes; no)
 open import Relation.Nullary.Negation using (¬?)
 open import Relation.Nullary.Product using (_×-dec_)
 

@@ -4,7 +4,7 @@
 
 module Flo.Rewriting where
 
-open import Data.Product using (∃; _×_; _,_; proj₁; proj₂)
+open import Data.Product using (∃; _×_; _,_)
 open import Data.Empty using (⊥-elim)
 open import Induction.WellFounded using (Acc; acc; WellFounded)
 open import Relation.Binary.PropositionalEquality using (_≡_; refl)

@@ -7,14 +7,14 @@ open import Flo.Collection
 
 module Flo.Value {Name : Set} (collection : Name → Collection) where
 
-open import Data.Bool using (Bool; true; false)
+open import Data.Bool using (true; false)
 open import Data.Empty using (⊥-elim)
 open import Data.List using (List; []; _∷_)
 import Data.List as L
 open import Data.Maybe using (Maybe; just; nothing)
-open import Data.Product using (_×_; _,_; proj₁; proj₂; ∃)
+open import Data.Product using (_×_; _,_)
 open import Data.Unit using (⊤; tt)
-open import Relation.Binary.PropositionalEquality using (_≡_; _≢_; refl; sym; trans; cong; cong₂; subst)
+open import Relation.Binary.PropositionalEquality using (_≡_; _≢_; refl; sym; trans; cong; cong₂)
 open import Relation.Nullary using (¬_; Dec; yes; no)
 
 open Collection

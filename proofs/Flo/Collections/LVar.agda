@@ -4,11 +4,11 @@
 
 module Flo.Collections.LVar where
 
-open import Data.Nat using (ℕ; _⊔_; _≤_)
+open import Data.Nat using (ℕ; _⊔_)
 import Data.Nat as Nat
 import Data.Nat.Properties as NatP
 open import Relation.Binary.PropositionalEquality using (_≡_; refl; sym; trans; cong)
-open import Relation.Nullary using (Dec; yes; no; ¬_)
+open import Relation.Nullary using (Dec)
 
 open import Flo.Collection
 

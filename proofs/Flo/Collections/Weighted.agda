@@ -4,7 +4,7 @@
 
 module Flo.Collections.Weighted where
 
-open import Data.Bool using (Bool; true; false; _∨_)
+open import Data.Bool using (Bool; false; _∨_)
 import Data.Bool as Bool
 import Data.Bool.Properties as BoolP
 open import Data.Integer using (ℤ)
@@ -13,8 +13,8 @@ import Data.Integer.Properties as IntP
 open import Data.Nat using (ℕ)
 import Data.Nat as Nat
 import Data.Nat.Properties as NatP
-open import Relation.Binary.PropositionalEquality using (_≡_; _≢_; refl; sym; trans; cong; cong₂; subst)
-open import Relation.Nullary using (Dec; yes; no; ¬_)
+open import Relation.Binary.PropositionalEquality using (_≡_; refl; sym; trans; cong)
+open import Relation.Nullary using (Dec)
 
 open import Flo.Collection
 import Flo.FiniteMap as FiniteMap

@@ -13,7 +13,7 @@ import Data.Integer.Properties as IntP
 open import Data.List using (List; []; _∷_; _++_; [_])
 open import Data.List.Relation.Unary.Any using (Any; here; there)
 open import Data.Maybe using (Maybe; just; nothing)
-open import Data.Nat using (ℕ; _<_; _≤_; z≤n; s≤s)
+open import Data.Nat using (ℕ; _<_; z≤n; s≤s)
 import Data.Nat as Nat
 import Data.Nat.Properties as NatP
 open import Data.Product using (∃; _×_; _,_; proj₁; proj₂)

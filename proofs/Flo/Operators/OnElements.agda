@@ -14,7 +14,7 @@ open import Data.List using (List; []; _∷_; _++_; [_]; map)
 open import Data.List.Relation.Unary.Any using (Any; here; there)
 import Data.List.Relation.Unary.Any as Any
 import Data.List.Relation.Unary.Any.Properties as AnyP
-open import Data.Maybe using (Maybe; just; nothing)
+open import Data.Maybe using (just; nothing)
 open import Data.Nat using (ℕ; _<_; z≤n; s≤s)
 import Data.Nat as Nat
 import Data.Nat.Properties as NatP
@@ -24,7 +24,7 @@ open import Data.Unit using (⊤; tt)
 open import Induction.WellFounded using (Acc; acc)
 open import Data.Nat.Induction using (<-wellFounded)
 open import Relation.Binary.PropositionalEquality using (_≡_; _≢_; refl; sym; trans; cong; cong₂; subst)
-open import Relation.Nullary using (Dec; yes; no; ¬_)
+open import Relation.Nullary using (yes; no)
 
 open import Flo.Collection
 open import Flo.Language lattice
@@ -32,9 +32,6 @@ open Weights (weights kind)
 
 El : Ty
 El = base (elements kind)
-
-Elements : Set
-Elements = Map × End
 
 suffix : Kind → String
 suffix Kind.bag  = "-bag"

@@ -7,14 +7,14 @@ open import Flo.Collections.LVar using (Lattice)
 
 module Flo.Operators.OnSequences (lattice : Lattice) where
 
-open import Data.Bool using (Bool; true; false; if_then_else_)
+open import Data.Bool using (Bool; if_then_else_)
 open import Data.List using (List; []; _∷_; _++_; [_]; length)
 open import Data.List.Properties using (++-assoc; ++-identityʳ)
-open import Data.List.Relation.Unary.Any using (Any; here; there)
+open import Data.List.Relation.Unary.Any using (Any; here)
 open import Data.Maybe using (Maybe; just; nothing)
-open import Data.Nat using (ℕ; _+_; _<_; suc)
+open import Data.Nat using (ℕ; _+_; _<_)
 import Data.Nat.Properties as NatP
-open import Data.Product using (∃; _×_; _,_; proj₁; proj₂)
+open import Data.Product using (∃; _×_; _,_)
 open import Data.String using (String)
 open import Data.Unit using (⊤; tt)
 open import Relation.Binary.PropositionalEquality using (_≡_; refl; sym; trans; cong; subst)

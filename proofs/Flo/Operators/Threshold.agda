@@ -9,12 +9,12 @@ module Flo.Operators.Threshold (lattice : Lattice) where
 
 open import Data.Empty using (⊥-elim)
 open import Data.List using (List; []; _∷_; [_])
-open import Data.List.Relation.Unary.Any using (Any; here; there)
-open import Data.Maybe using (Maybe; just; nothing)
+open import Data.List.Relation.Unary.Any using (Any; here)
+open import Data.Maybe using (just; nothing)
 open import Data.Nat using (ℕ; _<_; z≤n; s≤s)
 open import Data.Product using (∃; _×_; _,_; proj₁; proj₂)
 open import Relation.Binary.PropositionalEquality using (_≡_; refl)
-open import Relation.Nullary using (Dec; yes; no; ¬_)
+open import Relation.Nullary using (yes; no; ¬_)
 
 open import Flo.Collection
 open import Flo.Language lattice

@@ -7,17 +7,17 @@ open import Flo.Collection
 module Flo.Operators.Wire {Name : Set} (collection : Name → Collection) where
 
 open import Data.Empty using (⊥-elim)
-open import Data.List using (List; []; _∷_; _++_; [_])
+open import Data.List using (List; []; _∷_; [_])
 open import Data.List.Relation.Unary.Any using (Any; here; there)
 import Data.List.Relation.Unary.Any as Any
 open import Data.Maybe using (Maybe; just; nothing)
-open import Data.Nat using (ℕ; _<_; z≤n; s≤s; suc; _+_)
+open import Data.Nat using (ℕ; _<_; _+_)
 import Data.Nat.Properties as NatP
 open import Data.Product using (∃; _×_; _,_; proj₁; proj₂)
 open import Data.String using (String)
 open import Data.Unit using (⊤; tt)
-open import Relation.Binary.PropositionalEquality using (_≡_; _≢_; refl; sym; trans; cong; cong₂; subst)
-open import Relation.Nullary using (Dec; yes; no; ¬_)
+open import Relation.Binary.PropositionalEquality using (_≡_; refl; sym; trans; cong; cong₂; subst)
+open import Relation.Nullary using (yes; no; ¬_)
 
 open import Flo.Value collection
 open import Flo.Machine collection
