@@ -2,7 +2,7 @@
 # To choose the Python that makes it: make test PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check thorough bench chaos versions connectors laws errors docs format clean java browser
+.PHONY: help demo test check thorough bench chaos versions connectors laws errors proofs expected docs format clean java browser agda
 
 BIN   := .venv/bin
 READY := .venv/.ready
@@ -25,6 +25,9 @@ TRIALS ?= 50
 
 # The versions of PySpark that `make versions` tries.
 VERSIONS ?= 4.1.0 4.3.0
+
+# Agda's standard library: the directory that has Data/Nat.agda.
+AGDA_STDLIB ?= /usr/share/agda-stdlib
 
 # Byte code is kept, also where the environment says otherwise: to compile the tests anew takes each process 8 s.
 export PYTHONDONTWRITEBYTECODE :=
@@ -84,6 +87,14 @@ laws: $(READY) ## check all that is shipped, and write docs/laws.md
 errors: $(READY) ## write docs/errors.md from the code
 	@$(BIN)/python -m tests.errors_page
 
+proofs: agda ## check the proofs of the metatheory with Agda (docs/proofs.md)
+	@! grep -rnE 'postulate|trustMe|TERMINATING|NON_COVERING|NO_POSITIVITY|REWRITE' proofs --include='*.agda'
+	@! grep -rL --include='*.agda' -e '^{-# OPTIONS --safe #-}' proofs | grep .
+	cd proofs && agda --safe --no-libraries -i . -i $(AGDA_STDLIB) Everything.agda
+
+expected: agda $(READY) ## compute proofs/Flo/Expected.agda anew, after a change of proofs/Flo/Runs.agda
+	@AGDA_STDLIB=$(AGDA_STDLIB) $(BIN)/python -m tests.proofs.expected
+
 docs: $(DOCS) ## build the documentation site, build/docs/index.html
 	$(BIN)/python -m sphinx -q -E -W --keep-going -b html docs build/docs
 	@echo "Open build/docs/index.html"
@@ -107,6 +118,16 @@ java:
 	  { command -v brew >/dev/null && brew install --quiet openjdk; } || { \
 	    echo "No Java was installed. Install Java 17 or 21, or name one: make JAVA_HOME=/path/to/java" >&2; exit 1; }; \
 	fi
+
+# The proofs need Agda 2.6.2 or newer and its standard library 1.7: they are installed where that needs no password.
+agda:
+	@command -v agda >/dev/null && [ -f $(AGDA_STDLIB)/Data/Nat.agda ] || { \
+	  echo "Installing Agda and its standard library ..."; \
+	  if [ "$$(id -u)" = 0 ]; then run=; else run="sudo -n"; fi; \
+	  { command -v apt-get >/dev/null && $$run apt-get update -q && $$run apt-get install -qy agda-bin agda-stdlib; } || { \
+	    echo "No Agda was installed. Install Agda 2.6.2 with its standard library 1.7, and name where that is:" >&2; \
+	    echo "make proofs AGDA_STDLIB=/path/to/its/src" >&2; exit 1; }; \
+	}
 
 # The tests of pages run in Chromium: a missing one is installed where that is allowed, or else they are skipped.
 browser:

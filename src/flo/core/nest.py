@@ -209,7 +209,7 @@ class Nest(Operator):
             yield Step(
                 "nest-run-graph",
                 (value.with_oldest(inputs(step.graph)),),
-                replace(self, graph=step.graph, outputs=outputs),
+                replace(self, graph=self._blank(step.graph), outputs=outputs),
                 (emitted,),
                 step.path,
             )
@@ -255,7 +255,7 @@ class Nest(Operator):
         for delta in deltas:
             emitted, outputs = concat_all(emitted, delta), concat_all(outputs, delta)
         extending = NestedValue.extending(emitted)
-        nest = replace(self, graph=graph, outputs=outputs)
+        nest = replace(self, graph=self._blank(graph), outputs=outputs)
         step = next(nest._finish(value, graph), None) if fault is None else None
         if step is None:
             return Step("nest-run-graph", (value.with_oldest(inputs(graph)),), nest, (extending,))
@@ -283,6 +283,11 @@ class Nest(Operator):
 
     def _begun(self) -> Nest:
         return replace(self, original=self.graph, outputs=self._bottoms())
+
+    def _blank(self, graph: Graph) -> Graph:
+        """Return the body without inputs. They are in the inner stream: a copy would not get what arrives later."""
+        assert self.original is not None
+        return setinput(graph, inputs(self.original))
 
     def _fresh(self) -> NestedValue:
         """((⊥, …, ⊥), true)."""
