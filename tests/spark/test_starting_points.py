@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from examples import fraud_alerts, sql_over_changes
+from examples import fraud_alerts, org_chart, sql_over_changes
 
 
 def test_fraud_alerts(spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -40,3 +40,17 @@ def test_sql_over_changes(spark: Any, tmp_path: Path) -> None:
         ("Oslo", "cyd", 200.0),
         ("Oslo", "bob", 75.0),
     ]
+
+
+@pytest.mark.usefixtures("spark")
+def test_org_chart() -> None:
+    hired, moved = org_chart.changes()
+    assert ("eve", 3, "ann / bob / dan / eve", 1) in hired["chart"]
+    assert hired["below"] == [("ann", 4, 1), ("bob", 2, 1), ("dan", 1, 1)]
+    assert moved["chart"] == [
+        ("dan", 2, "ann / bob / dan", -1),
+        ("dan", 2, "ann / cyd / dan", 1),
+        ("eve", 3, "ann / bob / dan / eve", -1),
+        ("eve", 3, "ann / cyd / dan / eve", 1),
+    ]
+    assert moved["below"] == [("bob", 2, -1), ("cyd", 2, 1)]

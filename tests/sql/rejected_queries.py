@@ -53,8 +53,17 @@ QUERIES = {
     # rows
     "sample": "SELECT * FROM sales TABLESAMPLE (10 PERCENT)",
     "large_range": "SELECT id FROM range(1000000) JOIN sales ON id = price",
-    "recursion": (
-        "WITH RECURSIVE r(n) AS (SELECT price FROM sales UNION ALL SELECT n - 1 FROM r WHERE n > 0) SELECT n FROM r"
+    "recursion_with_a_limit_in_its_step": (
+        "WITH RECURSIVE r(n) AS (SELECT price FROM sales UNION ALL (SELECT n - 1 FROM r WHERE n > 0 LIMIT 1)) "
+        "SELECT n FROM r"
+    ),
+    "recursion_with_a_subquery_of_itself": (
+        "WITH RECURSIVE r(n) AS (SELECT price FROM sales UNION ALL SELECT price FROM sales WHERE EXISTS "
+        "(SELECT 1 FROM r WHERE n < 2)) SELECT n FROM r"
+    ),
+    "recursion_in_a_recursion": (
+        "WITH RECURSIVE r(n) AS (SELECT price FROM sales UNION ALL SELECT m FROM (WITH RECURSIVE s(m) AS "
+        "(SELECT n FROM r UNION ALL SELECT m - 1 FROM s WHERE m > 2) SELECT m FROM s WHERE m < 1)) SELECT n FROM r"
     ),
     "subquery_with_several_rows": (
         "SELECT shop, (SELECT b.price FROM sales b WHERE b.shop = a.shop AND b.price < a.price) AS p FROM sales a"

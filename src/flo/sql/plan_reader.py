@@ -37,21 +37,14 @@ def read_frame(frame: DataFrame, inputs: Mapping[int, str]) -> Relation:
     execution = frame._jdf.queryExecution()
     expect_maintainable(execution.analyzed())
     zone = str(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
-    limits = tuple(_setting(frame.sparkSession, f"spark.sql.cteRecursion{each}Limit") for each in ("Level", "Row"))
-    reader = _Reader(dict(inputs), unicode=unicode_of(frame.sparkSession), zone=zone, limits=limits)
+    reader = _Reader(dict(inputs), unicode=unicode_of(frame.sparkSession), zone=zone, spark=frame.sparkSession)
     return reader.relation(execution.optimizedPlan())
-
-
-def _setting(spark: SparkSession, name: str) -> int | None:
-    """Return a limit of the session; None if there is none."""
-    limit = int(spark.conf.get(name, "-1") or -1)
-    return None if limit == -1 else limit
 
 
 @dataclass
 class _Reader(ExpressionReader):
-    limits: tuple[int | None, ...] = (None, None)
-    """The most levels and rows of a recursion."""
+    spark: SparkSession | None = None
+    """The session that planned the query, with its settings."""
     loops: dict[int, int] = field(default_factory=dict)
     """The recursions around what is read, by their numbers in Catalyst: how many are around them."""
 
@@ -216,13 +209,15 @@ class _Reader(ExpressionReader):
         self.loops[number] = loop = len(self.loops)
         step = self.relation(node.children().apply(1))
         del self.loops[number]
-        level_limit, row_limit = self.limits
-        asked = int(node.maxDepth().get()) if node.maxDepth().isDefined() else None
-        is_set = asked is not None and asked >= SETS
-        if asked is not None:
-            level_limit = None if asked == -1 or is_set else asked
+        levels = int(node.maxDepth().get()) if node.maxDepth().isDefined() else self._recursion_limit("Level")
         columns = tuple(self._new(each) for each in items_of(node.output()))
-        return plan.Recursion(columns, anchor, step, loop, level_limit, row_limit, is_set)
+        limits = (None if each == -1 else each for each in (levels, self._recursion_limit("Row")))
+        return plan.Recursion(columns, anchor, step, loop, *limits, is_set=levels >= SETS)
+
+    def _recursion_limit(self, of: str) -> int:
+        """Return the limit of the session for levels or rows."""
+        assert self.spark is not None
+        return int(str(self.spark.conf.get(f"spark.sql.cteRecursion{of}Limit")))
 
     def _unionloopref(self, node: Java) -> Relation:
         columns = tuple(self._new(each) for each in items_of(node.output()))

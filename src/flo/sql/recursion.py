@@ -201,7 +201,7 @@ class _ByLevel:
                 return self.of(relation.below)
         name = type(relation).__name__
         reason = (
-            f"the step of a recursion has a {name.lower()} of the recursive relation, which Flo has not for each level"
+            f"the step of a recursion has a {name.lower()} of the recursive relation, and Flo has none for each level"
         )
         raise UnsupportedQueryError(name, reason, instead=("after the recursion", "what does not have to be in it"))
 

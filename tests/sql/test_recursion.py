@@ -1,0 +1,261 @@
+# ruff: noqa: E501  # queries are on one line
+"""WITH RECURSIVE as a maintained view: after insertions and deletions it has the rows of batch Spark."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyspark
+import pytest
+
+import flo
+import flo.spark
+from flo.sql.nodes import SqlError
+from flo.sql.set_recursion import with_union_all
+
+pytestmark = [
+    pytest.mark.usefixtures("spark"),
+    pytest.mark.skipif(pyspark.__version__ < "4.1", reason="Spark has recursion since 4.1"),
+]
+
+
+class Hop(NamedTuple):
+    src: str
+    dst: str
+    km: int
+
+
+class Person(NamedTuple):
+    id: int
+    boss: int | None
+
+
+Bag = Counter[Any]
+STATES: list[dict[str, dict[Any, int]]] = [
+    {
+        "hops": {Hop("a", "b", 1): 1, Hop("b", "c", 2): 1, Hop("c", "d", 3): 1, Hop("a", "c", 9): 2},
+        "staff": {Person(1, None): 1, Person(2, 1): 1, Person(3, 1): 1, Person(4, 2): 1, Person(5, 4): 1},
+    },
+    {  # a bridge goes, and another way comes
+        "hops": {Hop("b", "c", 2): -1, Hop("a", "c", 9): -1, Hop("d", "e", 4): 1, Hop("b", "d", 5): 1},
+        "staff": {Person(4, 2): -1, Person(4, 3): 1, Person(6, 5): 1},
+    },
+    {
+        "hops": {Hop("a", "b", 1): -1, Hop("e", "f", 1): 2, Hop("a", "c", 9): -1},
+        "staff": {Person(5, 4): -1, Person(2, 1): -1},
+    },
+]
+REACH = "WITH RECURSIVE r(src, dst) AS (SELECT src, dst FROM hops UNION ALL SELECT r.src, h.dst FROM r JOIN hops h ON r.dst = h.src)"
+QUERIES = {
+    "ways": f"{REACH} SELECT * FROM r",
+    "several references": f"{REACH} SELECT a.src, count(*) AS n FROM r a JOIN r b ON a.dst = b.src GROUP BY a.src",
+    "in a subquery": f"{REACH} SELECT src, dst FROM hops WHERE dst IN (SELECT dst FROM r WHERE src = 'b')",
+    "lengths": """WITH RECURSIVE r(dst, km, path) AS (
+        SELECT 'a', 0L, 'a' UNION ALL SELECT h.dst, r.km + h.km, concat(path, '-', h.dst) FROM r JOIN hops h ON r.dst = h.src
+    ) SELECT dst, min(km) AS km, max(path) AS path FROM r GROUP BY dst""",
+    "org chart": """WITH RECURSIVE chart(id, boss, depth) AS (
+        SELECT id, boss, 0 FROM staff WHERE boss IS NULL
+        UNION ALL SELECT s.id, s.boss, depth + 1 FROM chart c JOIN staff s ON s.boss = c.id
+    ) SELECT depth, count(*) AS n, max(id) AS last FROM chart GROUP BY depth""",
+    "series up to a count": """WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < (SELECT count(*) FROM hops))
+        SELECT n FROM t""",
+    "series with a limit": """WITH RECURSIVE t(n) AS (SELECT count(*) FROM staff UNION ALL SELECT n + 1 FROM t)
+        SELECT n * 2 AS n FROM t LIMIT 4""",
+    "self join": """WITH RECURSIVE r(src, dst) AS (
+        SELECT src, dst FROM hops UNION ALL SELECT a.src, b.dst FROM r a JOIN r b ON a.dst = b.src
+    ) SELECT * FROM r""",
+    "distinct in each level": """WITH RECURSIVE r(dst, n) AS (
+        SELECT 'a', 1 UNION ALL SELECT DISTINCT h.dst, n + 1 FROM r JOIN hops h ON r.dst = h.src
+    ) SELECT * FROM r""",
+    "two steps": """WITH RECURSIVE r(x, n) AS (
+        SELECT src, 1 FROM hops
+        UNION ALL (SELECT x, n + 1 FROM r WHERE n < 3 UNION ALL SELECT concat(x, 'x'), n + 1 FROM r WHERE n < 2)
+    ) SELECT * FROM r""",
+    "semi join with the levels": """WITH RECURSIVE r(x) AS (
+        SELECT 'a' UNION ALL SELECT dst FROM hops WHERE src IN (SELECT x FROM r)
+    ) SELECT * FROM r""",
+    "left join": """WITH RECURSIVE r(x, n) AS (
+        SELECT src, 1 FROM hops UNION ALL SELECT dst, n + 1 FROM r LEFT JOIN hops ON x = src WHERE n < 4
+    ) SELECT * FROM r""",
+    "nulls": "WITH RECURSIVE r(id) AS (SELECT max(id) FROM staff UNION ALL SELECT nullif(id - 1, 2) FROM r WHERE id > 0) SELECT id FROM r",
+    "items": """WITH RECURSIVE r(n) AS (SELECT boss FROM staff UNION ALL SELECT explode(array(n + 1, n + 2)) FROM r WHERE n < 3)
+        SELECT * FROM r""",
+    "one after the other": """WITH RECURSIVE a(n) AS (SELECT min(id) FROM staff UNION ALL SELECT n + 1 FROM a WHERE n < 3),
+        b(n) AS (SELECT n FROM a UNION ALL SELECT n + 10 FROM b JOIN a USING (n) WHERE n < 9) SELECT * FROM b""",
+}  # fmt: skip
+
+
+def maintained(text: str, on_values: bool) -> Any:
+    """Return a loop with a query, and what it reads."""
+    flow = flo.Flow("recursion")
+    kinds: dict[str, Any] = {"hops": Hop, "staff": Person}
+    streams = {name: flow.input(name, flo.ZSet[kind]) for name, kind in kinds.items() if name in text}
+    flow.output("rows", flow.sql(text, **streams))
+    return (flow.loop() if on_values else flow.on(flo.here).loop()), list(streams)
+
+
+def push(loop: Any, names: list[str], state: dict[str, dict[Any, int]]) -> Bag:
+    """Push changes; return those of the query."""
+    loop.push(**{name: state[name] for name in names})
+    if hasattr(loop, "run"):
+        loop.run()
+    changes = loop.pull("rows")
+    if hasattr(changes, "to_pylist"):
+        return Counter({tuple(row.values())[:-1]: row["_weight"] for row in changes.to_pylist()})
+    return Counter({tuple(row): weight for row, weight in changes.items()})
+
+
+def batch(spark: Any, content: dict[str, Bag], text: str) -> Bag:
+    schemas = {"hops": "src STRING, dst STRING, km BIGINT", "staff": "id BIGINT, boss BIGINT"}
+    for name, rows in content.items():
+        spark.createDataFrame(list(rows.elements()), schemas[name]).coalesce(1).createOrReplaceTempView(name)
+    return Counter(map(tuple, spark.sql(text).collect()))
+
+
+def plus(one: Bag, other: Bag) -> Bag:
+    return Counter({row: one[row] + other[row] for row in (*one, *other) if one[row] + other[row]})
+
+
+@contextmanager
+def setting(spark: Any, **values: int) -> Iterator[None]:
+    names = {f"spark.sql.cteRecursion{name}Limit": value for name, value in values.items()}
+    for name, value in names.items():
+        spark.conf.set(name, value)
+    yield
+    for name in names:
+        spark.conf.unset(name)
+
+
+SAMPLE = ("several references", "lengths", "org chart", "series with a limit", "self join", "semi join with the levels")
+"""Queries for every run of the tests: batch Spark takes a job for each level."""
+
+
+@pytest.mark.parametrize(
+    "name", [each if each in SAMPLE else pytest.param(each, marks=pytest.mark.thorough) for each in QUERIES]
+)
+def test_as_batch_spark(spark: Any, name: str) -> None:
+    text = QUERIES[name]
+    loops = [(maintained(text, on_values), Counter[Any]()) for on_values in (False, True)]
+    content: dict[str, Bag] = {"hops": Counter(), "staff": Counter()}
+    for state in STATES:
+        content = {each: plus(rows, Counter(state[each])) for each, rows in content.items()}
+        expected = batch(spark, content, text)
+        for place, ((loop, names), rows) in enumerate(loops):
+            rows = plus(rows, push(loop, names, state))
+            loops[place] = (loop, names), rows
+            assert rows == expected
+
+
+CYCLE = {"hops": {Hop("c", "a", 1): 1}, "staff": {}}
+
+
+def test_levels_beyond_the_limit_are_an_error_that_changes_nothing(spark: Any) -> None:
+    text = f"{QUERIES['ways']}"
+    for on_values in (False, True):
+        with setting(spark, Level=3):
+            loop, names = maintained(text, on_values)
+        assert push(loop, names, STATES[0])[("a", "d")] == 3
+        with pytest.raises(SqlError, match="RECURSION_LEVEL_LIMIT_EXCEEDED"):
+            push(loop, names, CYCLE)
+        if not on_values:  # the loop on tables goes on from before
+            assert push(loop, names, {"hops": {Hop("b", "c", 2): -1}})[("a", "d")] == -1
+
+
+def exceeded(error: Exception) -> str:
+    """Return the name of the limit that an error says is exceeded."""
+    (name,) = re.findall(r"RECURSION_(LEVEL|ROW)_LIMIT_EXCEEDED", str(error))[:1]
+    return str(name)
+
+
+@pytest.mark.parametrize(("levels", "rows"), [(3, -1), (4, -1), (-1, 4), (-1, 5), (-1, 6), (3, 4), (2, 3)])
+def test_limits_are_those_of_spark(spark: Any, levels: int, rows: int) -> None:
+    text = (
+        "WITH RECURSIVE t(n) AS (SELECT max(id) FROM staff UNION ALL SELECT n - 1 FROM t WHERE n > 1) SELECT n FROM t"
+    )
+    staff = {"staff": {Person(5, None): 1}, "hops": {}}
+    with setting(spark, Level=levels + 1 if levels > 0 else -1, Row=rows):
+        loop, names = maintained(text, False)
+        try:
+            expected: Any = batch(spark, {"staff": Counter(staff["staff"])}, text)
+        except Exception as error:
+            expected = exceeded(error)
+    try:
+        given: Any = push(loop, names, staff)
+    except flo.FloError as error:
+        given = exceeded(error)
+    assert given == expected
+
+
+def test_rows_that_double_in_every_level_end_at_the_limit_of_rows() -> None:
+    for on_values in (False, True):
+        loop, names = maintained(
+            QUERIES["ways"].replace("src, dst) AS", "src, dst) MAX RECURSION LEVEL 99 AS"), on_values
+        )
+        with pytest.raises(flo.FloError, match="RECURSION_ROW_LIMIT_EXCEEDED"):
+            push(loop, names, {"hops": {Hop("a", "a", 1): 2}})
+
+
+def test_a_limit_takes_the_first_levels() -> None:
+    text = "WITH RECURSIVE t(n) AS (SELECT id FROM staff UNION ALL SELECT n - 1 FROM t) SELECT n FROM t LIMIT 3"
+    for on_values in (False, True):
+        loop, names = maintained(text, on_values)
+        first = {Person(7, None): 1, Person(8, None): 1}
+        assert push(loop, names, {"staff": first}) == {(7,): 1, (8,): 1, (6,): 1}
+        assert push(loop, names, {"staff": {Person(8, None): -1}}) == {(8,): -1, (5,): 1}
+
+
+def test_union_is_a_set_that_follows_cycles() -> None:
+    text = "WITH RECURSIVE r(src, dst) AS (SELECT src, dst FROM hops UNION SELECT r.src, h.dst FROM r JOIN hops h ON r.dst = h.src) SELECT * FROM r"
+    for on_values in (False, True):
+        loop, names = maintained(text, on_values)
+        rows = plus(push(loop, names, STATES[0]), push(loop, names, CYCLE))
+        assert rows == {(one, other): 1 for one in "abc" for other in "abcd"} | {("c", "d"): 1}
+        rows = plus(rows, push(loop, names, {"hops": {Hop("c", "a", 1): -1}}))
+        assert rows == dict.fromkeys([("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d")], 1)
+
+
+def test_only_the_union_of_a_recursion_is_a_set(spark: Any) -> None:
+    text = """WITH RECURSIVE
+        plain AS (SELECT src FROM hops UNION SELECT dst FROM hops),
+        r (x) AS (SELECT src FROM plain UNION
+        DISTINCT SELECT dst FROM `r` JOIN hops ON x = src),
+        s AS (SELECT 1 AS n UNION ALL (SELECT n FROM s UNION SELECT 2))
+        SELECT * FROM r"""
+    other, marks = with_union_all(spark, text)
+    assert len(marks) == 1
+    assert other.count("\n") == text.count("\n")
+    assert f"r (x) MAX RECURSION LEVEL {marks[0]} AS (SELECT src FROM plain UNION ALL" in other
+    assert other.count("UNION ALL") == 2
+
+
+def test_on_spark(spark: Any, tmp_path: Path) -> None:
+    from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+    schema = StructType(
+        [StructField("src", StringType()), StructField("dst", StringType()), StructField("km", LongType())]
+        + [StructField("_weight", LongType(), False)]
+    )
+    content: Bag = Counter()
+    folder = tmp_path / "hops"
+    queries = {
+        "ways": QUERIES["ways"],
+        "reach": QUERIES["ways"].replace("UNION ALL", "UNION"),
+    }
+    for number, state in enumerate(STATES[:2]):
+        rows = [(*hop, weight) for hop, weight in state["hops"].items()]
+        spark.createDataFrame(rows, schema).coalesce(1).write.mode("append").parquet(str(folder))
+        content = plus(content, Counter(state["hops"]))
+        views = flo.spark.views(spark, queries, {"hops": spark.readStream.schema(schema).parquet(str(folder))})
+        query = views.start(checkpoint=tmp_path / "state", shards=2, trigger={"availableNow": True})
+        query.wait()
+        expected = batch(spark, {"hops": content}, QUERIES["ways"])
+        found = {name: query.view(name).arrow().to_pylist() for name in queries}
+        ways = Counter({(row["src"], row["dst"]): row.get("_weight", 1) for row in found["ways"]})
+        assert ways == expected, number
+        assert {(row["src"], row["dst"]) for row in found["reach"]} == set(expected)
+        query.stop()
