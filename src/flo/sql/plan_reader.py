@@ -211,8 +211,8 @@ class _Reader(ExpressionReader):
         del self.loops[number]
         levels = int(node.maxDepth().get()) if node.maxDepth().isDefined() else self._recursion_limit("Level")
         columns = tuple(self._new(each) for each in items_of(node.output()))
-        limits = (None if each == -1 else each for each in (levels, self._recursion_limit("Row")))
-        return plan.Recursion(columns, anchor, step, loop, *limits, is_set=levels >= SETS)
+        most, rows = (None if each == -1 else each for each in (levels, self._recursion_limit("Row")))
+        return plan.Recursion(columns, anchor, step, loop, most, rows, is_set=levels >= SETS)
 
     def _recursion_limit(self, of: str) -> int:
         """Return the limit of the session for levels or rows."""

@@ -48,16 +48,17 @@ WITHOUT_LIMIT = 10**9
 def recursive_rows(compiler: Compiler, relation: plan.Recursion) -> RowStream:
     """Return the rows of a recursion."""
     if plan.references(relation):
-        raise UnsupportedQueryError(
-            "UnionLoop",
-            "a recursion that depends on the recursion around it has levels within levels",
-            instead=(
-                "WITH RECURSIVE a …, b …",
-                "one recursion after the other, or both in one, with a column for which",
-            ),
-        )
+        raise _nested()
     rows = _set(compiler, relation) if relation.is_set else _levels(compiler, relation)
     return compiler.project(rows, relation.by_name)
+
+
+def _nested() -> UnsupportedQueryError:
+    return UnsupportedQueryError(
+        "UnionLoop",
+        "a recursion that depends on the recursion around it has levels within levels",
+        instead=("WITH RECURSIVE a …, b …", "one after the other, or both in one, with a column that says which"),
+    )
 
 
 def _kind(relation: plan.Recursion, *more: Node) -> ZSet[Any]:
@@ -197,6 +198,8 @@ class _ByLevel:
                     return replace(relation, **changed, groups=(*relation.groups, level)), level
                 if not isinstance(relation, plan.Aggregate):
                     return replace(relation, **changed), level
+            case plan.Recursion():
+                raise _nested()
             case plan.Limit(count=None, offset=0):
                 return self.of(relation.below)
         name = type(relation).__name__
