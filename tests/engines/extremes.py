@@ -151,6 +151,7 @@ class Streams:
 
 Verb = Callable[[Streams], Any]
 ANY: dict[str, Verb] = {
+    "fixpoint": lambda g: g.zset.fixpoint(lambda found, given: given.union(found)),
     "map": lambda g: [s.map(g.same()) for s in (g.open, g.bag, g.set, g.zset)],
     "filter": lambda g: [s.filter(typed(lambda x: x is not None, g.T, bool)) for s in (g.open, g.bag, g.set, g.zset)],
     "flat_map": lambda g: [s.flat_map(typed(lambda x: [x, x], g.T, list[g.T])) for s in (g.open, g.bag, g.zset)],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
@@ -12,7 +13,14 @@ from flo.verify.effort import SIZED_SHARE, Effort
 from flo.verify.optional import NO_HYPOTHESIS, st
 from flo.verify.programs.graphs import OF_OPERATORS, GraphLaws
 from flo.verify.programs.inputs import Input, small_inputs
-from flo.verify.programs.larger_inputs import LARGEST_RANDOM, WIDEST, large_inputs, sized_inputs, try_random
+from flo.verify.programs.larger_inputs import (
+    LARGEST_RANDOM,
+    WIDEST,
+    input_strategy,
+    large_inputs,
+    sized_inputs,
+    try_random,
+)
 from flo.verify.programs.steps import name_functions
 from flo.verify.report import Counterexample, Strength
 from flo.verify.time_limit import TimeLimit, TimeUp
@@ -47,6 +55,7 @@ class Phases:
 
     def run(self) -> Counterexample | None:
         """Run all phases; return the smallest counterexample. A function that hangs is an error."""
+        self._prepare()
         try:
             with TimeLimit(self.effort.seconds, self._progress):
                 counterexample = (
@@ -61,6 +70,15 @@ class Phases:
         if counterexample is None and self.refused and not self.exhaustive:
             raise self.refused[0]
         return counterexample
+
+    def _prepare(self) -> None:
+        """Make strategies for the inputs. For texts Hypothesis computes a table of all characters, once, which can take
+        seconds; no function of the user is to blame for them."""
+        if not st.is_installed():
+            return
+        for kind in (kind for subject in self.subjects for kind in subject.types):
+            with suppress(Exception):  # the phase that needs the strategy raises the error
+                input_strategy(kind.collection, self.effort.given).validate()
 
     def _progress(self) -> int:
         return self.effort.meter.done + sum(subject.space.meter.done for subject in self.subjects)
