@@ -12,9 +12,9 @@ import pytest
 
 import flo
 from flo.program.keys import key_of
-from flo.shards.checkpoint.rescale import rescale
 from tests.harness import refusal
 from tests.quick import times
+from tests.rescaling import rescale
 from tests.spark.simulated import Simulated, simulated
 
 

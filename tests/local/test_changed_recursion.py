@@ -11,8 +11,8 @@ import pytest
 
 import flo
 from flo.shards.checkpoint.inspect import Checkpoint
-from flo.shards.checkpoint.rescale import rescale
 from tests.quick import times
+from tests.rescaling import rescale
 
 
 class Edge(NamedTuple):

@@ -51,8 +51,6 @@ def test_changes_of_the_program_that_are_refused(tmp_path: Path) -> None:
     with pytest.raises(flo.CheckpointError, match="another program") as caught:
         Simulated(flow, where, how=COUNT)
     assert "filter" in str(caught.value)
-    with pytest.raises(flo.CheckpointError, match="has 2 shards, but `shards` is 3"):
-        Simulated(sums(), where, how=COUNT, shards=3)
 
 
 def test_a_changed_function_of_rows_that_can_be_retracted(tmp_path: Path) -> None:

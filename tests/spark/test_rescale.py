@@ -215,7 +215,11 @@ OF_SEQUENCES = [
 ]
 OF_TABLES = {"upsert_tables": None, "ordered_upsert_tables": "price"}
 """The operators of tables with a key, and the column that orders their changes."""
-ELSEWHERE = {"key_partitions_tables": "test_partitions.py", "clocked_of_every_key": "test_partitions.py"}
+ELSEWHERE = {
+    "key_partitions_tables": "test_partitions.py",
+    "clocked_of_every_key": "test_partitions.py",
+    "current_tables": "test_current.py",
+}
 """The operators that have other inputs than these, and where they are cut."""
 UNCUT: dict[str, str] = {}
 CASES = [
