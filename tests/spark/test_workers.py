@@ -19,7 +19,7 @@ from pyspark import cloudpickle
 import flo
 from flo.shards.tasks.state import BLANK, StateVersions
 from flo.spark.driver.micro_batches import ON_CLUSTER, most_tasks
-from flo.spark.on_spark import _expect_same_session
+from flo.spark.driver.session_checks import expect_same_session
 from flo.tables.checkpoint.folders import folder as open_folder
 from flo.tables.checkpoint.store import write_sealed
 from tests.spark import workers
@@ -124,7 +124,7 @@ def test_frames_of_another_session_are_refused(spark: Any) -> None:
     mine = spark.createDataFrame([("a", 1)], "shop string, price long")
     stopped = SimpleNamespace(sparkSession=SimpleNamespace(sparkContext=SimpleNamespace(_jsc=None)))
     with pytest.raises(flo.TypeMismatch, match="`sales` is a DataFrame of a session that has been stopped"):
-        _expect_same_session("sales", stopped, spark)  # type: ignore[arg-type]
+        expect_same_session("sales", stopped, spark)  # type: ignore[arg-type]
     assert sums().on(spark).run(sales=mine)["sums"].count() == 1
 
 

@@ -26,7 +26,6 @@ from flo.core.operator import concat_all
 from flo.core.semantics import finish
 from flo.core.stream_type import StreamType
 from flo.core.term import Lifting, Lowering
-from flo.tables.state import ranked
 from flo.values.weighted import ZSet
 from tests.quick import tried
 from tests.tables.harness import agree, forms, on_tables
@@ -150,14 +149,6 @@ def test_groups_and_values_that_share_a_number_are_told_apart(chunks: Any, by: s
     with pytest.MonkeyPatch.context() as patch:
         colliding(patch)
         agree(graph_of(by, *names), TYPES, chunks, seeds=1)
-
-
-@given(deltas, st.sampled_from(list(BY)), st.sampled_from(["least", "greatest", "least of pairs", "greatest exact"]))
-@tried(24)
-def test_as_on_values_where_the_beginning_is_searched(chunks: Any, by: str, name: str) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranked, "WORTH_A_SEARCH", 0)
-        agree(graph_of(by, name), TYPES, chunks, seeds=1)
 
 
 def _retracted(chunks: Any) -> Any:
@@ -365,10 +356,8 @@ def test_values_of_every_type(kind: Any, data: Any) -> None:
     values = st.tuples(st.sampled_from(VALUES[kind]), st.just(0))
     chunks = data.draw(st.lists(st.dictionaries(values, weights, max_size=5).map(lambda c: (c,)), max_size=4))
     types = (StreamType(ZSet(tuple[kind, int]), bounded=False),)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranked, "WORTH_A_SEARCH", 0)
-        assert grouping(on_tables(extremes(kind), types)[0])
-        agree(extremes(kind), types, chunks, seeds=1)
+    assert grouping(on_tables(extremes(kind), types)[0])
+    agree(extremes(kind), types, chunks, seeds=1)
 
 
 @pytest.mark.parametrize("kind", [Colour, Spot, tuple[Colour, ...]], ids=str)

@@ -99,14 +99,6 @@ def test_columns_of_the_key_have_a_direction_each(chunks, count, key, by, descen
     agree(TopK(count, key, by, descending), TYPES, chunks, seeds=1)
 
 
-@given(deltas, st.integers(0, 4), st.sampled_from(KEY), st.sampled_from(BY), st.booleans())
-@tried(24)
-def test_as_on_values_where_the_beginning_is_searched(chunks, count, key, by, descending):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranked, "WORTH_A_SEARCH", 0)
-        agree(TopK(count, key, by, descending), TYPES, chunks, seeds=1)
-
-
 @given(deltas, st.integers(1, 3), st.sampled_from(KEY), st.sampled_from(BY))
 @tried(24)
 def test_groups_and_rows_that_share_a_number_are_told_apart(chunks, count, key, by):

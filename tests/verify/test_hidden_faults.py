@@ -82,7 +82,7 @@ class DropsTwo(Passing):
 class Marks(flo.Operator):
     """A 0 for every element of two inputs."""
 
-    name = "marks"
+    name = "marking"
     arity = (2, 1)
     seen: bool = False
 
@@ -92,11 +92,11 @@ class Marks(flo.Operator):
     def steps(self, inputs: Any) -> Iterator[flo.Step]:
         left, right = inputs
         for _, rest in left.units():
-            yield flo.Step("marks-left", (rest, right), self, (one(0),))
+            yield flo.Step("marking-left", (rest, right), self, (one(0),))
         for _, rest in right.units() if self.takes_right(left, right) else ():
-            yield flo.Step("marks-right", (left, rest), replace(self, seen=True), (one(0),))
+            yield flo.Step("marking-right", (left, rest), replace(self, seen=True), (one(0),))
         if left.ending() and right.ending():
-            yield flo.Step("marks-end", (left.passed(), right.passed()), self, (SequenceValue.terminator(),))
+            yield flo.Step("marking-end", (left.passed(), right.passed()), self, (SequenceValue.terminator(),))
 
     def takes_right(self, left: SequenceValue, right: SequenceValue) -> bool:
         return True
@@ -122,7 +122,7 @@ class DropsTheLeft(Marks):
         left, right = inputs
         if self.seen and left.elements:
             left = left.drained()
-            yield flo.Step("marks-left", (left, right), self, (None,))
+            yield flo.Step("marking-left", (left, right), self, (None,))
         yield from run(self, (left, right))
 
 
@@ -136,7 +136,7 @@ class BetweenTheEnds(Marks):
     def steps(self, inputs: Any) -> Iterator[flo.Step]:
         left, right = inputs
         for step in super().steps(inputs):
-            yield replace(step, operator=replace(self, picked=0)) if step.rule == "marks-end" else step
+            yield replace(step, operator=replace(self, picked=0)) if step.rule == "marking-end" else step
         if left.ending() and right.end is End.OPEN and not self.picked:
             yield flo.Step("picks-one", inputs, replace(self, picked=1), (None,))
             yield flo.Step("picks-two", inputs, replace(self, picked=2), (None,))
