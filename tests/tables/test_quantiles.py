@@ -252,9 +252,9 @@ def test_a_search_in_each_range_finds_what_one_in_all_finds(
     asked = values.take(pa.array(rng.integers(0, 60, 30)))
     starts = np.repeat([0, 10, 10], 10)
     span = Span(run, np.arange(30), starts, np.repeat([60, 40, 55], 10), backwards)
-    searched = span.since(asked, order, worth=0)
+    searched = span.since(asked, order)
     monkeypatch.setattr(Span, "_search", lambda *_: None)
-    in_all = span.since(asked, order, worth=0)
+    in_all = span.since(asked, order)
     assert np.array_equal(searched.starts, in_all.starts)
     assert np.array_equal(searched.ends, in_all.ends)
 
