@@ -68,7 +68,15 @@ class WithoutInitial(PrintedNest):
 
 
 @dataclass(frozen=True)
-class ReadsTheLastStep(PrintedNest):
+class KeepsInputs(PrintedNest):
+    """nest-run-graph, figure 12: the body is kept with the inputs that its step left."""
+
+    def _blank(self, graph: Graph) -> Graph:
+        return graph
+
+
+@dataclass(frozen=True)
+class ReadsTheLastStep(KeepsInputs):
     """nest-run-step, figure 12: collect_defer(g), where g has the inputs that the last step left."""
 
     def _finish(self, value: NestedValue, graph: Graph) -> Iterator[Step]:
@@ -181,6 +189,17 @@ NESTING = (
         3,
         STREAMS,
         deviation=18,
+    ),
+    Seeded(
+        "nest-run-graph, which keeps the inputs of the body",
+        KeepsInputs(LATER),
+        (laws.EAGER_EXECUTION, laws.CONFLUENCE),
+        "The inputs of the body are in the inner stream and in the body. What arrives after its last step is in the "
+        "inner stream alone, so the state depends on the scheduling.",
+        "an inner stream ends after the step of read_defer instead of before it",
+        3,
+        STREAMS,
+        deviation=36,
     ),
     Seeded(
         "nest-run-fixed, which leaves [⊗]",
