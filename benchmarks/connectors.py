@@ -44,7 +44,7 @@ def by_flo(spark: SparkSession, servers: str, each: int, folder: Path) -> str:
 
 def by_hand(spark: SparkSession, servers: str, each: int, folder: Path) -> str:
     table, of = str(folder / "hand"), "spark.databricks.delta.write."
-    spark.sql(f"CREATE TABLE delta.`{table}` (shop int, orders long, total decimal(38, 0)) USING delta")
+    spark.sql(f"CREATE TABLE delta.`{table}` (shop int, orders long, total long) USING delta")
     value = sf.from_json(sf.col("value").cast("string"), "shop int, price long, weight long")
     source = messages_of(spark, servers, each).select(value.alias("row")).select("row.*")
 

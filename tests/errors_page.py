@@ -25,6 +25,9 @@ INTRODUCTION = """\
 line, what was expected and what it got, and under `instead` what to write. Almost all are raised when the program is
 built or started; those about data are raised when the data arrives.
 
+An error that ends a script or a notebook cell is printed with the lines of your program only. Set `FLO_TRACEBACK=full`
+in the environment to see the frames of Flo, too.
+
 Search for the fixed words of a message. `…` stands for what depends on your program: names, types and values.
 """
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+import narwhals as nw
+import pytest
+
+from flo.columns.layout import Layout
 from flo.core.errors import FloError
 from flo.core.graph import Node, inputs, names, parse, setinput, show
 from flo.core.operator import Operator, Values, concat_all
@@ -136,3 +142,23 @@ def refusal(function, *args, **kwargs) -> FloError:
     except FloError as error:
         return error
     raise AssertionError("nothing was refused")
+
+
+def all_digits(stream):
+    """The stream with its sums as decimals, which leave the program as they are."""
+    layout = Layout.of(stream.collection.element)
+    casts = {name: nw.col(name).cast(nw.Decimal(38, 0)) for name in layout.sums} if layout is not None else {}
+    if not casts:
+        return stream
+    columns = {name: casts.get(name, name) for name in layout.names}
+    if layout.names == ("value",):
+        return stream.map(columns["value"])
+    return stream.map(tuple(columns.values()) if layout.names[0] == "0" else columns)
+
+
+@contextmanager
+def keeping_all_digits() -> Iterator[None]:
+    """Results on tables have the columns of the state: sums keep all digits, to be compared with those on values."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Layout, "sums", property(lambda layout: frozenset()))
+        yield

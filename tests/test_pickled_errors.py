@@ -37,7 +37,7 @@ def exceptions() -> list[type[BaseException]]:
         if module.name.endswith("__main__"):
             continue
         for each in vars(importlib.import_module(module.name)).values():
-            if inspect.isclass(each) and issubclass(each, BaseException) and each.__module__.startswith("flo."):
+            if inspect.isclass(each) and issubclass(each, BaseException) and each.__module__.partition(".")[0] == "flo":
                 found[each] = None
     return list(found)
 

@@ -3,6 +3,7 @@
 An implementation of the paper "Flo: a Semantic Foundation for Progressive Stream Processing".
 """
 
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,7 @@ from flo.core.graph import Graph, names, parse, show
 from flo.core.nested import Nested
 from flo.core.operator import Operator, Step
 from flo.core.stream_type import Bounded, StreamType, Unbounded
+from flo.core.tracebacks import shorten_tracebacks
 from flo.values.changes import Delete, delete
 from flo.values.event_time import TimeWindow
 from flo.values.exact import Int128
@@ -188,6 +190,11 @@ _OF_NARWHALS = ("col", "lit", "when", "coalesce", "concat_str", "struct", "exclu
 def _unknown(name: str) -> AttributeError:
     """Return the error for a name that there is not, with what the user may mean."""
     meant = _MEANT.get(name) or (f"nw.{name}" if name in _OF_NARWHALS else None)
+    close = get_close_matches(name, __all__, n=1, cutoff=0.7)
+    if meant is None and close and not name.startswith("_"):
+        return UnknownVerbError(
+            f"flo has no `{name}`", instead=((f"flo.{close[0]}", "the closest name"),), where=Origin.here()
+        )
     if meant is None:
         return AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     why = "the aggregate for this" if name in _MEANT else "of Narwhals: import narwhals as nw"
@@ -316,3 +323,9 @@ __all__ = [
     "rank",
     "row_number",
 ]
+
+for _name in __all__:
+    _kind = globals().get(_name)
+    if isinstance(_kind, type) and issubclass(_kind, FloError):
+        _kind.__module__ = __name__  # as users know it, and tracebacks show it
+shorten_tracebacks()

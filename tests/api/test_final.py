@@ -487,12 +487,13 @@ def test_late_rows_are_in_late_of_the_clock() -> None:
 
 
 def test_explain_says_what_bounds_it() -> None:
-    text = counted(most=flo.max("at")).explain()
-    assert "group_by" not in text, "the corrected groups are not computed"
-    _, _, state = text.partition("\nstate\n")
+    flow = counted(most=flo.max("at"))
+    _, _, state = flow.explain().partition("\nstate\n")
+    assert "group_by" not in state, "the corrected groups are not computed"
     (line,) = (line for line in state.splitlines() if "final(" in line)
-    assert "final(window_end, user: n=count(), most=max(at))" in line
+    assert "final(clock)" in line
     assert "the rows of open windows" in line
+    assert "final(window_end, user: n=count(), most=max(at))" in flow.on(flo.here).explain()
 
 
 class Sold(NamedTuple):

@@ -17,9 +17,10 @@ import pytest
 
 import flo
 from flo.core.errors import CollectionError, TypeMismatch
-from flo.values.exact import Digits
+from flo.values.exact import Digits, IntSum
 from tests.api.window_oracle import expected, shown
 from tests.engines.engine import comparable
+from tests.harness import all_digits
 from tests.quick import is_thorough
 
 pytestmark = pytest.mark.every(check=5, test=2)
@@ -86,7 +87,9 @@ def deltas(make: Any, seed: int, count: int = 7, size: int = 6) -> list[dict[Any
 def compare(kind: Any, chunks: list[dict[Any, int]], functions: dict[str, Any], by: Any = None, order: Any = None):
     """Runs the functions on values and on tables, and compares all rows with SQL's after every delta."""
     flow = flo.Flow("over")
-    flow.output("out", flow.input("rows", flo.ZSet[kind]).over(by, order).with_columns(**for_flo(functions)))
+    flow.output(
+        "out", all_digits(flow.input("rows", flo.ZSet[kind]).over(by, order).with_columns(**for_flo(functions)))
+    )
     loops = {"values": flow.loop(negative="allow"), "tables": flow.on(flo.here).loop(negative="allow")}
     weights: Counter[Any] = Counter()
     for chunk in chunks:
@@ -301,8 +304,8 @@ def test_types_are_derived():
     ]
     digits = Annotated[Decimal, Digits(38, 2)]
     assert kinds(whole, a=flo.sum("n"), b=flo.sum("maybe"), c=flo.sum("price")) == [
-        flo.Int128,
-        flo.Int128 | None,
+        IntSum,
+        IntSum | None,
         digits,
     ]
     assert kinds(ordered, a=flo.avg("n", rows=(-2, -1)), b=flo.max("at", rows=(0, 1))) == [float | None, datetime]

@@ -6,6 +6,7 @@ pytest tests/api/test_refusals.py --update-golden     writes them anew, to be re
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tests.api import (
     refused_relations,
     refused_tables,
     refused_times,
+    typical_mistakes,
 )
 
 pytestmark = pytest.mark.every(check=5)
@@ -25,7 +27,15 @@ pytestmark = pytest.mark.every(check=5)
 GOLDEN = Path(__file__).parent.parent / "golden"
 PROGRAMS = {
     name: function
-    for module in (refused_joins, refused_programs, refused_recursion, refused_relations, refused_tables, refused_times)
+    for module in (
+        refused_joins,
+        refused_programs,
+        refused_recursion,
+        refused_relations,
+        refused_tables,
+        refused_times,
+        typical_mistakes,
+    )
     for name, function in vars(module).items()
     if inspect.isfunction(function) and function.__module__ == module.__name__ and name[0] != "_"
 }
@@ -45,6 +55,21 @@ def test_refusal(name: str, request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--update-golden"):
         file.write_text(text, encoding="utf-8")
     assert text == file.read_text(encoding="utf-8")
+
+
+INTERNAL = re.compile(r"flo\.(core|api|values|columns|tables)\.|Annotated\[|<class |<function |\bat 0x|==\d|#\d")
+"""What belongs to Flo or to Python, and not to the user's program."""
+
+
+@pytest.mark.parametrize("file", sorted(GOLDEN.glob("*.txt")), ids=lambda file: file.stem)
+def test_errors_are_short_and_in_the_words_of_users(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 15
+    assert not INTERNAL.search(text)
+
+
+def test_typical_mistakes_are_many() -> None:
+    assert sum(name.startswith("mistake_") for name in PROGRAMS) >= 40
 
 
 def test_every_golden_file_has_its_program() -> None:

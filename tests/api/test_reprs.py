@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any, NamedTuple
+
+import narwhals as nw
+import pyarrow as pa
+import pytest
 
 import flo
 import flo.authoring
@@ -53,6 +59,67 @@ def test_a_stream_shows_its_name_and_type() -> None:
     doubled = numbers.map(double)
     assert repr(numbers) == "<Stream prices: Sequence[int], unbounded>"
     assert repr(doubled) == "<Stream doubled: Sequence[int], unbounded>"
+
+
+class Sale(NamedTuple):
+    shop: str
+    price: Annotated[Decimal, pa.decimal128(10, 2)]
+    sold: int
+    at: datetime | None
+
+
+def test_streams_of_rows_show_their_columns() -> None:
+    flow = flo.Flow("rows")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    totals = sales.group_by("shop").agg(revenue=flo.sum("price"), sold=flo.sum("sold"))
+    row = "Sale(shop: str, price: decimal128(10, 2), sold: int, at: datetime | None)"
+    assert repr(sales) == f"<Stream sales: ZSet[{row}], unbounded>"
+    assert repr(totals) == "<Stream totals: ZSet[Row(shop: str, revenue: decimal(38, 2), sold: int)], unbounded>"
+    assert f"Nested[Sequence[{row}]], unbounded>" in repr(flow.input("log", flo.Sequence[Sale]).batch(2))
+    flow.output("totals", totals)
+    assert repr(flow).endswith("  output  totals  ZSet[Row(shop: str, revenue: decimal(38, 2), sold: int)], unbounded>")
+
+
+def test_streams_have_columns_and_a_schema() -> None:
+    flow = flo.Flow("rows")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    assert sales.columns == ["shop", "price", "sold", "at"]
+    assert sales.schema.field("at") == pa.field("at", pa.timestamp("us"))
+    assert flow.input("log", flo.Partitioned[Sale], partitions=2).columns == sales.columns
+    assert flow.input("numbers", flo.Sequence[int]).schema == pa.schema([pa.field("value", pa.int64(), False)])
+    assert sales.select("shop", n=nw.col("sold") * 2).columns == ["shop", "n"]
+    with pytest.raises(flo.TypeMismatch, match="`largest` has no columns"):
+        _ = flow.input("largest", flo.LVar[flo.Max[int]]).columns
+
+
+def test_long_rows_are_short_in_errors() -> None:
+    many = flo.rows(pa.schema([pa.field(f"column_{place}", pa.int64(), False) for place in range(9)]))
+    stream = flo.Flow().input("wide", flo.ZSet[many])
+    assert str(stream.type) == "(ZSet[Row(column_0: int, column_1: int, column_2: int, column_3: int, … 5 more)], U)"
+    assert repr(stream).count("column_") == 9
+
+
+def test_explain_has_the_verbs_as_they_are_written_in_lines_that_fit_a_terminal() -> None:
+    flow = flo.Flow("rows")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    totals = (
+        sales.filter(nw.col("price") > 3)
+        .group_by("shop")
+        .agg(
+            revenue=flo.sum("price"), sold=flo.sum("sold"), latest=flo.max("at"), earliest=flo.min("at"), n=flo.count()
+        )
+    )
+    flow.output("totals", totals)
+    for text in (flow.explain(), flow.on(flo.here).explain()):
+        assert max(map(len, text.splitlines())) <= 100
+        assert 'filter(nw.col("price") > 3)' in text
+        assert 'group_by("shop").agg(revenue=flo.sum("price"),' in text
+        assert "Annotated" not in text
+    lines = flow.explain().splitlines()
+    assert lines[1].startswith("  input sales ")
+    assert lines[1].endswith(f" {sales.origin}")
+    assert lines[2] == "    ZSet[Sale(shop: str, price: decimal128(10, 2), sold: int, at: datetime | None)], unbounded"
+    assert "  output totals   = agg" in lines
 
 
 def test_a_loop_shows_its_inputs_and_outputs() -> None:

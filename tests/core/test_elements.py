@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal, NamedTuple, Optional, TypedDict, Typ
 
 import pytest
 
-from flo.core.elements import belongs, find_mismatch, returned_type, type_name
+from flo.core.elements import belongs, find_mismatch, returned_type
+from flo.core.type_names import type_name
 from flo.core.type_relations import accepts
 
 T = TypeVar("T")

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 import flo
+from tests.harness import keeping_all_digits
 from tests.spark.harness import cut, fed, streamed, values
 from tests.spark.simulated import Simulated, as_plain, simulated
 
@@ -52,7 +53,8 @@ def _on_values(engine: Engine, flow: flo.Flow, data: dict[str, Any], parts: int,
 
 def _on_tables(engine: Engine, flow: flo.Flow, data: dict[str, Any], parts: int, seed: int) -> dict[str, Any]:
     here = flow.on(flo.here)
-    return _plain(flow, here, _pushed(here.loop(negative="allow"), flow, data, parts, seed).result())
+    with keeping_all_digits():
+        return _plain(flow, here, _pushed(here.loop(negative="allow"), flow, data, parts, seed).result())
 
 
 def _plain(flow: flo.Flow, here: Any, found: Data) -> dict[str, Any]:
@@ -95,7 +97,8 @@ def _deltas_on_values(engine: Engine, flow: flo.Flow, deltas: list[Data]) -> lis
 
 def _deltas_on_tables(engine: Engine, flow: flo.Flow, deltas: list[Data]) -> list[Data]:
     here = flow.on(flo.here)
-    return [_plain(flow, here, found) for found in _pushed_each(here.loop(negative="allow"), flow, deltas)]
+    with keeping_all_digits():
+        return [_plain(flow, here, found) for found in _pushed_each(here.loop(negative="allow"), flow, deltas)]
 
 
 def _pushed_each(loop: Any, flow: flo.Flow, deltas: list[Data]) -> list[Data]:

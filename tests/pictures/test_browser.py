@@ -165,3 +165,22 @@ def test_the_documentation_site_is_searched_offline(reader: Reader, tmp_path: Pa
     page.get_by_placeholder("Search").first.fill("event_when_above")
     page.keyboard.press("Enter")
     page.wait_for_selector("#search-results li a[href*='operators.html']")  # results come one after the other
+
+
+def test_verbs_are_expanded_to_their_operators(reader: Reader, tmp_path: Path) -> None:
+    auctions().draw().save(tmp_path / "auctions.html")
+    page = reader.open(tmp_path / "auctions.html")
+    panels = page.locator(".operators:visible")
+    verb = page.locator("[data-verb]", has_text="group_by(")
+    verb.click()
+    assert panels.count() == 1
+    assert "group_by(category: revenue=sum(price))" in panels.first.text_content()
+    assert verb.get_attribute("aria-expanded") == "true"
+    page.keyboard.press("Escape")
+    assert panels.count() == 0
+    page.locator("[data-verb]").first.focus()
+    page.keyboard.press("Enter")
+    assert panels.count() == 1
+    page.locator("[data-verb]", has_text="fold_lattice(").last.click()
+    assert panels.count() == 1
+    assert "fold_lattice" in panels.first.text_content()

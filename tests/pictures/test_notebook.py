@@ -47,6 +47,14 @@ def test_a_stream_has_its_type_and_line() -> None:
     assert "test_notebook.py:" in html
 
 
+def test_a_stream_of_rows_has_a_line_for_each_column() -> None:
+    sold = flo.Flow().input("sold", flo.ZSet[Sale])
+    html = shown(sold.group_by("item").agg(revenue=flo.sum("price")))
+    assert "<td>item</td><td>str</td>" in html
+    assert "<td>revenue</td><td>int</td>" in html
+    assert "Annotated" not in html
+
+
 def test_a_result_has_a_table_for_each_output() -> None:
     rows = [{"item": f"<{number}>", "price": number} for number in range(30)]
     html = shown(sales().run(sold=rows))

@@ -5,13 +5,17 @@ from __future__ import annotations
 import random
 from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 from xml.etree import ElementTree
 
+import narwhals as nw
+import pyarrow as pa
 import pytest
 
 import flo
 from examples.auctions import auctions
 from flo.pictures.layered import Box, Link, lay_out
+from flo.pictures.program import WIDEST
 from flo.pictures.svg import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -62,10 +66,10 @@ def test_a_program_with_bodies_and_a_defer() -> None:
     assert len(groups(root, "body")) == 2
     assert len([each for each in root.iter(f"{SVG}path") if each.get("class") == "back"]) == 1
     drawn = [text for group in groups(root, "operator") for text in texts(group)]
-    assert "union_sets" in drawn
-    lines = [line for group in (*groups(root, "operator"), *groups(root, "body")) for line in texts(group)[1:]]
-    assert len(lines) == len(groups(root, "operator")) + len(groups(root, "body"))
-    assert all(line.startswith("auctions.py:") for line in lines)
+    assert 'tumbling(10, time="second", lateness=2)' in drawn
+    assert all(
+        texts(group)[-1].startswith("auctions.py:") for group in (*groups(root, "operator"), *groups(root, "body"))
+    )
     types = [texts(group)[0] for group in groups(root, "stream")]
     assert "Set[int] bounded" in types
     assert "Sequence[Bid] unbounded" in types
@@ -75,7 +79,13 @@ def test_a_program_with_bodies_and_a_defer() -> None:
 def test_names_are_escaped_and_shortened_and_the_whole_is_a_tooltip() -> None:
     flow = flo.Flow("<b>&")
     numbers = flow.input("a<b", flo.Sequence[int])
-    long = numbers.map(lambda x: x + 1 if x < 1_000_000 and x > 0 else x - 1)
+    long = numbers.map(
+        lambda number_to_change: (
+            number_to_change + 1
+            if number_to_change < 1_000_000 and number_to_change > 0
+            else (number_to_change - 1 if number_to_change > -1 else (number_to_change - 2) * number_to_change + 3)
+        )
+    )
     flow.output('"quoted" & <i>', long)
     text = str(flow.draw())
     assert "<b>" not in text
@@ -84,9 +94,10 @@ def test_names_are_escaped_and_shortened_and_the_whole_is_a_tooltip() -> None:
     (operator,) = groups(root, "operator")
     title = operator.find(f"{SVG}title")
     assert title is not None
-    assert "x < 1000000 and x > 0" in str(title.text)
-    assert texts(operator)[0].endswith("…")
-    assert len(texts(operator)[0]) <= 38
+    assert "number_to_change < 1_000_000 and number_to_change > 0" in str(title.text)
+    *name, _ = texts(operator)
+    assert name[-1].endswith("…")
+    assert max(map(len, name)) <= WIDEST
 
 
 def test_a_flow_that_is_not_finished_is_drawn() -> None:
@@ -106,12 +117,65 @@ def test_a_picture_is_displayed_and_saved(tmp_path: Path) -> None:
     assert "prefers-color-scheme:dark" in str(picture)
 
 
+class Sale(NamedTuple):
+    shop: str
+    price: float
+    number: int
+
+
+def cities() -> flo.Flow:
+    flow = flo.Flow("cities")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    totals = (
+        sales.filter(nw.col("price") > 3)
+        .group_by("shop")
+        .agg(
+            n=flo.count(),  # of sales
+            dear=flo.count(where=nw.col("price") > 5),
+        )
+    )
+    flow.output("totals", totals)
+    return flow
+
+
+def test_there_is_one_box_for_each_verb_as_it_is_written() -> None:
+    root = parsed(cities())
+    names = [" ".join(texts(group)[:-1]) for group in groups(root, "operator")]
+    aggregates = "n=flo.count(), dear=flo.count(where=nw.col('price') > 5)"
+    assert names == ['filter(nw.col("price") > 3)', f"group_by('shop').agg({aggregates})"]
+
+
+def test_streams_have_their_columns() -> None:
+    root = parsed(cities())
+    columns = [texts(group) for group in groups(root, "stream")]
+    assert columns[0] == ["ZSet[Sale] unbounded", "shop: str, price: float, number: int"]
+    assert columns[-1] == ["ZSet unbounded", "shop: str, n: int, dear: int"]
+    wide = flo.rows(pa.schema([pa.field(f"column_{place}", pa.int64(), False) for place in range(30)]))
+    flow = flo.Flow()
+    flow.output("wide", flow.input("wide", flo.ZSet[wide]))
+    (lines,) = (texts(group) for group in groups(parsed(flow), "stream"))
+    assert len(lines) == 5
+    assert lines[-1].endswith("more")
+
+
+def test_calls_of_one_line_are_boxes_of_their_own() -> None:
+    flow = flo.Flow()
+    numbers = first = flow.input("numbers", flo.Sequence[int])
+    for _ in range(3):
+        numbers = numbers.map(abs)
+    for place in range(3):
+        flow.output(f"{place}", first.map(abs))
+    flow.output("numbers", numbers)
+    assert len(groups(parsed(flow), "operator")) == 6
+
+
 @pytest.mark.parametrize("count", [1, 30, pytest.param(300, marks=pytest.mark.slow)])
 def test_programs_of_every_size_are_laid_out_without_overlaps(count: int) -> None:
     drawn, flow = random.Random(count), flo.Flow()
     streams = [flow.input(f"input{place}", flo.Bag[int]) for place in range(3)]
     for _ in range(count):
-        one, other = drawn.choice(streams[-12:]), drawn.choice(streams[-20:])
+        one = drawn.choice(streams[-12:])
+        other = drawn.choice([each for each in streams[-20:] if each.source is None or one not in each.source.inputs])
         streams.append(one.map(abs) if drawn.random() < 0.6 else one.union(other))
     for place, stream in enumerate(streams[-6:]):
         flow.output(f"output{place}", stream)

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
-from flo.core.elements import type_name
+from flo.core.type_names import type_name
 from tests.relational.expression_examples import EXAMPLES, SECTIONS, Example, Maybe, Row
 from tests.relational.refused_expressions import REFUSED, SHOWN
 

@@ -22,6 +22,7 @@ from flo.tables.dataflow import Dataflow
 from flo.tables.plan import VALUES, plan
 from flo.values.canonical import instant_element
 from tests.engines.engine import comparable
+from tests.harness import keeping_all_digits
 from tests.spark.simulated import as_plain
 
 Draw = Callable[[random.Random], Any]
@@ -105,7 +106,8 @@ def agree(
                 database.register("rows_so_far", layout.to_table(list(everything[name].elements())))
                 # a table of its own: on Arrow's it would compare with Arrow, in which NaN is not equal to NaN
                 database.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM rows_so_far")
-            on_values, on_tables = (loop.result() for loop in loops)
+            with keeping_all_digits():
+                on_values, on_tables = (loop.result() for loop in loops)
             for name, query in compared.items():
                 found, table = on_values[name], as_plain(types[name], on_tables[name])
                 where = f"{name} after delta {step} with seed {seed}"

@@ -244,7 +244,8 @@ def test_corners_on_spark(spark, tmp_path, place, parts, shards):
     if place == 0:
         found = query.view("large_sums sums")
         assert found.value() == {("a", 7): 1, ("b", 7): 1, ("c", 2**64 - 2): 1}, "64 bits are not enough on the way"
-        assert found.frame(spark).schema["sum"].dataType.simpleString() == "decimal(38,0)"
+        with pytest.raises(flo.FloError, match="does not fit into 64 bits"):
+            found.arrow()
         assert query.view("batches running").value() == [1, 3, 6, 10, 15]
         assert query.view("batches sums").value() == [[3], [7]]
     else:

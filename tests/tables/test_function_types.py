@@ -20,6 +20,7 @@ import flo
 from flo.columns.function_types import result_type
 from flo.columns.known_types import Unclear
 from flo.core.elements import belongs
+from flo.values.exact import IntSum
 
 RATE = 1.5
 PRICES: dict[str, float] = {"a": 1.0, "b": 2.0}
@@ -238,7 +239,7 @@ def test_moments_keep_their_zone() -> None:
     assert found["value"].to_pylist() == [datetime(2024, 1, 2, tzinfo=UTC)]
 
 
-WIDE = flo.Int128
+WIDE = IntSum
 NARROW = Annotated[int, pa.int32()]
 
 

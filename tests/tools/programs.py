@@ -111,3 +111,12 @@ def flow() -> flo.Flow:
     flow.output("total", numbers.agg(n=flo.count()))
     return flow
 """
+
+LATE = """\
+import flo
+
+flow = flo.Flow("late")
+numbers = flow.input("numbers", flo.Sequence[int])
+windows = numbers.tumbling(10, time=lambda x: x)
+flow.output("sizes", windows.nest(lambda window: window.count()))
+"""

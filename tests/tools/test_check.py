@@ -187,6 +187,17 @@ def test_state_that_grows_for_ever_is_a_warning(run: Run) -> None:
     assert out.splitlines()[-1] == "1 flow, 1 warning, no errors"
 
 
+def test_late_rows_that_nothing_reads_and_a_forgotten_lateness_are_warnings(run: Run) -> None:
+    status, out, _ = run(pipeline=programs.LATE)
+    assert status == 0
+    assert "pipeline.py:5: warning: nothing reads the late rows of `tumbling` of the flow `late`" in out
+    assert 'flow.output("late", windows.late)' in out
+    assert "pipeline.py:5: warning: `tumbling` of the flow `late` has no `lateness`" in out
+    more = programs.LATE.replace("time=lambda x: x)", "time=lambda x: x, lateness=2)")
+    _, out, _ = run(pipeline=more + 'flow.output("late", windows.late)\n')
+    assert "warning" not in out
+
+
 def test_keys_that_are_never_forgotten_are_a_warning(run: Run) -> None:
     text = programs.GROWING.replace(".distinct()", ".key_by(lambda x: x).per_key(lambda x: x).entries()")
     text = text.replace("ZSet", "Bag").replace("numbers.agg(n=flo.count())", "numbers")

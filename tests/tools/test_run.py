@@ -30,7 +30,10 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["--input", "row=x.csv"], "the flow has no input called `row`\n  inputs   rows\n"),
+        (
+            ["--input", "row=x.csv"],
+            "the flow has no input called `row`\n  inputs    rows\n  instead   rows=…   the closest name\n",
+        ),
         ([], "the input `rows` was given no source\n  instead   --input rows=PATH\n"),
         (["--input", "rows=missing.csv"], "there is no file or folder `missing.csv`\n"),
         (
@@ -44,7 +47,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         ),
         (
             ["--input", "rows=rate:", "--order", "row=value"],
-            "the flow has no input called `row`\n  inputs   rows\n",
+            "the flow has no input called `row`\n  inputs    rows\n  instead   rows=…   the closest name\n",
         ),
     ],
 )

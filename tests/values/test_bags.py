@@ -18,7 +18,7 @@ from flo.core.errors import BoundednessError, CollectionError, ElementError, Fun
 from flo.core.graph import Node, node
 from flo.core.semantics import advance, small_steps
 from flo.core.typing import derive
-from flo.values.exact import Int128
+from flo.values.exact import IntSum
 from flo.values.operators.bags import BagJoin, BagUnion, Count, FoldUnordered, SequenceDistinct, Sort, Sum
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set
@@ -284,7 +284,7 @@ def test_distinct_rules():
 def test_types(kind):
     ints = bounded(kind(int))
     assert derive(Node(None, Count()), (ints,)).outputs == (bounded(Sequence(int)),)
-    assert derive(Node(None, Sum()), (ints,)).outputs == (bounded(Sequence(Int128)),)
+    assert derive(Node(None, Sum()), (ints,)).outputs == (bounded(Sequence(IntSum)),)
     assert derive(Node(None, Sum()), (bounded(kind(float)),)).outputs == (bounded(Sequence(float)),)
     assert derive(Node(None, Sort()), (ints,)).outputs == (bounded(Sequence(int)),)
     for operator in (Count(), Sum(), Sort()):

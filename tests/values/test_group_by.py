@@ -20,7 +20,7 @@ from flo.core.semantics import advance
 from flo.core.stream_type import StreamType
 from flo.core.term import Lifting, Lowering
 from flo.core.typing import derive
-from flo.values.exact import NAN, Exact, Int128
+from flo.values.exact import NAN, Exact, IntSum
 from flo.values.operators.group_aggregates import (
     AverageOf,
     CountDistinctOf,
@@ -233,7 +233,7 @@ def test_types():
         "linear": flo.linear("1", text),
         "max": flo.max(name),
     }
-    assert fields(tuple[str, int], aggregates, key=name) == (str, int, Int128, float, str, str)
+    assert fields(tuple[str, int], aggregates, key=name) == (str, int, IntSum, float, str, str)
     assert fields(Decimal, {"sum": flo.sum("value")}, key=lambda x: x > 0) == (bool, Decimal)
     bag = (StreamType(Bag(int), True),)
     assert isinstance(refusal(derive, Node(None, grouped(CountRows())), bag), CollectionError)

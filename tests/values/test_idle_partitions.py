@@ -133,8 +133,9 @@ def test_a_clock_without_it_reads_no_time() -> None:
 
 def test_explain_shows_the_reason() -> None:
     lines = windowed().explain().splitlines()
-    assert any("input" in line and "because sensors are switched off at night" in line for line in lines)
-    assert any("idle after 0:01:00 because sensors" in line for line in lines)
+    place = next(place for place, line in enumerate(lines) if line.startswith("  input now "))
+    assert lines[place + 2] == "    read outside because sensors are switched off at night"
+    assert 'because="sensors are switched off at night")' in " ".join(" ".join(lines).split())
 
 
 def test_it_needs_a_reason_and_partitions() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import os
 import random
 import time
 from collections.abc import Iterator
@@ -206,6 +207,10 @@ def by_the_clock(x: int) -> int:
     return x + int(time.time()) // 10**6
 
 
+def by_the_process(x: int) -> int:
+    return x + 0 * os.getpid()
+
+
 def at_random(x: int) -> int:
     return x if random.random() < 2 else -1
 
@@ -221,9 +226,10 @@ def test_calls_that_no_check_can_vary_are_gaps() -> None:
     report = flo.verify.check(by_the_clock, int, tries=0)
     assert report.ok
     assert report.verdict == "passes, with gaps: it calls time.time, which gives another result later"
-    flow = flo.Flow("timed")
-    flow.output("out", flow.input("in", flo.Sequence[int]).map(by_the_clock))
-    assert flo.verify.check(flow, tries=0).gaps == ("`map` calls time.time, which gives another result later",)
+    flow = flo.Flow("processes")
+    flow.output("out", flow.input("in", flo.Sequence[int]).map(by_the_process))
+    gaps = flo.verify.check(flow, tries=0).gaps
+    assert gaps == ("`map` calls os.getpid, which gives another result in each process",)
 
 
 def test_integers_are_read_from_code_and_containers() -> None:

@@ -48,14 +48,14 @@ def total(a: int, x: int) -> int:
         (lambda: bag().fold(0, lambda a, x: a + (x if x < 100 else -a)), "f(f(0, 1), 100) = 0"),
         (
             lambda: bag().fold(0, lambda a, x: a + random.random()),
-            "needs a function that always returns the same result",
+            "does not return the same result every time: it calls `random.random`",
         ),
         (lambda: bag(flo.ZSet[int]).map_weights(lambda x, w: abs(w)), "additive in the weight"),
         (lambda: bag(flo.ZSet[int]).map_weights(lambda x, w: w if w < 50 else 50), "additive in the weight"),
         (lambda: bag(flo.LVar[flo.Max[int]]).map_monotone(lambda x: -x, flo.Max(int)), "needs a monotone function"),
         (
             lambda: bag(flo.ZSet[int]).agg(total=flo.linear(shaken, lambda n: n)),
-            "`agg` needs a function that always returns the same result",
+            "`shaken` does not return the same result every time",
         ),
         (lambda: bag(flo.Bag[list[int]]).fold(0, lambda a, row: row.append(a) or a), "changes its arguments"),
     ],

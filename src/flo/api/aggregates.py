@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flo.core.errors import HasVerbs, TypeMismatch, UnknownVerbError, brief
+from flo.core.explained_calls import explain_functions
 from flo.core.labels import label
 
 if TYPE_CHECKING:
@@ -381,3 +382,6 @@ def grouping_id() -> AggregateSpec:
     """Return which columns of a `rollup`, `cube` or `grouping_sets` a row sums over: the bit of a column is 1 if it is
     left out, the last column being the lowest bit."""
     return AggregateSpec("grouping_id")
+
+
+explain_functions(globals())

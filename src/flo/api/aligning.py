@@ -8,10 +8,10 @@ from typing import Any, Optional, get_args, get_origin
 
 from flo.api.columns import kind_of
 from flo.api.scope import AnyBase, StreamBase
-from flo.core.elements import type_name
 from flo.core.errors import TypeMismatch
+from flo.core.type_names import type_name
 from flo.core.type_relations import alternatives
-from flo.values.exact import Int128, plain_type
+from flo.values.exact import Int128, is_wide_int, plain_type
 from flo.values.operators.elementwise import Map
 
 
@@ -66,7 +66,7 @@ def _wider(one: Any, other: Any) -> Any:
         wider = [a if a == b else _wider(a, b) for a, b in zip(parts, others, strict=True)]
         return None if None in wider else tuple[tuple(wider)]  # type: ignore[misc]
     kinds = {*alternatives(one), *alternatives(other)}
-    if not {int, float} <= kinds <= {int, float, type(None)} or Int128 in (one, other):
+    if not {int, float} <= kinds <= {int, float, type(None)} or is_wide_int(one) or is_wide_int(other):
         return None
     return Optional[float] if type(None) in kinds else float  # noqa: UP045
 

@@ -3,9 +3,8 @@ user's line, not when the first element arrives."""
 
 from __future__ import annotations
 
-import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar, get_args, get_origin
@@ -16,15 +15,18 @@ from flo.api.columns import (
     TypedValue,
     bind_columns,
     describe_row,
+    expect_own_expression,
     is_expression,
     kind_of,
     stream_of,
 )
 from flo.api.scope import AnyBase, R, Scope, StreamBase, Vertex
 from flo.core.collection import Collection
-from flo.core.elements import belongs, returned_type, type_name
-from flo.core.errors import CollectionError, FloError, Origin, TypeMismatch, brief
+from flo.core.elements import belongs, returned_type
+from flo.core.errors import CollectionError, FloError, TypeMismatch, brief
+from flo.core.explained_calls import unknown_argument
 from flo.core.operator import fit_advice
+from flo.core.type_names import type_name
 from flo.core.type_relations import accepts, overlaps, positional_parameters, signature_of
 from flo.values.lattice import Custom, Lattice
 from flo.values.operators.elementwise import Filter
@@ -62,6 +64,9 @@ def expect_optional(
 
 def expect_callable(verb: str, parameter: str, given: object) -> AnyFunction:
     """Return the function. Raises unless it is one that returns its result immediately."""
+    expect_own_expression(verb, given)
+    if given is None:
+        raise TypeMismatch(f"`{verb}` must get a function or a column as `{parameter}`; got None").at_users_line()
     if not callable(given):
         raise TypeMismatch(
             f"`{parameter}` of `{verb}` must be a function; got {type(given).__name__}",
@@ -287,12 +292,16 @@ def expect_no_argument(
         raise TypeMismatch(f"`{verb}` does not take `{parameter}` here: {why}", instead=instead).at_users_line()
 
 
-def expect_known_arguments(verb: str, unknown: Mapping[str, object], meant: Mapping[str, str]) -> None:
+def expect_known_arguments(
+    verb: str, unknown: Mapping[str, object], known: Iterable[str], meant: Mapping[str, str]
+) -> None:
     """Raise if a verb got arguments that it does not have. `meant` has the names of other libraries, and ours."""
     for name in unknown:
+        if name not in meant:
+            raise unknown_argument(verb, name, known).at_users_line()
         raise TypeMismatch(
             f"`{verb}` has no argument `{name}`",
-            instead=((f"{verb}(…, {meant[name]})", "the argument for this"),) if name in meant else (),
+            instead=((f"{verb}(…, {meant[name]})", "the argument for this"),),
         ).at_users_line()
 
 
@@ -318,37 +327,6 @@ def expect_kind(
 def expect_zset(verb: str, stream: AnyBase) -> None:
     """Raise unless the stream is a z-set."""
     expect_kind(verb, stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
-
-
-def explain_call(**instead: str) -> Callable[[F], F]:
-    """Make a call with missing or unknown arguments an error with the user's line. `instead` has examples by the names
-    of parameters."""
-
-    def decorate(verb: F) -> F:
-        @functools.wraps(verb)
-        def called(*arguments: Any, **named: Any) -> Any:
-            try:
-                return verb(*arguments, **named)
-            except TypeError:
-                signature = inspect.signature(verb)
-                try:
-                    signature.bind(*arguments, **named)
-                except TypeError as wrong:
-                    where, reason = Origin.here(), str(wrong)
-                else:
-                    raise  # a function of the user
-            taken = [str(each.replace(annotation=each.empty)) for each in signature.parameters.values()]
-            taken = [each for each in taken if each != "self"]
-            raise TypeMismatch(
-                f"`{verb.__name__}` got other arguments than it takes: {reason}",
-                facts=((verb.__name__, f"takes {', '.join(taken)}"),),
-                instead=tuple((code, f"`{name}`") for name, code in instead.items() if f"'{name}'" in reason),
-                where=where,
-            )
-
-        return called  # type: ignore[return-value]
-
-    return decorate
 
 
 def call_located(make: Callable[..., R], *arguments: Any, about: str | None = None) -> R:

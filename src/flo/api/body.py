@@ -11,6 +11,7 @@ from flo.api.columns import AnyFunction
 from flo.api.scope import AnyStream, C, Scope, T
 from flo.core.collection import Collection
 from flo.core.errors import DeferError, FloError, Origin, ScopeError, TypeMismatch, brief
+from flo.core.explained_calls import explain_methods
 from flo.core.graph import Graph
 from flo.core.nest import ReadDefer, WriteDefer
 from flo.core.stream_type import Bounded, StreamTypes
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from flo.api.stream import Stream
 
 
+@explain_methods
 class Loop:
     """State carried from one inner stream to the next: read_defer and write_defer (§5.2)."""
 

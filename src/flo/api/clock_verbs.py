@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, overload
 
-from flo.api.arguments import expect_kind, expect_no_argument, explain_call
+from flo.api.arguments import expect_kind, expect_no_argument
 from flo.api.columns import Asked
 from flo.api.event_times import expect_same_kind, expect_time, times_of
 from flo.api.scope import AnyBase, AnyStream, B, B_co, C_co, Scope, StreamBase, T, Vertex
 from flo.core.errors import ScopeError, TypeMismatch, brief
+from flo.core.explained_calls import explain_call
 from flo.core.facts import Timing
 from flo.values.event_time import Duration
 from flo.values.operators.active_clocks import ActiveClock, LimitAhead

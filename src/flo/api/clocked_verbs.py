@@ -7,14 +7,15 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from flo.api.arguments import expect_kind, expect_zset, explain_call
+from flo.api.arguments import expect_kind, expect_zset
 from flo.api.clock_verbs import CLOCKS, clocks_in, expect_clock
 from flo.api.columns import bind_columns, is_expression
 from flo.api.event_times import expect_column_duration, expect_same_kind, times_of
 from flo.api.scope import B2, AnyBase, B, B_co, C_co, StreamBase, T, Vertex
-from flo.core.elements import type_name
 from flo.core.errors import FloError, TypeMismatch, brief
+from flo.core.explained_calls import explain_call
 from flo.core.labels import label
+from flo.core.type_names import type_name
 from flo.program.dag import BuiltVertex
 from flo.program.on_time import END, NotOnTime, OnTime, trace_times
 from flo.values.event_time import Duration, has_zone

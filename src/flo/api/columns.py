@@ -5,6 +5,7 @@ Arrow and Narwhals are only loaded when columns are used.
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,8 +14,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Optional, TypeAlias
 
 from flo.api.scope import AnyBase, StreamBase, T
-from flo.core.elements import type_name
-from flo.core.errors import FloError, TypeMismatch
+from flo.core.errors import FloError, TypeMismatch, brief
+from flo.core.type_names import type_name
 from flo.values.keyed import Keyed
 
 if TYPE_CHECKING:
@@ -230,6 +231,12 @@ def unknown_column(
 ) -> TypeMismatch:
     """Return the error for a column that there is not, with the one whose name is closest."""
     known = list(known)
+    written = _as_expression(name, known) if expression is None else None
+    if written is not None:
+        return TypeMismatch(
+            f"{subject} must get an expression, not a text; got {brief(name)}",
+            instead=((written, "with `import narwhals as nw`"),),
+        )
     facts = [("columns", ", ".join(known))]
     template = '"{}"' if expression is None else 'nw.col("{}")'
     if expression is not None:
@@ -243,6 +250,48 @@ def unknown_column(
         facts=tuple(facts),
         instead=tuple((template.format(each), "the column with the closest name") for each in close),
     )
+
+
+def _as_expression(text: str, known: Iterable[str]) -> str | None:
+    """Return a text such as "price > 3" as an expression of these columns; None if it is none."""
+    try:
+        tree = ast.parse(re.sub(r"(?<![<>=!])=(?!=)", "==", text), mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    if isinstance(tree, ast.Name) or not read or not read <= set(known):
+        return None
+    return ast.unparse(_Columns().visit(tree)).replace("'", '"')
+
+
+class _Columns(ast.NodeTransformer):
+    """Writes names as columns, and `and` as `&`."""
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.parse(f'nw.col("{node.id}")', mode="eval").body
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        sign: ast.operator = ast.BitAnd() if isinstance(node.op, ast.And) else ast.BitOr()
+        first, *others = (self.visit(value) for value in node.values)
+        for other in others:
+            first = ast.BinOp(first, sign, other)
+        return first  # type: ignore[no-any-return]
+
+
+FOREIGN = {"polars": "Polars", "pyspark": "PySpark", "pandas": "pandas", "duckdb": "DuckDB", "ibis": "Ibis"}
+"""Libraries whose expressions are not those of Flo."""
+
+
+def expect_own_expression(verb: str, given: object, example: str = 'nw.col("price") > 3') -> None:
+    """Raise if a verb gets an expression of another library. The `example` is one that it takes."""
+    what, how = ("expressions of Narwhals", "with `import narwhals as nw`")
+    if "nw." not in example:
+        what, how = "aggregates of Flo", "name=aggregate"
+    library = FOREIGN.get(type(given).__module__.partition(".")[0])
+    if library is not None and not callable(given):
+        raise TypeMismatch(
+            f"`{verb}` must get {what}; got an expression of {library}", instead=((example, how),)
+        ).at_users_line()
 
 
 def explain_misfit(error: FloError, subject: str, given: object) -> None:

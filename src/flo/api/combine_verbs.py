@@ -266,7 +266,8 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         key equals None. Without keys: a set of nodes and a set of edges give the edges' destinations; z-sets join on
         whole elements; keyed streams join on their keys.
         """
-        expect_known_arguments("join", unknown, {"left_on": "on=…", "right_on": "other_on=…", "lsuffix": "suffix=…"})
+        meant = {"left_on": "on=…", "right_on": "other_on=…", "lsuffix": "suffix=…", "type": 'how="left"'}
+        expect_known_arguments("join", unknown, locals(), meant)
         expect_kind("join", self, Set, Bag, ZSet, Keyed, instead=joinable(self.collection))
         self.scope.expect_here(other, "join")
         no_keys = on is None and other_on is None and into is None and is_conditional(how, where)

@@ -1,4 +1,4 @@
-"""The typed dataflow as a table: every operator, its inputs, its outputs and types, and its line."""
+"""The typed dataflow as text: every verb as it is written, with the type of its result and its line."""
 
 from __future__ import annotations
 
@@ -6,27 +6,52 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from flo.api.scope import AnyBase, AnyStream, Scope, Vertex
+from flo.api.verb_calls import VerbCall, name_streams, verb_calls
 from flo.core.operator import Bound
+from flo.core.text_rows import format_heading, format_rows, wrap_text
 from flo.program.bounds import find_bounds
 from flo.program.dag import live_vertices
-from flo.program.outline import describe_operator
 from flo.values.operators.fixpoint import Fixpoint
 
-WIDEST = 56
-"""How many characters of an operator are shown beside its state."""
 ADDED = "one that is added counts from the micro-batch of its first row"
 
 
 def explain_flow(name: str, scope: Scope, outputs: Mapping[str, AnyStream]) -> str:
-    numbers: dict[AnyBase, str] = {}
-    rows = list(_rows(scope, live_vertices(scope.vertices, list(outputs.values())), numbers, ""))
-    rows += [("output", output, numbers[stream], stream.type.described(), "") for output, stream in outputs.items()]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    """Return a program as text that fits 100 columns."""
+    names: dict[AnyBase, str] = {}
     lines = [f"flow {name}"]
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        lines.append(("  " + "   ".join([*cells, row[4]])).rstrip())
+    lines += _explain_scope(scope, live_vertices(scope.vertices, list(outputs.values())), names, "  ")
+    lines += format_rows([(f"output {output}", f"= {names[stream]}") for output, stream in outputs.items()])
     return "\n".join([*lines, *explain_partitions(scope, outputs), *explain_state(scope, outputs)])
+
+
+def _explain_scope(scope: Scope, vertices: list[Vertex], names: dict[AnyBase, str], indent: str) -> Iterator[str]:
+    calls = verb_calls(vertices)
+    name_streams(scope, calls, names)
+    for stream in scope.inputs:
+        yield from format_heading(f"input {stream.name}", str(stream.origin or ""), indent)
+        yield from wrap_text(stream.type.in_full(), f"{indent}  ")
+        if stream is scope.now:
+            yield from wrap_text(f"read outside because {'; '.join(dict.fromkeys(scope.reasons))}", f"{indent}  ")
+    for call in calls:
+        yield from _explain_call(call, names, indent)
+
+
+def _explain_call(call: VerbCall, names: dict[AnyBase, str], indent: str) -> Iterator[str]:
+    results = ", ".join(names[stream] for stream in call.outputs)
+    receiver = f"{names[call.inputs[0]]}." if call.inputs and call.inputs[0] in names else ""
+    yield from format_heading(
+        f"{results} = {receiver}{call.text}" if results else f"{receiver}{call.text}", str(call.origin or ""), indent
+    )
+    for operator in call.operators:
+        yield from wrap_text(operator, f"{indent}    ")
+    several = len(call.outputs) > 1
+    for stream in call.outputs:
+        yield from wrap_text(
+            f"{names[stream]}: {stream.type.in_full()}" if several else stream.type.in_full(), f"{indent}  "
+        )
+    if call.body is not None:
+        yield from _explain_scope(call.body, call.body.vertices, names, f"{indent}    ")
 
 
 def states(scope: Scope, outputs: Iterable[AnyStream]) -> Iterator[tuple[Vertex, Bound]]:
@@ -38,18 +63,15 @@ def states(scope: Scope, outputs: Iterable[AnyStream]) -> Iterator[tuple[Vertex,
             yield from states(vertex.body, [stream for each in vertex.body.vertices for stream in each.outputs])
 
 
-def explain_state(scope: Scope, outputs: Mapping[str, AnyStream]) -> list[str]:
-    """Return a line for every operator that keeps something: what bounds its state, or that it grows."""
-    rows = [
-        (_shorten(describe_operator(vertex.operator)), bound.value, str(vertex.origin or ""))
-        for vertex, bound in states(scope, outputs.values())
-    ]
-    widths = [max((len(row[column]) for row in rows), default=0) for column in range(2)]
-    lines = (f"  {what.ljust(widths[0])}   {bound.ljust(widths[1])}   {where}".rstrip() for what, bound, where in rows)
-    return ["state", *lines] if rows else []
+def explain_state(scope: Scope, outputs: Mapping[str, AnyStream], indent: str = "") -> list[str]:
+    """Return a line for every verb that keeps something: what bounds its state, or that it grows."""
+    rows: dict[tuple[str, str, str], None] = {}
+    for vertex, bound in states(scope, outputs.values()):
+        rows[VerbCall([vertex]).text, bound.value, str(vertex.origin or "")] = None
+    return [f"{indent}state", *format_rows(list(rows), f"{indent}  ")] if rows else []
 
 
-def explain_partitions(scope: Scope, outputs: Mapping[str, AnyStream]) -> list[str]:
+def explain_partitions(scope: Scope, outputs: Mapping[str, AnyStream], indent: str = "") -> list[str]:
     """Return a line for every partitioned input whose partitions have clocks: what holds for them, and what for a
     partition that is added."""
     live = live_vertices(scope.vertices, list(outputs.values()))
@@ -60,45 +82,5 @@ def explain_partitions(scope: Scope, outputs: Mapping[str, AnyStream]) -> list[s
         timed.add(stream)
         waiting += [] if stream.source is None else stream.source.inputs[:1]
     rows: list[tuple[str, Any]] = [(each.name, each.collection) for each in scope.inputs if each in timed]
-    width = max((len(name) for name, _ in rows), default=0)
-    lines = [f"  {name.ljust(width)}   {of.count} declared, in any order; {ADDED}" for name, of in rows]
-    return ["partitions", *lines] if rows else []
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
-
-
-def _rows(
-    scope: Scope, vertices: list[Vertex], numbers: dict[AnyBase, str], indent: str
-) -> Iterator[tuple[str, str, str, str, str]]:
-    """Yield (what, result, reads, type, where) for every input and operator of the scope."""
-    for stream in scope.inputs:
-        numbers[stream] = stream.name
-        described = stream.type.described()
-        if stream is scope.now:
-            described += f", read outside because {'; '.join(dict.fromkeys(scope.reasons))}"
-        yield (f"{indent}input", stream.name, "", described, str(stream.origin or ""))
-    taken = set(numbers.values())
-    for vertex in vertices:
-        for stream in vertex.outputs:
-            numbers[stream] = _fresh(stream.name, taken)
-            taken.add(numbers[stream])
-        yield _row(vertex, numbers, indent)
-        if vertex.body is not None:
-            yield from _rows(vertex.body, vertex.body.vertices, numbers, indent + "  ")
-
-
-def _row(vertex: Vertex, numbers: dict[AnyBase, str], indent: str) -> tuple[str, str, str, str, str]:
-    results = ", ".join(numbers[stream] for stream in vertex.outputs)
-    reads = ", ".join(numbers.get(stream, stream.name) for stream in vertex.inputs)
-    types = "; ".join(stream.type.described() for stream in vertex.outputs)
-    return (f"{indent}{describe_operator(vertex.operator)}", results, reads, types, str(vertex.origin or ""))
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    number, fresh = 1, name
-    while fresh in taken:
-        number += 1
-        fresh = f"{name}{number}"
-    return fresh
+    declared = [(name, f"{of.count} declared, in any order; {ADDED}") for name, of in rows]
+    return [f"{indent}partitions", *format_rows(declared, f"{indent}  ")] if rows else []

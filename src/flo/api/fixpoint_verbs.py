@@ -12,9 +12,9 @@ from flo.api.columns import AnyFunction, kind_of
 from flo.api.scope import AnyStream, B, B_co, C_co, Scope, StreamBase, T, U
 from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
-from flo.core.elements import type_name
 from flo.core.errors import CollectionError, Origin, TypeMismatch, UnusedInputError, brief
 from flo.core.stream_type import Bounded, StreamType
+from flo.core.type_names import type_name
 from flo.core.type_relations import accepts
 from flo.program.dag import Dag, live_vertices
 from flo.program.tree import to_graph

@@ -20,13 +20,15 @@ from flo.api.stream import Stream
 from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
 from flo.core.display import Displayed, pictures
-from flo.core.elements import type_name, unhashable_field
+from flo.core.elements import unhashable_field
 from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch, UnknownNameError, UnusedInputError, brief
 from flo.core.event_loop import Schedule
+from flo.core.explained_calls import explain_methods
 from flo.core.graph import Graph
 from flo.core.operator import Operator
 from flo.core.program_outline import Outline
 from flo.core.stream_type import Bounded, Derivation, StreamType, StreamTypes, Unbounded
+from flo.core.type_names import type_name
 from flo.core.typing import program
 from flo.program.dag import Dag, live_vertices
 from flo.program.identity import assign_ids
@@ -79,6 +81,7 @@ class Here:
         return "flo.here"
 
 
+@explain_methods
 class Flow(Displayed):
     """A streaming program that cannot hang and cannot race."""
 
@@ -265,7 +268,7 @@ class Flow(Displayed):
         loop = self.loop(negative=negative)
         bounded = {stream.name: stream.bounded for stream in self._scope.inputs}
         for name in inputs:
-            expect_known(name, bounded, "input")
+            expect_known(name, bounded, "input", ("negative",))
         for name, ends in bounded.items():
             if ends and name not in inputs:
                 raise UnknownNameError(
@@ -381,8 +384,8 @@ class Flow(Displayed):
     def __repr__(self) -> str:
         """Show the inputs and outputs with their types, and the number of operators."""
         operators = sum(1 for _ in _operators(self._scope))
-        streams = [("input", stream.name, stream.type.described()) for stream in self._scope.inputs]
-        streams += [("output", name, stream.type.described()) for name, stream in self._outputs.items()]
+        streams = [("input", stream.name, stream.type.in_full()) for stream in self._scope.inputs]
+        streams += [("output", name, stream.type.in_full()) for name, stream in self._outputs.items()]
         width = max((len(name) for _, name, _ in streams), default=0)
         lines = [f"<Flow {self.name!r}: {operators} operator{'s' if operators != 1 else ''}"]
         lines += [f"  {kind:<6}  {name:<{width}}  {described}" for kind, name, described in streams]

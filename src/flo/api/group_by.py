@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Never, TypeAlias
 from flo.api.aggregates import AggregateSpec, shown_argument
 from flo.api.aligning import retype
 from flo.api.arguments import expect_function, expect_zset
-from flo.api.columns import TypedValue, bind_columns, expect_known_columns
+from flo.api.columns import TypedValue, bind_columns, expect_known_columns, expect_own_expression
 from flo.api.ordering import OrderBy, bind_order
 from flo.api.projections import (
     bind_rows,
@@ -30,10 +30,11 @@ from flo.api.projections import (
 )
 from flo.api.scope import AnyBase, AnyStream, B
 from flo.api.window_functions import WindowSpec
-from flo.core.elements import type_name
 from flo.core.errors import FloError, HasVerbs, TypeMismatch, UnknownVerbError, brief
+from flo.core.explained_calls import explain_methods
 from flo.core.nested import Nested
 from flo.core.structural import Source
+from flo.core.type_names import type_name
 from flo.program.on_time import END, START
 from flo.values.event_time import TimeWindow
 from flo.values.operators.elementwise import Map
@@ -56,6 +57,7 @@ CONDITIONS = ("having", "filter", "where")
 SET, PRESENT = "=set", f"{ARGUMENT}present"
 
 
+@explain_methods
 class Grouped(HasVerbs, Generic[B]):
     """Rows in groups, made by `group_by`, `rollup`, `cube` or `grouping_sets`. `agg` computes a row for each group."""
 
@@ -171,8 +173,12 @@ def aggregated(
 def expect_names(unnamed: tuple[object, ...]) -> None:
     """Raise if aggregates have no names."""
     for given in unnamed:
+        expect_own_expression("agg", given, 'agg(total=flo.sum("price"))')
         text = shown_argument(given)
         named = f"agg({given.kind}_1={text})" if isinstance(given, AggregateSpec) else "agg(n=flo.count(), …)"
+        if isinstance(given, Mapping):
+            parts = (f'{name}_{how}=flo.{how}("{name}")' for name, how in given.items())
+            named = f"agg({', '.join(parts)})"
         raise TypeMismatch(
             f"`agg` must get aggregates by name; got {text}", instead=((named, "name=aggregate"),)
         ).at_users_line()
@@ -417,6 +423,7 @@ def _without_set(
     return result._then_named("agg", Map(bind_columns("agg", "columns", given, (result,))))
 
 
+@explain_methods
 class GroupedWindows(HasVerbs, Generic[B]):
     """The rows of each window in groups, made by `group_by`. `agg` computes a row for each group."""
 

@@ -18,9 +18,9 @@ from flo.api.columns import Argument, Perhaps, bind_columns, is_expression, row_
 from flo.api.ordering import one_or_tuple
 from flo.api.projections import columns_of, expect_column
 from flo.api.scope import AnyBase, AnyStream
-from flo.core.elements import type_name
 from flo.core.errors import FloError, TypeMismatch, brief
 from flo.core.operator import Operator
+from flo.core.type_names import type_name
 from flo.core.type_relations import may_be_equal
 from flo.values.operators.bags import BagJoin
 from flo.values.operators.elementwise import Filter, Map

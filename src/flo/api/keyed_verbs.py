@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
-from flo.api.arguments import expect_accumulator, expect_function, expect_kind, expect_no_argument, explain_call
+from flo.api.arguments import expect_accumulator, expect_function, expect_kind, expect_no_argument
 from flo.api.body import build_body
 from flo.api.clock_verbs import read_clock
 from flo.api.columns import Asked, Columns, KeyOf
 from flo.api.event_times import expect_durations_of, times_of
 from flo.api.scope import B2, B3, C2, B, B_co, C, C_co, D, K, StreamBase, T, U
+from flo.core.explained_calls import explain_call
 from flo.core.stream_type import StreamType
 from flo.values.element_value import ElementKind
 from flo.values.event_time import Duration

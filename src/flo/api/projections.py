@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_function, expect_kind
-from flo.api.columns import COLUMNS, AnyFunction, bind_columns, is_expression, kind_of, unknown_column
+from flo.api.columns import (
+    COLUMNS,
+    AnyFunction,
+    bind_columns,
+    expect_own_expression,
+    is_expression,
+    kind_of,
+    unknown_column,
+)
 from flo.api.scope import AnyBase, Vertex
 from flo.api.window_functions import WindowSpec
-from flo.core.elements import returned_type, type_name
+from flo.core.elements import returned_type
 from flo.core.errors import FloError, TypeMismatch, brief
 from flo.core.labels import label
 from flo.core.stream_type import StreamType
+from flo.core.type_names import type_name
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 
@@ -102,6 +111,7 @@ def _output_name(verb: str, given: object) -> str:
     """Return the name of an expression's result: its alias, or the first column that it reads; that of a function."""
     from flo.columns.building import name_of
 
+    expect_own_expression(verb, given, f'{verb}(double=nw.col("price") * 2)')
     name = name_of(given)
     if callable(given) and str(getattr(given, "__name__", "")).isidentifier():
         name = str(given.__name__)  # type: ignore[attr-defined]

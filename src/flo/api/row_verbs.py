@@ -21,9 +21,9 @@ from flo.api.group_by import (
 )
 from flo.api.projections import bind_rows, columns_of, expect_column, expect_name, expect_new_name, named_columns
 from flo.api.scope import B, B_co, C, C_co, D, StreamBase, T
-from flo.core.elements import type_name
 from flo.core.errors import TypeMismatch, brief
 from flo.core.nested import Nested
+from flo.core.type_names import type_name
 from flo.values.element_value import ElementKind
 from flo.values.operators.elementwise import FlatMap, Map
 from flo.values.sequence import Sequence

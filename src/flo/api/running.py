@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from threading import RLock
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -15,6 +16,7 @@ from flo.core.collection import Value
 from flo.core.display import Displayed
 from flo.core.errors import ElementError, FloError, NameTakenError, ScopeError, TypeMismatch, UnknownNameError, brief
 from flo.core.event_loop import EventLoop, ProgramLoop, RandomSchedule, Schedule, Snapshot
+from flo.core.explained_calls import explain_methods
 from flo.core.graph import Graph
 from flo.core.program_outline import Outline
 from flo.core.semantics import GraphStep
@@ -63,11 +65,15 @@ def expect_one_of(name: str, given: Any, options: Any) -> Any:
     return given
 
 
-def expect_known(name: str, names: Mapping[str, object], what: str) -> str:
-    """Return the name; raise if the flow has no input or output of that name."""
+def expect_known(name: str, names: Mapping[str, object], what: str, options: Iterable[str] = ()) -> str:
+    """Return the name; raise if the flow has no input or output of that name. Where it was given, there are also these
+    options."""
     if name not in names:
+        close = get_close_matches(name, [*names, *options], n=1, cutoff=0.6)
         raise UnknownNameError(
-            f"the flow has no {what} called `{name}`", facts=((f"{what}s", ", ".join(names) or "none"),)
+            f"the flow has no {what} called `{name}`",
+            facts=((f"{what}s", ", ".join(names) or "none"),),
+            instead=tuple((f"{each}=…", "the closest name") for each in close) if what == "input" else (),
         ).at_users_line()
     return name
 
@@ -75,6 +81,7 @@ def expect_known(name: str, names: Mapping[str, object], what: str) -> str:
 L = TypeVar("L", bound=ProgramLoop[Any])
 
 
+@explain_methods
 class NamedInputs(Generic[L]):
     """A running flow whose inputs have names. Every method is all or nothing."""
 
@@ -149,6 +156,7 @@ class NamedInputs(Generic[L]):
                 self._busy = False
 
 
+@explain_methods
 class NamedLoop(NamedInputs[L]):
     """A running flow whose inputs and outputs have names: push and pull, in any order and any number of times."""
 
@@ -220,6 +228,7 @@ def describe_ends(inputs: Mapping[str, StreamLike], outputs: Mapping[str, Stream
     return tuple(f"{name}: {stream.type.described()}" for name, stream in named)
 
 
+@explain_methods
 class FlowLoop(NamedLoop[EventLoop]):
     """The event loop of a flow on values, driven by hand: push, step, run, pull, in any order and any number of times.
 

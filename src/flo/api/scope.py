@@ -7,8 +7,8 @@ checked at once. `StreamBase` is the part of a stream that the verbs build on.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
@@ -18,12 +18,16 @@ from flo.core.display import Displayed
 from flo.core.errors import FloError, NameTakenError, Origin, ScopeError, TypeMismatch, UnknownVerbError, brief
 from flo.core.operator import Operator, expect_name
 from flo.core.stream_type import StreamType, StreamTypes, Unbounded
+from flo.core.tracebacks import PACKAGE
 from flo.program.dag import WindowColumns
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
+from flo.verify.functions.determinism import expect_deterministic
 from flo.verify.functions.rejections import expect, obligations
 
 if TYPE_CHECKING:
+    from pyarrow import Schema
+
     from flo.api.stream import Stream
 
 AnyStream: TypeAlias = "Stream[Any, Any]"
@@ -74,6 +78,8 @@ class Vertex:
     """The windows that its output has as columns, where a verb has added them."""
     id: str = ""
     """The id that the user has given it with `named`."""
+    called_on: object = None
+    """The object whose verb made it. With the line, it tells the calls of a loop apart."""
 
 
 NOW = "now"
@@ -151,7 +157,7 @@ class Scope:
         outputs = type_operator(operator, inputs, verb)
         operator = operator.typed(tuple(stream.type for stream in inputs))
         expect_lawful(operator, inputs, verb)
-        vertex = Vertex(operator, inputs, origin=origin and replace(origin, verb=verb))
+        vertex = Vertex(operator, inputs, origin=origin and replace(origin, verb=verb), called_on=_called_object())
         name = origin.assigned_name if origin else None
         vertex.outputs = tuple(Stream(self, output, name or verb, origin, vertex) for output in outputs)
         for stream in vertex.outputs:
@@ -213,6 +219,15 @@ class Scope:
         return self if self.parent is None else self.parent.root()
 
 
+def _called_object() -> object:
+    """Return the object whose method the user's program is calling."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_back.f_code.co_filename.startswith(PACKAGE):
+        frame = frame.f_back
+    first = next(iter(frame.f_locals.values()), None)  # `self`, or all arguments of a call that is explained
+    return first[0] if type(first) is tuple and first else first
+
+
 def expect_stream_name(name: object, what: str, where: Origin | None) -> None:
     """Raise unless this is a name that an input, an output or an operator can have."""
     if not isinstance(name, str) or not name.strip():
@@ -233,9 +248,20 @@ def type_operator(operator: Operator, inputs: tuple[AnyBase, ...], verb: str) ->
         raise error.at_users_line(at_fault) from None
 
 
+def _functions_of(operator: Operator) -> Iterator[object]:
+    """Yield the functions that an operator holds; those of columns one by one."""
+    for each in fields(operator):
+        held = getattr(operator, each.name)
+        for function in getattr(held, "functions", {"": held}).values():
+            if callable(function):
+                yield getattr(function, "traced_from", function)
+
+
 def expect_lawful(operator: Operator, inputs: tuple[AnyBase, ...], verb: str) -> None:
     """Raise if a function or lattice breaks a law that the operator requires."""
     try:
+        for function in _functions_of(operator):
+            expect_deterministic(function)
         for obligation in obligations(operator, tuple(stream.type for stream in inputs)):
             expect(obligation)
     except FloError as error:
@@ -265,6 +291,8 @@ MEANT = {
     **dict.fromkeys(("window", "partitionBy", "partition_by"), "over(partition_by=…).with_columns(…)"),
     **dict.fromkeys(("flatMap", "flatmap"), "flat_map(…), or explode(…) of a list column"),
     **dict.fromkeys(("selectExpr", "project"), "select(…)"),
+    **dict.fromkeys(("withWatermark", "with_watermark", "watermark"), "clock(time, lateness=…)"),
+    **dict.fromkeys(("writeStream", "write", "to_table", "foreachBatch"), "flow.output(name, …)"),
     "count_by": "group_by(…).agg(n=flo.count())",
     **{
         f"{kind}_by": f"group_by(…).agg({kind}=flo.{kind}(…))"
@@ -292,6 +320,7 @@ def unknown_verb(stream: AnyBase, name: str) -> AttributeError:
         return AttributeError(f"a stream has no attribute `{name}`", name=name)
     kind = type(stream)
     verbs = [each for each in dir(kind) if "_verbs" in str(getattr(getattr(kind, each), "__module__", ""))]
+    verbs = [each for each in verbs if not each.startswith("_")]
     if name in _columns_of(stream):
         return UnknownVerbError(
             f"a stream has no verb `{name}`", instead=((f'nw.col("{name}")', "the column"),)
@@ -302,6 +331,35 @@ def unknown_verb(stream: AnyBase, name: str) -> AttributeError:
         f"a stream has no verb `{name}`",
         facts=() if meant else (("verbs", ", ".join(verbs)),),
         instead=((meant, "the verb for this" if name in MEANT else "the closest name"),) if meant else (),
+    ).at_users_line()
+
+
+def no_items(stream: AnyBase, item: object) -> UnknownVerbError:
+    """Return the error for `stream[item]`, with what the user may mean."""
+    if isinstance(item, str):
+        instead = [(f'nw.col("{item}")', "the column, in an expression"), (f'select("{item}")', "a stream of it alone")]
+    elif isinstance(item, list) and all(isinstance(each, str) for each in item):
+        instead = [(f"select({', '.join(map(_quoted, item))})", "a stream of these columns")]
+    elif isinstance(item, int):
+        instead = [("flow.run(…), or loop.pull(…)", "the elements of an output")]
+    else:
+        instead = [("filter(…)", "the rows for which a condition holds"), ("limit(n)", "some rows")]
+    return UnknownVerbError(
+        f"{stream.described_name} is a stream, which has no items", instead=tuple(instead)
+    ).at_users_line()
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+def no_operators(stream: AnyBase) -> UnknownVerbError:
+    """Return the error for an operator on a stream, with what the user may mean."""
+    column = next(iter(_columns_of(stream)), None)
+    example = f'nw.col("{column}") > 3' if column else "lambda x: x > 3"
+    return UnknownVerbError(
+        f"{stream.described_name} is a stream, which has no operators such as `>` and `+`",
+        instead=((f"filter({example})", "a condition on each row"),),
     ).at_users_line()
 
 
@@ -351,6 +409,27 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
         from flo.program.keys import key_of
 
         return key_of(self)
+
+    @property
+    def schema(self) -> Schema:
+        """The columns and their types, as an Arrow schema. Elements that are not rows are one column, `value`."""
+        from flo.columns.layout import Layout
+        from flo.columns.narrowing import marked_schema, users_schema
+
+        kind = getattr(self.collection, "row", None) or getattr(self.collection, "element", None)
+        layout = None if kind is None else Layout.of(kind)
+        if layout is None:
+            raise TypeMismatch(
+                "{input} has no columns",
+                facts=(("{input}", self.type.described()),),
+                instead=(("flo.Bag[Sale], flo.ZSet[Sale], …", "where Sale is a NamedTuple or a dataclass"),),
+            ).at_users_line(self)
+        return users_schema(marked_schema(layout))
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.schema.names)
 
     @property
     def vertex(self) -> Vertex:
@@ -434,10 +513,21 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
             """Raise, with the verb that the user may mean."""
             raise unknown_verb(self, name)
 
+        def __getitem__(self, item: object) -> Any:
+            """Raise, with the expression or verb that the user may mean. Loops over a stream ask for items too."""
+            raise no_items(self, item)
+
+        def _refuse_operator(self, *operand: object) -> Any:
+            """Raise: columns are compared and computed with, not streams."""
+            raise no_operators(self)
+
+        __lt__ = __le__ = __gt__ = __ge__ = __add__ = __sub__ = __mul__ = __truediv__ = _refuse_operator
+        __and__ = __or__ = __invert__ = _refuse_operator
+
     def __repr__(self) -> str:
         """Show the user's name, or the verb and line that made the stream, and its type."""
         label = self.name if self.assigned or self.origin is None else f"`{self.name}` at {self.origin}"
-        return f"<{type(self).__name__} {label}: {self.type.described()}>"
+        return f"<{type(self).__name__} {label}: {self.type.in_full()}>"
 
 
 AnyBase: TypeAlias = StreamBase[Any, Any]

@@ -12,13 +12,13 @@ from flo.api.arguments import (
     expect_kind,
     expect_optional,
     expect_parameters,
-    explain_call,
 )
 from flo.api.body import Loop, build_body
 from flo.api.columns import Asked
 from flo.api.event_times import expect_time, expect_timed_pairs
 from flo.api.scope import C2, C3, B, B_co, C, C_co, D, E, StreamBase, T, U, Wider
 from flo.core.errors import DeferError
+from flo.core.explained_calls import explain_call
 from flo.core.nest import Nest
 from flo.core.nested import Nested
 from flo.core.stream_type import Bounded

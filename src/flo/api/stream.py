@@ -21,6 +21,7 @@ from flo.api.sequence_verbs import NestedVerbs, SequenceVerbs
 from flo.api.time_join_verbs import TimeJoinVerbs
 from flo.api.window_verbs import WindowVerbs
 from flo.api.zset_verbs import ZSetVerbs
+from flo.core.explained_calls import explain_methods
 from flo.core.nested import Nested
 from flo.values.event_time import TimeWindow
 from flo.values.lattice_orders import Max
@@ -46,6 +47,11 @@ class Stream(
     NestedVerbs[C_co, B_co],
 ):
     """(C, B): made by `Flow.input` and by verbs, never directly."""
+
+
+for _kind in Stream.__mro__:
+    if _kind.__module__.startswith("flo.api."):
+        explain_methods(_kind)
 
 
 class Clock(Stream[LVar[Max[Any]], B_co], Generic[C_co, B_co]):

@@ -5,14 +5,16 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Never
 
-from flo.api.arguments import expect_kind, expect_known_arguments, explain_call
+from flo.api.arguments import expect_kind, expect_known_arguments
 from flo.api.clock_verbs import find_clock, share_clock
 from flo.api.columns import AnyFunction, Perhaps, bind_columns, is_expression, row_layout
 from flo.api.event_times import TimesOf, expect_same_kind, time_type, times_of
 from flo.api.joins import RIGHT, combined_names, expect_comparable, sides_of, without_null_keys
 from flo.api.scope import B2, AnyBase, B, B_co, C_co, StreamBase, T, U
-from flo.core.elements import returned_type, type_name
+from flo.core.elements import returned_type
 from flo.core.errors import TypeMismatch, brief
+from flo.core.explained_calls import explain_call
+from flo.core.type_names import type_name
 from flo.values.event_time import Duration, is_duration_of, time_types
 from flo.values.exact import plain_type
 from flo.values.operators.interval_joins import IntervalJoin, span_of
@@ -48,7 +50,7 @@ class TimeJoinVerbs(StreamBase[C_co, B_co]):
         `how="inner"`. Columns of the other that this z-set has too get the suffix; those of its `by` are left out.
         """
         meant = {"strategy": "direction=…", "left_on": "on=…", "right_on": "other_on=…", "left_by": "by=…"}
-        expect_known_arguments("join_asof", unknown, {**meant, "right_by": "other_by=…"})
+        expect_known_arguments("join_asof", unknown, locals(), {**meant, "right_by": "other_by=…"})
         expect_kind("join_asof", self, ZSet)
         _expect_option("direction", direction, ("backward", "forward"))
         _expect_option("how", how, ("left", "inner"))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flo.core.errors import HasVerbs, TypeMismatch, UnknownVerbError, brief
+from flo.core.explained_calls import explain_functions
 
 if TYPE_CHECKING:
     from flo.api.aggregates import RangeFrame, RowFrame
@@ -98,3 +99,6 @@ def expect_count(function: str, parameter: str, given: object, least: int) -> in
             f"`{parameter}` of `{function}` must be an integer ≥ {least}; got {brief(given)}"
         ).at_users_line()
     return given
+
+
+explain_functions(globals())

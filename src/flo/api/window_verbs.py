@@ -10,15 +10,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
-from flo.api.arguments import expect_no_argument, expect_zset, explain_call
+from flo.api.arguments import expect_no_argument, expect_zset
 from flo.api.clock_verbs import read_clock
 from flo.api.columns import Asked, bind_columns, is_expression, row_layout
 from flo.api.event_times import expect_column_duration, expect_durations_of, expect_time
 from flo.api.projections import columns_of
 from flo.api.row_verbs import project_rows
 from flo.api.scope import AnyBase, AnyStream, B, B_co, C, C_co, D, StreamBase, T
-from flo.core.elements import type_name
 from flo.core.errors import TypeMismatch, brief
+from flo.core.explained_calls import explain_call
+from flo.core.type_names import type_name
 from flo.program.dag import WindowColumns
 from flo.program.on_time import END, START
 from flo.values.element_value import ElementKind

@@ -24,8 +24,9 @@ from flo.api.ordering import OrderBy, TotalOrder, bind_total_order, one_or_tuple
 from flo.api.projections import columns_of, expect_new_name
 from flo.api.scope import AnyBase, AnyStream, B, B_co, C_co, StreamBase, T
 from flo.api.window_functions import WindowSpec, expect_count
-from flo.core.elements import belongs, returned_type, type_name
+from flo.core.elements import belongs, returned_type
 from flo.core.errors import HasVerbs, TypeMismatch, UnknownVerbError, brief
+from flo.core.type_names import type_name
 from flo.core.type_relations import without_none
 from flo.values.exact import plain_type
 from flo.values.operators.over import AGGREGATES, WHOLE, Frame, FrameBound, Over, WindowFunction
@@ -146,7 +147,7 @@ def _expect_order_by(key: object, with_ties: bool, rank: object) -> None:
         return
     what = "`with_ties` and `rank` of `top` need `order_by`"
     if key is None:
-        what = "`top` must get `order_by`, or a function as `key`; got NoneType"
+        what = "`top` must get `order_by`, or a function as `key`; got None"
     raise TypeMismatch(what, instead=(('order_by=flo.desc("price")', "the largest first"),)).at_users_line()
 
 

@@ -18,7 +18,7 @@ from uuid import UUID
 import pyarrow as pa
 
 from flo.core.untyped import Element, TypeForm
-from flo.values.exact import Digits, plain_type
+from flo.values.exact import ALL_DIGITS, Digits, plain_type
 
 WriteCells = Callable[[list[Any]], list[Any]]
 """Converts Python values to what Arrow accepts."""
@@ -239,7 +239,8 @@ def _annotated(kind: TypeForm, *notes: object) -> Cell | None:
         write = _moments(arrow.tz)
     if kind is int and pa.types.is_decimal(arrow):
         write, read = _some(lambda value: int(index(value))), _some(int)
-    return dataclasses.replace(inner, kind=Annotated[kind, note], arrow=arrow, write=write, read=read)
+    annotated: Any = Annotated[kind, note, ALL_DIGITS] if ALL_DIGITS in notes else Annotated[kind, note]
+    return dataclasses.replace(inner, kind=annotated, arrow=arrow, write=write, read=read)
 
 
 def _decimals(digits: Digits) -> pa.DataType:

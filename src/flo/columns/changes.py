@@ -17,8 +17,8 @@ from flo.columns.layout import Layout
 from flo.columns.row_types import digest_of, row_type, rows
 from flo.core.collection import Collection
 from flo.core.data import NAME, class_name, remember_class
-from flo.core.elements import type_name
 from flo.core.errors import TypeMismatch, brief
+from flo.core.type_names import type_name
 from flo.core.type_relations import without_none
 from flo.core.untyped import TypeForm
 from flo.values.changes import DELETED, TableShape, shape_of

@@ -39,7 +39,7 @@ from flo.columns.row_types import python_type, row_type
 from flo.core.errors import ElementError, EngineError, FloError, LawError, TypeMismatch, is_users
 from flo.core.untyped import Element, TypeForm
 from flo.values.canonical import instant_element
-from flo.values.exact import Int128
+from flo.values.exact import IntSum
 from flo.values.operators import shapes
 from flo.values.row_functions import RowFunction
 
@@ -326,8 +326,9 @@ class Expression(RowFunction):
         """Return the type of a computed column. Sums of integers and decimals share an Arrow type: it is an integer
         unless a decimal was read."""
         read = [cell for layout in self.inputs for cell in layout.cells if cell.arrow == field.type]
-        if is_wide(field.type) and all(cell.wide for cell in read) and not isinstance(given, ColumnFunction):
-            return _or_none(Int128) if field.nullable else Int128
+        is_sum = all(cell.wide for cell in read) and not isinstance(given, ColumnFunction) and not _is_cast(given)
+        if is_wide(field.type) and is_sum:
+            return _or_none(IntSum) if field.nullable else IntSum
         return python_type(field)
 
     @cached_property
@@ -497,3 +498,8 @@ __all__ = [
     "names_of",
     "plain_column",
 ]
+
+
+def _is_cast(given: object) -> bool:
+    """Return whether the result of the expression is a cast: then the user has chosen its type."""
+    return isinstance(given, nw.Expr) and given._nodes[-1].name == "cast"

@@ -17,9 +17,9 @@ from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
 from uuid import UUID
 
 from flo.columns.cell import fields_of
-from flo.core.elements import type_name
+from flo.core.type_names import type_name
 from flo.core.untyped import TypeForm
-from flo.values.exact import Int128, plain_type
+from flo.values.exact import IntSum, is_wide_int, plain_type
 from flo.values.operators.zset_ranking import is_plain_tuple
 
 OPERATIONS: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
@@ -59,7 +59,7 @@ def members(kind: TypeForm) -> list[Any]:
         return members(kind.__supertype__)
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return [kind] if parts[0] is datetime or kind == Int128 else members(parts[0])
+        return [kind] if parts[0] is datetime or is_wide_int(kind) else members(parts[0])
     if origin is Literal:
         return list(dict.fromkeys(map(type, parts)))
     if origin in (Union, UnionType):
@@ -93,7 +93,7 @@ def _merged(kind: TypeForm, other: object) -> TypeForm:
     if is_fixed_tuple(kind) and is_fixed_tuple(other) and len(get_args(kind)) == len(get_args(other)):
         return tuple[tuple(map(union_of, get_args(kind), get_args(other)))]  # type: ignore[misc]
     if plain_type(kind) is plain_type(other) and plain_type(kind) in (int, float, Decimal):
-        return Int128 if Int128 in (kind, other) else plain_type(kind)
+        return IntSum if is_wide_int(kind) or is_wide_int(other) else plain_type(kind)
     return None
 
 
@@ -156,8 +156,9 @@ def binary_type(sign: str, left: object, right: object, exponent: object = None)
     for one, other in product(members(left), members(right)):
         if NoneType in (one, other):
             continue  # raises, so it has no result
-        kind = _operated(sign, int if one == Int128 else one, int if other == Int128 else other, exponent)
-        results.append(Int128 if kind is int and Int128 in (one, other) else kind)
+        wide = is_wide_int(one) or is_wide_int(other)
+        kind = _operated(sign, int if is_wide_int(one) else one, int if is_wide_int(other) else other, exponent)
+        results.append(IntSum if kind is int and wide else kind)
     return union_of(*results)
 
 
@@ -224,7 +225,7 @@ def unary_type(sign: str, kind: Any) -> TypeForm:
     for each in members(kind):
         if each in _INTS:
             results.append(int)
-        elif each == Int128 or (each in (float, Decimal, timedelta) and sign != "~"):
+        elif is_wide_int(each) or (each in (float, Decimal, timedelta) and sign != "~"):
             results.append(each)
         elif each is not NoneType:
             raise Unclear(f"the type of `{sign}` on {describe_type(each)} is unknown")
@@ -291,7 +292,7 @@ def _rounded(kind: Any, digits: object = None) -> TypeForm:
     for each in members(kind):
         if each in _INTS:
             results.append(int)
-        elif each == Int128:
+        elif is_wide_int(each):
             results.append(each)
         elif each in (float, Decimal):
             results.append(int if digits in (None, NoneType) else each)

@@ -13,6 +13,7 @@ from flo.columns.cell import Cell, cell_of, columns_of, each_column, fields_of
 from flo.columns.indices import one_chunk
 from flo.core.untyped import Element, TypeForm
 from flo.values.canonical import instant_element
+from flo.values.exact import ALL_DIGITS
 
 VALUE = "value"
 """The name of the single column of elements that are not rows."""
@@ -33,6 +34,11 @@ class Layout:
     @cached_property
     def schema(self) -> pa.Schema:
         return pa.schema([pa.field(n, c.arrow, c.nullable) for n, c in zip(self.names, self.cells, strict=True)])
+
+    @cached_property
+    def sums(self) -> frozenset[str]:
+        """The columns of integer sums, which users get with 64 bits. Those of `flo.Int128` keep all digits."""
+        return frozenset(name for name, cell in self._columns() if cell.wide and ALL_DIGITS not in get_args(cell.kind))
 
     def to_table(self, elements: list[Element]) -> pa.Table:
         """Convert elements to a table. Raises Arrow's error if an element does not fit."""

@@ -22,8 +22,9 @@ from flo.columns.expression import Expression
 from flo.columns.function_types import Declared, KnownObject, _Body, returned_expression
 from flo.columns.known_types import COMPARISONS, OPERATIONS, Unclear
 from flo.columns.layout import VALUE, Layout
-from flo.core.elements import returned_type, type_name
+from flo.core.elements import returned_type
 from flo.core.errors import FloError
+from flo.core.type_names import type_name
 from flo.core.untyped import TypeForm
 
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult)

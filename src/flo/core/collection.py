@@ -11,8 +11,9 @@ from abc import ABC, abstractmethod
 from enum import Enum
 from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 
-from flo.core.errors import CollectionError
+from flo.core.errors import CollectionError, brief
 from flo.core.term import PASSED, Call, Lowerable, Lowering, Named, Term, register
+from flo.core.type_names import type_name
 from flo.core.untyped import TypeForm
 
 
@@ -101,9 +102,15 @@ class Collection(Named, ABC):
         kind = get_origin(annotation) or annotation
         if isinstance(kind, type) and issubclass(kind, Collection):
             return kind.parameterised(*get_args(annotation))
+        is_list = kind in (list, set, tuple) and bool(get_args(annotation))
+        of = type_name(get_args(annotation)[0] if is_list else annotation) if isinstance(kind, type) else "int"
         raise CollectionError(
-            f"{annotation!r} is not a collection",
-            instead=(("flo.Sequence[int]", "or Bag, Set, LVar, ZSet, Keyed, Nested of something"),),
+            f"{type_name(annotation) if isinstance(kind, type) else brief(annotation)} is not a collection",
+            instead=(
+                (f"flo.Sequence[{of}]", "elements in an order, which are only added: a log"),
+                (f"flo.ZSet[{of}]", "rows that come and go: a table"),
+                ("flo.Bag, flo.Set, flo.LVar, flo.Keyed, flo.Nested", "the others"),
+            ),
         )
 
     @classmethod
@@ -141,6 +148,10 @@ class Collection(Named, ABC):
     @abstractmethod
     def lower(self, lower: Lowering) -> Term:
         """Return the expression of the type."""
+
+    def in_full(self) -> str:
+        """Return the type with all columns of its rows."""
+        return str(self)
 
 
 def call(kind: str, *parts: Any, lower: Lowering) -> Call:
@@ -194,5 +205,8 @@ class Form(Collection, Generic[B]):
 
     def __str__(self) -> str:
         return str(self.base)
+
+    def in_full(self) -> str:
+        return self.base.in_full()
 
     __repr__ = __str__

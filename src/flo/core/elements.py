@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import types
 import typing
 from collections.abc import Callable, Iterable
@@ -11,17 +10,11 @@ from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, is_typeddict
 
+from flo.core.type_names import row_fields
 from flo.core.type_relations import WIDENED, alternatives, resolve_type
 from flo.core.untyped import TypeForm
 
 Test = Callable[[Any], bool]
-
-
-def type_name(kind: TypeForm) -> str:
-    """Return the type as a user would write it."""
-    if isinstance(kind, type) and not get_args(kind):
-        return kind.__name__
-    return str(kind).replace("typing.", "").replace("~", "")
 
 
 def belongs(value: object, kind: TypeForm) -> bool:
@@ -52,7 +45,7 @@ class Misfit(NamedTuple):
 
 def find_misfit(rows: Iterable[object], kind: TypeForm) -> Misfit | None:
     """Return the first row that has a value of another type in one of its fields; None if all fit, or are no rows."""
-    fields = _fields(kind) if isinstance(kind, type) else ()
+    fields = row_fields(kind) if isinstance(kind, type) else ()
     if not fields:
         return None
     rows = rows if isinstance(rows, (list, tuple)) else list(rows)
@@ -79,21 +72,9 @@ def _has_class(value: object, kind: TypeForm) -> bool:
     return any(isinstance(part, type) and isinstance(value, part) for part in alternatives(kind))
 
 
-@lru_cache(maxsize=1024)
-def _fields(kind: type) -> tuple[tuple[str, Any], ...]:
-    """Return the fields of a row type with their types; nothing if it is none, or its annotations do not resolve."""
-    names = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else ()
-    names = names or (getattr(kind, "_fields", ()) if issubclass(kind, tuple) else ())
-    try:
-        hints = typing.get_type_hints(kind, include_extras=True)
-    except Exception:  # unresolvable annotations
-        return ()
-    return tuple((name, hints[name]) for name in names if name in hints)
-
-
 def unhashable_field(kind: TypeForm) -> tuple[str, Any] | None:
     """Return the first field of a row type whose values cannot be hashed, with its type: a list, a dict or a set."""
-    for name, part in _fields(kind) if isinstance(kind, type) else ():
+    for name, part in row_fields(kind) if isinstance(kind, type) else ():
         for each in alternatives(part):
             if (get_origin(each) or each) in (list, dict, set):
                 return name, part
@@ -171,7 +152,7 @@ def _make_test(kind: Any) -> Test:
         return lambda value: isinstance(value, (plain, *WIDENED[plain]))
     if plain is date:  # a column of dates has no place for the time of a datetime
         return lambda value: isinstance(value, date) and not isinstance(value, datetime)
-    if not _fields(plain):
+    if not row_fields(plain):
         return lambda value: isinstance(value, plain)
     return lambda value: isinstance(value, plain) and find_misfit((value,), plain) is None
 

@@ -15,9 +15,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from flo.core.display import Displayed
+from flo.core.tracebacks import PACKAGE, render_traceback
 
 _FOR_TOOLS = re.compile(r"\s+# (type|pyright|noqa|mypy|fmt)\b.*$")
-PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
 _INSTALLED = tuple(
     sysconfig.get_path(name) + os.sep
     for name in ("stdlib", "platstdlib", "purelib", "platlib")
@@ -46,6 +46,8 @@ class Origin:
     """The column where the call on that line ends."""
     verb: str = ""
     """The method that the user called there, if its name differs from the operator's."""
+    last_line: int | None = None
+    """The line where that call ends."""
 
     @classmethod
     def here(cls) -> Origin | None:
@@ -56,7 +58,7 @@ class Origin:
                 return None
             frame = frame.f_back
         positions = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
-        return cls(frame.f_code.co_filename, frame.f_lineno, positions[3])
+        return cls(frame.f_code.co_filename, frame.f_lineno, positions[3], last_line=positions[1])
 
     @classmethod
     def innermost(cls, trace: TracebackType | None) -> Origin | None:
@@ -173,6 +175,10 @@ class FloError(Displayed, Pickled, Exception):
                     (label, f"{text}   ({stream.origin})" if label == "{input}" else text) for label, text in self.facts
                 )
         return self
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython prints."""
+        return render_traceback(self)
 
     def __str__(self) -> str:
         name = self.input_name or ("its input" if self.index is None else f"input {self.index + 1}")

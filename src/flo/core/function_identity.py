@@ -49,8 +49,9 @@ from typing import Any, TypeAlias
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from flo.core.errors import PACKAGE, is_of_python, is_users
+from flo.core.errors import is_of_python, is_users
 from flo.core.labels import Uses, label, source_of
+from flo.core.tracebacks import PACKAGE
 
 SOURCE, BYTECODE = "source", "bytecode"
 DEEP = 8

@@ -217,4 +217,7 @@ class Nested(Collection, Generic[*Cs]):
     def __str__(self) -> str:
         return f"Nested[{', '.join(str(s.collection) if s.bounded else str(s) for s in self.inner)}]"
 
+    def in_full(self) -> str:
+        return f"Nested[{', '.join(s.collection.in_full() if s.bounded else f'({s.in_full()})' for s in self.inner)}]"
+
     __repr__ = __str__

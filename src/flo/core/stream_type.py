@@ -29,6 +29,10 @@ class StreamType(Lowerable):
     def flag(self) -> str:
         return "B" if self.bounded else "U"
 
+    @property
+    def boundedness(self) -> str:
+        return "bounded" if self.bounded else "unbounded"
+
     def __str__(self) -> str:
         return f"({self.collection}, {self.flag})"
 
@@ -37,7 +41,11 @@ class StreamType(Lowerable):
 
     def described(self) -> str:
         """Return the type in words, for error messages."""
-        return f"{self.collection}, {'bounded' if self.bounded else 'unbounded'}"
+        return f"{self.collection}, {self.boundedness}"
+
+    def in_full(self) -> str:
+        """Return the type in words, with all columns of its rows."""
+        return f"{self.collection.in_full()}, {self.boundedness}"
 
 
 register("StreamType", StreamType)

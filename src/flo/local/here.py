@@ -10,6 +10,7 @@ from flo.api.explain import explain_partitions, explain_state
 from flo.api.flow import Here
 from flo.api.running import Negative, expect_known, expect_one_of
 from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, brief
+from flo.core.explained_calls import explain_methods
 from flo.core.stream_type import StreamType
 from flo.local.durable import DurableLoop
 from flo.local.evolution import find_evolution
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from flo.api.flow import Flow
 
 
+@explain_methods
 class OnHere:
     """A flow on tables, in this process, or in worker processes of this machine."""
 

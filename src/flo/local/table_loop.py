@@ -14,6 +14,7 @@ from flo.api.scope import NOW
 from flo.core.checkpoint import Program, decode, encode, expect_same_program
 from flo.core.collection import Value
 from flo.core.errors import FloError, Origin
+from flo.core.explained_calls import explain_methods
 from flo.core.operator import Values
 from flo.core.program_outline import from_plain, to_plain
 from flo.core.stream_type import StreamType
@@ -51,6 +52,7 @@ class TableResult(Result):
         """The number of rows that each input has taken."""
 
 
+@explain_methods
 class TableLoop(NamedLoop[StatefulLoop[Any]]):
     """The event loop of a flow on tables. A push runs the program at once, slice by slice.
 

@@ -31,6 +31,8 @@ class Box:
     top: float = 0.0
     is_thin: bool = False
     """Whether it only keeps the way free for a link."""
+    is_stream: bool = False
+    """Whether links to it have no tip."""
 
     @property
     def left(self) -> float:

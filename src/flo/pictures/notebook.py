@@ -14,6 +14,7 @@ from flo.api.flow import Flow
 from flo.api.running import Result
 from flo.api.scope import AnyBase, StreamBase
 from flo.core.errors import FloError, brief
+from flo.core.type_names import row_columns
 from flo.pictures.program import draw_flow
 from flo.pictures.svg import MONO, SANS, own_file, palette
 from flo.verify.exploration.explore import Exploration
@@ -100,10 +101,11 @@ def _verdict(text: str, good: bool) -> str:
 
 def _stream(stream: AnyBase) -> str:
     name = stream.name if stream.assigned else f"the result of {stream.name}"
-    bounded = "bounded" if stream.bounded else "unbounded"
-    return html_table(
-        ("stream", "collection", "", "line"), [(name, str(stream.collection), bounded, str(stream.origin or ""))]
-    )
+    where = f" ({stream.origin})" if stream.origin else ""
+    columns = row_columns(getattr(stream.collection, "row", None) or getattr(stream.collection, "element", None))
+    if not columns:
+        return html_table(("stream", "type"), [(f"{name}{where}", stream.type.in_full())])
+    return html_table(("column", "type"), columns, f"{name}: {stream.type.described()}{where}", len(columns))
 
 
 def _output(name: str, data: Any, ended: bool) -> str:

@@ -1,7 +1,8 @@
-"""The typed dataflow as a picture: operators as boxes, streams with their types between them, bodies inside.
+"""The typed dataflow as a picture: verbs as boxes, streams with their columns between them, bodies inside.
 
-A stream is a small box of its own below the operator that emits it, so its type never lies on something else. A body
-is laid out by itself and drawn inside its operator. A `write_defer` leads back to its `read_defer`, along the side.
+A stream is a small box of its own below the verb that emits it, so its type never lies on something else. A body is
+laid out by itself and drawn inside its verb. A `write_defer` leads back to its `read_defer`, along the side. On a page,
+a verb can be expanded to its operators, which are a picture of their own.
 """
 
 from __future__ import annotations
@@ -10,11 +11,16 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
+from os import PathLike
+from typing import Any
 
 from flo.api.flow import Flow
 from flo.api.scope import AnyBase, AnyStream, Scope, Vertex
+from flo.api.verb_calls import VerbCall, name_streams, verb_calls
 from flo.core.errors import Origin
 from flo.core.nest import ReadDefer, WriteDefer
+from flo.core.text_rows import wrap
+from flo.core.type_names import column_texts, type_name
 from flo.pictures.layered import BELOW, Box, Diagram, Link, lay_out
 from flo.pictures.svg import MONO, Picture, own_file, palette, shorten, tag, text_width
 from flo.program.dag import live_vertices
@@ -22,7 +28,10 @@ from flo.program.outline import describe_operator
 
 SIZE, SMALL = 12.5, 10.5
 PAD, LANE = 18.0, 14.0
-MOST_OF_A_NAME, MOST_OF_A_TYPE = 38, 44
+LINE = 15.0
+"""The height of a line of text."""
+WIDEST, MOST_LINES = 42, 4
+"""The characters of a line, and the lines of a name or of the columns of a stream."""
 STYLE = own_file("picture.css").replace("var(--mono)", MONO)
 
 
@@ -34,7 +43,30 @@ class Drawn:
     kind: str
     whole: str
     lines: tuple[str, ...]
+    small: int = 0
+    """How many of the last lines are small."""
     body: Body | None = None
+    number: int | None = None
+    """Of a verb: which one it is, if it can be expanded."""
+    corner: tuple[float, float] = (0.0, 0.0)
+    """Where its lower left corner is in the picture."""
+
+    @property
+    def head(self) -> float:
+        """The height of its text."""
+        return 11.0 + LINE * len(self.lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What a box is made of: a verb, or one operator."""
+
+    text: str
+    origin: Origin | None
+    vertices: list[Vertex]
+    inputs: list[AnyBase]
+    outputs: list[AnyStream]
+    body: Scope | None
 
 
 @dataclass(eq=False)
@@ -45,6 +77,8 @@ class Body:
     links: list[Link] = field(default_factory=list)
     backs: list[tuple[Box, Box, str]] = field(default_factory=list)
     layout: Diagram = field(default_factory=lambda: Diagram(0, 0, ()))
+    parts: list[tuple[Part, Box]] = field(default_factory=list)
+    """What the boxes of verbs or operators are made of."""
 
     @property
     def width(self) -> float:
@@ -55,16 +89,44 @@ class Body:
         return self.layout.height + 2 * BELOW * bool(self.backs)
 
 
-def draw_flow(flow: Flow) -> Picture:
+@dataclass(frozen=True, slots=True, repr=False)
+class ProgramPicture(Picture):
+    """The picture of a program. In a page, its verbs can be expanded to their operators."""
+
+    name: str = ""
+    expanded: tuple[tuple[VerbCall, Drawn], ...] = ()
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write an SVG; or a page on which verbs can be expanded, if the name ends in `.html`."""
+        if str(path).endswith((".html", ".htm")):
+            from flo.pictures.program_page import save_program
+
+            save_program(
+                path, self.name, self.svg, [(drawn.corner, text, svg) for drawn, text, svg in self.operators()]
+            )
+        else:
+            Picture.save(self, path)
+
+    def operators(self) -> Iterator[tuple[Drawn, str, str]]:
+        """Yield for each verb that can be expanded its box, its text and the picture of its operators."""
+        for call, drawn in self.expanded:
+            yield drawn, call.text, _picture(_lay_out_operators(call), f"the operators of {call.text}")
+
+
+def draw_flow(flow: Flow) -> ProgramPicture:
     """Draw the program, finished or not. What no output depends on is pale."""
     outputs = {**flow._outputs, **{f"{name} (in result.late)": stream for name, stream in flow._late().items()}}
-    body = _lay_out_scope(flow._scope, outputs)
-    title = tag("title", escape(f"flow {flow.name}"))
+    expanded: list[tuple[VerbCall, Drawn]] = []
+    body = _lay_out_scope(flow._scope, outputs, expanded)
+    return ProgramPicture(_picture(body, f"flow {flow.name}"), flow.name, tuple(expanded))
+
+
+def _picture(body: Body, title: str) -> str:
     width, height = body.width + 2 * PAD, body.height + 2 * PAD
     ground = tag("rect", class_="ground", width=width, height=height)
     style = tag("style", palette(".flo-picture") + STYLE)
-    content = "\n".join([title, style, ground, *_draw_body(body, PAD, PAD)])
-    svg = tag(
+    content = "\n".join([tag("title", escape(title)), style, ground, *_draw_body(body, PAD, PAD)])
+    return tag(
         "svg",
         f"\n{content}\n",
         xmlns="http://www.w3.org/2000/svg",
@@ -74,80 +136,146 @@ def draw_flow(flow: Flow) -> Picture:
         width=f"{width:.0f}",
         height=f"{height:.0f}",
     )
-    return Picture(svg)
 
 
-def _lay_out_scope(scope: Scope, outputs: Mapping[str, AnyStream]) -> Body:
-    body = Body()
-    boxes: dict[AnyBase, Box] = {}
+def _lay_out_scope(scope: Scope, outputs: Mapping[str, AnyStream], expanded: list[tuple[VerbCall, Drawn]]) -> Body:
+    """Lay out the verbs of a program or of a body."""
+    body, boxes = Body(), dict[AnyBase, Box]()
     read = {stream for vertex in scope.vertices for stream in vertex.inputs} | set(outputs.values())
     live = set(live_vertices(scope.vertices, outputs.values()))
     for stream in scope.inputs:
-        pill = _add(body, "input", _lines(f"input {stream.name}", stream.origin), 0, 1)
+        pill = _add(body, "input", f"input {stream.name}", stream.origin, 0, 1)
         _add_stream(body, boxes, pill.box, 0, stream)
-    for vertex in scope.vertices:
-        part = _add_vertex(body, vertex)
-        if vertex not in live:
-            part.kind += " idle"
-        body.links += [Link(boxes[stream], part.box, 0, place) for place, stream in enumerate(vertex.inputs)]
-        for place, stream in enumerate(vertex.outputs):
-            if stream in read or vertex not in live:
-                _add_stream(body, boxes, part.box, place, stream)
-    for name, stream in outputs.items():
-        pill = _add(body, "output", _lines(f"output {name}" if name else "result", None), 1, 0)
-        body.links.append(Link(boxes[stream], pill.box))
-    body.backs = list(_defers(scope, body))
+    for call in verb_calls(scope.vertices):
+        part = Part(call.text, call.origin, call.vertices, call.inputs, call.outputs, call.body)
+        is_live = not live.isdisjoint(call.vertices)
+        drawn = _add_part(body, boxes, part, {*read, *(() if is_live else call.outputs)}, expanded)
+        drawn.kind += "" if is_live else " idle"
+        if part.body is None and not drawn.kind.startswith("operator defer"):
+            drawn.number = len(expanded)
+            expanded.append((call, drawn))
+    _add_outputs(body, boxes, outputs)
+    return _laid_out(body)
+
+
+def _lay_out_operators(call: VerbCall) -> Body:
+    """Lay out the operators of one verb: between the streams that it reads, and its results."""
+    body, boxes, names = Body(), dict[AnyBase, Box](), dict[AnyBase, str]()
+    name_streams(call.vertices[0].outputs[0].scope, [call], names) if call.vertices[0].outputs else None
+    for stream in call.inputs:
+        pill = _add(body, "input", names.get(stream, stream.name), None, 0, 1)
+        _add_stream(body, boxes, pill.box, 0, stream)
+    for vertex in call.vertices:
+        part = Part(_operator_text(vertex), None, [vertex], [*vertex.inputs], [*vertex.outputs], vertex.body)
+        _add_part(body, boxes, part, set(vertex.outputs), [])
+    _add_outputs(body, boxes, {names.get(stream, stream.name): stream for stream in call.outputs}, "")
+    return _laid_out(body)
+
+
+def _operator_text(vertex: Vertex) -> str:
+    """Return the operator with its arguments; that of a body without, as they are drawn inside."""
+    described = describe_operator(vertex.operator)
+    return described.partition("(")[0] if vertex.body is not None else described
+
+
+def _laid_out(body: Body) -> Body:
+    body.backs = list(_defers(body))
     body.layout = lay_out([part.box for part in body.drawn], body.links)
     return body
 
 
-def _lines(name: str, origin: Origin | None) -> tuple[str, tuple[str, ...]]:
-    """Return the whole text, and the lines that are drawn: the name, shortened, and the user's line."""
-    where = "" if origin is None else str(origin)
-    drawn = (shorten(name, MOST_OF_A_NAME), *([shorten(where, MOST_OF_A_NAME)] if where else []))
-    return (f"{name}\n{where}\n{origin.text}" if origin else name), drawn
+def _name_lines(name: str) -> list[str]:
+    """Return a name in a few lines, shortened."""
+    lines = wrap(name, WIDEST) or [""]
+    return (
+        [*lines[: MOST_LINES - 1], shorten(" ".join(lines[MOST_LINES - 1 :]), WIDEST)] if lines[MOST_LINES:] else lines
+    )
 
 
-def _add(body: Body, kind: str, text: tuple[str, tuple[str, ...]], ins: int, outs: int) -> Drawn:
-    whole, lines = text
-    width = max(text_width(line, SMALL if place else SIZE) for place, line in enumerate(lines)) + 24
-    drawn = Drawn(Box(width, 26.0 + 15.0 * (len(lines) - 1), ins, outs), kind, whole, lines)
+def _add(body: Body, kind: str, name: str, origin: Origin | None, ins: int, outs: int) -> Drawn:
+    where = [shorten(str(origin), WIDEST)] if origin else []
+    whole = f"{name}\n{origin}\n{origin.text}" if origin else name
+    return _add_box(body, kind, whole, _name_lines(name), where, ins, outs)
+
+
+def _add_box(
+    body: Body, kind: str, whole: str, lines: list[str], small: list[str], ins: int = 1, outs: int = 1
+) -> Drawn:
+    widths = [*(text_width(line, SIZE) for line in lines), *(text_width(line, SMALL) for line in small)]
+    drawn = Drawn(Box(max(widths) + 24, 0.0, ins, outs), kind, whole, (*lines, *small), len(small))
+    drawn.box.height = drawn.head
     body.drawn.append(drawn)
     return drawn
 
 
 def _add_stream(body: Body, boxes: dict[AnyBase, Box], source: Box, port: int, stream: AnyBase) -> None:
-    """Add the small box with a stream's type, below its source."""
-    kind = "bounded" if stream.bounded else "unbounded"
-    of = shorten(str(stream.type.collection), MOST_OF_A_TYPE)
+    """Add the small box with a stream's collection and columns, below its source."""
+    of = stream.type.collection
+    row = _row_of(of)
+    columns = column_texts(row)
+    made = f"[{type_name(row)}]" if hasattr(row, "_columns") else ""
+    title = shorten(str(of).replace(made, "", 1) if made else str(of), WIDEST)
     name = f"{stream.name}: " if stream.assigned else ""
+    whole = f"{name}{stream.type.in_full()}"
+    lines = [f"{title} {stream.type.boundedness}", *_column_lines(columns)]
     chip = Drawn(
-        Box(text_width(f"{of} {kind}", SMALL) + 12, 18.0), f"stream {kind}", f"{name}{stream.type.described()}", (of,)
+        Box(0.0, 4.0 + (LINE - 1) * len(lines)), f"stream {stream.type.boundedness}", whole, tuple(lines), len(lines)
     )
+    chip.box.is_stream = True
+    chip.box.width = max(text_width(line, SMALL) for line in lines) + 12
     body.drawn.append(chip)
     boxes[stream] = chip.box
     body.links.append(Link(source, chip.box, port))
 
 
-def _add_vertex(body: Body, vertex: Vertex) -> Drawn:
-    operator, count = vertex.operator, len(vertex.inputs)
-    kind = "operator defer" if isinstance(operator, (ReadDefer, WriteDefer)) else "operator"
-    described = _named(vertex)
-    drawn = _add(body, kind, _lines(described, vertex.origin), count, len(vertex.outputs))
-    if vertex.body is not None:
-        inner = _lay_out_scope(vertex.body, _results(vertex.body))
+def _row_of(of: Any) -> Any:
+    """Return the type of the elements of a collection, or of what is in it."""
+    inner = getattr(of, "inner", None)
+    if inner is not None:
+        return _row_of(inner[0].collection if isinstance(inner, tuple) else inner)
+    return getattr(of, "row", None) or getattr(of, "element", None)
+
+
+def _column_lines(columns: list[str]) -> list[str]:
+    """Return columns in a few lines, and how many more there are."""
+    lines = [""]
+    for place, column in enumerate(columns):
+        comma = "," if place + 1 < len(columns) else ""
+        if len(f"{lines[-1]} {column}{comma}") > WIDEST and lines[-1]:
+            if len(lines) == MOST_LINES:
+                return [*lines[:-1], f"{lines[-1]} … {len(columns) - place} more"]
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {shorten(column, WIDEST)}{comma}".lstrip()
+    return lines if columns else []
+
+
+def _add_part(
+    body: Body, boxes: dict[AnyBase, Box], part: Part, read: set[AnyBase], expanded: list[tuple[VerbCall, Drawn]]
+) -> Drawn:
+    """Add the box of a verb or an operator, and those of the streams that something reads."""
+    defers = any(isinstance(vertex.operator, (ReadDefer, WriteDefer)) for vertex in part.vertices)
+    kind = "operator defer" if defers else "operator"
+    text = f"{part.text.partition('(')[0]}" if part.body is not None else part.text
+    drawn = _add(body, kind, text, part.origin, len(part.inputs), len(part.outputs))
+    body.parts.append((part, drawn.box))
+    if part.body is not None:
+        inner = _lay_out_scope(part.body, _results(part.body), expanded)
         drawn.kind, drawn.body = "body", inner
         drawn.box.width = max(drawn.box.width, inner.width + 2 * PAD)
         drawn.box.height += inner.height + 2 * PAD
+    body.links += [Link(boxes[stream], drawn.box, 0, place) for place, stream in enumerate(part.inputs)]
+    for place, stream in enumerate(part.outputs):
+        if stream in read:
+            _add_stream(body, boxes, drawn.box, place, stream)
     return drawn
 
 
-def _named(vertex: Vertex) -> str:
-    """Return the operator with its arguments; that of a body without, as they are drawn inside."""
-    if isinstance(vertex.operator, (ReadDefer, WriteDefer)):
-        return f"{vertex.operator.name}({vertex.operator.key!r})"
-    described = describe_operator(vertex.operator)
-    return described.partition("(")[0] if vertex.body is not None else described
+def _add_outputs(
+    body: Body, boxes: dict[AnyBase, Box], outputs: Mapping[str, AnyStream], kind: str = "output "
+) -> None:
+    for name, stream in outputs.items():
+        pill = _add(body, "output", f"{kind}{name}" if name else "result", None, 1, 0)
+        body.links.append(Link(boxes[stream], pill.box))
 
 
 def _results(scope: Scope) -> dict[str, AnyStream]:
@@ -155,10 +283,9 @@ def _results(scope: Scope) -> dict[str, AnyStream]:
     return {f"{place + 1}" if count > 1 else "": stream for place, stream in enumerate(scope.outputs)}
 
 
-def _defers(scope: Scope, body: Body) -> Iterator[tuple[Box, Box, str]]:
+def _defers(body: Body) -> Iterator[tuple[Box, Box, str]]:
     """Yield, for every read, the write of its key."""
-    parts = [part for part in body.drawn if part.kind.startswith(("operator", "body"))]
-    placed = [(vertex.operator, part.box) for vertex, part in zip(scope.vertices, parts, strict=True)]
+    placed = [(vertex.operator, box) for part, box in body.parts for vertex in part.vertices]
     written = {operator.key: box for operator, box in placed if isinstance(operator, WriteDefer)}
     for operator, box in placed:
         if isinstance(operator, ReadDefer) and operator.key in written:
@@ -185,7 +312,7 @@ def _draw_link(link: Link, x: float, y: float) -> Iterator[str]:
             f"V{by:.1f}" if abs(ax - bx) < 0.05 else f"C{ax:.1f} {middle:.1f} {bx:.1f} {middle:.1f} {bx:.1f} {by:.1f}"
         )
     yield tag("path", d=way)
-    if link.target.height > 18:  # a stream has no tip: the line goes on behind it
+    if not link.target.is_stream:  # a stream has no tip: the line goes on behind it
         yield _tip(*corners[-1])
 
 
@@ -208,22 +335,22 @@ def _draw_back(layout: Diagram, source: Box, target: Box, key: str, place: int, 
 def _draw_box(part: Drawn, x: float, y: float) -> str:
     box = part.box
     left, top, middle = x + box.left, y + box.top, x + box.x
+    part.corner = left, top + box.height
     rounded = 4.0 if part.kind.startswith(("operator", "body", "stream")) else 13.0
     content = [
         tag("title", escape(part.whole)),
         tag("rect", x=left, y=top, width=box.width, height=box.height, rx=rounded),
     ]
-    if part.kind.startswith("stream"):
-        flag = part.kind.split()[1]
-        words = escape(part.lines[0]) + tag("tspan", f" {flag}", class_="flag")
-        content.append(tag("text", words, class_="small", x=middle, y=top + 12.5, text_anchor="middle"))
-    else:
-        for place, line in enumerate(part.lines):
-            at = top + 17.5 + 15 * place
-            words = escape(line)
-            content.append(tag("text", words, class_="small" if place else None, x=middle, y=at, text_anchor="middle"))
+    is_stream = part.kind.startswith("stream")
+    for place, line in enumerate(part.lines):
+        at = top + (12.5 + (LINE - 1) * place if is_stream else 17.5 + LINE * place)
+        words = escape(line)
+        if is_stream and not place:
+            title, flag = line.rsplit(" ", 1)
+            words = escape(title) + tag("tspan", f" {flag}", class_="flag")
+        small = "small" if place >= len(part.lines) - part.small else None
+        content.append(tag("text", words, class_=small, x=middle, y=at, text_anchor="middle"))
     if part.body is not None:
         inner = part.body
-        head = 26.0 + 15.0 * (len(part.lines) - 1)
-        content += _draw_body(inner, left + (box.width - inner.width) / 2, top + head + PAD / 2)
-    return tag("g", "".join(content), class_=part.kind)
+        content += _draw_body(inner, left + (box.width - inner.width) / 2, top + part.head + PAD / 2)
+    return tag("g", "".join(content), class_=part.kind, data_verb=part.number)

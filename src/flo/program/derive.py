@@ -15,12 +15,13 @@ from flo.columns.known_types import Unclear, describe_type, items_of, union_of
 from flo.columns.layout import Layout
 from flo.columns.projection import Projection
 from flo.columns.traced import trace_function
-from flo.core.elements import returned_type, type_name
+from flo.core.elements import returned_type
 from flo.core.errors import Origin, TypeMismatch
 from flo.core.labels import label
 from flo.core.nest import Nest
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.type_names import type_name
 from flo.core.type_relations import accepts, is_union
 from flo.program.dag import Dag, Stream
 from flo.program.tree import to_graph

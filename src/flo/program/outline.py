@@ -112,7 +112,7 @@ def describe_operator(operator: Operator) -> str:
     """Return the operator with its arguments: `fold(0, lambda n, x: n + x)`."""
     described = getattr(operator, "described", None)
     if isinstance(described, str):
-        return _HIDDEN.sub("#", f"{operator.name}({described})")
+        return _HIDDEN.sub("_", f"{operator.name}({described})")
     native = getattr(getattr(operator, "f", None), "explained", None)
     if isinstance(native, str):
         return native
@@ -123,4 +123,4 @@ def describe_operator(operator: Operator) -> str:
             given.append(repr(value))
         elif callable(value):
             given.append(label(value))
-    return _HIDDEN.sub("#", _INNER.sub("", f"{operator.name}({', '.join(given)})")) if given else operator.name
+    return _HIDDEN.sub("_", _INNER.sub("", f"{operator.name}({', '.join(given)})")) if given else operator.name

@@ -19,6 +19,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
+from flo.columns.narrowing import marked_schema, to_users
 from flo.core.collection import Form, FormedValue
 from flo.core.errors import CheckpointError, UnknownNameError
 from flo.pictures.notebook import MOST_ROWS, html_block, html_table
@@ -68,7 +69,7 @@ class View:
         output = self._output
         of = output.type.collection
         if isinstance(of, Columns):
-            table = self.arrow()
+            table = self._rows(in_state=True)
             if not is_ordered(of.base):
                 weights = table[WEIGHTS] if WEIGHTS in table.column_names else pa.array([1] * table.num_rows)
                 table = table.select(layout_of(of.base).names).append_column(WEIGHT, weights)
@@ -96,8 +97,13 @@ class View:
         A keyed stream has the key beside its elements, a stream of streams the number of the inner stream. Any other
         value without columns is one row.
         """
+        return self._rows()
+
+    def _rows(self, in_state: bool = False) -> pa.Table:
+        """The rows as users get them, or with the columns that the state has."""
         stored = self._stored()
         if stored is not None:
+            stored = stored.in_state() if in_state else stored
             empty = empty_rows(stored.kind, stored.schema)
             return pa.concat_tables([empty, *(part.rows() for part in stored.parts())])
         outputs = self.batches.outputs if self.batches is not None else []
@@ -144,12 +150,11 @@ def make_rows(of: Any, value: Any) -> pa.Table:
     of = of.base if isinstance(of, Form) else of
     value = value.value() if isinstance(value, FormedValue) else value
     if has_key_columns(of):
-        return _with_weights(keyed_rows_of(of, value).table)
+        return _with_weights(of.inner, keyed_rows_of(of, value).table)
     if has_columns(of) and len(of.inner) == 1:
         table = streams_of(of, value).tables[0]
-        return _with_weights(
-            table.rename_columns(["stream" if name == STREAM else name for name in table.column_names])
-        )
+        named = table.rename_columns(["stream" if name == STREAM else name for name in table.column_names])
+        return _with_weights(of.inner[0].collection, named)
     plain = of.plain(value)
     if not isinstance(of, ElementCollection):
         return pa.table({"value": _make_column([plain])})
@@ -166,6 +171,7 @@ def _make_column(items: list[Any]) -> pa.Array:
         return pa.array(list(map(repr, items)))
 
 
-def _with_weights(table: pa.Table) -> pa.Table:
-    """Renames the weight column to the one that users see."""
+def _with_weights(of: Any, table: pa.Table) -> pa.Table:
+    """The rows of a collection as users get them, with the weight column that they see."""
+    table = to_users(table, marked_schema(layout_of(of)))
     return table.rename_columns([WEIGHTS if name == WEIGHT else name for name in table.column_names])

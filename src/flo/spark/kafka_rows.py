@@ -15,8 +15,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from flo.columns.layout import Layout
-from flo.core.elements import type_name
 from flo.core.errors import NameTakenError, TypeMismatch, UnknownNameError, brief
+from flo.core.type_names import type_name
 from flo.shards.tasks.input_task import MALFORMED, OFFSET, PARTITION
 from flo.spark.avro_messages import AvroSchema, decode_avro
 from flo.spark.json_messages import decode_json, json_problem, parse_json

@@ -21,6 +21,7 @@ from flo.core.errors import (
     TypeMismatch,
     UnknownNameError,
 )
+from flo.core.explained_calls import explain_methods
 from flo.local.evolution import find_evolution
 from flo.local.fill_run import Change, OnChange
 from flo.pictures.notebook import html_text
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from flo.api.flow import Flow
 
 
+@explain_methods
 class OnSpark:
     """A flow on Spark: one query, cut into stages where its rows are shuffled."""
 
@@ -274,8 +276,7 @@ class OnSpark:
         """The plan as text: the stages, the shuffles between them, how each operator runs, and what state it keeps."""
         plan = explain_plan(self._flow.name, self._plan, self._blocks(self._parallelism()), self._native_operators)
         program = self._flow._scope, self._flow._outputs
-        beside = [*explain_partitions(*program), *explain_state(*program)]
-        return "\n".join([plan, *(f"  {line}" for line in beside)])
+        return "\n".join([plan, *explain_partitions(*program, "  "), *explain_state(*program, "  ")])
 
     def _repr_html_(self) -> str:
         return html_text(self.explain())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -15,7 +15,9 @@ from flo.core.graph import Node, Parallel, Sequential, nodes
 from flo.core.labels import label
 from flo.core.operator import Operator
 from flo.core.persistent import Elements, PersistentMap
+from flo.core.source_calls import call_text
 from flo.core.structural import Wire
+from flo.core.text_rows import format_heading, lines_of_rows
 from flo.program.outline import describe_operator
 from flo.tables.functions import runs_on_columns
 from flo.tables.keyed import KeyedRows
@@ -47,6 +49,17 @@ class Planned:
         """The operator as the user wrote it."""
         operator = self.node.operator
         return operator.like if isinstance(operator, OnTables) else operator
+
+    @property
+    def described(self) -> str:
+        """The operator with its arguments, further to the right if it is in a body."""
+        return "  " * self.depth + describe_operator(self.operator)
+
+    @property
+    def verb(self) -> str:
+        """The call that made it, as the user wrote it; nothing for a query, whose operators Spark has planned."""
+        origin = self.node.origin
+        return "" if origin is None or origin.verb == "sql" else call_text(origin) or origin.verb
 
 
 def plan(operators: Iterable[Node], depth: int = 0) -> Iterator[Planned]:
@@ -215,25 +228,29 @@ def _size(part: Any) -> tuple[int, int]:
             return 0, 0
 
 
+def format_by_verb(operators: Sequence[tuple[str, str, Sequence[str]]], indent: str = "  ") -> list[str]:
+    """The lines of operators, each with its verb, its line and its cells: below the verb as the user wrote it."""
+    rows = [((f"  {name}" if verb else name), *cells) for verb, _, (name, *cells) in operators]
+    lines: list[str] = []
+    before = ("", "")
+    for (verb, where, _), of_row in zip(operators, lines_of_rows(rows, indent), strict=True):
+        if verb and before != (verb, where):
+            lines += format_heading(verb, where, indent)
+        before = (verb, where)
+        lines += of_row
+    return lines
+
+
 def explain_plan(name: str, operators: Iterable[Node], state: Iterable[str] = ()) -> str:
     """The text of `explain`: a line for each operator, what bounds its `state`, and a summary."""
     planned = list(plan(operators))
     rows = [
-        (
-            "  " * each.depth + describe_operator(each.operator),
-            each.how,
-            "; ".join(each.keeps),
-            str(each.node.origin or ""),
-        )
-        for each in planned
+        (each.verb, str(each.node.origin or ""), (each.described, each.how, "; ".join(each.keeps))) for each in planned
     ]
-    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
-    lines = [f"flow {name}, in this process"]
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        lines.append(("  " + "   ".join([*cells, row[3]])).rstrip())
+    lines = [f"flow {name}, in this process", *format_by_verb(rows)]
     lines += [*explain_calls(planned), *state]
-    counts = {how: sum(row[1] == how for row in rows) for how in (TABLES, BY_ROW, VALUES, ONE_VALUE, CONVERSION)}
+    hows = (TABLES, BY_ROW, VALUES, ONE_VALUE, CONVERSION)
+    counts = {how: sum(each.how == how for each in planned) for how in hows}
     one = f"{counts[ONE_VALUE]} on one value, " if counts[ONE_VALUE] else ""
     lines.append(
         f"{counts[TABLES]} on tables, {counts[BY_ROW]} row by row in Python, {counts[VALUES]} on values, "

@@ -16,10 +16,20 @@ from rich.markup import escape
 
 from flo.api.flow import Flow
 from flo.core.errors import FunctionError, LawError, brief
-from flo.tools.diagnostics import Diagnostic, of_fault, of_growth, of_report, of_timeout, relative_path, untried
+from flo.tools.diagnostics import (
+    Diagnostic,
+    of_fault,
+    of_growth,
+    of_late_rows,
+    of_report,
+    of_timeout,
+    relative_path,
+    untried,
+)
 from flo.tools.load import EXAMPLES, KINDS, ModuleTarget, Skipped, Subject, find_subjects, find_target, isolated, load
 from flo.verify import check
-from flo.verify.effort import WORK
+from flo.verify.effort import QUICK, THOROUGH, WORK
+from flo.verify.report import Report
 from flo.verify.time_limit import SECONDS, TimeLimit, TimeUp
 
 HELP = "type and check every flow of a file"
@@ -43,9 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--work",
         type=_work,
-        default=WORK,
         metavar="N",
-        help=f"how much one check does, in states, steps and calls (default: {WORK:_})",
+        help=f"how much one check does, in states, steps and calls (default: {QUICK:_}, or {WORK:_} if needed)",
+    )
+    parser.add_argument(
+        "--thorough", dest="work", action="store_const", const=THOROUGH, help=f"the same as --work {THOROUGH:_}"
     )
     parser.add_argument(
         "--seconds",
@@ -99,7 +111,7 @@ class Progress:
     message: str
 
 
-def check_file(where: ModuleTarget, work: int, seconds: float, seed: int) -> Iterator[Progress | Diagnostic]:
+def check_file(where: ModuleTarget, work: int | None, seconds: float, seed: int) -> Iterator[Progress | Diagnostic]:
     file = str(where.path)
     with isolated(where):
         yield Progress("import", f"importing {relative_path(file)}")
@@ -125,7 +137,7 @@ def check_file(where: ModuleTarget, work: int, seconds: float, seed: int) -> Ite
 
 
 def check_subject(
-    subject: Subject, file: str, work: int, seconds: float, seed: int, examples: Any = None
+    subject: Subject, file: str, work: int | None, seconds: float, seed: int, examples: Any = None
 ) -> list[Diagnostic]:
     try:
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):  # what is called often prints often
@@ -134,9 +146,11 @@ def check_subject(
             if subject.kind == "flow" and not isinstance(checked, Flow):
                 message = f"`{subject.name}` is annotated `-> flo.Flow`, but returned {brief(checked)}"
                 return [Diagnostic("error", file, subject.line, message)]
-            report = check(checked, examples=examples, work=work, seconds=seconds, seed=seed)
-            growing = of_growth(checked, file, subject.line) if isinstance(checked, Flow) else ()
-            return [*of_report(report, file, subject.line), *growing]
+            report = _try_laws(checked, examples, work, seconds, seed)
+            if not isinstance(checked, Flow):
+                return list(of_report(report, file, subject.line))
+            beside = (of_growth(checked, file, subject.line), of_late_rows(checked, file, subject.line))
+            return [*of_report(report, file, subject.line), *beside[0], *beside[1]]
     except TimeUp as up:
         return [of_timeout(up, f"`{subject.name}`", file, subject.line, ("a loop that ends", ""))]
     except SystemExit as end:
@@ -148,6 +162,14 @@ def check_subject(
         if subject.kind == "operator" and isinstance(fault, LawError):  # it is checked in the flows that use it
             return [replace(diagnostic, level="note")]
         return [diagnostic]
+
+
+def _try_laws(checked: Any, examples: Any, work: int | None, seconds: float, seed: int) -> Report:
+    """Check with so much work; by default with little, and with more where that does not suffice for a verdict."""
+    report = check(checked, examples=examples, work=work or QUICK, seconds=seconds, seed=seed)
+    if work is None and not report.ok and report.counterexample is None and report.strength.missing:
+        report = check(checked, examples=examples, work=WORK, seconds=seconds, seed=seed)
+    return report
 
 
 def summary(count: Counter[str]) -> str:

@@ -18,7 +18,6 @@ from flo.api.flow import Flow
 from flo.core.errors import FloError, FunctionError, Origin, is_users
 from flo.core.operator import Bound
 from flo.tools.load import EXAMPLES
-from flo.verify.effort import THOROUGH
 from flo.verify.report import Report
 from flo.verify.time_limit import TimeUp
 
@@ -150,9 +149,10 @@ def of_report(report: Report, file: str, line: int) -> Iterator[Diagnostic]:
     if report.ok and not report.gaps:
         yield Diagnostic("ok", file, line, f"{report.subject}: {report.strength}")
     elif report.ok:
-        yield Diagnostic("gap", file, line, f"{report.subject} {report.verdict}", (f"  {report.strength}",))
+        more = "  instead   flo check --thorough   tries more"
+        yield Diagnostic("gap", file, line, f"{report.subject} {report.verdict}", (f"  {report.strength}", more))
     elif report.counterexample is None and report.strength.missing:
-        more = f"  instead   flo check --work {THOROUGH:_}   tries more"
+        more = "  instead   flo check --thorough   tries more"
         yield Diagnostic("error", file, line, f"{report.subject} {report.verdict}", (f"  {report.strength}", more))
     if report.counterexample is not None and not report.of_a_part:
         details = str(report.counterexample).splitlines()
@@ -193,3 +193,23 @@ def of_growth(flow: Flow, file: str, line: int) -> Iterator[Diagnostic]:
             seen.add((where.file, where.line, verb))
             message = f"`{verb}` of the flow `{flow.name}` never forgets a {GROWS[bound]}"
             yield Diagnostic("warning", where.file, where.line, message, details if bound is Bound.ROWS else ())
+
+
+def of_late_rows(flow: Flow, file: str, line: int) -> Iterator[Diagnostic]:
+    """Warnings for verbs with late rows that nothing reads, and for those that were given no `lateness`."""
+    unread = set(flow._scope.unread_late(flow._outputs.values()))
+    for vertex in flow._scope.vertices:
+        late, where = vertex.late, vertex.origin or Origin(file, line)
+        verb = where.verb or vertex.operator.name
+        if late is None or vertex.inputs[0].bounded:
+            continue
+        name = vertex.outputs[0].name if vertex.outputs[0].assigned else "windows"
+        side = "ahead" if verb == "limit_ahead" else "late"
+        if late in unread:
+            message = f"nothing reads the late rows of `{verb}` of the flow `{flow.name}`"
+            more = (f'  instead   flow.output("late", {name}.{side})   a sink for them, or an alert',)
+            yield Diagnostic("warning", where.file, where.line, message, more)
+        if not getattr(vertex.operator, "lateness", True):
+            message = f"`{verb}` of the flow `{flow.name}` has no `lateness`: a row that is out of order is late"
+            more = (f"  instead   {verb}(…, lateness=…)   how far rows may be out of order",)
+            yield Diagnostic("warning", where.file, where.line, message, more)

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from flo.core.elements import Misfit, belongs, find_misfit, find_mismatch, type_name
+from flo.core.elements import Misfit, belongs, find_misfit, find_mismatch
 from flo.core.errors import ElementError, brief
+from flo.core.type_names import type_name
 from flo.core.untyped import Element, TypeForm
 from flo.values.canonical import canonical_element, order_key
 

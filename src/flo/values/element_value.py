@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from flo.core.collection import Collection, End, Value, call
-from flo.core.elements import Misfit, find_misfit, find_mismatch, type_name
+from flo.core.elements import Misfit, find_misfit, find_mismatch
 from flo.core.errors import ElementError, brief
 from flo.core.term import Lowering, Term
+from flo.core.type_names import row_columns, type_in_full, type_name
 from flo.core.type_relations import accepts
 from flo.core.untyped import Element, ElementFunction, Unit
 from flo.values.canonical import instant_element
@@ -129,11 +130,13 @@ class ElementCollection(Collection, Generic[T_co]):
         if position is None and (misfit := find_misfit(elements, self.element)) is not None:
             raise self._misfit_error(elements, misfit)
         if position is not None:
+            given = elements[position]
             error = ElementError(
                 f"element {position} of {{input}} is {reason}",
                 facts=(
-                    ("given", brief(elements[position], 120)),
-                    ("type", type_name(type(elements[position]))),
+                    ("given", brief(given, 120)),
+                    ("type", type_name(type(given))),
+                    *_differences(given, self.element),
                     ("{input}", str(self)),
                 ),
             )
@@ -207,7 +210,19 @@ class ElementCollection(Collection, Generic[T_co]):
     def __str__(self) -> str:
         return self.name if self.element is Any else f"{self.name}[{type_name(self.element)}]"
 
+    def in_full(self) -> str:
+        return self.name if self.element is Any else f"{self.name}[{type_in_full(self.element)}]"
+
     __repr__ = __str__
+
+
+def _differences(given: object, kind: Any) -> tuple[tuple[str, str], ...]:
+    """Return the columns that a dict lacks to be a row, and those that it has besides."""
+    columns = [name for name, _ in row_columns(kind)] if isinstance(given, Mapping) else []
+    missing = [name for name in columns if name not in given]  # type: ignore[operator]  # it is a mapping
+    others = [str(name) for name in given if name not in columns] if columns else []  # type: ignore[attr-defined]
+    named = (("missing", ", ".join(missing)), ("unknown", ", ".join(others)))
+    return tuple((label, names) for label, names in named if names)
 
 
 class ElementKind(ElementCollection[T_co], Generic[T_co, Same_co, Untyped_co]):

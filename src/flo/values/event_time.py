@@ -22,9 +22,10 @@ from typing import (
     get_origin,
 )
 
-from flo.core.elements import returned_type, type_name
+from flo.core.elements import returned_type
 from flo.core.errors import ElementError, TypeMismatch, brief
 from flo.core.stream_type import StreamType
+from flo.core.type_names import type_name
 from flo.core.type_relations import alternatives, is_union, resolve_type, without_none
 from flo.core.untyped import TimeValue, TypeForm
 

@@ -42,11 +42,22 @@ class Digits:
     def __repr__(self) -> str:
         return f"{self.precision} digits" + (f", {self.scale} places" if self.scale else "")
 
+    def __str__(self) -> str:
+        return f"decimal({self.precision}, {self.scale})"
+
 
 WIDEST = 38
 """The number of decimal digits that fit into 128 bits."""
-Int128 = Annotated[int, Digits(WIDEST, 0)]
-"""An `int` with a 128-bit column: the type of integer sums on tables and on Spark."""
+IntSum = Annotated[int, Digits(WIDEST, 0)]
+"""The type of integer sums: 128 bits on tables and on Spark, and 64 where a result leaves the program."""
+ALL_DIGITS = "all digits"
+Int128 = Annotated[int, Digits(WIDEST, 0), ALL_DIGITS]
+"""An `int` with a 128-bit column, also where a result leaves the program."""
+
+
+def is_wide_int(kind: TypeForm) -> bool:
+    """Return whether it is an integer of 128 bits."""
+    return kind in (IntSum, Int128)
 
 
 def plain_type(kind: TypeForm) -> TypeForm:
@@ -58,7 +69,7 @@ def sum_type(kind: TypeForm) -> TypeForm:
     """Return the type of a sum: 128 bits for integers; 38 digits for decimals, with unchanged scale."""
     plain, digits = plain_type(kind), digits_of(kind)
     if plain in (int, bool):
-        return Int128
+        return IntSum
     if plain is Decimal and digits is not None:
         return _decimals(digits.precision, digits.scale)
     return plain if plain in (float, Decimal, Fraction) else Any

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, final
 
 from flo.core.collection import Collection, End, Value, call
-from flo.core.elements import find_mismatch, type_name
+from flo.core.elements import find_mismatch
 from flo.core.errors import CollectionError, ElementError, brief
 from flo.core.persistent import PersistentMap
 from flo.core.term import Lowering, Term
+from flo.core.type_names import type_name
 from flo.core.type_relations import accepts
 from flo.core.untyped import Element
 from flo.values.weighted import ZSet, ZSetValue
@@ -221,5 +222,8 @@ class Keyed(Collection, Generic[K, C_co]):
 
     def __str__(self) -> str:
         return f"{self.name}[{type_name(self.key)}, {self.inner}]"
+
+    def in_full(self) -> str:
+        return f"{self.name}[{type_name(self.key)}, {self.inner.in_full()}]"
 
     __repr__ = __str__

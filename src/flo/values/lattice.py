@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any, ClassVar, Final, Generic, TypeVar, final, get_args, get_origin, overload
 
-from flo.core.elements import type_name
 from flo.core.errors import CollectionError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.type_names import type_name
 from flo.core.type_relations import accepts
 from flo.core.untyped import Element, PairFunction, TypeForm
 

@@ -8,7 +8,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Generic, TypeVar, final
 
-from flo.core.elements import belongs, type_name
+from flo.core.elements import belongs
+from flo.core.type_names import type_name
 from flo.core.untyped import Element, ElementFunction, TypeForm
 from flo.values.exact import terms, to_decimal, to_float
 from flo.values.lattice import ANYTHING, BOTTOM, TOP, Lattice, Top, with_mark

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar, TypeVarTuple, final
 
-from flo.core.elements import belongs, find_mismatch, type_name
+from flo.core.elements import belongs, find_mismatch
 from flo.core.persistent import PersistentMap
 from flo.core.term import Call, Lowering, Term
+from flo.core.type_names import type_name
 from flo.core.untyped import Element, TypeForm
 from flo.values.lattice import ANYTHING, BOTTOM, L_co, Lattice, V_co
 from flo.values.lattice_orders import Max, NaturalSum, T_co, WithBottom

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Generic
 
 from flo.core.collection import Collection, Value, call
-from flo.core.elements import type_name
 from flo.core.errors import CollectionError, ElementError
 from flo.core.term import Lowering, Term
+from flo.core.type_names import type_in_full, type_name
 from flo.core.untyped import Element
 from flo.values.element_value import T_co
 from flo.values.keyed import Keyed, KeyedValue
@@ -82,6 +82,9 @@ class Partitioned(Keyed[int, Sequence[T_co]], Generic[T_co]):
     def __str__(self) -> str:
         parts = f"{type_name(self.row)}, {self.count}" if self.count else type_name(self.row)
         return f"{self.name}[{parts}]"
+
+    def in_full(self) -> str:
+        return f"{self.name}[{', '.join([type_in_full(self.row), *([str(self.count)] if self.count else [])])}]"
 
     __repr__ = __str__
 

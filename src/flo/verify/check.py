@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flo.core.collection import Collection, Form
-from flo.core.elements import type_name
 from flo.core.errors import FunctionError, LawError, Origin, brief
 from flo.core.nested import Nested
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
+from flo.core.type_names import type_name
 from flo.core.untyped import TypeForm
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed

@@ -13,6 +13,8 @@ from flo.core.operator import Operator
 from flo.verify.data.constants import LARGEST, constants, impure_uses, integers, neighbours
 from flo.verify.data.given import Given
 
+QUICK = 4_000
+"""The work of `flo check`, unless it is asked for more: less than a second."""
 WORK = 15_000
 """About two seconds on a typical machine."""
 THOROUGH = 200_000

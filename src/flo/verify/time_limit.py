@@ -15,7 +15,8 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from flo.core.errors import PACKAGE, Origin, Pickled, brief, is_users
+from flo.core.errors import Origin, Pickled, brief, is_users
+from flo.core.tracebacks import PACKAGE
 
 INTERVAL = 0.05
 """Seconds of wall-clock time between two looks at the processor time."""

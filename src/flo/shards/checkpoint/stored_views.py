@@ -14,12 +14,13 @@ only one of them has.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
 
+from flo.columns.narrowing import unmarked
 from flo.core.errors import CheckpointError, UnknownNameError
 from flo.shards.checkpoint.commits import committed_versions, format_versions, name_line, read_state_versions
 from flo.shards.checkpoint.program_changes import BACKS, DESCRIPTION, read_description, read_shards
@@ -63,6 +64,10 @@ class StoredView:
         schema = pa.schema([field.with_type(with_nullable_parts(field.type)) for field in stated])
         each = tuple((store, tuple(view["runs"])) for store, view in views)
         return cls(name, version, first["kind"], tuple(first["columns"]), schema, each)
+
+    def in_state(self) -> StoredView:
+        """The view with the columns that the state has, not those that users get."""
+        return replace(self, schema=unmarked(self.schema))
 
     @property
     def runs(self) -> Counter[StoredRun]:

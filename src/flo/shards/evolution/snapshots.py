@@ -99,7 +99,7 @@ def _rows_of_view(
     checkpoint: Checkpoint, version: int, holder: Holder, parts: Collection[int] | None
 ) -> Iterator[pa.Table]:
     view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards(version))
-    for number, part in enumerate(view.parts() if view is not None else ()):
+    for number, part in enumerate(view.in_state().parts() if view is not None else ()):
         if parts is not None and number not in parts:
             continue
         changes = part.changes()

@@ -5,7 +5,8 @@
           → sales                             shuffled by shop   to stage 1
           → shops                             shuffled by name   to stage 1
       stage 1, 2 shards
-        join_zsets(shop, name, city, price)   on tables          keeps left, right   spark.py:25
+        join(shops, "shop", "name")                                      spark.py:25
+          join_zsets(shop, name, city, price)   on tables   keeps left, right
           = sold                              output
 
 A `Block` is one of these parts: where the rows are (level 0), or a stage. A row of a block is an operator, a stream
@@ -18,17 +19,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from flo.core.graph import Node
-from flo.program.outline import describe_operator
 from flo.shards.plan.stages import KEY, KEYS, WINDOW, Delivery, Plan
 from flo.shards.plan.stages import NATIVE as NATIVELY
 from flo.tables.operators.windows import WindowTables
-from flo.tables.plan import explain_calls
-from flo.tables.plan import plan as operators
+from flo.tables.plan import explain_calls, format_by_verb
+from flo.tables.plan import plan as planned_operators
 
 ROW = tuple[str, str, str, str]
+CELLS = tuple[str, str, tuple[str, str, str]]
+"""The verb and the line of a row, and its cells."""
 NATIVE = "native, in Catalyst"
 SHUFFLES = {KEYS: "shuffled by its keys", WINDOW: "shuffled by window, and the clock to all"}
-WIDEST = 56
+WIDEST = 200
 """The most characters of an operator."""
 
 
@@ -43,11 +45,15 @@ class Block:
     sends: list[tuple[str, str, int]]
     """Streams that it sends to later stages: the name, how it is shuffled, and the stage."""
     outputs: list[str]
+    verbs: list[str]
+    """For each operator the call that made it, as the user wrote it."""
 
-    def rows(self) -> list[ROW]:
-        """The lines of the text."""
-        sent = [(f"  → {name}", how, f"to stage {level}", "") for name, how, level in self.sends]
-        return [*self.operators, *sent, *((f"  = {name}", "output", "", "") for name in self.outputs)]
+    def rows(self) -> list[CELLS]:
+        """The rows of the text."""
+        verbs = zip(self.verbs, self.operators, strict=True)
+        own: list[CELLS] = [(verb, where, (name, how, keeps)) for verb, (name, how, keeps, where) in verbs]
+        sent: list[CELLS] = [("", "", (f"  → {name}", how, f"to stage {level}")) for name, how, level in self.sends]
+        return [*own, *sent, *(("", "", (f"  = {name}", "output", "")) for name in self.outputs)]
 
 
 def plan_blocks(plan: Plan, inputs: list[str], outputs: list[str], shards: int, native: set[int]) -> list[Block]:
@@ -60,41 +66,40 @@ def plan_blocks(plan: Plan, inputs: list[str], outputs: list[str], shards: int, 
         sends = [(_stream_name(plan, each, names), _describe_shuffle(each), each.level) for each in sent]
         streams = plan.stages[level - 1].outputs if level else ()
         names_here = [name for name, stream in zip(outputs, plan.outputs, strict=True) if stream in streams]
-        blocks.append(Block(level, title, list(_operators(plan, level, native)), sends, names_here))
+        operators = list(_operators(plan, level, native))
+        rows, verbs = [row for row, _ in operators], [verb for _, verb in operators]
+        blocks.append(Block(level, title, rows, sends, names_here, verbs))
     return blocks
 
 
 def explain_plan(name: str, plan: Plan, blocks: list[Block], native: set[int], where: str = "on Spark") -> str:
     """The blocks as text, and why functions are called row by row."""
-    widths = [max((len(row[column]) for each in blocks for row in each.rows()), default=0) for column in range(3)]
     lines = [f"flow {name}, {where}"]
     for block in blocks:
         rows = block.rows()
         lines.append(f"  {block.title}" if rows else f"  {block.title}: nothing")
-        for row in rows:
-            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-            lines.append(("    " + "   ".join([*cells, row[3]])).rstrip())
+        lines += format_by_verb(rows, "    ")
     planned = [
         each
         for _, vertex in plan.vertices
         if id(vertex.operator) not in native
-        for each in operators([Node(None, vertex.operator, vertex.origin)])
+        for each in planned_operators([Node(None, vertex.operator, vertex.origin)])
     ]
     lines += [f"  {line}" for line in explain_calls(planned)]
     return "\n".join(lines)
 
 
-def _operators(plan: Plan, level: int, native: set[int]) -> Iterator[ROW]:
-    """The rows of the operators of a level."""
+def _operators(plan: Plan, level: int, native: set[int]) -> Iterator[tuple[ROW, str]]:
+    """The rows of the operators of a level, and the verbs that made them."""
     for at, vertex in plan.vertices:
         if at != level:
             continue
-        for each in operators([Node(None, vertex.operator, vertex.origin)]):
+        for each in planned_operators([Node(None, vertex.operator, vertex.origin)]):
             place = "in one place, " if level and vertex.outputs and vertex.outputs[0].number in plan.alone else ""
-            name = _shorten("  " * each.depth + describe_operator(each.operator))
+            name = _shorten(each.described)
             keeps = ", ".join(kept.removesuffix(": a trace") for kept in each.keeps)
             how = NATIVE if id(vertex.operator) in native else f"{place}{each.how}"
-            yield name, how, f"keeps {keeps}" if keeps else "", str(each.node.origin or "")
+            yield (name, how, f"keeps {keeps}" if keeps else "", str(each.node.origin or "")), each.verb
 
 
 def _shorten(text: str) -> str:

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from flo.columns.narrowing import marked_schema, users_schema
 from flo.core.errors import CheckpointError, CollectionError, TypeMismatch, UnknownNameError, brief
 from flo.shards.sinks.output_changes import ANEW, RECONCILE, ColumnChanges, Held, OutputChanges, rows_of
 from flo.shards.tasks.latest_rows import LatestRows
@@ -41,7 +42,7 @@ class KeyedOutput:
     def of(cls, output: Output, derived: tuple[str, ...] | None, given: str | Sequence[str] | None) -> KeyedOutput:
         """The output, with the key that the program gives it, or that the user has declared."""
         rows = rows_of(output)
-        schema = layout_of(rows).schema
+        schema = users_schema(marked_schema(layout_of(rows)))
         if is_ordered(rows):
             raise CollectionError(
                 f"the output `{output.name}` is a {rows.name}, whose rows are never replaced",

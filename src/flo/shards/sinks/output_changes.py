@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flo.columns.narrowing import marked_schema, users_schema
 from flo.core.errors import CheckpointError
 from flo.shards.checkpoint.given_changes import Attempt
 from flo.shards.micro_batches import Outcome
@@ -203,7 +204,7 @@ def is_weighted(output: Output) -> bool:
 
 def schema_of(output: Output) -> pa.Schema:
     """The columns of the changes of an output."""
-    schema = layout_of(rows_of(output)).schema
+    schema = users_schema(marked_schema(layout_of(rows_of(output))))
     return schema.append(pa.field(WEIGHTS, pa.int64(), nullable=False)) if is_weighted(output) else schema
 
 

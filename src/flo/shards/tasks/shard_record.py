@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.indices import one_chunk
+from flo.columns.narrowing import marked_schema
 from flo.core.collection import Value
 from flo.core.errors import ElementError
 from flo.shards.tasks.output_files import PARTS, UNSENT, VIEW, Output, write_parquet, write_part
@@ -185,7 +186,7 @@ class ShardRecord:
 def describe_view(of: ElementCollection[Any], trace: Trace | None) -> Any:
     """A view as JSON: its collection, its schema, and the runs that hold it."""
     columns = (PLACE,) if is_ordered(of) else layout_of(of).names
-    schema = layout_of(of).schema
+    schema = marked_schema(layout_of(of))
     if is_ordered(of):
         schema = schema.append(pa.field(PLACE, pa.int64()))
     schema = schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))

@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flo.columns.narrowing import to_users, users_schema
 from flo.core.errors import ElementError, brief
 from flo.shards.tasks.shard_record import PLACE
 from flo.tables.checkpoint.folders import folder
@@ -73,7 +74,8 @@ class ViewPart:
         if self.kind == "Sequence":
             table = table.sort_by(PLACE)
         schema = change_schema(self.schema)
-        return table.select([*schema.names[:-1], WEIGHT]).rename_columns(schema.names).cast(schema)
+        table = table.select([*schema.names[:-1], WEIGHT]).rename_columns(schema.names)
+        return to_users(table, self.schema).cast(schema)
 
     def _members(self, runs: tuple[StoredRun, ...]) -> pa.Table:
         """The rows of some runs, each once. An element of a set is in it once, however often it was added."""
@@ -100,7 +102,7 @@ class ViewPart:
 
 def change_schema(schema: pa.Schema) -> pa.Schema:
     """The columns of a view that users see, and `_weight`."""
-    fields = [field for field in schema if field.name not in (PLACE, WEIGHT)]
+    fields = [field for field in users_schema(schema) if field.name not in (PLACE, WEIGHT)]
     return pa.schema([*fields, pa.field(WEIGHTS, pa.int64(), nullable=False)])
 
 

@@ -16,8 +16,9 @@ import pyarrow.csv as csv
 import pyarrow.json as arrow_json
 import pyarrow.parquet as parquet
 
-from flo.core.elements import belongs, type_name
+from flo.core.elements import belongs
 from flo.core.errors import ElementError, brief
+from flo.core.type_names import type_name
 
 SLICE = 1 << 18
 """How many rows are pushed at once for each worker. No more than this is read ahead of the program."""

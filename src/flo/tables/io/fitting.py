@@ -19,6 +19,7 @@ from flo.columns.cell import Cell
 from flo.columns.changes import row_layout
 from flo.columns.indices import Indices, one_chunk
 from flo.columns.layout import VALUE, Layout
+from flo.columns.narrowing import marked_schema, to_users
 from flo.core.errors import brief
 from flo.tables.io.files import WEIGHTS, Piece
 from flo.tables.state.trace import consolidate_table
@@ -250,10 +251,12 @@ def _read_weights(table: pa.Table, of: ElementCollection[Any], layout: Layout) -
 
 
 def table_of(rows: Rows) -> pa.Table:
-    """The rows of an output: a sequence in its order, a bag or z-set with weights, a set with each row once."""
+    """The rows of an output, as users get them: a sequence in its order, a bag or z-set with weights, a set with each
+    row once."""
+    marked = marked_schema(layout_of(rows.of))
     if is_ordered(rows.of):
-        return rows.table
-    table = consolidate_table(rows.table)
+        return to_users(rows.table, marked)
+    table = to_users(consolidate_table(rows.table), marked)
     if isinstance(rows.of, Set):
         return table.drop_columns([WEIGHT])
     if isinstance(rows.of, Bag):

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, ClassVar, TypeAlias
 
-from flo.core.elements import returned_type, type_name
+from flo.core.elements import returned_type
 from flo.core.errors import TypeMismatch
 from flo.core.facts import no_demands
 from flo.core.operator import Delta, Operator, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.type_names import type_name
 from flo.core.type_relations import are_related, may_be_equal
 from flo.core.untyped import Element, ElementFunction, PairFunction, TypeForm, Unit
 from flo.values.canonical import canonical_element

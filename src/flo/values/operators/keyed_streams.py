@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from flo.core.collection import Collection, Value
-from flo.core.elements import returned_type, type_name
+from flo.core.elements import returned_type
 from flo.core.errors import CollectionError, ElementError, TypeMismatch, brief
 from flo.core.facts import Timing, no_demands, no_key
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.type_names import type_name
 from flo.core.type_relations import accepts
 from flo.core.untyped import Element, ElementFunction, Unit
 from flo.values.canonical import canonical_element

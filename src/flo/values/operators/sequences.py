@@ -8,13 +8,14 @@ from functools import reduce
 from typing import Any, NewType, Self, Union, final
 
 from flo.core.collection import End
-from flo.core.elements import returned_type, type_name
+from flo.core.elements import returned_type
 from flo.core.errors import OrderError, TypeMismatch
 from flo.core.facts import Timing, no_demands
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Bound, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.type_names import type_name
 from flo.core.type_relations import alternatives, resolve_type, tuple_parts
 from flo.core.untyped import Element, ElementFunction, PairFunction, TimeValue, TypeForm, Unit
 from flo.values.event_time import expect_duration, expect_times, time_types

@@ -19,13 +19,14 @@ from typing import Any, ClassVar, TypeAlias, TypeVar, Union, get_args, get_origi
 from uuid import UUID
 
 from flo.core.collection import End
-from flo.core.elements import find_misfit, find_mismatch, returned_type, type_name
+from flo.core.elements import find_misfit, find_mismatch, returned_type
 from flo.core.errors import brief
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, replaced, run
 from flo.core.term import ATOMS
+from flo.core.type_names import type_name
 from flo.core.untyped import Element, TypeForm, Unit
 from flo.values.element_value import ElementValue
-from flo.values.exact import Int128, plain_type
+from flo.values.exact import IntSum, is_wide_int, plain_type
 from flo.values.weighted import BagValue, SetValue
 
 _LASTING = (*ATOMS, bytes, frozenset, Decimal, Fraction, complex, UUID, date, time, timedelta, Enum)
@@ -362,8 +363,8 @@ def _wider(kind: TypeForm, other: TypeForm) -> TypeForm:
     """Return the type of two, integers or tuples of them, that has the values of both; None if neither has."""
     if kind == other:
         return kind
-    if Int128 in (kind, other) and plain_type(kind) is plain_type(other) is int:
-        return Int128
+    if (is_wide_int(kind) or is_wide_int(other)) and plain_type(kind) is plain_type(other) is int:
+        return IntSum
     parts, others = get_args(kind), get_args(other)
     if get_origin(kind) is get_origin(other) is tuple and len(parts) == len(others) and ... not in parts + others:
         wider = list(map(_wider, parts, others))

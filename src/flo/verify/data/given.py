@@ -14,8 +14,9 @@ from random import Random
 from typing import Any, get_args
 
 from flo.core.collection import Collection
-from flo.core.elements import belongs, type_name
+from flo.core.elements import belongs
 from flo.core.errors import FloError, LawError, Origin, brief
+from flo.core.type_names import type_name
 from flo.core.untyped import TypeForm
 from flo.values.lattice import Custom, Lattice
 from flo.values.operators.shapes import copy_if_mutable

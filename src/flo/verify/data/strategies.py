@@ -16,9 +16,9 @@ from random import Random
 from typing import Any, Literal, TypeVar, Union, get_origin, is_typeddict
 
 from flo.core.collection import Collection, Form
-from flo.core.elements import type_name
 from flo.core.errors import LawError
 from flo.core.nested import Nested
+from flo.core.type_names import type_name
 from flo.core.untyped import TypeForm
 from flo.values.keyed import Keyed
 from flo.values.lattice import Custom, Lattice

@@ -12,9 +12,10 @@ from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from flo.core.elements import belongs, type_name
+from flo.core.elements import belongs
 from flo.core.errors import LawError, Origin
 from flo.core.labels import label
+from flo.core.type_names import type_name
 from flo.core.untyped import TypeForm
 from flo.values.operators.shapes import copy_if_mutable
 from flo.verify import laws as law

@@ -8,9 +8,9 @@ from dataclasses import replace
 from itertools import islice, product
 from typing import Any
 
-from flo.core.elements import type_name
 from flo.core.errors import LawError, Origin, brief
 from flo.core.labels import label
+from flo.core.type_names import type_name
 from flo.core.untyped import TypeForm
 from flo.values.lattice import Custom, Lattice
 from flo.values.operators.shapes import copy_if_mutable

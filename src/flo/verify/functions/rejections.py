@@ -15,11 +15,11 @@ from functools import lru_cache
 from numbers import Number
 from typing import Any, TypeAlias
 
-from flo.core.elements import type_name
 from flo.core.errors import FloError, LawError, brief
 from flo.core.labels import label
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamTypes
+from flo.core.type_names import type_name
 from flo.core.untyped import Element, TypeForm
 from flo.values.lattice import Custom, Lattice
 from flo.values.lvar import LVar

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
-from flo.core.elements import belongs, type_name
+from flo.core.elements import belongs
 from flo.core.errors import FloError, FunctionError, Origin, Pickled, brief
 from flo.core.operator import replaced
+from flo.core.type_names import type_name
 from flo.core.untyped import TypeForm
 from flo.values.operators.shapes import copy_if_mutable, is_immutable
 from flo.verify import laws

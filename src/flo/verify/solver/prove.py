@@ -17,7 +17,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any, Literal, TypeAlias, get_args, get_origin
 
-from flo.core.elements import type_name
+from flo.core.type_names import type_name
 from flo.core.untyped import TypeForm
 from flo.verify.equality import NoJoin, are_equal
 from flo.verify.optional import NO_Z3, z3
