@@ -16,7 +16,8 @@ from pyspark import cloudpickle
 
 import flo
 from flo.columns.evaluation import nodes_of, output_name
-from flo.columns.expression import Expression, expression_text, nullable_layout
+from flo.columns.expression import Expression, nullable_layout
+from flo.columns.expression_text import expression_text
 from flo.columns.layout import Layout
 from flo.core.checkpoint import decode, encode
 from flo.core.elements import returned_type

@@ -272,7 +272,7 @@ class _Plan:
     def _column(self, aggregate: str, given: object, taken: Container[str] = ()) -> str:
         """Return the name of the column with this argument. Equal arguments of different aggregates share one; those of
         one aggregate do not, because its state has a column for each: `taken` are the columns that it has already."""
-        from flo.columns.expression import expression_text
+        from flo.columns.expression_text import expression_text
 
         text = given if is_column_function(given) else expression_text(given)
         for again in count():

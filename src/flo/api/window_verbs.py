@@ -275,7 +275,7 @@ def _with_windows(
     result: Stream[D, B], rows: AnyBase, time: Column, size: Duration | None = None, every: Duration | None = None
 ) -> Stream[D, B]:
     """Return the stream, which knows the windows that it has as columns."""
-    from flo.columns.expression import plain_column
+    from flo.columns.expression_text import plain_column
 
     result.vertex.windows = WindowColumns(rows, plain_column(time), size, every)
     return result

@@ -24,16 +24,15 @@ from flo.columns.evaluation import (
     ColumnFunction,
     FunctionCall,
     InputRows,
-    arguments_of,
     columns_read,
     compile_expression,
     find_use_of_other_rows,
-    nodes_of,
 )
+from flo.columns.expression_text import expression_text, plain_column
 from flo.columns.indices import one_chunk
 from flo.columns.layout import VALUE, Layout
-from flo.columns.node_functions import RENAMES, broadcast
-from flo.columns.nodes import ColumnNode, NodeValue
+from flo.columns.node_functions import broadcast
+from flo.columns.nodes import NodeValue
 from flo.columns.readable import readable
 from flo.columns.row_types import python_type, row_type
 from flo.core.errors import ElementError, EngineError, FloError, LawError, TypeMismatch, is_users
@@ -451,53 +450,6 @@ def _widened(arrow: pa.DataType, given: object) -> pa.DataType:
     """Make computed integers `int`: their width is an implementation detail."""
     narrow = pa.types.is_integer(arrow) and not pa.types.is_uint64(arrow)
     return pa.int64() if narrow and not isinstance(given, (str, ColumnFunction)) else arrow
-
-
-def expression_text(given: object) -> str:
-    """Return the text that identifies columns: different expressions have different texts, `1` and `"1"` included."""
-    match given:
-        case str():
-            return f"col({given if given.isidentifier() else repr(given)})"
-        case tuple():
-            return f"({', '.join(map(expression_text, given))})"
-        case Mapping():
-            return f"{{{', '.join(f'{name}: {expression_text(each)}' for name, each in given.items())}}}"
-        case ColumnFunction():
-            return given.text
-        case nw.Expr():
-            return ".".join(map(_node_text, nodes_of(given)))
-        case _:
-            return repr(given)
-
-
-def plain_column(given: object) -> str | None:
-    """Return the column that is given, as a name or as an expression that only renames it; None if more is computed."""
-    if isinstance(given, nw.Expr):
-        first, *more = nodes_of(given)
-        is_plain = first.kind.name == "COL" and all(node.name in RENAMES for node in more)
-        names = list(first.kwargs["names"]) if is_plain else []
-        return names[0] if len(names) == 1 else None
-    return given if isinstance(given, str) else None
-
-
-def _node_text(node: ColumnNode) -> str:
-    if node.kind.name == "COL":
-        return ", ".join(map(expression_text, node.kwargs["names"]))
-    parts = [expression_text(each) if isinstance(each, nw.Expr) else repr(each) for each in arguments_of(node)]
-    return f"{node.name}({', '.join([*parts, *(f'{name}={value!r}' for name, value in node.kwargs.items())])})"
-
-
-__all__ = [
-    "RIGHT",
-    "WEIGHTS",
-    "Column",
-    "Columns",
-    "Expression",
-    "nullable_layout",
-    "expression_text",
-    "names_of",
-    "plain_column",
-]
 
 
 def _is_cast(given: object) -> bool:

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import fields_of
-from flo.columns.expression import Expression, expression_text
+from flo.columns.expression import Expression
+from flo.columns.expression_text import expression_text
 from flo.columns.indices import Indices, Mask, one_chunk, ranges
 from flo.columns.layout import Layout
 from flo.columns.readable import readable

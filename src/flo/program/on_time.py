@@ -52,7 +52,7 @@ class NotOnTime(Exception):
 
 def trace_times(stream: BuiltStream) -> OnTime:
     """Return what is known of the times of a stream's rows. Raises `NotOnTime` if no clock has seen each of them."""
-    from flo.columns.expression import plain_column  # not at first: a program on values does not wait for Arrow
+    from flo.columns.expression_text import plain_column  # not at first: a program on values does not wait for Arrow
 
     vertex = stream.source
     if vertex is None:
