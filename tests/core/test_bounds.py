@@ -71,8 +71,8 @@ def test_explain_shows_it_on_values_and_tables() -> None:
         _, _, below = text.partition("\nstate\n")
         lines = [line.split("   ") for line in below.splitlines() if line.startswith("  ")]
         assert [[cell.strip() for cell in line if cell.strip()][:2] for line in lines] == [
-            ["distinct", "grows with its input"],
-            ["group_by(user: n=count())", "one value for each group or key"],
+            ["distinct()", "grows with its input"],
+            ['group_by("user").agg(n=flo.count())', "one value for each group or key"],
         ]
 
 

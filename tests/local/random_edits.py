@@ -16,6 +16,7 @@ import narwhals as nw
 import pyarrow as pa
 
 import flo
+from tests.harness import all_digits
 from tests.relational.harness import random_deltas
 from tests.relational.random_programs import SOURCES, WORDS, Left, Relation, Right
 from tests.relational.shuffled_programs import ShuffledDraw
@@ -104,7 +105,7 @@ class Builder(ShuffledDraw):
         self.rng, self.joins, self.flow = random.Random(), 0, flo.Flow("edited")
         self.inputs, self._others, self.width = Inputs(self.flow), dict[str, Any](), program.width
         for name, part in program.parts.items():
-            self.flow.output(name, self._stream(part))
+            self.flow.output(name, all_digits(self._stream(part)))
         for name, each in self.inputs.items():  # one that a verb has asked for, and that is not read, is an error
             self.flow.output(f"count of {name}", each.stream.agg(n=flo.count()))
 

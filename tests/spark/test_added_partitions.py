@@ -205,7 +205,7 @@ def test_explain_says_what_holds_for_partitions_that_are_added() -> None:
     flow = windowed("tumbling")
     users = flow.input("users", flo.Partitioned[Click], partitions=3)
     flow.output("users", users.key_by("user").per_key(lambda rows: rows.map(at)))
-    line = "clicks   2 declared, in any order; one that is added counts from the micro-batch of its first row"
+    line = "clicks   2 declared, in any order; an added one counts from the micro-batch of its first row"
     for text in (flow.explain(), flow.on(flo.here).explain(), OnSpark(flow, NO_SPARK).explain()):
         assert line in text
         assert text.count("declared, in any order") == 1  # keys need no clock

@@ -13,7 +13,7 @@ from flo.program.bounds import find_bounds
 from flo.program.dag import live_vertices
 from flo.values.operators.fixpoint import Fixpoint
 
-ADDED = "one that is added counts from the micro-batch of its first row"
+ADDED = "an added one counts from the micro-batch of its first row"
 
 
 def explain_flow(name: str, scope: Scope, outputs: Mapping[str, AnyStream]) -> str:

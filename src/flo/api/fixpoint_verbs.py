@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 from flo.api.aligning import is_row_type, retype
@@ -14,7 +15,6 @@ from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
 from flo.core.errors import CollectionError, Origin, TypeMismatch, UnusedInputError, brief
 from flo.core.stream_type import Bounded, StreamType
-from flo.core.type_names import type_name
 from flo.core.type_relations import accepts
 from flo.program.dag import Dag, live_vertices
 from flo.program.tree import to_graph
@@ -107,8 +107,11 @@ def build_fixpoint(
         )
     for vertex in inside.vertices:
         expect_rounds(vertex.operator, tuple(each.type for each in (*vertex.inputs, *vertex.outputs)), vertex.origin)
+    written = len(inside.vertices)
     fitted = map(_fit, outputs, [each.name for each in own], relations.values())
     results = [each._then_named("fixpoint", Distinct()) if as_sets else each for each in fitted]
+    for vertex in inside.vertices[written:]:  # no call in the program, but its line
+        vertex.origin = origin and replace(origin, last_line=None)
     inside.captures, inside.outputs = False, tuple(results)
     _expect_read(inside, own, origin)
     graph = to_graph(Dag.of_vertices(inside.inputs, inside.vertices, results))
@@ -134,7 +137,7 @@ def _fit(stream: AnyStream, name: str, relation: Collection) -> AnyStream:
             return retype(stream, wanted, "fixpoint")  # type: ignore[return-value]
     raise TypeMismatch(
         f"the relation `{name}` of `fixpoint` has another type than the body returns",
-        facts=((name, _described(wanted)), ("returned", f"{_described(kind)}   ({stream.origin})")),
+        facts=((name, relation.in_full()), ("returned", f"{stream.collection.in_full()}   ({stream.origin})")),
         instead=(("select(…)", "in the body, the columns of the relation"), ("of=…", "another type of its rows")),
     ).at_users_line()
 
@@ -144,12 +147,6 @@ def _fields(kind: Any) -> dict[str, Any]:
     from flo.columns.cell import fields_of  # not at first: a program on values does not wait for Arrow
 
     return fields_of(kind) or {}
-
-
-def _described(kind: Any) -> str:
-    """Return a type of rows with its columns."""
-    columns = ", ".join(f"{name}: {type_name(of)}" for name, of in _fields(kind).items())
-    return f"ZSet[{type_name(kind)}]" + (f" with {columns}" if is_row_type(kind) else "")
 
 
 def _expect_read(inside: Scope, own: list[AnyStream], origin: Origin | None) -> None:

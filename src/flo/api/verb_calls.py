@@ -11,6 +11,7 @@ from flo.core.errors import Origin
 from flo.core.nest import ReadDefer, WriteDefer
 from flo.core.source_calls import call_text
 from flo.program.outline import describe_operator
+from flo.values.operators.fixpoint import Fixpoint
 
 SIDE_OUTPUTS = ("rows", "late", "ahead", "expired")
 """The attributes of a stream that are side outputs of its verb."""
@@ -37,8 +38,9 @@ class VerbCall:
 
     @property
     def operators(self) -> list[str]:
-        """Its operators with their arguments, if they are a query that Spark has planned."""
-        return [describe_operator(vertex.operator) for vertex in self.vertices] if self.verb == "sql" else []
+        """What the text does not say: the operators of a query that Spark has planned, and the rounds of a fixpoint."""
+        told = [each for each in self.vertices if self.verb == "sql" or isinstance(each.operator, Fixpoint)]
+        return [describe_operator(vertex.operator) for vertex in told]
 
     @property
     def verb(self) -> str:
