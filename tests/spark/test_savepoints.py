@@ -35,12 +35,14 @@ def totals() -> flo.Flow:
 
 
 def write(folder: Path, numbers: range) -> None:
-    """A file for each micro-batch."""
+    """A file for each micro-batch. A query that runs sees it whole, and with its own time."""
     folder.mkdir(exist_ok=True)
     for number in numbers:
         rows = {"shop": ["abc"[number % 3], "d"], "price": [number, 1]}
-        pq.write_table(pa.table(rows), folder / f"{number:03}.parquet")
-        os.utime(folder / f"{number:03}.parquet", (number, number))  # Spark takes the oldest file first
+        written = folder.with_name("written.parquet")
+        pq.write_table(pa.table(rows), written)
+        os.utime(written, (number, number))  # Spark takes the oldest file first
+        written.rename(folder / f"{number:03}.parquet")
 
 
 def expected(numbers: Any) -> set[tuple[str, int, int]]:

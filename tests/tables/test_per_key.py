@@ -303,8 +303,8 @@ def test_results_are_plain_as_from_run():
     assert found["running"] == expected["running"] == {"a": [1, 2], "b": [2]}
     assert found["totals"] == expected["totals"] == {"a": [3], "b": [0]}
     assert sorted(map(str, found["entries"].to_pylist())) == [
-        "{'0': 'a', '1': Decimal('3'), '_weight': 1}",
-        "{'0': 'b', '1': Decimal('0'), '_weight': 1}",
+        "{'0': 'a', '1': 3, '_weight': 1}",
+        "{'0': 'b', '1': 0, '_weight': 1}",
     ]
     assert "0 on values" in counting().on(flo.here).explain()
 

@@ -84,7 +84,7 @@ class OnHere:
         """
         loop = self.loop(on_error=on_error, negative=negative)
         for name in inputs:
-            expect_known(name, self._inputs, "input")
+            expect_known(name, self._inputs, "input", ("on_error", "negative"))
         for name, stream in self._inputs.items():
             if stream.bounded and name not in inputs:
                 raise UnknownNameError(
