@@ -18,7 +18,7 @@ import pytest
 import flo
 from flo.tables.operators.fixpoint import FixpointTables, Rounds
 from flo.tables.operators.rounds import GroupRounds, JoinRounds, Linear, WeighRounds
-from tests.quick import times
+from tests.quick import is_thorough, times
 
 MOST = 60
 """Rounds in which a graph of this size reaches its fixpoint, if it does."""
@@ -282,7 +282,7 @@ def rows_in(found: Any) -> Rows:
 def test_after_every_delta_the_result_is_that_of_a_run_from_scratch(body: str) -> None:
     make, expect = BODIES[body]
     flow = build(make)
-    for seed in range(times(6)):
+    for seed in range(18 if is_thorough() else 1):
         rng = random.Random(f"{body} {seed}")
         loop, there, nodes = flow.on(flo.here).loop(), Arcs(), rng.choice([3, 6, 10])
         for _ in range(12):
