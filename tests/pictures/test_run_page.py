@@ -9,11 +9,13 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import flo
+from flo.pictures import run_history
 from flo.pictures.run_history import AGAIN, FillFigures, History, HistoryEntry, format_metrics
 from flo.pictures.run_page import run_page, view_data
 from flo.pictures.serving import Answer, PageServer
@@ -196,3 +198,17 @@ def test_the_figures_of_a_fill() -> None:
     assert unknown.rows_left is unknown.seconds_left is None
     assert "flo_fill_rows_left" not in format_metrics("run", False, History(), [], unknown)
     assert "flo_fill" not in format_metrics("run", True, History(), [])
+
+
+def test_the_pages_name_the_metrics_that_there_are() -> None:
+    """All of them in the table, and no other in rules and dashboards."""
+    docs = Path(__file__).parent.parent.parent / "docs"
+    source = Path(run_history.__file__).read_text(encoding="utf-8")
+    metrics = set(re.findall(r'"(flo_[a-z_]+)"', source))
+    named = {
+        page: set(re.findall(r"\bflo_[a-z_]+", (docs / page).read_text(encoding="utf-8")))
+        for page in ("pictures.md", "platform.md")
+    }
+    assert named["pictures.md"] == metrics
+    assert named["platform.md"] <= metrics
+    assert {"flo_running", "flo_lag_seconds"} <= named["platform.md"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -54,3 +55,11 @@ def test_org_chart() -> None:
         ("eve", 3, "ann / cyd / dan / eve", 1),
     ]
     assert moved["below"] == [("bob", 2, -1), ("cyd", 2, 1)]
+
+
+@pytest.mark.usefixtures("spark")
+def test_sql_view(capsys: pytest.CaptureFixture[str]) -> None:
+    """What the README says that it prints."""
+    runpy.run_module("examples.sql_view")
+    shown = (Path(sql_over_changes.__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    assert "".join(f"    {line}\n" for line in capsys.readouterr().out.splitlines()) in shown
