@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from flo.shards.plan.explain import plan_blocks
 from flo.spark.driver.watch import QueryWatch, Watched
 from flo.tools.cli import main
 from tests.pictures.test_run_page import entry
-from tests.recursion.programs import Arc, Node
+from tests.recursion.programs import Arc, Node, build
 from tests.spark.simulated import Simulated
 
 
@@ -77,6 +78,13 @@ def test_rounds_of_micro_batches_that_are_joined_are_added_up() -> None:
         history.add(entry(version, rounds={"reach": 2}, round_rows={"reach": 10 * version}))
     assert [each.rounds for each in history.entries] == [{"reach": 4}, {"reach": 2}]
     assert 'flo_round_rows_total{flow="run",fixpoint="reach"} 30' in format_metrics("run", True, history, [])
+
+
+def test_a_picture_leads_from_a_result_back_to_its_relation() -> None:
+    for name, relations in (("closure", ["reach"]), ("parity", ["even", "odd"])):
+        drawn = str(build(name).draw())
+        assert re.findall(r"the next round reads &#x27;(\w+)&#x27;", drawn) == relations
+        assert drawn.count('class="back"') == len(relations)
 
 
 def test_a_trace_takes_the_rounds_in_one_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
