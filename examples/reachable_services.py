@@ -6,9 +6,9 @@
               │     ^───────────────────────────┘
               └─> users ──> login ──> checkout
 
-Calls between services are edges of a graph, which may have cycles. What is down is defined by itself: a service that has
-failed, or one that calls a service that is down. `fixpoint` computes that, and follows calls that come and go. `explore`
-then runs every schedule of a small graph: all of them end in the same state, and the page shows how.
+Calls between services are edges of a graph, which may have cycles. What is down is defined by itself: a service that
+has failed, or one that calls a service that is down. `fixpoint` computes that, and follows calls that come and go.
+`explore` then runs every schedule of a small graph: all of them end in the same state, and the page shows how.
 """
 
 from __future__ import annotations

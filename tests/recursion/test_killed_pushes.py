@@ -3,6 +3,7 @@ pushed again. On Spark the micro-batch is taken again."""
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import random
@@ -22,7 +23,7 @@ from tests.recursion.programs import Arc, Given, Node, Rows, shortest_rows
 from tests.recursion.test_random_graphs import rows_in, rows_of
 from tests.spark.harness import reading, table
 
-LENGTH = 40
+LENGTH = 30
 PROCESSES = multiprocessing.get_context("forkserver")  # one process imports Flo, and the others are copies of it
 PROCESSES.set_forkserver_preload(["tests.recursion.killed_push"])
 
@@ -90,7 +91,6 @@ def test_killed_in_the_middle_of_a_round(seed: int, workers: int, tmp_path: Path
 def test_a_worker_of_spark_is_killed_in_the_middle_of_a_round(spark: Any, shards: int, tmp_path: Path) -> None:
     """The query ends with an error, and the next one takes the micro-batch again."""
     rng = random.Random(shards)
-    killed = 0
     for number, (delta, after, changed) in enumerate(deltas(rng, 3)):
         inputs = {}
         for name, of in (("arcs", flo.ZSet(Arc)), ("starts", flo.ZSet(Node))):
@@ -103,13 +103,12 @@ def test_a_worker_of_spark_is_killed_in_the_middle_of_a_round(spark: Any, shards
         doom = tmp_path / "doom"
         doom.write_text(f"{rng.choice(changed)} 0")
         for _ in range(2):
-            query = program(tmp_path).on(spark).start(
-                inputs, checkpoint=tmp_path / "checkpoint", shards=shards, trigger={"availableNow": True}
+            query = (
+                program(tmp_path)
+                .on(spark)
+                .start(inputs, checkpoint=tmp_path / "checkpoint", shards=shards, trigger={"availableNow": True})
             )
-            try:
+            with contextlib.suppress(Exception):  # Spark may also run the task again
                 query.wait()
-            except Exception:
-                killed += 1
-                assert not doom.exists()
+        assert not doom.exists(), "nothing was killed"
         assert rows_of(query.view("best").value()) == best(after)
-    assert killed

@@ -1,9 +1,9 @@
 """The typed dataflow as a picture: verbs as boxes, streams with their columns between them, bodies inside.
 
 A stream is a small box of its own below the verb that emits it, so its type never lies on something else. A body is
-laid out by itself and drawn inside its verb. A `write_defer` leads back to its `read_defer`, along the side, and so does
-the result of a `fixpoint` to its relation. On a page, a verb can be expanded to its operators, which are a picture of
-their own.
+laid out by itself and drawn inside its verb. A `write_defer` leads back to its `read_defer`, along the side, and the
+result of a `fixpoint` to its relation. On a page, a verb can be expanded to its operators, which are a picture of their
+own.
 """
 
 from __future__ import annotations

@@ -334,9 +334,9 @@ class TaskReport:
     def as_dict(self) -> dict[str, Any]:
         """The report as the driver reads it."""
         state = {"stage": self.level, "shards": self.shards, "deliveries": self.ended_deliveries}
-        changes = {"rows": self.rows, "files": self.files, "ended": self.ended_outputs}
+        changes = {"rows": self.rows, "files": self.files, "ended": self.ended_outputs, "rounds": self.rounds}
         figures = {"written": self.written, "received": self.received, "taken_rows": self.taken_rows}
-        return {**state, **changes, **figures, "rounds": self.rounds, "version": self.version, "seconds": time.monotonic() - self.started}
+        return {**state, **changes, **figures, "version": self.version, "seconds": time.monotonic() - self.started}
 
 
 def taken_rounds(stage: Stage, before: list[Node], after: list[Node]) -> dict[str, Mapping[int, int]]:
