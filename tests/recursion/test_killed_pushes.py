@@ -5,23 +5,20 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 import random
 import signal
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
-import flo
 from flo.shards.checkpoint.inspect import Checkpoint
 from tests.quick import is_thorough
 from tests.recursion.killed_push import program, push, start
 from tests.recursion.programs import Arc, Given, Node, Rows, shortest_rows
+from tests.recursion.spark_inputs import add_deltas
 from tests.recursion.test_random_graphs import rows_in, rows_of
-from tests.spark.harness import reading, table
 
 LENGTH = 30
 PROCESSES = multiprocessing.get_context("forkserver")  # one process imports Flo, and the others are copies of it
@@ -92,14 +89,7 @@ def test_a_worker_of_spark_is_killed_in_the_middle_of_a_round(spark: Any, shards
     """The query ends with an error, and the next one takes the micro-batch again."""
     rng = random.Random(shards)
     for number, (delta, after, changed) in enumerate(deltas(rng, 3)):
-        inputs = {}
-        for name, of in (("arcs", flo.ZSet(Arc)), ("starts", flo.ZSet(Node))):
-            source = tmp_path / name
-            source.mkdir(exist_ok=True)
-            file = source / f"{number}.parquet"
-            pq.write_table(table(of, delta.pushed[name]), file)
-            os.utime(file, (number, number))
-            inputs[name] = reading(spark, source)
+        inputs = add_deltas(spark, tmp_path, [delta], first=number)
         doom = tmp_path / "doom"
         doom.write_text(f"{rng.choice(changed)} 0")
         for _ in range(2):

@@ -7,20 +7,18 @@ between deltas with another number of shards.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 import flo
 from flo.shards.checkpoint.inspect import Checkpoint
 from tests.quick import is_thorough
 from tests.recursion.graphs import Graph
-from tests.recursion.programs import ALWAYS, MOST, PROGRAMS, Arc, Node, Rows, build, expected
+from tests.recursion.programs import ALWAYS, MOST, PROGRAMS, Rows, build, expected
+from tests.recursion.spark_inputs import add_deltas
 from tests.rescaling import rescale
-from tests.spark.harness import reading, table
 from tests.spark.simulated import Simulated
 
 
@@ -118,21 +116,16 @@ def test_in_two_workers(seed: int, tmp_path: Path) -> None:
 def test_on_spark(spark: Any, seed: int, tmp_path: Path) -> None:
     """Two deltas, a restart with other shards, and two more, each one micro-batch."""
     graph = Graph(f"spark {seed}")
-    names = graph.rng.sample(ALWAYS, 3)
+    names = ["closure", *graph.rng.sample(ALWAYS[1:], 2 if is_thorough() else 0)]
     for turn, shards in enumerate((3, 1) if seed % 2 else (1, 3)):
         given = [graph.take() for _ in range(2)]
-        inputs = {}
-        for name, of in (("arcs", flo.ZSet(Arc)), ("starts", flo.ZSet(Node))):
-            source = tmp_path / name
-            source.mkdir(exist_ok=True)
-            for number, (delta, _) in enumerate(given, start=2 * turn):
-                file = source / f"{number}.parquet"
-                pq.write_table(table(of, delta.pushed[name]), file)
-                os.utime(file, (number, number))  # Spark takes the oldest file first
-            inputs[name] = reading(spark, source)
+        inputs = add_deltas(spark, tmp_path, [delta for delta, _ in given], first=2 * turn)
         program = build(*names).on(spark)
         query = program.start(inputs, checkpoint=tmp_path / "checkpoint", shards=shards, trigger={"availableNow": True})
         query.wait()
+        fixpoints = {name for outcome in query.progress for name in outcome.rounds}
+        assert all(f'fixpoint="{name}"' in query.metrics() for name in fixpoints)
+        assert fixpoints or turn or not given[-1][1].arcs
         versions = Checkpoint(str(tmp_path / "checkpoint")).versions()[-2:]
         for version, (_, there) in zip(versions, given, strict=True):
             wanted = expected(there, *names)
