@@ -2,55 +2,82 @@
 
     python -m examples.reachable_services
 
-Calls between services are edges of a graph, which may have cycles. Each round of a `nest` goes one hop further, and
-hands what it has reached to the next round by a defer. `explore` then runs every schedule of a small graph: all of them
-end in the same state, and the page shows how.
+    database ─┬─> orders ──> checkout ──> shop ─┐        mail ──> newsletter
+              │     ^───────────────────────────┘
+              └─> users ──> login ──> checkout
+
+Calls between services are edges of a graph, which may have cycles. What is down is defined by itself: a service that
+has failed, or one that calls a service that is down. `fixpoint` computes that, and follows calls that come and go.
+`explore` then runs every schedule of a small graph: all of them end in the same state, and the page shows how.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import flo
 
-Calls = tuple[str, str]
-"""(what is called, who calls it): if the first fails, so does the second."""
 
-EDGES: set[Calls] = {
-    ("database", "orders"),
-    ("database", "users"),
-    ("orders", "checkout"),
-    ("users", "login"),
-    ("login", "checkout"),
-    ("checkout", "shop"),
-    ("shop", "orders"),  # a cycle
-    ("mail", "newsletter"),
-}
+class Call(NamedTuple):
+    """If the first fails, so does the second."""
+
+    called: str
+    caller: str
 
 
-def reachable(failed: str, hops: int) -> flo.Flow:
-    def hop(calls: flo.Stream[flo.Set[Calls], flo.Bounded], loop: flo.Loop) -> flo.Stream[flo.Set[str], flo.Bounded]:
-        down = loop.read_defer("down", flo.Set[str], initial={failed})
-        more = down.union(down.join(calls))
-        loop.write_defer("down", more)
-        return more
+class Service(NamedTuple):
+    name: str
 
-    flow = flo.Flow(f"what fails with {failed}")
-    calls = flow.input("calls", flo.Set[Calls], bounded=True)
-    flow.output("down", calls.repeat_nested(hops).nest(hop))
+
+CALLS = [
+    Call("database", "orders"),
+    Call("database", "users"),
+    Call("orders", "checkout"),
+    Call("users", "login"),
+    Call("login", "checkout"),
+    Call("checkout", "shop"),
+    Call("shop", "orders"),  # a cycle
+    Call("mail", "newsletter"),
+]
+
+CHANGES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("the database fails", {"calls": CALLS, "failed": [Service("database")]}),
+    ("orders gets a database of its own", {"calls": {Call("database", "orders"): -1}}),
+    ("login no longer needs users", {"calls": {Call("users", "login"): -1}}),
+    ("mail fails, too", {"failed": [Service("mail")]}),
+    ("the database is back", {"failed": {Service("database"): -1}}),
+)
+
+
+def reachable_services() -> flo.Flow:
+    flow = flo.Flow("what is down")
+    calls = flow.input("calls", flo.ZSet[Call])
+    failed = flow.input("failed", flo.ZSet[Service])
+
+    def callers_of(down: Any, failed: Any) -> Any:
+        return failed.union(down.join(calls, on="name", other_on="called").select(name="caller"))
+
+    flow.output("down", failed.fixpoint(callers_of))
     return flow
 
 
 def main() -> None:
-    flow = reachable("database", hops=4)
+    flow = reachable_services()
     flow.draw().save("reachable_services.svg")
-    before = {"database"}
-    for number, down in enumerate(flow.run(calls=EDGES)["down"], start=1):
-        new = ", ".join(sorted(down - before)) or "nothing more"
-        print(f"  after {number} hop{'s' * (number > 1)}: {new}")
-        before = down
-    healthy = {name for edge in EDGES for name in edge} - before
-    print(f"  still up: {', '.join(sorted(healthy))}")
-    found = reachable("database", hops=2).explore(calls={("database", "orders")})
-    print(f"  {found}")
+    loop = flow.loop()
+    for what, changes in CHANGES:
+        loop.push(**changes)
+        loop.run()
+        print(what)
+        changed = loop.pull("down")
+        for sign, title in ((1, "down"), (-1, "up again")):
+            names = sorted(service.name for service, weight in changed.items() if weight == sign)
+            if names:
+                print(f"  {title}: {', '.join(names)}")
+        if not changed:
+            print("  nothing changes: there is another way")
+    found = flow.explore(calls=[{Call("a", "b"): 1}, {Call("b", "a"): 1}], failed={Service("a"): 1})
+    print(found)
     found.save("reachable_services.html")
     print("the program as a picture: reachable_services.svg; every schedule of a small graph: reachable_services.html")
 

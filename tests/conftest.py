@@ -136,7 +136,8 @@ def spark() -> Iterator[Any]:
 
     with pytest.MonkeyPatch.context() as patch:
         here = Path(__file__).parent
-        patch.setenv("PYTHONPATH", os.pathsep.join(map(str, (here.parent, here / "spark" / "startup"))))
+        own = (here.parent, here.parent / "src", here / "spark" / "startup")  # also where another Flo is installed
+        patch.setenv("PYTHONPATH", os.pathsep.join(map(str, own)))
         # workers have imported what all tests need before they are forked
         patch.setitem(DAEMON, "spark.python.daemon.module", "tests.spark.daemon")
         session = embedded("flo tests", cores=2)

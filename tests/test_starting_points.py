@@ -20,7 +20,10 @@ from examples import first
 ROOT = Path(__file__).parent.parent
 RESULTS = {
     "changing_dimension": ("day 6: the sale of day 2 is cancelled", "gifts            17         7"),
-    "reachable_services": ("after 3 hops: shop", "still up: mail, newsletter", "one outcome in"),
+    "access_rights": ("cyd becomes an admin\n  cyd may read code\n  cyd may read passwords\n",),
+    "bill_of_materials": ("+1 needs: bicycle spoke 48", "-1 costs: bicycle 4380\n  +1 costs: bicycle 4060"),
+    "reachable_services": ("up again: checkout, login, orders, shop", "one outcome in"),
+    "shortest_paths": ("28           7           5          20           0          24   the road from Hamar",),
     "shop_sessions": ("ann  09:00  5 clicks in 55 min, got to: payment",),
 }
 

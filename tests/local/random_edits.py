@@ -2,7 +2,7 @@
 
 A program is a few parts, each the recipe of an output. An edit makes other parts of them, so every program can be built
 from the start, too. Recipes are drawn (relational verbs on the z-sets `l` and `r`) or written here: functions with
-closures, an input `w` whose rows gain columns, and sequences with windows and clocks (`e`).
+closures, recursion, an input `w` whose rows gain columns, and sequences with windows and clocks (`e`).
 """
 
 from __future__ import annotations
@@ -47,6 +47,11 @@ class Noted(NamedTuple):
 class Scaled(NamedTuple):
     s: str
     x: int
+
+
+class Link(NamedTuple):
+    s: str
+    to: str
 
 
 WIDTHS: list[Any] = [Narrow, Wide, Noted]
@@ -193,6 +198,33 @@ def _windows(builder: Builder, number: int) -> Any:
     return windows.nest(lambda window: window.map("v").sum()).flatten()
 
 
+def _links(builder: Builder) -> Any:
+    """A graph of words: rows of both inputs with the same `k`."""
+    return builder.left.join(builder.right, on="k").select(s="s", to="s_right").distinct()
+
+
+def _reached(builder: Builder, number: int) -> Any:
+    """The words that a word leads to, but not by way of one of them."""
+    links = _links(builder)
+
+    def further(found: Any) -> Any:
+        through = found.filter(nw.col("to") != WORDS[number])
+        return links.union(through.join(links, on="to", other_on="s").select(s="s", to="to_right"))
+
+    return builder.flow.fixpoint(found=flo.ZSet[Link], body=further)
+
+
+def _first_reached(builder: Builder, number: int) -> Any:
+    """The first word that a word leads to."""
+    links = _links(builder).filter(nw.col("to") != WORDS[number])
+
+    def earlier(first: Any) -> Any:
+        onward = links.join(first, on="to", other_on="s").select(s="s", to="to_right")
+        return links.union(onward).group_by("s").agg(to=flo.min("to"))
+
+    return builder.flow.fixpoint(first=flo.ZSet[Link], body=earlier)
+
+
 KEYED: dict[str, Recipe] = {
     "sums": lambda b, number: b.left.group_by("s").agg(total=flo.sum("x")),
     "sums and counts": lambda b, number: b.left.group_by("s").agg(total=flo.sum("x"), n=flo.count()),
@@ -221,6 +253,8 @@ KEYED: dict[str, Recipe] = {
         b.events.to_zset().group_by(s="k").agg(total=flo.sum("v"), n=flo.count(where=nw.col("v") > number))
     ),
     "recent events": lambda b, number: _recent_events(b, number).select(s="k", n="n"),
+    "how many are reached": lambda b, number: _reached(b, number).group_by("s").agg(n=flo.count()),
+    "first reached": _first_reached,
     "pairs of events": lambda b, number: _pairs_of_events(b, number).select(s="k", n="n"),
 }
 """Outputs with the key `s`, which a table takes."""
@@ -230,6 +264,7 @@ KEYLESS: dict[str, Recipe] = {
     "mapped rows": lambda b, number: b.right.map(By(number).shift).filter(lambda row: row.x != number),
     "wide rows": lambda b, number: b.wide,
     "wide distinct": lambda b, number: b.wide.distinct(),
+    "reached": _reached,
     "best": lambda b, number: b.left.select("k", "s", "x").top(number, by="k", order_by=[flo.desc("x"), "s"]),
     "one row": lambda b, number: b.right.agg(n=flo.count(), most=flo.max("z")),
     "events as rows": lambda b, number: b.events.to_zset().filter(nw.col("v") > number),

@@ -111,7 +111,7 @@ def test_charts_are_read_by_mouse_and_by_keyboard(reader: Reader, tmp_path: Path
     assert at.inner_text().startswith("micro-batch 2,")
     assert chart.locator(".legend b").all_inner_texts() == ["2 kB", "10 B"]
     assert "stage 1 2 kB" in chart.get_attribute("aria-label")
-    assert page.locator(".cursor").count() == 6, "all charts have the same cursor"
+    assert page.locator(".cursor").count() == 7, "all charts have the same cursor"
     page.keyboard.press("Escape")
     assert page.locator(".cursor").count() == 0
     lines = page.locator(".chart svg").first
@@ -154,3 +154,16 @@ def test_a_live_page_follows_a_fill(reader: Reader) -> None:
         wait_for(page, "rows filled", "1,200")
         assert page.locator("#state").inner_text() == "running"
         assert "in 55 s" in page.locator(".tile", has_text="rows filled").inner_text()
+
+
+def test_a_live_page_shows_the_rounds_of_the_last_micro_batch(reader: Reader) -> None:
+    run = Live()
+    with run.serve() as server:
+        page = reader.open(server.url)
+        run.turn(rounds={"reach": 4}, round_rows={"reach": 5})
+        page.wait_for_function("() => document.querySelector('#plan').textContent.includes('4 rounds, 5 rows')")
+        run.turn(rounds={"reach": 1}, round_rows={"reach": 1200})
+        page.wait_for_function("() => document.querySelector('#plan').textContent.includes('1 round, 1,200 rows')")
+        shown = page.locator(".stage").nth(1).inner_text()
+        assert "fixpoint here.py:7" in shown
+        assert "rounds" in page.locator("#charts").inner_text()

@@ -45,6 +45,7 @@ def page_data(count: int = 30, **more: Any) -> dict[str, Any]:
             "operators": [],
             "sends": [["in", "shuffled by a", 1]],
             "outputs": [],
+            "fixpoints": {},
         },
         {
             "level": 1,
@@ -52,8 +53,16 @@ def page_data(count: int = 30, **more: Any) -> dict[str, Any]:
             "operators": operators,
             "sends": [["join", "by b", 2]],
             "outputs": [],
+            "fixpoints": {"reach": "here.py:7"},
         },
-        {"level": 2, "title": "stage 2, 2 shards", "operators": [], "sends": [], "outputs": ["out", "w.late"]},
+        {
+            "level": 2,
+            "title": "stage 2, 2 shards",
+            "operators": [],
+            "sends": [],
+            "outputs": ["out", "w.late"],
+            "fixpoints": {},
+        },
     ]
     views = [
         view_data("out", count - 1, ["name", "sum"], [["<i>Ada</i>", 3], ["Bob", 4]]),

@@ -1,8 +1,9 @@
 """The typed dataflow as a picture: verbs as boxes, streams with their columns between them, bodies inside.
 
 A stream is a small box of its own below the verb that emits it, so its type never lies on something else. A body is
-laid out by itself and drawn inside its verb. A `write_defer` leads back to its `read_defer`, along the side. On a page,
-a verb can be expanded to its operators, which are a picture of their own.
+laid out by itself and drawn inside its verb. A `write_defer` leads back to its `read_defer`, along the side, and the
+result of a `fixpoint` to its relation. On a page, a verb can be expanded to its operators, which are a picture of their
+own.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from flo.pictures.layered import BELOW, Box, Diagram, Link, lay_out
 from flo.pictures.svg import MONO, Picture, own_file, palette, shorten, tag, text_width
 from flo.program.dag import live_vertices
 from flo.program.outline import describe_operator
+from flo.values.operators.fixpoint import Fixpoint
 
 SIZE, SMALL = 12.5, 10.5
 PAD, LANE = 18.0, 14.0
@@ -138,14 +140,18 @@ def _picture(body: Body, title: str) -> str:
     )
 
 
-def _lay_out_scope(scope: Scope, outputs: Mapping[str, AnyStream], expanded: list[tuple[VerbCall, Drawn]]) -> Body:
-    """Lay out the verbs of a program or of a body."""
+def _lay_out_scope(
+    scope: Scope, outputs: Mapping[str, AnyStream], expanded: list[tuple[VerbCall, Drawn]], relations: int = 0
+) -> Body:
+    """Lay out the verbs of a program or of a body. So many of its first inputs are what it gave in the round before."""
     body, boxes = Body(), dict[AnyBase, Box]()
     read = {stream for vertex in scope.vertices for stream in vertex.inputs} | set(outputs.values())
     live = set(live_vertices(scope.vertices, outputs.values()))
+    read_again: list[Box] = []
     for stream in scope.inputs:
         pill = _add(body, "input", f"input {stream.name}", stream.origin, 0, 1)
         _add_stream(body, boxes, pill.box, 0, stream)
+        read_again.append(pill.box)
     for call in verb_calls(scope.vertices):
         part = Part(call.text, call.origin, call.vertices, call.inputs, call.outputs, call.body)
         is_live = not live.isdisjoint(call.vertices)
@@ -154,7 +160,9 @@ def _lay_out_scope(scope: Scope, outputs: Mapping[str, AnyStream], expanded: lis
         if part.body is None and not drawn.kind.startswith("operator defer"):
             drawn.number = len(expanded)
             expanded.append((call, drawn))
-    _add_outputs(body, boxes, outputs)
+    given = _add_outputs(body, boxes, outputs)
+    names = [stream.name for stream in scope.inputs[:relations]]
+    body.backs += zip(given, read_again, names, strict=False)
     return _laid_out(body)
 
 
@@ -179,7 +187,7 @@ def _operator_text(vertex: Vertex) -> str:
 
 
 def _laid_out(body: Body) -> Body:
-    body.backs = list(_defers(body))
+    body.backs += _defers(body)
     body.layout = lay_out([part.box for part in body.drawn], body.links)
     return body
 
@@ -259,7 +267,9 @@ def _add_part(
     drawn = _add(body, kind, text, part.origin, len(part.inputs), len(part.outputs))
     body.parts.append((part, drawn.box))
     if part.body is not None:
-        inner = _lay_out_scope(part.body, _results(part.body), expanded)
+        (vertex,) = (each for each in part.vertices if each.body is part.body)
+        relations = len(vertex.operator.relations) if isinstance(vertex.operator, Fixpoint) else 0
+        inner = _lay_out_scope(part.body, _results(part.body), expanded, relations)
         drawn.kind, drawn.body = "body", inner
         drawn.box.width = max(drawn.box.width, inner.width + 2 * PAD)
         drawn.box.height += inner.height + 2 * PAD
@@ -272,10 +282,13 @@ def _add_part(
 
 def _add_outputs(
     body: Body, boxes: dict[AnyBase, Box], outputs: Mapping[str, AnyStream], kind: str = "output "
-) -> None:
+) -> list[Box]:
+    pills = []
     for name, stream in outputs.items():
         pill = _add(body, "output", f"{kind}{name}" if name else "result", None, 1, 0)
         body.links.append(Link(boxes[stream], pill.box))
+        pills.append(pill.box)
+    return pills
 
 
 def _results(scope: Scope) -> dict[str, AnyStream]:

@@ -97,6 +97,9 @@ const planned = data.plan.map((block) => {
     shown.title = [how, keeps].filter(Boolean).join(", ");
     return shown;
   });
+  const rounds = new Map(Object.keys(block.fixpoints).map((id) => [id, make("b", "")]));
+  parts.push(...Object.entries(block.fixpoints).map(([id, line]) =>
+    make("div", "gives", "↻ ", make("code", "", "fixpoint"), make("small", "", ` ${line} `), rounds.get(id))));
   parts.push(...block.sends.map(([name, how, level]) =>
     make("div", "sends", "→ ", make("code", "", name), ` ${how}, to stage ${level}`)));
   parts.push(...block.outputs.map((name) =>
@@ -104,13 +107,13 @@ const planned = data.plan.map((block) => {
   const [title, rest] = block.level ? block.title.split(", ") : ["inputs", data.inputs.join(", ")];
   const node = make("div", "stage", make("div", "rail", make("i", "")),
     make("div", "does", make("h3", "", title, make("small", "", rest)), ...parts), make("div", "figures", ...figures.map((each) => each.node)));
-  return { block, node, figures, bar, changes };
+  return { block, node, figures, bar, changes, rounds };
 });
 
 function showPlan() {
   const entry = latest(), state = known(stateOf) || {};
   const longest = entry ? Math.max(...levels.map((level) => entry.stage_seconds[level] || 0), 1e-9) : 1;
-  for (const { block, figures, bar, changes } of planned) {
+  for (const { block, figures, bar, changes, rounds } of planned) {
     const [rows, size, seconds] = figures;
     const taken = (one) => (block.level ? one.stage_rows[block.level] || 0 : sum(one.taken));
     rows.value.textContent = entry ? asCount(taken(entry)) : "–";
@@ -120,6 +123,9 @@ function showPlan() {
     const took = entry ? entry.stage_seconds[block.level] : undefined;
     seconds.value.textContent = took === undefined ? "–" : asSeconds(took / entry.batches);
     bar.firstChild.style.width = `${(100 * (took || 0)) / longest}%`;
+    for (const [id, value] of rounds) {
+      value.textContent = entry ? `${plural(entry.rounds[id] || 0, "round")}, ${plural(entry.round_rows[id] || 0, "row")}` : "";
+    }
     for (const [name, value] of changes) {
       value.textContent = entry ? plural(entry.changes[name] || 0, data.late.includes(name) ? "late row" : "change") : "";
     }
@@ -137,6 +143,7 @@ function byName(names, figure) {
 }
 const mean = (figures, name, entry) => (figures[name] || 0) / entry.batches;
 const outputs = data.plan.flatMap((block) => block.outputs).filter((name) => !data.late.includes(name));
+const fixpoints = data.plan.flatMap((block) => Object.entries(block.fixpoints));
 const charts = [
   { title: "rows in", format: "count", whole: true, series: byName(data.inputs, (entry, name) => mean(entry.taken, name, entry)) },
   { title: "changes out", format: "count", whole: true, series: byName(outputs, (entry, name) => mean(entry.changes, name, entry)) },
@@ -158,6 +165,11 @@ const charts = [
     colours: ["warm", "bad"],
     series: (given) => [["late", given.map((entry) => lateIn(entry) / entry.batches)], ["diverted", given.map((entry) => sum(entry.diverted) / entry.batches)]],
   },
+  ...(fixpoints.length ? [{
+    title: "rounds", format: "count", whole: true,
+    series: (given) => byName(fixpoints.map(([id]) => id), (entry, id) => mean(entry.rounds, id, entry))(given)
+      .map(([name, values]) => [Object.fromEntries(fixpoints)[name] || name, values]),
+  }] : []),
   { title: "lag", format: "seconds", series: (given) => [["source to commit", given.map((entry) => entry.lag)]] },
 ].map((each) => new Chart(each, point));
 

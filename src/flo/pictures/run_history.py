@@ -43,6 +43,10 @@ class HistoryEntry:
     """Rows received, by stage."""
     stage_seconds: Mapping[int, float]
     """Seconds of the slowest task, by stage."""
+    rounds: Mapping[str, int] = field(default_factory=dict)
+    """Rounds with changes, by fixpoint."""
+    round_rows: Mapping[str, int] = field(default_factory=dict)
+    """Rows that changed in these rounds, by fixpoint."""
     stage_bytes: Mapping[int, int] = field(default_factory=dict)
     """Bytes of state, by stage, after the last one; empty if nobody has looked."""
     lag: float | None = None
@@ -64,6 +68,8 @@ class HistoryEntry:
             self.written + later.written,
             _sum(self.stage_rows, later.stage_rows),
             _sum(self.stage_seconds, later.stage_seconds),
+            _sum(self.rounds, later.rounds),
+            _sum(self.round_rows, later.round_rows),
             later.stage_bytes or self.stage_bytes,
             max(lags, default=None),
             self.waiting if later.waiting is None else later.waiting,
@@ -228,6 +234,8 @@ def _metrics(flow: Mapping[str, object], running: bool, history: History, late: 
     yield counter(
         "flo_stage_seconds_total", "seconds of the slowest tasks of a stage", _by("stage", total.stage_seconds)
     )
+    yield counter("flo_rounds_total", "rounds of a fixpoint that had changes", _by("fixpoint", total.rounds))
+    yield counter("flo_round_rows_total", "rows that changed in these rounds", _by("fixpoint", total.round_rows))
     yield gauge("flo_state_bytes", "bytes of state of a stage", _by("stage", total.stage_bytes))
     mean = last.seconds / last.batches
     yield gauge("flo_micro_batch_seconds", "seconds that the last micro-batch took", [({}, mean)])

@@ -66,6 +66,9 @@ class Outcome:
     """Rows received, by stage."""
     stage_seconds: dict[int, float] = field(default_factory=dict)
     """Seconds of the slowest task, by stage."""
+    rounds: dict[str, dict[int, int]] = field(default_factory=dict)
+    """By the id of a fixpoint, which `named` sets: the rows of its relations that changed in each round, from 1 on.
+    Rounds without changes are left out."""
 
     @property
     def diverted(self) -> dict[str, int]:
@@ -197,6 +200,7 @@ class MicroBatches:
             changed_files=changed,
             stage_rows=dict(stage_rows),
             stage_seconds=stage_seconds,
+            rounds={name: rounds for each in reports for name, rounds in each.get("rounds", {}).items()},
         )
 
     def set_state_versions(self, version: int, versions: dict[int, StateVersions]) -> None:

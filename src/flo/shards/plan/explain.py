@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from flo.core.graph import Node
 from flo.shards.plan.stages import KEY, KEYS, WINDOW, Delivery, Plan
 from flo.shards.plan.stages import NATIVE as NATIVELY
+from flo.tables.operators.fixpoint import FixpointTables
 from flo.tables.operators.windows import WindowTables
 from flo.tables.plan import explain_calls, format_by_verb
 from flo.tables.plan import plan as planned_operators
@@ -47,6 +48,8 @@ class Block:
     outputs: list[str]
     verbs: list[str]
     """For each operator the call that made it, as the user wrote it."""
+    fixpoints: dict[str, str]
+    """By id, the calls that made its fixpoints."""
 
     def rows(self) -> list[CELLS]:
         """The rows of the text."""
@@ -68,7 +71,7 @@ def plan_blocks(plan: Plan, inputs: list[str], outputs: list[str], shards: int, 
         names_here = [name for name, stream in zip(outputs, plan.outputs, strict=True) if stream in streams]
         operators = list(_operators(plan, level, native))
         rows, verbs = [row for row, _ in operators], [verb for _, verb in operators]
-        blocks.append(Block(level, title, rows, sends, names_here, verbs))
+        blocks.append(Block(level, title, rows, sends, names_here, verbs, _fixpoints(plan, level)))
     return blocks
 
 
@@ -100,6 +103,12 @@ def _operators(plan: Plan, level: int, native: set[int]) -> Iterator[tuple[ROW, 
             keeps = ", ".join(kept.removesuffix(": a trace") for kept in each.keeps)
             how = NATIVE if id(vertex.operator) in native else f"{place}{each.how}"
             yield (name, how, f"keeps {keeps}" if keeps else "", str(each.node.origin or "")), each.verb
+
+
+def _fixpoints(plan: Plan, level: int) -> dict[str, str]:
+    """The fixpoints of a level, by id."""
+    found = [vertex for at, vertex in plan.vertices if at == level and isinstance(vertex.operator, FixpointTables)]
+    return {each.id: str(each.origin or each.operator.called) for each in found}
 
 
 def _shorten(text: str) -> str:

@@ -43,6 +43,7 @@ from flo.tables.checkpoint.folders import Writes
 from flo.tables.dataflow import Dataflow
 from flo.tables.keyed import ENDED, KeyedColumns, KeyedRows
 from flo.tables.operators.clocks import PARTITION
+from flo.tables.operators.fixpoint import FixpointTables
 from flo.tables.operators.upserts import expect_once
 from flo.tables.state.trace import net_changes
 from flo.tables.streams import Streams
@@ -195,11 +196,13 @@ class StageTask:
         program, nodes, record = self._read_state(stage, number)
         record.read_from(self.batch.source)
         loop = program.started(nodes)
+        before_push = list(loop.nodes)
         deltas = tuple(read_delivery(each, sent, record) for each in stage.inputs)
         report.taken_rows += sum(delta.size() for delta in deltas if delta is not None)
         loop.push(deltas)
         self._push_ends(stage, number, ended, loop, record)
         loop.run()
+        report.rounds |= {} if number == BLANK else taken_rounds(stage, before_push, loop.nodes)
         sender = Sender(deliveries, self.batch.shards, number)
         here = [output for output in outputs if output.stream in stage.outputs]
         leaves = {each.stream for each in deliveries} | {each.stream for each in here if each.how != UNSENT}
@@ -317,6 +320,8 @@ class TaskReport:
     """Bytes of state."""
     taken_rows: int = 0
     """Rows that its shards received for this stage."""
+    rounds: dict[str, Mapping[int, int]] = field(default_factory=dict)
+    """By the id of a fixpoint, the rows that changed in each of its rounds."""
     started: float = field(default_factory=time.monotonic)
 
     def add(self, output: str, shard: int, finished: bool, rows: int, file: str | None) -> None:
@@ -329,9 +334,19 @@ class TaskReport:
     def as_dict(self) -> dict[str, Any]:
         """The report as the driver reads it."""
         state = {"stage": self.level, "shards": self.shards, "deliveries": self.ended_deliveries}
-        changes = {"rows": self.rows, "files": self.files, "ended": self.ended_outputs}
+        changes = {"rows": self.rows, "files": self.files, "ended": self.ended_outputs, "rounds": self.rounds}
         figures = {"written": self.written, "received": self.received, "taken_rows": self.taken_rows}
         return {**state, **changes, **figures, "version": self.version, "seconds": time.monotonic() - self.started}
+
+
+def taken_rounds(stage: Stage, before: list[Node], after: list[Node]) -> dict[str, Mapping[int, int]]:
+    """The rounds of each fixpoint that has run between two states of a stage."""
+    found = {}
+    for vertex, old, new in zip(stage.dag.vertices, before, after, strict=True):
+        if isinstance(old.operator, FixpointTables) and isinstance(new.operator, FixpointTables):
+            if new.operator.rounds is not old.operator.rounds:
+                found[vertex.id] = new.operator.rounds
+    return found
 
 
 def read_delivery(delivery: Delivery, received: list[Blob], record: ShardRecord) -> Delta:

@@ -94,6 +94,8 @@ class QueryWatch:
                 outcome.written,
                 outcome.stage_rows,
                 outcome.stage_seconds,
+                {name: len(rounds) for name, rounds in outcome.rounds.items()},
+                {name: sum(rounds.values()) for name, rounds in outcome.rounds.items()},
             )
         )
 

@@ -13,8 +13,8 @@ A push ends: a round has no changes behind the last one in which the relations d
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, final
@@ -77,6 +77,8 @@ class Rounds:
         self._work = [Work() for _ in body.operators]
         self._ahead: list[int] = []
         """The rounds to take, as a heap."""
+        self.rows: dict[int, int] = {}
+        """By round, from 1 on, the rows of the relations that change in it."""
 
     def add(self, stream: int, changes: Changes) -> None:
         """Let the readers of a stream take these changes in their round."""
@@ -102,6 +104,7 @@ class Rounds:
                 change = change and net_changes(change)
                 if change is not None and change.num_rows:
                     results[place].append(change)
+                    self.rows[number + 1] = self.rows.get(number + 1, 0) + change.num_rows
                     if self.like.row_limit is not None:
                         added += pc.sum(change[WEIGHT]).as_py()
                         self.like.row_limit.expect(added)
@@ -158,6 +161,8 @@ class FixpointTables(OnTables[Fixpoint]):
 
     traces: tuple[Trace, ...] = ()
     """The traces of the operators of the body, with the round of each row."""
+    rounds: Mapping[int, int] = field(default_factory=dict, compare=False)
+    """What the last push did: by round, from 1 on, the rows of the relations that changed in it."""
 
     name = "fixpoint_tables"
 
@@ -195,7 +200,7 @@ class FixpointTables(OnTables[Fixpoint]):
             if table.num_rows:
                 rounds.add(place, Changes(0, table))
         deltas = tuple(self._emit(place, some) for place, some in enumerate(rounds.run()))
-        return self.with_state(traces=rounds.settle()), deltas
+        return self.with_state(traces=rounds.settle(), rounds=rounds.rows), deltas
 
     def _emit(self, place: int, changes: list[pa.Table]) -> Delta:
         """The changes of a relation in all rounds: those of its result."""

@@ -1,0 +1,1 @@
+"""Recursion on every engine, against networkx."""
