@@ -12,12 +12,14 @@ import Flo.Composition
 import Flo.Defer
 import Flo.Deviations
 import Flo.Erasure
+import Flo.Example
 import Flo.Expected
 import Flo.FiniteMap
 import Flo.Graph
 import Flo.Language
 import Flo.Machine
 import Flo.Nest
+import Flo.NestProgress
 import Flo.Operators.Join
 import Flo.Operators.OnElements
 import Flo.Operators.OnSequences
