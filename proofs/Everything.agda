@@ -10,6 +10,7 @@ import Flo.Collections.Sequence
 import Flo.Collections.Weighted
 import Flo.Composition
 import Flo.Defer
+import Flo.DeferKeys
 import Flo.Deviations
 import Flo.Erasure
 import Flo.Example
@@ -24,6 +25,7 @@ import Flo.Operators.Join
 import Flo.Operators.OnElements
 import Flo.Operators.OnSequences
 import Flo.Operators.Threshold
+import Flo.Operators.Thresholds
 import Flo.Operators.Union
 import Flo.Operators.Wire
 import Flo.Preservation

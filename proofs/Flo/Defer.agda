@@ -173,13 +173,6 @@ Distinct : Context → Set
 Distinct []            = ⊤
 Distinct ((k , _) ∷ D) = (∀ {x} → ¬ ((k , x) ∈ D)) × Distinct D
 
-one-write : ∀ {k D} → Distinct D → (p q : ∃ λ x → (k , x) ∈ D) → p ≡ q
-one-write _             (_ , here)    (_ , here)    = refl
-one-write (none , _)    (_ , here)    (_ , there j) = ⊥-elim (none j)
-one-write (none , _)    (_ , there i) (_ , here)    = ⊥-elim (none i)
-one-write (_ , distinct) (x , there i) (y , there j) with one-write distinct (x , i) (y , j)
-... | refl = refl
-
 -- A value for each key.
 data Env : Context → Set where
   []  : Env []

@@ -7,24 +7,27 @@ open import Flo.Collection
 
 module Flo.DeferKeys {Name : Set} (collection : Name → Collection) where
 
+open import Data.Empty using (⊥-elim)
 open import Data.List using (List; []; _∷_; _++_)
 open import Data.Product using (∃; _×_; _,_; proj₁; proj₂)
 open import Data.Sum using (_⊎_; inj₁; inj₂)
-open import Relation.Binary.PropositionalEquality using (_≡_; refl; cong)
+open import Data.Unit using (tt)
+open import Relation.Binary.PropositionalEquality using (_≡_; refl)
+open import Relation.Nullary using (¬_)
 
 open import Flo.Value collection
 open import Flo.Defer collection
 
 -- The places of the operators on a key in a body.
 data Writes (k : Key) (t : Ty) : ∀ {I O} → Body I O → Set₁ where
-  it      : Writes k t (write-defer k)
+  it      : Writes k t (write-defer {t} k)
   first   : ∀ {I M O} {b : Body I M} {c : Body M O} → Writes k t b → Writes k t (b ⨟ c)
   second  : ∀ {I M O} {b : Body I M} {c : Body M O} → Writes k t c → Writes k t (b ⨟ c)
   onleft  : ∀ {I O I′ O′} {b : Body I O} {c : Body I′ O′} → Writes k t b → Writes k t (b ∥ c)
   onright : ∀ {I O I′ O′} {b : Body I O} {c : Body I′ O′} → Writes k t c → Writes k t (b ∥ c)
 
 data Reads (k : Key) (t : Ty) : ∀ {I O} → Body I O → Set₁ where
-  it      : ∀ {v} → Reads k t (read-defer k v)
+  it      : ∀ {v} → Reads k t (read-defer {t} k v)
   first   : ∀ {I M O} {b : Body I M} {c : Body M O} → Reads k t b → Reads k t (b ⨟ c)
   second  : ∀ {I M O} {b : Body I M} {c : Body M O} → Reads k t c → Reads k t (b ⨟ c)
   onleft  : ∀ {I O I′ O′} {b : Body I O} {c : Body I′ O′} → Reads k t b → Reads k t (b ∥ c)
@@ -74,6 +77,25 @@ in-R (read-defer-value-type i _ _ _) it = _ , i
 check-defers : ∀ {D I O} {b : Body I O} {i o k t} → D ⨾ D ⊢ b ∶ i ↪ o → Reads k t b → Writes k t b
 check-defers d r = written d (proj₂ (in-R d r))
 
--- A key that is written has one type.
-one-type : ∀ {D R I O} {b : Body I O} {i o k t u} → Distinct D → R ⨾ D ⊢ b ∶ i ↪ o → Writes k t b → Writes k u b → t ≡ u
-one-type distinct d x y = cong (λ p → proj₁ (proj₁ p)) (one-write distinct (_ , proj₂ (in-W d x)) (_ , proj₂ (in-W d y)))
+parts : ∀ W₁ {W₂} → Distinct (W₁ ++ W₂) →
+  Distinct W₁ × Distinct W₂ × (∀ {k x y} → (k , x) ∈ W₁ → ¬ ((k , y) ∈ W₂))
+parts []       distinct          = tt , distinct , λ ()
+parts (_ ∷ W₁) (none , distinct) =
+  let d₁ , d₂ , apart = parts W₁ distinct in
+  ((λ i → none (∈-left i)) , d₁) , d₂ , λ { here j → none (∈-right W₁ j) ; (there i) j → apart i j }
+
+-- There is one place where a key is written.
+written-once : ∀ {R W I O} {b : Body I O} {i o k} → R ⨾ W ⊢ b ∶ i ↪ o → Distinct W → (x y : ∃ λ t → Writes k t b) → x ≡ y
+written-once (sequence {W₁} p q _) ok (_ , first x) (_ , first y) with written-once p (proj₁ (parts W₁ ok)) (_ , x) (_ , y)
+... | refl = refl
+written-once (sequence {W₁} p q _) ok (_ , second x) (_ , second y) with written-once q (proj₁ (proj₂ (parts W₁ ok))) (_ , x) (_ , y)
+... | refl = refl
+written-once (sequence {W₁} p q _) ok (_ , first x) (_ , second y) = ⊥-elim (proj₂ (proj₂ (parts W₁ ok)) (proj₂ (in-W p x)) (proj₂ (in-W q y)))
+written-once (sequence {W₁} p q _) ok (_ , second x) (_ , first y) = ⊥-elim (proj₂ (proj₂ (parts W₁ ok)) (proj₂ (in-W p y)) (proj₂ (in-W q x)))
+written-once (par {W₁} p q) ok (_ , onleft x) (_ , onleft y) with written-once p (proj₁ (parts W₁ ok)) (_ , x) (_ , y)
+... | refl = refl
+written-once (par {W₁} p q) ok (_ , onright x) (_ , onright y) with written-once q (proj₁ (proj₂ (parts W₁ ok))) (_ , x) (_ , y)
+... | refl = refl
+written-once (par {W₁} p q) ok (_ , onleft x) (_ , onright y) = ⊥-elim (proj₂ (proj₂ (parts W₁ ok)) (proj₂ (in-W p x)) (proj₂ (in-W q y)))
+written-once (par {W₁} p q) ok (_ , onright x) (_ , onleft y) = ⊥-elim (proj₂ (proj₂ (parts W₁ ok)) (proj₂ (in-W p y)) (proj₂ (in-W q x)))
+written-once (write-defer-type _) _ (_ , it) (_ , it) = refl

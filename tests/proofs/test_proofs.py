@@ -148,6 +148,7 @@ def test_grammar_has_the_arity_of_the_code():
     [
         ("Flo/Nest.agda", Nest.steps.__code__.co_consts + Nest._finish.__code__.co_consts),
         ("Flo/Operators/Threshold.agda", Threshold.steps.__code__.co_consts),
+        ("Flo/Operators/Thresholds.agda", Threshold.steps.__code__.co_consts),
     ],
 )
 def test_the_code_uses_these_rules(file, code):
