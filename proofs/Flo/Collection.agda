@@ -79,6 +79,7 @@ record Collection : Set₁ where
 
     -- For progress: data as it comes from outside, whose end was not passed on.
     Fresh      : Value → Set
+    fresh-∅    : Fresh ∅
     identityˡ  : ∀ {d} → Fresh d → ∅ ++ d ≡ d
     fresh-fix  : ∀ {c} → Fresh c → Fresh (fix c)
     fresh-busy : ∀ {c} → Fresh c → Fixed c → ¬ Idle c
@@ -128,7 +129,7 @@ module WithEnd {M : Set} (_∙_ : M → M → M) (e : M)
     ; arrive-busy = λ { {_ , open′} (_ , open′) _ () ; {_ , open′} (_ , arrived) _ _ (_ , q) → q refl
                       ; {_ , open′} (_ , passed) _ _ (_ , q) → q refl
                       ; {_ , arrived} _ n _ → ⊥-elim (n arrived) ; {_ , passed} _ n _ → ⊥-elim (n passed) }
-    ; Fresh = λ c → Unpassed (proj₂ c)
+    ; Fresh = λ c → Unpassed (proj₂ c) ; fresh-∅ = open′
     ; identityˡ = λ { {x , open′} open′ → cong (_, open′) (∙-idˡ x) ; {x , arrived} arrived → cong (_, arrived) (∙-idˡ x) }
     ; fresh-fix = λ { {_ , open′} open′ → arrived ; {_ , arrived} arrived → arrived }
     ; fresh-busy = λ { {_ , arrived} arrived arrived (_ , q) → q refl } }

@@ -32,12 +32,16 @@ module PrintedJoin where
     join-zset : ∀ {M N m n e f} → Step ((M , N) , val (m , e) ∷ val (n , f) ∷ [])
       ((M ⊎ m , N ⊎ n) , val ([] , e) ∷ val ([] , f) ∷ []) (out (change M N m n))
 
+  -- A step from a state to itself.
+  steps-forever : ∃ λ s → ∃ λ o → Step s s o
+  steps-forever = (([] , []) , val ([] , open′) ∷ val ([] , open′) ∷ []) , _ , join-zset
+
   never-below-itself : ∀ {A : Set} {_<_ : A → A → Set} {x} → Acc _<_ x → ¬ (x < x)
   never-below-itself (acc rs) p = never-below-itself (rs _ p) p
 
   -- Lemma 3.1 (Operator Stuck State) does not hold for the printed rule.
   never-stuck : ¬ WellFounded (λ t s → ∃ λ o → Step s t o)
-  never-stuck wf = never-below-itself (wf ((([] , []) , val ([] , open′) ∷ val ([] , open′) ∷ []))) (_ , join-zset)
+  never-stuck wf = let s , again = steps-forever in never-below-itself (wf s) again
 
 ------------------------------------------------------------------------
 -- 2. `lvar-threshold` and `lvar-threshold-terminated` race.

@@ -8,12 +8,13 @@ module Flo.Graph {Name : Set} (collection : Name → Collection) where
 
 open import Data.List using (List; []; _∷_; _++_)
 open import Data.List.Relation.Unary.Any using (Any)
+open import Data.Maybe using (just)
 open import Data.Nat using (ℕ; _<_)
 open import Data.Nat.Induction using (<-wellFounded)
 open import Data.Product using (∃; _×_; _,_; proj₁; proj₂)
 open import Data.String using (String)
 open import Induction.WellFounded using (Acc; acc; WellFounded)
-open import Relation.Binary.PropositionalEquality using (_≡_; refl; trans; cong; subst)
+open import Relation.Binary.PropositionalEquality using (_≡_; refl; trans; cong; cong₂; subst)
 
 open import Flo.Value collection
 open import Flo.Machine collection
@@ -104,6 +105,14 @@ module Theorems {I O : Tys} (g : Graph I O) where
   private
     push*-received : ∀ ds → push* initial ds ≡ setinput initial (received ds)
     push*-received ds = cong (λ v → setinput initial (v ⊕* ds)) initial-empty
+
+  -- Data that is complete can arrive, also with the ends of all its streams.
+  ends-can-arrive : ∀ {i v} → Complete i v → ∃ λ es → received es ≡ fixes v
+  ends-can-arrive c = let d , e = whole (complete-fixes c) in d ∷ [] , e
+    where
+    whole : ∀ {ts} {fs : Flags ts} {v} → Complete fs v → ∃ λ d → ∅s ⊕ d ≡ v
+    whole []                        = [] , refl
+    whole (_∷_ {f = f} {c = c} p ps) = let d , e = whole ps in just c ∷ d , cong₂ _∷_ (⊹-identityˡ {d = c} (fresh f c p)) e
 
   -- Streaming progress: in every run of a well-typed program that has got the ends of its bounded inputs and is stuck,
   -- the bounded outputs are fixed, and every stuck run that gets the same data and the end of all inputs differs only by

@@ -318,13 +318,9 @@ module Of {I O : Tys} (A : Machine I O) (law : Lawful A)
   lawful′ : Lawful (Operator.node nest)
   lawful′ = record { terminates = terminates ; confluent = confluent ; eager = eager }
 
--- A graph of which the body is one: all theorems but progress hold of it. (Progress needs inner streams that are
--- complete: docs/deviations.md, 13.)
+-- For bodies with types, and their progress, see Flo.NestProgress. This one is for any body and any way to pass state:
+-- all theorems but progress hold of it.
 nested-graph : ∀ {I O} (g : Graph I O) (open Machine ⟦ g ⟧) → (State → State) → (State → Bool) →
   Graph (nested I ∷ []) (nested O ∷ [])
 nested-graph g next ready = op (Of.nest ⟦ g ⟧ (lawful g) next ready)
   record { lawful = Of.lawful′ ⟦ g ⟧ (lawful g) next ready ; _⊢ᴼ_ = λ _ _ → ⊥ ; progress = λ () }
-
--- A body without defers begins anew with every inner stream.
-without-defers : ∀ {I O} (g : Graph I O) → Graph (nested I ∷ []) (nested O ∷ [])
-without-defers g = nested-graph g (λ _ → Machine.initial ⟦ g ⟧) (λ _ → true)

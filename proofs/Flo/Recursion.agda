@@ -5,6 +5,7 @@
 
 module Flo.Recursion where
 
+open import Data.Fin using (Fin)
 open import Data.Fin.Subset using (Subset; _⊆_; _⊂_; _∈_; _∉_; _∪_; ⊥; ⁅_⁆; ∣_∣)
 open import Data.Fin.Subset.Properties
   using (_∈?_; ⊆-antisym; ⊆-trans; ⊥⊆; p⊆p∪q; q⊆p∪q; x∈p∪q⁻; x∈⁅x⁆; x∈⁅y⁆⇒x≡y; p⊂q⇒∣p∣<∣q∣; ∣p∣≤n)
@@ -106,6 +107,17 @@ module Incremental {m n : ℕ} (F : Subset m → Subset n → Subset n)
   -- After insertions, the old result is continued. Every schedule gives what a run from nothing gives.
   insertions : ∀ {E E′ R} → E ⊆ E′ → _⟶*_ (At._⟶_ E′) (At.μ E) R → Stuck (At._⟶_ E′) R → R ≡ At.μ E′
   insertions {E} {E′} le p st = At.schedule-reaches E′ (proj₂ (At.fixpoint E′)) (μ-grows le) p st
+
+  -- Which rows still belong to the result: those that are derived from kept rows of earlier rounds. Rows that are only
+  -- derived from each other have no such rounds.
+  derived-is-right : ∀ {E′ S} (round : Fin n → ℕ) →
+    (∀ {x} → x ∈ S → ∃ λ T → (∀ {y} → y ∈ T → (y ∈ S) × (round y < round x)) × (x ∈ F E′ T)) → S ⊆ At.μ E′
+  derived-is-right {E′} {S} round derived {x} x∈ = go x∈ (<-wellFounded (round x))
+    where
+    go : ∀ {x} → x ∈ S → Acc _<_ (round x) → x ∈ At.μ E′
+    go x∈ (acc rs) with derived x∈
+    ... | T , earlier , is = proj₁ (proj₂ (At.fixpoint E′))
+      (monotone E′ (λ y∈ → go (proj₁ (earlier y∈)) (rs _ (proj₂ (earlier y∈)))) is)
 
   -- After deletions, any part of the old result may be kept that still belongs to the new one.
   deletions : ∀ {E′ S R} → S ⊆ At.μ E′ → _⟶*_ (At._⟶_ E′) S R → Stuck (At._⟶_ E′) R → R ≡ At.μ E′

@@ -68,10 +68,11 @@ mutual
   (c ∷ cs) ⊹s (d ∷ ds) = (c ⊹ d) ∷ (cs ⊹s ds)
 
 mutual
-  -- fix ends every inner stream, too (docs/deviations.md, 13).
+  -- fix ends every inner stream, too (docs/deviations.md, 13): every one that is in the value. What it adds to a tuple
+  -- before it stays.
   fixᵛ : ∀ {t} → Val t → Val t
   fixᵛ {base n} (val c)        = val (fix (collection n) c)
-  fixᵛ (nested x xs e)         = nested (fixes x) (fix-each xs) (close e)
+  fixᵛ (nested x xs e)         = nested x (fix-each xs) (close e)
 
   fix-each : ∀ {ts} → List (Vals ts) → List (Vals ts)
   fix-each []       = []
@@ -277,15 +278,23 @@ rest-fixedᵛ {base n} {val c} f = rest-fixed (collection n) f
 rest-fixedᵛ {nested _} {nested _ _ arrived} _ = passed
 rest-fixedᵛ {nested _} {nested _ _ passed}  _ = passed
 
-mutual
-  fresh-fixᵛ : ∀ {t} {c : Val t} → Freshᵛ c → Freshᵛ (fixᵛ c)
-  fresh-fixᵛ {base n} {val c} f = fresh-fix (collection n) f
-  fresh-fixᵛ {nested _} {nested x _ open′}   (f , open′)   = freshes-fix x f , arrived
-  fresh-fixᵛ {nested _} {nested x _ arrived} (f , arrived) = freshes-fix x f , arrived
+fresh-fixᵛ : ∀ {t} {c : Val t} → Freshᵛ c → Freshᵛ (fixᵛ c)
+fresh-fixᵛ {base n} {val c} f = fresh-fix (collection n) f
+fresh-fixᵛ {nested _} {nested x _ open′}   (f , open′)   = f , arrived
+fresh-fixᵛ {nested _} {nested x _ arrived} (f , arrived) = f , arrived
 
-  freshes-fix : ∀ {ts} (x : Vals ts) → Freshes x → Freshes (fixes x)
-  freshes-fix []       _        = tt
-  freshes-fix (c ∷ cs) (f , fs) = fresh-fixᵛ {c = c} f , freshes-fix cs fs
+freshes-fix : ∀ {ts} (x : Vals ts) → Freshes x → Freshes (fixes x)
+freshes-fix []       _        = tt
+freshes-fix (c ∷ cs) (f , fs) = fresh-fixᵛ {c = c} f , freshes-fix cs fs
+
+mutual
+  fresh-∅ᵛ : ∀ {t} → Freshᵛ {t} ∅ᵛ
+  fresh-∅ᵛ {base n}    = fresh-∅ (collection n)
+  fresh-∅ᵛ {nested ts} = freshes-∅ , open′
+
+  freshes-∅ : ∀ {ts} → Freshes {ts} ∅s
+  freshes-∅ {[]}     = tt
+  freshes-∅ {t ∷ ts} = fresh-∅ᵛ {t} , freshes-∅
 
 mutual
   ⊹-identityˡ : ∀ {t} {d : Val t} → Freshᵛ d → ∅ᵛ ⊹ d ≡ d
@@ -325,7 +334,7 @@ closure t = record
   ; assoc = ⊹-assoc ; open-∅ = open-∅ᵛ {t}
   ; rest = restᵛ ; Idle = Idleᵛ ; idle? = idleᵛ? ; idle-∅ = idle-∅ᵛ {t} ; rest-idle = rest-idleᵛ ; rest-open = λ {c} → rest-openᵛ {c = c}
   ; rest-fixed = λ {c} → rest-fixedᵛ {c = c} ; idle-open = λ {c} → idle-openᵛ {c = c}
-  ; rest-arrive = λ {c} → rest-arriveᵛ {c = c} ; arrive-busy = λ {c} → arrive-busyᵛ {c = c} ; Fresh = Freshᵛ ; fresh-fix = λ {c} → fresh-fixᵛ {c = c} ; fresh-busy = λ {c} → fresh-busyᵛ {c = c} }
+  ; rest-arrive = λ {c} → rest-arriveᵛ {c = c} ; arrive-busy = λ {c} → arrive-busyᵛ {c = c} ; Fresh = Freshᵛ ; fresh-∅ = fresh-∅ᵛ {t} ; fresh-fix = λ {c} → fresh-fixᵛ {c = c} ; fresh-busy = λ {c} → fresh-busyᵛ {c = c} }
 
 ------------------------------------------------------------------------
 -- Tuples of deltas.

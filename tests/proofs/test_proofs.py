@@ -110,8 +110,10 @@ RULES_OF = {
     ("typing rule", "operator"): ("Flo/Graph.agda", 1),
     ("typing rule", "map-type"): ("Flo/Operators/OnSequences.agda", 0),
     ("typing rule", "fold-type"): ("Flo/Operators/OnSequences.agda", 0),
-    ("typing rule", "read-defer-value-type"): ("Flo/Defer.agda", 3),  # fixed, and so fresh and its own fix
-    ("typing rule", "write-defer-type"): ("Flo/Defer.agda", 0),
+    ("typing rule", "read-defer-value-type"): ("Flo/Defer.agda", 4),  # in R, bounded, fixed, with its inner streams
+    ("typing rule", "write-defer-type"): ("Flo/Defer.agda", 1),  # bounded, which the paper writes as B
+    ("typing rule", "nest-type"): ("Flo/NestProgress.agda", 2),  # and, named, the type of the body; keys differ
+    ("typing rule", "nest-with-copy-type"): ("Flo/NestProgress.agda", 2),  # the type of the body, and any state of it
     ("typing rule", "lvar-threshold-type"): ("Flo/Operators/Threshold.agda", 0),
 }
 
@@ -146,6 +148,7 @@ def test_grammar_has_the_arity_of_the_code():
     [
         ("Flo/Nest.agda", Nest.steps.__code__.co_consts + Nest._finish.__code__.co_consts),
         ("Flo/Operators/Threshold.agda", Threshold.steps.__code__.co_consts),
+        ("Flo/Operators/Thresholds.agda", Threshold.steps.__code__.co_consts),
     ],
 )
 def test_the_code_uses_these_rules(file, code):

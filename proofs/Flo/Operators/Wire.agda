@@ -42,7 +42,7 @@ put : ∀ {t ts} → t ∈ ts → Val t → Vals ts → Vals ts
 put here      x (c ∷ cs) = x ∷ cs
 put (there i) x (c ∷ cs) = c ∷ put i x cs
 
-lookᶠ : ∀ {t ts} → t ∈ ts → Flags ts → Bound
+lookᶠ : ∀ {t ts} → t ∈ ts → Flags ts → Flag t
 lookᶠ here      (f ∷ fs) = f
 lookᶠ (there i) (f ∷ fs) = lookᶠ i fs
 
@@ -309,10 +309,10 @@ module _ {I O : Tys} (name : String) (routes : Routes I O) where
     ... | no n  = ⊥-elim (st (step (wire i _ refl n refl)))
 
   freshes : ∀ {ts} {f : Flags ts} {v} → Complete f v → Freshes v
-  freshes []             = tt
-  freshes ((f , _) ∷ cs) = f , freshes cs
+  freshes []                        = tt
+  freshes (_∷_ {f = f} {c = c} p ps) = fresh f c p , freshes ps
 
-  complete-look : ∀ {t ts} (i : t ∈ ts) {f : Flags ts} {v} → Complete f v → Freshᵛ (look i v) × (lookᶠ i f ≡ B → Fixedᵛ (look i v))
+  complete-look : ∀ {t ts} (i : t ∈ ts) {f : Flags ts} {v} → Complete f v → Completeᵛ (lookᶠ i f) (look i v)
   complete-look here      (c ∷ cs) = c
   complete-look (there i) (c ∷ cs) = complete-look i cs
 
