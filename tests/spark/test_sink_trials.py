@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from flo.spark import Changes, Upsert
+from tests.quick import is_thorough
 from tests.spark.sink_trials import Trial
 
 pytestmark = [pytest.mark.slow]
@@ -47,15 +48,20 @@ def changes_trial(spark: Any, folder: Path) -> Trial:
 
 
 def test_a_database(spark: Any, tmp_path: Path) -> None:
-    """`make connectors` tries the others."""
+    """`make connectors` tries the others, and `make thorough` all that may happen to it."""
     pytest.importorskip("adbc_driver_sqlite.dbapi")
-    database_trial("sqlite", spark, tmp_path).all()
+    trial = database_trial("sqlite", spark, tmp_path)
+    if is_thorough():
+        trial.all()
+    else:
+        trial.restored_checkpoint()
 
 
 def test_a_folder_of_changes(spark: Any, tmp_path: Path) -> None:
     trial = changes_trial(spark, tmp_path)
     trial.late_addition()
-    trial.corrected_function()
+    if is_thorough():
+        trial.corrected_function()
 
 
 def test_a_function(spark: Any, tmp_path: Path) -> None:
