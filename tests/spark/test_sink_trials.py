@@ -54,6 +54,7 @@ def test_a_database(spark: Any, tmp_path: Path) -> None:
     if is_thorough():
         trial.all()
     else:
+        trial.late_addition()
         trial.restored_checkpoint()
 
 
