@@ -18,6 +18,8 @@ import flo
 WEIGHT = "_weight"
 START = 0
 """The node that reachability starts from, and the smallest."""
+STAY = 3
+"""How many edges from this node stay."""
 NONE = -1
 """The label of a node that is not there."""
 
@@ -107,10 +109,12 @@ class Graph:
         rng = np.random.default_rng(seed)
         ends = rng.integers(0, nodes, (2, 3 * (edges + half * deltas)))
         ends = ends[:, ends[0] != ends[1] if directed else ends[0] < ends[1]]
-        codes = np.unique(ends[0] * nodes + ends[1])
+        stay = START * nodes + np.arange(1, STAY + 1)  # or one deletion may cut off everything
+        codes = np.setdiff1d(ends[0] * nodes + ends[1], stay)
         rng.shuffle(codes)
-        self.first, rest = codes[:edges], codes[edges : edges + half * deltas]
-        self._gone = rng.permutation(self.first)[: half * deltas].reshape(deltas, half)
+        changing, rest = codes[: edges - STAY], codes[edges : edges + half * deltas]
+        self.first = np.concatenate([stay, changing])
+        self._gone = rng.permutation(changing)[: half * deltas].reshape(deltas, half)
         self._come = rest.reshape(deltas, half)
 
     def deltas(self) -> Iterator[Delta]:
