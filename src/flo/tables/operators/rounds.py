@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, ClassVar, NamedTuple, TypeAlias, final
 
 import numpy as np
 import pyarrow as pa
@@ -52,7 +52,7 @@ from flo.tables.operators.weights import totals, weights_of
 from flo.tables.state.keys import Keys
 from flo.tables.state.merging import first_due
 from flo.tables.state.run import Run, match_keys, merge_runs, run_of
-from flo.tables.state.trace import Trace, consolidate_runs, consolidate_table, with_weights
+from flo.tables.state.trace import Trace, consolidate_table, with_weights
 from flo.tables.streams import NUMBER, STREAM
 from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, Rows, of_elements, plain_zeros, schema_of
@@ -76,7 +76,7 @@ MOST_RUNS = 4
 
 
 class Growing:
-    """A trace during a push: its runs, and those of the changes since, which are consolidated at the end of the push."""
+    """A trace during a push: its runs, and those of the changes since."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace, self.changes = trace, list[Run]()
@@ -94,7 +94,7 @@ class Growing:
 
     def settle(self) -> Trace:
         """Return the trace with all changes."""
-        return self.trace.extend(consolidate_runs(*self.changes)) if self.changes else self.trace
+        return self.trace.extend(merge_runs(self.changes)) if self.changes else self.trace
 
 
 Given: TypeAlias = list[pa.Table | None]
@@ -122,6 +122,9 @@ class InRounds(ABC):
     outputs: tuple[Collection, ...]
     from_outside: tuple[bool, ...]
     """Which inputs come from outside: these change in round 0 only."""
+
+    consolidates: ClassVar[bool] = False
+    """Whether each of the tables that it gives has a row only once."""
 
     @property
     @abstractmethod
@@ -247,6 +250,7 @@ class WeighRounds(InRounds):
     form: DistinctTables
 
     names = ("rows",)
+    consolidates = True
 
     def consume(self, number: int, given: Given, traces: list[Growing], work: Work) -> Iterator[list[Changes]]:
         (table,) = given
@@ -288,6 +292,8 @@ class GroupRounds(InRounds):
     """Computes all keys at once; None if the operator runs on values, for one key after the other."""
     keyed: OnTables[Any] | None
     """Numbers the keys of rows; None if all rows belong to one."""
+
+    consolidates = True
 
     @cached_property
     def names(self) -> tuple[str, ...]:
