@@ -43,6 +43,7 @@ from benchmarks.recursion_graphs import (
 EDGES, NODES, SEED, DELETED = 1_000, 860, 423, 40
 SIZES, DELTA, DELTAS = (10_000, 100_000, 1_000_000), 1_000, 10
 DEPTHS = (10, 100, 1_000)
+WIDTH = 130
 CLOSURE = """WITH RECURSIVE reach AS (
     SELECT src, dst FROM edges UNION SELECT reach.src, edges.dst FROM reach JOIN edges ON reach.dst = edges.src
 ) SELECT src, dst FROM reach"""
@@ -218,7 +219,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--only", choices=["closure", "growth", "chains"])
     parser.add_argument("--spark", action="store_true", help="on Spark, beside a loop of joins")
     given = parser.parse_args(arguments)
-    output = Console()
+    output = Console(width=WIDTH)
     if given.spark:
         from benchmarks.recursion_spark import beside_a_loop
 
