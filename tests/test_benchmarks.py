@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import columnar, columnar_aggregates, latency, merging, tpch, tpch_data, workers
+from benchmarks import columnar, columnar_aggregates, latency, merging, recursion, tpch, tpch_data, workers
 from benchmarks.columnar_aggregates import AGGREGATES, program, programs, run, sales, several, small_deltas
 from benchmarks.columnar_aggregates import check as check_aggregates
 from benchmarks.columnar_growth import OPERATORS, Grown, Operator
@@ -132,3 +132,16 @@ def test_workers_give_equal_results(name: str) -> None:
     seconds, equal = workers.measure(name, 2, 20_000, 2, 10_000)
     assert equal
     assert list(seconds) == ["a load of 20,000 rows", "2 × 10,000 rows"]
+
+
+def test_recursion_beside_its_peers() -> None:
+    assert recursion.closures(2).row_count == 4
+    assert recursion.growth(0.01, sizes=[100_000]).row_count == 2
+    assert recursion.chains([10]).row_count == 3
+
+
+def test_a_lost_change_of_a_recursion_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    push = recursion.Maintained.push
+    monkeypatch.setattr(recursion.Maintained, "push", lambda self, edges: push(self, edges).slice(1))
+    with pytest.raises(AssertionError):
+        recursion.growth(0.01, sizes=[100_000])

@@ -15,6 +15,7 @@ import pytest
 
 import flo
 import flo.spark
+from flo.sql.catalyst import UnsupportedQueryError
 from flo.sql.nodes import SqlError
 from flo.sql.set_recursion import with_union_all
 
@@ -87,6 +88,40 @@ QUERIES = {
         SELECT * FROM r""",
     "one after the other": """WITH RECURSIVE a(n) AS (SELECT min(id) FROM staff UNION ALL SELECT n + 1 FROM a WHERE n < 3),
         b(n) AS (SELECT n FROM a UNION ALL SELECT n + 10 FROM b JOIN a USING (n) WHERE n < 9) SELECT * FROM b""",
+    "exists": """WITH RECURSIVE r(x) AS (
+        SELECT 'a' UNION ALL SELECT dst FROM hops WHERE EXISTS (SELECT 1 FROM r WHERE r.x = src)
+    ) SELECT * FROM r""",
+    "not exists": """WITH RECURSIVE r(x) AS (
+        SELECT 'a' UNION ALL SELECT dst FROM hops h JOIN r ON h.src = r.x
+        WHERE NOT EXISTS (SELECT 1 FROM hops k WHERE k.src = h.dst AND k.km > 2)
+    ) SELECT * FROM r""",
+    "exists, of something else": """WITH RECURSIVE r(n) AS (
+        SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 4 AND EXISTS (SELECT 1 FROM hops WHERE km > 2)
+    ) SELECT * FROM r""",
+    "intersection": """WITH RECURSIVE r(n) AS (
+        SELECT min(km) FROM hops UNION ALL (SELECT n + 1 FROM r INTERSECT SELECT km FROM hops)
+    ) SELECT * FROM r""",
+    "limit in the anchor": """WITH RECURSIVE r(n) AS (
+        (SELECT km FROM hops ORDER BY km LIMIT 1) UNION ALL SELECT n + 1 FROM r WHERE n < 4
+    ) SELECT n FROM r""",
+    "limit with an offset": "WITH RECURSIVE r(n) AS (SELECT count(*) FROM hops UNION ALL SELECT n + 1 FROM r) SELECT n FROM r LIMIT 3 OFFSET 2",
+    "names of the anchor": "WITH RECURSIVE r AS (SELECT count(*) AS n FROM hops UNION ALL SELECT n + 1 AS z FROM r WHERE n < 9) SELECT n FROM r",
+    "lateral": """WITH RECURSIVE r(n) AS (
+        SELECT min(km) FROM hops UNION ALL SELECT k.m FROM r, LATERAL (SELECT r.n + 1 AS m) k WHERE r.n < 4
+    ) SELECT * FROM r""",
+    "another recursion in the step": """WITH RECURSIVE r(n) AS (
+        SELECT 1L UNION ALL (
+            WITH RECURSIVE s(m) AS (SELECT min(km) FROM hops UNION ALL SELECT m + 1 FROM s WHERE m < 3)
+            SELECT n + m FROM r JOIN s ON true WHERE n < 4
+        )
+    ) SELECT * FROM r""",
+    "another recursion in the anchor": """WITH RECURSIVE r(n) AS (
+        (WITH RECURSIVE s(m) AS (SELECT min(km) FROM hops UNION ALL SELECT m + 1 FROM s WHERE m < 3) SELECT m FROM s)
+        UNION ALL SELECT n + 10 FROM r WHERE n < 20
+    ) SELECT * FROM r""",
+    "within a subquery": """SELECT q.n, dst FROM (
+        WITH RECURSIVE r(n) AS (SELECT 1L UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT * FROM r
+    ) q JOIN hops ON q.n = km""",
 }  # fmt: skip
 
 
@@ -149,6 +184,39 @@ def test_as_batch_spark(spark: Any, name: str) -> None:
             rows = plus(rows, push(loop, names, state))
             loops[place] = (loop, names), rows
             assert rows == expected
+
+
+ERRORS = {
+    "ASSIGNMENT_ARITY_MISMATCH": "r(n) AS (SELECT src, dst FROM hops UNION ALL SELECT 1, 2 FROM r)",
+    "CANNOT_MERGE_INCOMPATIBLE_DATA_TYPE": "r(n) AS (SELECT 1 FROM hops UNION ALL SELECT n + 1L FROM r)",
+    "INVALID_RECURSIVE_CTE": "r(n) AS (SELECT km FROM hops EXCEPT SELECT n FROM r)",
+    "INVALID_RECURSIVE_REFERENCE.PLACE": "r(n) AS (SELECT km FROM hops UNION ALL SELECT max(n) FROM r)",
+}
+
+
+@pytest.mark.parametrize("condition", ERRORS)
+def test_errors_are_those_of_spark(spark: Any, condition: str) -> None:
+    text = f"WITH RECURSIVE {ERRORS[condition]} SELECT * FROM r"
+    spark.createDataFrame([], "src STRING, dst STRING, km BIGINT").createOrReplaceTempView("hops")
+    with pytest.raises(Exception, match=re.escape(condition)):
+        spark.sql(text).collect()
+    with pytest.raises(flo.FloError, match=re.escape(f"[{condition}]")):
+        maintained(text, False)
+
+
+REJECTED = {
+    "has a limit": "r(n) AS (SELECT km FROM hops UNION ALL (SELECT n + 1 FROM r WHERE n < 5 LIMIT 1))",
+    "or NOT IN": "r(n) AS (SELECT km FROM hops UNION ALL SELECT km FROM hops WHERE km NOT IN (SELECT n FROM r))",
+    "levels within levels": """r(n) AS (SELECT km FROM hops UNION ALL (
+        WITH RECURSIVE s(m) AS (SELECT n FROM r UNION ALL SELECT m + 10 FROM s WHERE m < 20) SELECT m + 1 FROM s
+    ))""",
+}
+
+
+@pytest.mark.parametrize("message", REJECTED)
+def test_what_spark_runs_and_flo_rejects(message: str) -> None:
+    with pytest.raises(UnsupportedQueryError, match=message):
+        maintained(f"WITH RECURSIVE {REJECTED[message]} SELECT * FROM r", False)
 
 
 CYCLE = {"hops": {Hop("c", "a", 1): 1}, "staff": {}}

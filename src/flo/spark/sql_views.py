@@ -26,6 +26,7 @@ from flo.spark.on_spark import OnSpark
 from flo.sql import plan
 from flo.sql.catalyst import UnsupportedQueryError, expect_columns, items_of, leaves_of, number_of, quoted, stand_in
 from flo.sql.compiler import Compiler
+from flo.sql.mutual_recursion import Cycle, located, order_views, read_names
 from flo.sql.native import Catalyst, Chain, Generated, Kept, Projected, SegmentStep, describe_steps, shown_steps
 from flo.sql.nodes import column
 from flo.sql.plan import Relation
@@ -41,7 +42,7 @@ def views(
 ) -> Views:
     """Return queries as views over DataFrames, which are kept up to date with each micro-batch.
 
-    SQL calls the inputs and earlier queries by their names; a DataFrame is built over the inputs. An input with a
+    SQL calls the inputs and the other queries by their names; a DataFrame is built over the inputs. An input with a
     column `_weight` has changes: a row with weight -1 is retracted. `flo.spark.Upserts` is an input whose rows replace
     those with the same key.
     """
@@ -62,7 +63,7 @@ class Views:
         self._described: dict[str, str] = {}
         self._native: dict[str, str] = {}
         self._tables: dict[str, AnyStream] = {}
-        """The streams of upserts, by input."""
+        """The streams of upserts, by input, and of views that read each other, by name."""
         self._compiler = Compiler(self._tables, spark, self.flow._scope)
         with planning_session(spark) as planner:
             numbers = {stand_in(planner, name, _row_schema(given)): name for name, given in inputs.items()}
@@ -70,33 +71,53 @@ class Views:
             # a DataFrame may pass the weights on to where nothing reads them
             stands = {name: planner.createDataFrame(empty, given.schema) for name, given in inputs.items()}
             numbers |= {number_of(stand): name for name, stand in stands.items()}
-            for name, query in queries.items():
+            reads = _reads(planner, queries, inputs)
+            for names in order_views(reads):
+                first, *others = names
+                if others or first in reads[first]:
+                    self._add_cycle(Cycle(planner, {name: str(queries[name]) for name in names}, numbers))
+                    continue
+                query = queries[first]
                 try:
                     frame = (
                         planned(planner, query)
                         if isinstance(query, str)
                         else planned_frame(_over_stand_ins(query, inputs, stands))
                     )
-                    self._add_view(name, frame, read_frame(frame, numbers))
+                    self._add_view(first, frame, read_frame(frame, numbers))
                 except FloError as error:
-                    error.facts = (("view", name), *error.facts)
+                    error.facts = (("view", first), *error.facts)
                     raise
-                if name.lower() not in {each.lower() for each in inputs}:
-                    frame.createOrReplaceTempView(quoted(name))  # for those that follow
+                if first.lower() not in {each.lower() for each in inputs}:
+                    frame.createOrReplaceTempView(quoted(first))  # for those that follow
         self._on_spark = OnSpark(self.flow, spark, self._described)
 
     def _add_view(self, name: str, frame: DataFrame, relation: Relation) -> None:
         """Make a query an output."""
         names = expect_result_names(frame)
+        self._add_inputs(name, relation)
+        self.flow.output(name, self._compiler.query(relation, names))
+
+    def _add_cycle(self, cycle: Cycle) -> None:
+        """Make queries that read each other outputs, and inputs of those that follow."""
+        for name, relation in cycle.relations.items():
+            located(name, self._add_inputs, name, relation)
+        for name, rows in cycle.rows(self._compiler).items():
+            self._tables[name] = rows
+            self.flow.output(name, rows)
+
+    def _add_inputs(self, name: str, relation: Relation) -> None:
+        """Make streams of the inputs that a query reads."""
         _expect_no_weights(name, relation)
         for segment in _segments(relation):
             (source,) = plan.scans(segment)
+            if source in self._tables:
+                continue
             read = self._inputs[source]
-            if not isinstance(read, Upserts):
-                self._compiler.shared(segment, self._input)
-            elif source not in self._tables:  # what a row replaces must be known before rows are filtered
+            if isinstance(read, Upserts):  # what a row replaces must be known before rows are filtered
                 self._tables[source] = self._table(source, read)
-        self.flow.output(name, self._compiler.query(relation, names))
+            else:
+                self._compiler.shared(segment, self._input)
 
     def _table(self, name: str, given: Upserts) -> AnyStream:
         """Return the stream of an input whose rows are replaced by key."""
@@ -138,6 +159,16 @@ class Views:
         width = max(map(len, self._native), default=0)
         inputs = [f"    {name.ljust(width)}   native: {steps}" for name, steps in self._native.items()]
         return "\n".join([first, "  at the inputs", *inputs, *lines])
+
+
+def _reads(
+    spark: SparkSession, queries: Mapping[str, str | DataFrame], inputs: Mapping[str, object]
+) -> dict[str, set[str]]:
+    """Return the views that each view reads: a text may read any, but where an input has the name of a view."""
+    taken = {name.lower() for name in inputs}
+    views = {name.lower(): name for name in queries if name.lower() not in taken}
+    found = {name: read_names(spark, each) if isinstance(each, str) else set() for name, each in queries.items()}
+    return {name: {views[each] for each in some if each in views} for name, some in found.items()}
 
 
 _NO_COLUMNS = pa.field("==row", pa.int32(), False)

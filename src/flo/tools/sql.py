@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 HELP = "maintain the views of an SQL file"
 ABOUT = """\
 Maintains the views of a file, which has statements CREATE VIEW name AS SELECT …; of Spark SQL. A view may read the
-inputs, and the views before it. An input is a file or a folder, whose new files are new rows, or any source of
+inputs and the other views. An input is a file or a folder, whose new files are new rows, or any source of
 Spark with its options:
 
   flo sql revenue.sql --input sales=data/sales --input shops=shops.csv

@@ -46,6 +46,8 @@ class Body(NamedTuple):
     outputs: tuple[int, ...]
     firsts: tuple[int, ...]
     """The first trace of each operator, and at the end the number of traces."""
+    consolidated: frozenset[int]
+    """The streams whose tables have a row only once."""
 
     @classmethod
     def of(cls, dag: Dag, relations: int) -> Body:
@@ -63,6 +65,9 @@ class Body(NamedTuple):
             tuple(each(vertex.outputs) for vertex in dag.vertices),
             each(dag.outputs),
             tuple(accumulate((len(each.names) for each in operators), initial=0)),
+            frozenset(
+                n for o, v in zip(operators, dag.vertices, strict=True) if o.consolidates for n in each(v.outputs)
+            ),
         )
 
 
@@ -100,8 +105,10 @@ class Rounds:
             self._take(number)
             waiting = self._waiting.pop(number)
             for place, stream in enumerate(self.body.outputs):
-                change = _joined(waiting.get(stream))
-                change = change and net_changes(change)
+                tables = waiting.get(stream, [])
+                change = _joined(tables)
+                if change is not None and (len(tables) > 1 or stream not in self.body.consolidated):
+                    change = net_changes(change)
                 if change is not None and change.num_rows:
                     results[place].append(change)
                     self.rows[number + 1] = self.rows.get(number + 1, 0) + change.num_rows

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, ClassVar, NamedTuple, TypeAlias, final
 
 import numpy as np
 import pyarrow as pa
@@ -48,13 +48,14 @@ from flo.tables.faults import consume_rows
 from flo.tables.operator import OnTables, Placement, to_table_type
 from flo.tables.operators.joins import JoinTables, Meeting, pair_rows
 from flo.tables.operators.sets import DistinctTables
-from flo.tables.operators.weights import NOTHING, totals, weights_of
+from flo.tables.operators.weights import totals, weights_of
 from flo.tables.state.keys import Keys
-from flo.tables.state.run import Run, match_keys, run_of
-from flo.tables.state.trace import Trace, consolidate_runs, consolidate_table, with_weights
+from flo.tables.state.merging import first_due
+from flo.tables.state.run import Run, match_keys, merge_runs, run_of
+from flo.tables.state.trace import Trace, consolidate_table, with_weights
 from flo.tables.streams import NUMBER, STREAM
 from flo.tables.translate import FORMS
-from flo.tables.values import WEIGHT, Rows, of_elements, schema_of
+from flo.tables.values import WEIGHT, Rows, of_elements, plain_zeros, schema_of
 from flo.tables.whole import Whole, form_on_groups, one_by_one
 
 ROUND = "#round"
@@ -70,22 +71,30 @@ class Changes(NamedTuple):
     table: pa.Table
 
 
+MOST_RUNS = 4
+"""So many runs of a push are searched one by one; more are merged."""
+
+
 class Growing:
-    """A trace during a push: its runs, and those of the changes since, which are merged among themselves until then."""
+    """A trace during a push: its runs, and those of the changes since."""
 
     def __init__(self, trace: Trace) -> None:
-        self.trace, self.changes = trace, NOTHING
+        self.trace, self.changes = trace, list[Run]()
 
     def __iter__(self) -> Iterator[Run]:
-        return iter((*self.trace.runs, *self.changes.runs))
+        if len(self.changes) > MOST_RUNS:
+            first = first_due([run.rows for run in self.changes])
+            if first < len(self.changes):
+                self.changes[first:] = [merge_runs(self.changes[first:])]
+        return iter((*self.trace.runs, *self.changes))
 
     def extend(self, delta: Run) -> None:
-        self.changes = self.changes.extend(delta)
+        if delta.rows:
+            self.changes.append(delta)
 
     def settle(self) -> Trace:
         """Return the trace with all changes."""
-        runs = self.changes.runs
-        return self.trace.extend(consolidate_runs(*runs)) if runs else self.trace
+        return self.trace.extend(merge_runs(self.changes)) if self.changes else self.trace
 
 
 Given: TypeAlias = list[pa.Table | None]
@@ -113,6 +122,9 @@ class InRounds(ABC):
     outputs: tuple[Collection, ...]
     from_outside: tuple[bool, ...]
     """Which inputs come from outside: these change in round 0 only."""
+
+    consolidates: ClassVar[bool] = False
+    """Whether each of the tables that it gives has a row only once."""
 
     @property
     @abstractmethod
@@ -217,17 +229,13 @@ class JoinRounds(InRounds):
         """The changes of a side by key; None if there are none."""
         if table is None:
             return None
-        run = consolidate_runs(self.form.sort_side(place, table))
-        return run if run.rows else None
+        return self.form.sort_side(place, table)
 
     def _pair(self, meetings: list[Meeting], rounds: list[Indices]) -> Iterator[Changes]:
         pairs = pair_rows(self.form.joined, meetings)
-        if pairs is None:
-            return
-        for each in split_rounds(pairs, np.concatenate(rounds)):
-            delta: Any = self.form.emitted(each.table)
-            if delta is not None:
-                yield Changes(each.round, delta.table)
+        if pairs is not None:
+            pairs = plain_zeros(self.outputs[0], pairs) if self.form.computes else pairs
+            yield from split_rounds(pairs, np.concatenate(rounds))
 
 
 @final
@@ -242,6 +250,7 @@ class WeighRounds(InRounds):
     form: DistinctTables
 
     names = ("rows",)
+    consolidates = True
 
     def consume(self, number: int, given: Given, traces: list[Growing], work: Work) -> Iterator[list[Changes]]:
         (table,) = given
@@ -253,23 +262,22 @@ class WeighRounds(InRounds):
         owners, rounds, weights = [np.arange(delta.rows)], [np.full(delta.rows, number)], [np.zeros(delta.rows, int)]
         for run in traces[0]:
             ours, theirs = match_keys(delta, run)
-            owners.append(ours)
-            rounds.append(rounds_of(run.table)[theirs])
-            weights.append(weights_of(run)[theirs])
+            if len(ours):
+                owners.append(ours)
+                rounds.append(run.sums[ROUND][theirs])
+                weights.append(run.sums[WEIGHT][theirs])
         traces[0].extend(replace(delta, table=with_round(delta.table, number)))
         owner, when, weight = (np.concatenate(each) for each in (owners, rounds, weights))
         order = np.lexsort((when, owner))
         owner, when, weight = owner[order], when[order], weight[order]
-        first = np.concatenate([[True], owner[1:] != owner[:-1]])
-        last = np.concatenate([(owner[1:] != owner[:-1]) | (when[1:] != when[:-1]), [True]])
+        next_owner = owner[1:] != owner[:-1]
         total = np.cumsum(weight)
-        starts = np.flatnonzero(first)
-        total -= np.repeat((total - weight)[starts], np.diff(starts, append=len(order)))
+        total -= (total - weight)[np.concatenate([[0], np.flatnonzero(next_owner) + 1])][owner]  # of the row alone
+        last = np.concatenate([next_owner | (when[1:] != when[:-1]), [True]])
         owner, when, total = owner[last], when[last], total[last]  # one for each row and round
         moved = np.where(when >= number, weights_of(delta)[owner], 0)
         change = self.form.like.weight_of(total + moved) - self.form.like.weight_of(total)
-        same = np.concatenate([[False], owner[1:] == owner[:-1]])
-        change[1:] -= np.where(same[1:], change[:-1], 0)
+        change[1:] -= np.where(owner[1:] == owner[:-1], change[:-1], 0)
         changed = np.flatnonzero(change)
         rows = with_weights(take_rows(delta.table, owner[changed]), change[changed])
         yield list(split_rounds(rows, when[changed]))
@@ -284,6 +292,8 @@ class GroupRounds(InRounds):
     """Computes all keys at once; None if the operator runs on values, for one key after the other."""
     keyed: OnTables[Any] | None
     """Numbers the keys of rows; None if all rows belong to one."""
+
+    consolidates = True
 
     @cached_property
     def names(self) -> tuple[str, ...]:

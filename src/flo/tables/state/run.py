@@ -48,8 +48,9 @@ from flo.tables.values import WEIGHT, WEIGHT_FIELD
 LARGE = 1 << 20
 """A run with at least so many rows saves memory: its index is coarser, and its key numbers may be computed."""
 PER_BUCKET, OF_LARGE, FEW = 2, 4, 16
-"""Average rows per index entry, in small and in large runs; and up to how many rows are compared one by one, or numbers
-are searched one by one."""
+"""Average rows per index entry, in small and in large runs; and up to how many rows are compared one by one."""
+BISECTED = 512
+"""Up to so many key numbers are searched by bisection alone, which takes fewer calls than the index does."""
 
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 FACTS = ("least", "once", "mixed", "_running")
@@ -282,7 +283,7 @@ class Run(Lowerable):
         """
         if not self.rows or not len(numbers):
             return KeyRanges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
-        if len(numbers) <= FEW and type(self.keys) is Keys:
+        if len(numbers) <= BISECTED and type(self.keys) is Keys:
             starts = self.keys.numbers.searchsorted(numbers)
             counts = self.keys.numbers.searchsorted(numbers, "right") - starts
             present = counts.nonzero()[0]
