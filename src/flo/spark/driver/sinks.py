@@ -122,9 +122,10 @@ class SparkSink(Sink):
         if not self._is_delta:
             self._append(changes, known)
         elif self._held is None or self._held.version != changes.version:
-            self._held = Held(changes.version, changes.digest)
-            with hold_settings(changes.spark, {USER_METADATA: metadata_of(identity, self._held)}):
+            held = Held(changes.version, changes.digest)
+            with hold_settings(changes.spark, {USER_METADATA: metadata_of(identity, held)}):
                 self._append(changes, known)
+            self._held = held
 
     def _append(self, changes: SparkChanges, known: dict[str, object]) -> None:
         self.writer(changes.frame(), changes.weighted, **known).mode("append").save()
