@@ -157,7 +157,12 @@ def test_stop_ends_the_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(Retrying, "_wait", waits)
     sink = Failing(1)
     query = flow().on(flo.here).start({"totals": sink}, checkpoint=tmp_path, retry=365 * 86400)
-    stopper = threading.Thread(target=lambda: begun.wait() and query.stop())
+
+    def stop() -> None:
+        begun.wait()
+        query.stop()
+
+    stopper = threading.Thread(target=stop)
     stopper.start()
     with pytest.raises(StoppedWaiting, match="stopped while it waited for the sink of the output `totals`"):
         query.push(sales=[Sale("a", 1)])

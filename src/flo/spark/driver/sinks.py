@@ -82,8 +82,8 @@ class SparkSink(Sink):
             )
             if output.endswith(DIVERTED):
                 instead = (
+                    ('flo.spark.Upsert("kafka", topic, options)', "each diverted row as JSON"),
                     ('SparkSink("json" | "parquet" | "delta", …)', "a format that writes all columns"),
-                    ("lambda rows, version: …", "a function, which may send them on"),
                 )
             raise TypeMismatch(
                 f"the output `{output}` has the column `{lost[0]}`, which {self.label} does not write",
