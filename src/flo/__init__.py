@@ -78,6 +78,7 @@ from flo.core.errors import (
     TypeMismatch,
     UnknownNameError,
     UnknownVerbError,
+    UnreachableError,
     UnusedInputError,
 )
 from flo.core.event_loop import ByHand, FirstEnabled, RandomSchedule, RoundRobin
@@ -262,6 +263,7 @@ __all__ = [
     "Unbounded",
     "UnknownNameError",
     "UnknownVerbError",
+    "UnreachableError",
     "UnusedInputError",
     "Upsert",
     "Value",

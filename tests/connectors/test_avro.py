@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -10,7 +11,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 import flo
-from flo.spark import rows_of_kafka
+from flo.spark import registered_schemas, rows_of_kafka
+from tests.spark.registry import registry
 
 pytestmark = [pytest.mark.connectors, pytest.mark.slow, pytest.mark.needs("avro")]
 
@@ -81,6 +83,47 @@ def test_each_message_is_read_with_the_schema_of_its_id(connected: SparkSession)
         headless,
         "the bytes are not of the schema 1 of `avro_schema`, but of another schema",
     ]
+
+
+def test_a_schema_that_is_registered_later(connected: SparkSession, tmp_path: Path) -> None:
+    """Its messages end the query. After a restart, which reads the registry again, they are read. Where they are
+    diverted, they stay so."""
+    folder = tmp_path / "messages"
+    heads = {each: b"\0" + each.to_bytes(4, "big") for each in (1, 2)}
+
+    def put(*values: bytes) -> None:
+        number = len(list(folder.glob("*.parquet"))) if folder.exists() else 0
+        rows = [(None, bytearray(value), "clicks", 0, number + place) for place, value in enumerate(values)]
+        frame = connected.createDataFrame(rows, "key binary, value binary, topic string, partition int, offset long")
+        frame.withColumn("timestamp", sf.now()).coalesce(1).write.mode("append").parquet(str(folder))
+
+    def run(checkpoint: str, **more: Any) -> Any:
+        messages = connected.readStream.schema(connected.read.parquet(str(folder)).schema).parquet(str(folder))
+        rows = rows_of_kafka(messages, Click, "avro", registered_schemas(server.url, "clicks-value"))
+        flow = flo.Flow("clicks")
+        flow.output("clicks", flow.input("clicks", flo.Bag[Click]))
+        now = {"availableNow": True}
+        query = flow.on(connected).start({"clicks": rows}, checkpoint=tmp_path / checkpoint, trigger=now, **more)
+        query.wait()
+        return query
+
+    def count(query: Any) -> int:
+        return sum(row["_weight"] for row in query.view("clicks").arrow().to_pylist())
+
+    with registry() as server:
+        server.register("clicks-value", 1, OLD)
+        put(written(connected, OLD, heads[1]))
+        assert count(run("raises")) == count(run("diverts", on_error="divert")) == 1
+        put(written(connected, NEW, heads[2]))
+        with pytest.raises(flo.ElementError, match="its schema has the id 2; `avro_schema` has 1"):
+            run("raises")
+        diverting = run("diverts", on_error="divert")
+        assert (count(diverting), diverting.diverted("clicks").num_rows) == (1, 1)
+        server.register("clicks-value", 2, NEW)
+        assert count(run("raises")) == 2
+        put(written(connected, NEW, heads[2]))
+        diverting = run("diverts", on_error="divert")
+        assert (count(diverting), diverting.diverted("clicks").num_rows) == (2, 1)
 
 
 def test_schemas_that_do_not_fit_are_rejected(connected: SparkSession) -> None:

@@ -117,11 +117,12 @@ def test_metrics_are_what_prometheus_reads() -> None:
     history = History()
     history.add(entry(2, 36, batches=3, lag=0.25, waiting=12, changes={"out": 1}))
     history.add(entry(3, 4, stage_bytes={1: 500, 2: 6}, changes={"out": 1, "w.late": 1}))
-    text = format_metrics('a "flow"', True, history, ["w.late"])
+    text = format_metrics('a "flow"', "running", history, ["w.late"])
     lines = text.splitlines()
     assert all(SAMPLE.fullmatch(line) or line.startswith(("# HELP flo_", "# TYPE flo_")) for line in lines)
     for sample in (
         'flo_running{flow="a \\"flow\\""} 1',
+        'flo_waiting_for_sink{flow="a \\"flow\\""} 0',
         'flo_micro_batches_total{flow="a \\"flow\\""} 4',
         'flo_rows_taken_total{flow="a \\"flow\\"",input="in"} 40',
         'flo_changes_total{flow="a \\"flow\\"",output="out"} 2',
@@ -133,7 +134,7 @@ def test_metrics_are_what_prometheus_reads() -> None:
         assert sample in lines
     types = [line.split()[2] for line in lines if line.startswith("# TYPE")]
     assert len(types) == len(set(types))
-    assert format_metrics("f", False, History(), []).count("\n") == 3
+    assert format_metrics("f", "ended", History(), []).count("\n") == 6
 
 
 def test_a_saved_page_is_whole_and_its_text_stays_text() -> None:
@@ -193,20 +194,20 @@ def test_the_figures_of_a_fill() -> None:
     fill = FillFigures(rows=300, total=1200, began=100, started=time.monotonic() - 10)
     assert fill.rows_left == 900
     assert fill.seconds_left == pytest.approx(45, rel=0.1), "200 rows took 10 seconds"
-    lines = format_metrics("run", False, History(), [], fill).splitlines()
+    lines = format_metrics("run", "ended", History(), [], fill).splitlines()
     samples = dict(line.split(" ") for line in lines if not line.startswith("#"))
     assert samples['flo_filling{flow="run"}'] == "1"
     assert (samples['flo_fill_rows{flow="run"}'], samples['flo_fill_rows_left{flow="run"}']) == ("300", "900")
     assert float(samples['flo_fill_seconds_left{flow="run"}']) > 40
     fill.rows, fill.ended = 1190, fill.started + 50
-    lines = format_metrics("run", True, History(), [], fill).splitlines()
+    lines = format_metrics("run", "running", History(), [], fill).splitlines()
     samples = dict(line.split(" ") for line in lines if not line.startswith("#"))
     assert samples['flo_filling{flow="run"}'] == samples['flo_fill_rows_left{flow="run"}'] == "0"
     assert samples['flo_fill_seconds{flow="run"}'] == "50.0"
     unknown = FillFigures(rows=3)
     assert unknown.rows_left is unknown.seconds_left is None
-    assert "flo_fill_rows_left" not in format_metrics("run", False, History(), [], unknown)
-    assert "flo_fill" not in format_metrics("run", True, History(), [])
+    assert "flo_fill_rows_left" not in format_metrics("run", "ended", History(), [], unknown)
+    assert "flo_fill" not in format_metrics("run", "running", History(), [])
 
 
 def test_the_pages_name_the_metrics_that_there_are() -> None:

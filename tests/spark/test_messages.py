@@ -197,7 +197,7 @@ def test_rows_of_messages(spark: Any, tmp_path: Path) -> None:
         flo.spark.rows_of_kafka(frame, Click, "raw")
     with pytest.raises(flo.UnknownNameError, match="no column `value`, which messages of Kafka have"):
         flo.spark.rows_of_kafka(frame.drop("value"), Click)
-    with pytest.raises(flo.TypeMismatch, match="must be one of json, avro, raw"):
+    with pytest.raises(flo.TypeMismatch, match="must be one of json, avro, protobuf, raw"):
         flo.spark.rows_of_kafka(frame, Click, "xml")  # type: ignore[arg-type]
     with pytest.raises(flo.TypeMismatch, match="needs `avro_schema`"):
         flo.spark.rows_of_kafka(frame, Click, "avro")

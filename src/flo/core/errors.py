@@ -353,6 +353,13 @@ class NotationError(FloError):
     """
 
 
+class UnreachableError(FloError):
+    """A service cannot be reached: a database, a schema registry.
+
+    Fix: start the service, or correct its address. With `start(…, retry=300)` a query waits for a sink that is down.
+    """
+
+
 class CheckpointError(FloError):
     """The bytes are not a state of this program.
 

@@ -39,6 +39,7 @@ from flo.shards.plan.explain import plan_blocks
 from flo.shards.plan.planning import plan_stages
 from flo.shards.program import ShardedProgram, as_table, checkpoint_folder, expect_shards, finish_as_table
 from flo.shards.sinks.giving import Giving
+from flo.shards.sinks.retrying import Retrying
 from flo.shards.tasks.state import READABLE
 from flo.tables.dataflow import Dataflow
 from flo.tables.io.diverted import OnError
@@ -110,6 +111,7 @@ class OnHere:
         fill: Mapping[str, object] | None = None,
         refill: Sequence[str] = (),
         version: int | str | None = None,
+        retry: float = 0,
     ) -> LocalQuery:
         """Starts a query on a checkpoint. Each push is a micro-batch: its changes go to the sinks, and it is committed.
 
@@ -127,6 +129,8 @@ class OnHere:
         - `refill`: the names of functions whose code has changed: what depends on them is computed anew.
         - `version`: a version to go back to, by its number or by the name of its tag (`flo state tag`). Later ones are
           abandoned.
+        - `retry`: for how many seconds a sink that raises is tried again, with growing delays. By default its error is
+          raised at once.
         """
         here, lease = Origin.here(), None
         try:
@@ -149,7 +153,7 @@ class OnHere:
             start = find_start(folder, version)
             count = resolve_shards(folder, ours, shards, start)
             batches = MicroBatches(program.plan, planned, folder, count, self._workers, ours["id"], Retention.of(keep))
-            giving = Giving(batches, sinks, divert, start)
+            giving = Giving(batches, sinks, divert, start, Retrying(retry, lease.expect_held))
             misfits = giving.find_misfits(ours["new_sinks"], changed == "fill")
             change = Change(changed, fill or {}, refill, on_error, misfits)
             evolution = find_evolution(program, batches, ours, change, version=start)

@@ -41,7 +41,7 @@ class LocalQuery(NamedInputs[DurableLoop], QueryOutputs[View]):
         on_error: OnError,
     ) -> None:
         super().__init__(loop, inputs)
-        self.name, self._sinks, self._batches = name, sinks, loop.batches
+        self.name, self._sinks, self._batches, self._giving = name, sinks, loop.batches, loop.giving
         self._feeder = Feeder(loop, self._inputs, on_error)
         self._feeder.grown = self._grown
         self.fill: FillFigures | None = None
@@ -73,7 +73,10 @@ class LocalQuery(NamedInputs[DurableLoop], QueryOutputs[View]):
             self._loop.commit({})
 
     def stop(self) -> None:
-        """End the processes and give the checkpoint free. A later start continues from it."""
+        """End the processes and give the checkpoint free. A later start continues from it.
+
+        A push that waits for a sink, in another thread, raises, and changes nothing."""
+        self._giving.retrying.stop()
         self._loop.executor.stop()
         self._loop.lease.release()
 

@@ -4,7 +4,7 @@ const entries = data.history.entries;
 let grain = data.history.grain;
 let cursor = null;  // the entry that the reader points to; null is the last one
 let failures = 0;
-const isGoingOn = () => ["starting", "filling", "running"].includes(data.state);
+const isGoingOn = () => ["starting", "filling", "running", "waiting"].includes(data.state);
 
 const sum = (figures) => Object.values(figures).reduce((total, each) => total + each, 0);
 const latest = () => (cursor === null ? entries[entries.length - 1] : entries[cursor]);
@@ -71,7 +71,7 @@ function showHead() {
   const lost = data.live && failures > 1;
   const badge = byId("state");
   badge.textContent = lost ? "out of reach" : data.state;
-  badge.className = `badge ${lost || data.state === "failed" ? "bad" : isGoingOn() ? "" : "over"}`;
+  badge.className = `badge ${lost || data.state === "failed" || data.state === "waiting" ? "bad" : isGoingOn() ? "" : "over"}`;
   const last = entries[entries.length - 1];
   const end = isGoingOn() ? data.now : last ? last.time : data.now;
   byId("facts").textContent = [

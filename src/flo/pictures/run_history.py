@@ -184,10 +184,10 @@ Samples = Sequence[Sample]
 
 
 def format_metrics(
-    flow: str, running: bool, history: History, late: Sequence[str], fill: FillFigures | None = None
+    flow: str, state: str, history: History, late: Sequence[str], fill: FillFigures | None = None
 ) -> str:
     """Return the metrics of a flow: of all its micro-batches since it was started, of the last one, and of a fill."""
-    return "".join([*_metrics({"flow": flow}, running, history, late), *_fill_metrics({"flow": flow}, fill)])
+    return "".join([*_metrics({"flow": flow}, state, history, late), *_fill_metrics({"flow": flow}, fill)])
 
 
 def _fill_metrics(flow: Mapping[str, object], fill: FillFigures | None) -> Iterator[str]:
@@ -206,14 +206,15 @@ def _fill_metrics(flow: Mapping[str, object], fill: FillFigures | None) -> Itera
             yield _family(name, "gauge", about, flow, [({}, value)])
 
 
-def _metrics(flow: Mapping[str, object], running: bool, history: History, late: Sequence[str]) -> Iterator[str]:
+def _metrics(flow: Mapping[str, object], state: str, history: History, late: Sequence[str]) -> Iterator[str]:
     def gauge(name: str, about: str, samples: Samples) -> str:
         return _family(name, "gauge", about, flow, samples)
 
     def counter(name: str, about: str, samples: Samples) -> str:
         return _family(name, "counter", about, flow, samples)
 
-    yield gauge("flo_running", "whether the query runs", [({}, int(running))])
+    yield gauge("flo_running", "whether the query runs", [({}, int(state in ("running", "waiting")))])
+    yield gauge("flo_waiting_for_sink", "whether it waits for a sink that is down", [({}, int(state == "waiting"))])
     total = history.total()
     if total is None:
         return

@@ -109,12 +109,14 @@ class ShardedProgram:
                     "versions of the other",
                     instead=(("another path", "for one of them"),),
                 )
-            if isinstance(sink, Upsert) and name not in self.streams:
-                raise TypeMismatch(f"the rows of `{name}` have no key, which {sink.label} needs")
             if name not in self.streams:
                 sink.expect_columns(name, SCHEMA.names)
-        return {
+        bound = {
             each.name: sinks[each.name].bound(session, each, self.streams[each.name].key)
             for each in outputs
             if each.how == PARTS
+        }
+        diverted = {name: sink for name, sink in sinks.items() if name not in self.streams}
+        return bound | {
+            name: sink.for_diverted(session, name) for name, sink in diverted.items() if isinstance(sink, Upsert)
         }

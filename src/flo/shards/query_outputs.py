@@ -18,6 +18,7 @@ from flo.api.running import expect_known
 from flo.core.errors import Origin, UnknownNameError
 from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.micro_batches import MicroBatches
+from flo.shards.sinks.giving import Giving
 from flo.shards.sinks.output_changes import DIVERTED
 from flo.shards.sinks.sinks import Memory, Sink
 from flo.shards.tasks.output_files import VIEW, read_diverted
@@ -32,6 +33,12 @@ class QueryOutputs(Generic[V]):
     _batches: MicroBatches
     _sinks: Mapping[str, Sink]
     _view: type[V]
+    _giving: Giving
+
+    @property
+    def waiting(self) -> str | None:
+        """What the query waits for, if a sink is down: the output, its sink and the error. See `retry` of `start`."""
+        return self._giving.retrying.waiting
 
     def view(self, name: str, version: int | None = None) -> V:
         """A view, at the newest committed version or at an earlier one."""

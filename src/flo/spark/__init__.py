@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from flo.spark.driver.upserts import Upsert
     from flo.spark.file_rows import rows_of_files
     from flo.spark.kafka_rows import rows_of_kafka
+    from flo.spark.schema_registry import registered_schemas
     from flo.spark.sql_views import Views, views
 
 _HOMES = {
@@ -32,6 +33,7 @@ _HOMES = {
     ),
     "rows_of_files": "flo.spark.file_rows",
     "rows_of_kafka": "flo.spark.kafka_rows",
+    "registered_schemas": "flo.spark.schema_registry",
     **dict.fromkeys(("Views", "views"), "flo.spark.sql_views"),
 }
 hide_own_errors()
@@ -56,6 +58,7 @@ __all__ = [
     "Views",
     "changes_of_debezium",
     "changes_of_delta",
+    "registered_schemas",
     "rows_of_files",
     "rows_of_kafka",
     "upserts_of_debezium",

@@ -6,6 +6,7 @@ the beginning of its text, the reason, the topic and partition as its file, and 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal, TypeAlias, get_args
 
 import pyarrow as pa
@@ -20,9 +21,10 @@ from flo.core.type_names import type_name
 from flo.shards.tasks.input_task import MALFORMED, OFFSET, PARTITION
 from flo.spark.avro_messages import AvroSchema, decode_avro
 from flo.spark.json_messages import decode_json, json_problem, parse_json
+from flo.spark.protobuf_messages import DescriptorSet, decode_protobuf
 from flo.tables.io.diverted import SCHEMA
 
-Encoding: TypeAlias = Literal["json", "avro", "raw"]
+Encoding: TypeAlias = Literal["json", "avro", "protobuf", "raw"]
 MESSAGE = ("key", "value", "topic", PARTITION, OFFSET, "timestamp")
 """The columns of Spark's source for Kafka."""
 LONGEST = 10_000
@@ -30,7 +32,14 @@ LONGEST = 10_000
 
 
 def rows_of_kafka(
-    frame: DataFrame, row: object, encoding: Encoding = "json", avro_schema: AvroSchema | None = None
+    frame: DataFrame,
+    row: object,
+    encoding: Encoding = "json",
+    avro_schema: AvroSchema | None = None,
+    *,
+    descriptor_set: DescriptorSet | None = None,
+    message: str | None = None,
+    schema_ids: Collection[int] | None = None,
 ) -> DataFrame:
     """Return the messages of Kafka as rows of a type, with the columns `partition` and `offset`.
 
@@ -40,6 +49,10 @@ def rows_of_kafka(
       as `str` or `bytes`, `topic`, `partition`, `offset`, `timestamp`.
     - `avro_schema`: for `"avro"`, the schema that all messages were written with; or a dictionary of schemas by id, if
       each message begins with the id of its schema, as those of a schema registry do. Spark needs its Avro package.
+    - `descriptor_set`, `message`: for `"protobuf"`, what `protoc --include_imports --descriptor_set_out=…` writes, as
+      bytes or the path of the file, and the full name of the message, such as `"shop.Order"`.
+    - `schema_ids`: for `"protobuf"`, the ids that messages may begin with, if they are those of a schema registry:
+      `flo.spark.registered_schemas(url, subject, "protobuf")`.
     """
     layout = Layout.of(row)
     if layout is None or layout.form == "value":
@@ -67,6 +80,10 @@ def rows_of_kafka(
     if encoding == "avro":
         rows, wrong = decode_avro(frame, schema, avro_schema)
         decoded = frame.withColumn("decoded", rows)
+    elif encoding == "protobuf":
+        read = decode_protobuf(schema, layout.schema, descriptor_set, message, schema_ids)
+        decoded = frame.withColumn("read", read).withColumn("decoded", sf.col("read.row"))
+        wrong = sf.col("read.problem")
     else:
         value = sf.col("value")
         decoded = frame.withColumns({"decoded": decode_json(value, schema), "parsed": parse_json(value)})

@@ -36,6 +36,7 @@ from flo.shards.plan.stages import Entry
 from flo.shards.program import ShardedProgram, as_table, checkpoint_folder, expect_shards, finish_as_table
 from flo.shards.sinks.giving import Giving
 from flo.shards.sinks.output_changes import DIVERTED, OutputChanges
+from flo.shards.sinks.retrying import Retrying
 from flo.shards.tasks.input_task import row_collection
 from flo.shards.tasks.output_files import PARTS, VIEW, Output
 from flo.shards.tasks.state import READABLE
@@ -112,6 +113,7 @@ class OnSpark:
         fill: Mapping[str, object] | None = None,
         refill: Sequence[str] = (),
         version: int | str | None = None,
+        retry: float = 0,
         ui: int | None = None,
     ) -> Query:
         """Starts a query on these DataFrames, at least one of them streaming. It runs until it is stopped.
@@ -135,6 +137,8 @@ class OnSpark:
         - `refill`: the names of functions whose code has changed: what depends on them is computed anew.
         - `version`: a version to go back to, by its number or by the name of its tag (`flo state tag`). Later ones are
           abandoned, and the sources are read again from its offsets.
+        - `retry`: for how many seconds a sink that raises is tried again, with growing delays. By default its error
+          ends the query at once.
         - `ui`: a port: serves the page of `query.ui` there from now on, also during a fill. 0 is any free one.
         """
         here, lease, watch = Origin.here(), None, None
@@ -160,7 +164,7 @@ class OnSpark:
             batches = SparkMicroBatches(self._spark, self._plan, planned, folder, count, own, retention, name)
             batches.now = self._now
             rows = batches.add_inputs(bound, divert)
-            giving = Giving(batches, sinks, divert, point.version)
+            giving = Giving(batches, sinks, divert, point.version, Retrying(retry, lease.expect_held))
             giving.within = partial(SparkChanges.within, self._spark)
 
             misfits = giving.find_misfits(ours["new_sinks"], changed == "fill", point.runs_again)

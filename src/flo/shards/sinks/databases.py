@@ -28,7 +28,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from flo.core.errors import ElementError, FloError, TypeMismatch, UnknownNameError, brief
+from flo.core.errors import ElementError, FloError, TypeMismatch, UnknownNameError, UnreachableError, brief
 from flo.shards.checkpoint.column_fit import widens
 from flo.shards.sinks.column_kinds import KINDS, kind_of, read_column
 from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of, missing_changes
@@ -283,6 +283,8 @@ class Database(Upserting):
         try:
             with self._transaction(rows, commits=False) as cursor:
                 self._apply(cursor, rows, latest)
+        except UnreachableError:  # which is not the fault of a row
+            raise
         except Exception as error:
             return str(error).strip().splitlines()[0]
         return None
@@ -416,7 +418,7 @@ class Database(Upserting):
             raise
         except Exception as error:
             why = without_secrets(str(error), str(self.options["uri"]))
-            raise FloError(f"the output `{rows.name}` cannot reach the {self.kind} database: {why}") from None
+            raise UnreachableError(f"the output `{rows.name}` cannot reach the {self.kind} database: {why}") from None
         try:
             with connection.cursor() as cursor:
                 yield cursor

@@ -32,6 +32,7 @@ from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.sinks.output_changes import DIVERTED, Held, OutputChanges, loose_schema, schema_of
 from flo.shards.sinks.reconciling import ChangedOutput, consolidated, difference_of, incorrigible_error
+from flo.shards.sinks.retrying import Retrying
 from flo.shards.sinks.sink_versions import (
     Given,
     expect_empty,
@@ -66,10 +67,16 @@ class Giving:
     """Gives the changes of micro-batches to the sinks."""
 
     def __init__(
-        self, batches: MicroBatches, sinks: Mapping[str, Sink], divert: bool = False, version: int | None = None
+        self,
+        batches: MicroBatches,
+        sinks: Mapping[str, Sink],
+        divert: bool = False,
+        version: int | None = None,
+        retrying: Retrying | None = None,
     ) -> None:
         """`version` is the one to go on from, by default the newest."""
         self._batches, self._sinks, self._divert = batches, sinks, divert
+        self.retrying = retrying or Retrying()
         self.within: Callable[[OutputChanges], OutputChanges] = lambda changes: changes
         """What an engine adds to changes for its own sinks."""
         self.given: dict[str, Given] = {}
@@ -252,7 +259,7 @@ class Giving:
         plain = replace(output, to=None)
         given = self.within(OutputChanges.of(batches.folder, plain, outcome, batches.shards, batches.checkpoint))
         changes = self._with_place_for_unfit(given.with_attempt(rows))
-        give_to_sink(self._sinks[output.name], changes)
+        self.retrying.give(self._sinks[output.name], changes)
         self._sinks[output.name].commit(changes)
         self._divert_unfit(outcome, [changes])
         self._give_diverted(outcome)
@@ -294,7 +301,7 @@ class Giving:
             attempts.write()
         for number, changes in enumerate(every):
             try:
-                give_to_sink(self._sinks[changes.output], changes)
+                self.retrying.give(self._sinks[changes.output], changes)
             except Exception:
                 self._forget(attempts, new & {each.output for each in every[number:]})
                 raise
@@ -411,7 +418,7 @@ class Giving:
             sink = self._sinks.get(given.output, ViewSink())
             whole = name in outcome.diverted_whole
             record_diverted(batches.folder, name, outcome.version, list(given.files), whole)
-            give_to_sink(sink, given)
+            self.retrying.give(sink, given)
             if sink.how != VIEW:
                 remove_diverted(batches.folder, name, outcome.version)
                 every.append(given)
@@ -421,7 +428,7 @@ class Giving:
         """Tells the sinks that the micro-batch is committed, and removes the files of earlier ones."""
         self._changed, self._first = {}, set()
         for each in every:
-            self._sinks[each.output].commit(each)
+            self.retrying.commit(self._sinks[each.output], each)
         for output in self._outputs:  # if this micro-batch runs again, it may need what the one before has left for it
             remove_parts(self._batches.folder, output.name, version - 1)
         if self._outputs:
@@ -444,12 +451,3 @@ def _retracts(table: pa.Table) -> bool:
     names = [WEIGHT if name == WEIGHTS else name for name in table.column_names]
     weights = consolidate_table(table.rename_columns(names).combine_chunks())[WEIGHT].to_numpy()
     return bool(len(weights) and weights.min() < 0)
-
-
-def give_to_sink(sink: Sink, given: OutputChanges) -> None:
-    """Gives changes to a sink. An error that it raises gets a note that names the output."""
-    try:
-        sink.take(given)
-    except Exception as error:
-        error.add_note(f"raised by the sink of the output `{given.output}`, at version {given.version}")
-        raise

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, brief
 from flo.shards.sinks.databases import DuckDB, PostgreSQL, SQLite
+from flo.shards.sinks.dead_letters import DeadLetters
 from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of
 from flo.shards.sinks.output_changes import ColumnChanges, Held, OutputChanges, is_weighted
 from flo.shards.sinks.sink_versions import expect_key
@@ -91,6 +92,16 @@ class Upsert(Sink):
         bound = replace(self)
         bound.rows, bound._to.spark, bound.reconciles = rows, session, self.reconciles
         return bound
+
+    def for_diverted(self, session: Any, output: str) -> DeadLetters:
+        """The sink for diverted rows, which are only added."""
+        if self.key is not None or self.reconciles:
+            what = "key" if self.key is not None else "reconcile"
+            raise TypeMismatch(
+                f"{self.label} of `{output}` takes no `{what}`: diverted rows are added, with an id",
+                instead=((f"{self.label[:-1]}, options)", "for diverted rows"),),
+            )
+        return DeadLetters.of(self._to, session, output, self.label)
 
     def held(self, checkpoint: str, output: str) -> Held | None:
         rows = self._bound_rows()

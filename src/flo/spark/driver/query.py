@@ -25,6 +25,7 @@ from flo.shards.checkpoint.spark_logs import BATCH, ResumedBatches, find_log_pro
 from flo.shards.micro_batches import Outcome
 from flo.shards.query_outputs import QueryOutputs
 from flo.shards.sinks.giving import Giving
+from flo.shards.sinks.retrying import StoppedWaiting
 from flo.shards.sinks.sinks import Sink
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.python_errors import error_for_spark, is_java_lost, python_error
@@ -62,6 +63,8 @@ class Query(QueryOutputs[View]):
         self._batches, self._static, self._ended, self._sinks = batches, static, ended, sinks
         self._giving, self._lease, self._offsets, self._resumed = giving, lease, offsets, resumed
         self._failure: Exception | None = None
+        self._interrupted = False
+        """Whether it was stopped while it waited for a sink. Spark reports that as an error."""
         self._over, self._ending = threading.Event(), threading.Lock()
         self._lost: Exception | None = None
         """Why it is not known how the query ended, such as the end of Java."""
@@ -134,6 +137,9 @@ class Query(QueryOutputs[View]):
             self._giving.commit(given, version)
             self.progress.append(outcome)
             self._watch.note(outcome)
+        except StoppedWaiting as stopped:
+            self._interrupted = True
+            raise error_for_spark(stopped) from None
         except Exception as error:
             self._failure = self._translate(error, in_micro_batch=True)
             raise error_for_spark(self._failure) from None
@@ -184,7 +190,7 @@ class Query(QueryOutputs[View]):
             error = None
             with contextlib.suppress(Exception):  # Java may have ended
                 error = self._query.exception()
-            if error is not None and self._failure is None:
+            if error is not None and self._failure is None and not self._interrupted:
                 self._failure = self._translate(error)
             with contextlib.suppress(CheckpointError, OSError):  # the next start reports it
                 self._lease.release()
@@ -225,9 +231,9 @@ class Query(QueryOutputs[View]):
         return self._watch.metrics()
 
     def _state(self) -> tuple[str, str]:
-        """Whether it is running, ended or failed; and the error as text."""
+        """Whether it is running, waiting for a sink, ended or failed; and the error as text."""
         if not self._over.is_set() and self._is_running():
-            return "running", ""
+            return ("running", "") if self.waiting is None else ("waiting", self.waiting)
         error = self._failure or self._lost
         return ("ended", "") if error is None else ("failed", str(error))
 
@@ -246,6 +252,8 @@ class Query(QueryOutputs[View]):
             failure: Exception | None = self._query.exception()
         except Exception as error:  # Java has ended
             return self._lose(error)
+        if self._interrupted:
+            return None
         return failure and self._end_with(failure)  # a query that was stopped may have failed before
 
     @property
@@ -280,7 +288,10 @@ class Query(QueryOutputs[View]):
             raise self._lose(error) from None
 
     def stop(self) -> None:
-        """Stops the query, and closes its page. A later start resumes from the checkpoint."""
+        """Stops the query, and closes its page. A later start resumes from the checkpoint.
+
+        If it waits for a sink, the micro-batch is not committed, and runs again at the next start."""
+        self._giving.retrying.stop()
         try:
             self._query.stop()
         except Exception as error:

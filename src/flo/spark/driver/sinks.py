@@ -82,8 +82,8 @@ class SparkSink(Sink):
             )
             if output.endswith(DIVERTED):
                 instead = (
+                    ('flo.spark.Upsert("kafka", topic, options)', "each diverted row as JSON"),
                     ('SparkSink("json" | "parquet" | "delta", …)', "a format that writes all columns"),
-                    ("lambda rows, version: …", "a function, which may send them on"),
                 )
             raise TypeMismatch(
                 f"the output `{output}` has the column `{lost[0]}`, which {self.label} does not write",
@@ -122,9 +122,10 @@ class SparkSink(Sink):
         if not self._is_delta:
             self._append(changes, known)
         elif self._held is None or self._held.version != changes.version:
-            self._held = Held(changes.version, changes.digest)
-            with hold_settings(changes.spark, {USER_METADATA: metadata_of(identity, self._held)}):
+            held = Held(changes.version, changes.digest)
+            with hold_settings(changes.spark, {USER_METADATA: metadata_of(identity, held)}):
                 self._append(changes, known)
+            self._held = held
 
     def _append(self, changes: SparkChanges, known: dict[str, object]) -> None:
         self.writer(changes.frame(), changes.weighted, **known).mode("append").save()

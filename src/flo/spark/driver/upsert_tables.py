@@ -40,6 +40,8 @@ class MergedTable(Upserting):
 
     last: Held | None = None
     """What the table holds, as far as it was read or written."""
+    in_doubt: bool = False
+    """Whether a write has raised, so that the table may have it or not."""
     holds_source: ClassVar[bool] = False
     """Whether its MERGE holds the rows that it reads more than once."""
 
@@ -118,6 +120,9 @@ class MergedTable(Upserting):
 
     def write(self, changes: OutputChanges, rows: KeyedOutput) -> None:
         identity = identity_of(changes.checkpoint, changes.output)
+        if self.in_doubt:
+            self.held(identity, rows)
+            self.in_doubt = False
         missing = missing_changes(changes, self.last)
         if missing is None:
             return
@@ -131,8 +136,9 @@ class MergedTable(Upserting):
                 self.evolve(missing.spark, rows)
         if not changes.digest:
             return
+        self.in_doubt = True
         self._merge(missing, rows, self.settings(identity, held, reads_itself(missing)))
-        self.last = held
+        self.last, self.in_doubt = held, False
 
     def _merge(self, changes: SparkChanges, rows: KeyedOutput, settings: Mapping[str, str | None]) -> None:
         view = f"flo_{uuid4().hex}"

@@ -56,8 +56,8 @@ class QueryWatch:
         state: Callable[[], tuple[str, str]] | None = None,
         reports: Callable[[int], list[Any]] = lambda count: [],
     ) -> None:
-        """`state` says whether the query is running, ended or failed, and the error; by default, it is being started.
-        `reports` are so many of Spark's last reports."""
+        """`state` says whether the query is running, waiting for a sink, ended or failed, and the error; by default, it
+        is being started. `reports` are so many of Spark's last reports."""
         self.watched, self._batches, self.reports = watched, batches, reports
         self.state = state or self._starting
         self.fill: FillFigures | None = None
@@ -192,7 +192,7 @@ class QueryWatch:
         """The figures as Prometheus reads them."""
         self.look()
         state, _ = self.state()
-        return format_metrics(self.watched.name, state == "running", self.history, self.watched.late, self.fill)
+        return format_metrics(self.watched.name, state, self.history, self.watched.late, self.fill)
 
     def _now(self) -> PageData:
         state, error = self.state()
