@@ -7,35 +7,20 @@ from __future__ import annotations
 
 import inspect
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import flo
-from tests.api import (
-    refused_joins,
-    refused_programs,
-    refused_recursion,
-    refused_relations,
-    refused_tables,
-    refused_times,
-    typical_mistakes,
-)
 
 pytestmark = pytest.mark.every(check=5)
 
 GOLDEN = Path(__file__).parent.parent / "golden"
+MODULES = ("functions", "joins", "programs", "recursion", "relations", "tables", "times")
 PROGRAMS = {
     name: function
-    for module in (
-        refused_joins,
-        refused_programs,
-        refused_recursion,
-        refused_relations,
-        refused_tables,
-        refused_times,
-        typical_mistakes,
-    )
+    for module in map(import_module, [*(f"tests.api.refused_{each}" for each in MODULES), "tests.api.typical_mistakes"])
     for name, function in vars(module).items()
     if inspect.isfunction(function) and function.__module__ == module.__name__ and name[0] != "_"
 }
