@@ -71,6 +71,7 @@ def test_a_view_may_read_itself_and_types_are_widened(spark: Any) -> None:
     assert rows_of(spark, series, start=start) == {"series": [(1,), (3,), (5,), (7,)]}
 
 
+@pytest.mark.thorough
 def test_names_of_columns_and_subqueries(spark: Any) -> None:
     start = spark.createDataFrame([(0,), (1,), (2,), (3,)], "n BIGINT")
     queries = {
