@@ -13,7 +13,6 @@ import Flo.Defer
 import Flo.DeferKeys
 import Flo.Deviations
 import Flo.Erasure
-import Flo.Example
 import Flo.Expected
 import Flo.FiniteMap
 import Flo.Graph
