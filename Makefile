@@ -76,7 +76,7 @@ versions: $(READY) java ## a smoke test on the oldest and newest PySpark, and on
 	done
 	@$(BIN)/python -m venv build/lowest && \
 	  build/lowest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-lowest.txt \
-	    -e '.[spark,verify,postgresql,sqlite,duckdb]' && \
+	    -e '.[spark,verify,postgresql,sqlite,duckdb,protobuf]' && \
 	  build/lowest/bin/python -m tests.lowest && build/lowest/bin/python -m tests.spark.smoke
 
 connectors: $(READY) java ## Kafka, Delta, Iceberg and databases, real ones on loopback

@@ -14,8 +14,9 @@ from pyspark.sql import functions as sf
 
 import flo
 from flo.columns.layout import Layout
-from flo.spark import rows_of_kafka
+from flo.spark import registered_schemas, rows_of_kafka
 from flo.spark.protobuf_messages import Misfit, ProtobufMessages, expect_fields, message_class, place_of
+from tests.spark.registry import registry
 
 descriptor_pb2 = pytest.importorskip("google.protobuf.descriptor_pb2")
 timestamp_pb2 = pytest.importorskip("google.protobuf.timestamp_pb2")
@@ -243,11 +244,15 @@ def test_row_types_that_do_not_fit() -> None:
             expect_fields(kind, layout.schema, "")
 
 
-def read(spark: Any, values: list[bytes | None], row: Any = Order, **more: Any) -> Any:
+def messages(spark: Any, values: list[bytes | None]) -> Any:
     rows = [(None, value, "orders", 0, place) for place, value in enumerate(values)]
     frame = spark.createDataFrame(rows, "key binary, value binary, topic string, partition int, offset long")
+    return frame.withColumn("timestamp", sf.now())
+
+
+def read(spark: Any, values: list[bytes | None], row: Any = Order, **more: Any) -> Any:
     given = {"descriptor_set": FILES, "message": "shop.Order"} | more
-    return rows_of_kafka(frame.withColumn("timestamp", sf.now()), row, "protobuf", **given)
+    return rows_of_kafka(messages(spark, values), row, "protobuf", **given)
 
 
 @pytest.mark.slow
@@ -264,7 +269,12 @@ def test_on_spark(spark: Any, tmp_path: Path) -> None:
     file.write_bytes(FILES)
     head = b"\0\0\0\0\x07\x02\x02"
     values = [head + made(id=1, comment="x").SerializeToString(), head, b"\0\0\0\0\x09\x02\x02", None]
-    orders = read(spark, values, Narrow, descriptor_set=file, schema_ids={7: "…"})
+    with registry() as server:
+        server.register("orders-value", 7, 'syntax = "proto3"; …', schemaType="PROTOBUF")
+        ids = registered_schemas(server.url, "orders-value", "protobuf")
+    orders = rows_of_kafka(
+        messages(spark, values), Narrow, "protobuf", descriptor_set=file, message="shop.Order", schema_ids=ids
+    )
     flow = flo.Flow("orders")
     flow.output("orders", flow.input("orders", flo.Bag[Narrow], bounded=True))
     found = flow.on(spark).run(orders=orders, on_error="divert", shards=1)

@@ -101,7 +101,7 @@ class Upsert(Sink):
                 f"{self.label} of `{output}` takes no `{what}`: diverted rows are added, with an id",
                 instead=((f"{self.label[:-1]}, options)", "for diverted rows"),),
             )
-        return DeadLetters.of(self._to, session, output, self.label)
+        return DeadLetters.of(replace(self)._to, session, output, self.label)
 
     def held(self, checkpoint: str, output: str) -> Held | None:
         rows = self._bound_rows()
