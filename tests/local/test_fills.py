@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import sqlite3
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -164,17 +165,25 @@ def test_rows_of_the_state_on_which_a_function_raises_are_diverted_once(shards: 
     assert reasons == [["1 is odd", "3 is odd"], ["5 is odd"]]
 
 
-def test_a_sink_of_diverted_rows_gets_those_that_are_new(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["changes", "sqlite"])
+def test_a_sink_of_diverted_rows_gets_those_that_are_new(tmp_path: Path, kind: str) -> None:
+    if kind == "sqlite":
+        pytest.importorskip("adbc_driver_sqlite.dbapi")
     start_totals(tmp_path / "one")
-    sinks: Any = {"sales diverted": flo.Changes(str(tmp_path / "changes"))}
+    table = flo.Upsert("sqlite", "dead", {"uri": str(tmp_path / "dead.db")})
+    sinks: Any = {"sales diverted": table if kind == "sqlite" else flo.Changes(str(tmp_path / "changes"))}
     options: Any = {"checkpoint": tmp_path / "one", "on_error": "divert"}
     with totals().on(flo.here).start(sinks, **options) as query:
         query.push(sales=[("a", "dear")])
     fill = {"sales": [*SALES, ("a", "dear"), ("b", "dear")]}
     with totals("max").on(flo.here).start(sinks, changed="fill", fill=fill, **options) as query:
         assert rows(query.view("max of sales")) == [("a", 3), ("b", 2)]
-    written = pa.concat_tables([pq.read_table(file) for file in sorted((tmp_path / "changes").glob("version=*/*"))])
-    assert sorted(written["row"].to_pylist()) == ["('a', 'dear')", "('b', 'dear')"]
+    if kind == "sqlite":
+        written = [row for (row,) in sqlite3.connect(tmp_path / "dead.db").execute('SELECT "row" FROM dead')]
+    else:
+        files = sorted((tmp_path / "changes").glob("version=*/*"))
+        written = [row for file in files for row in pq.read_table(file)["row"].to_pylist()]
+    assert sorted(written) == ["('a', 'dear')", "('b', 'dear')"]
 
 
 def test_an_input_that_comes_back_has_had_rows(tmp_path: Path) -> None:
