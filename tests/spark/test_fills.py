@@ -58,7 +58,9 @@ def by_city(*more: str) -> flo.Flow:
     return flow
 
 
-@pytest.mark.parametrize("shards", [None, 3], ids=["the same shards", "other shards"])
+@pytest.mark.parametrize(
+    "shards", [pytest.param(None, marks=pytest.mark.thorough), 3], ids=["the same shards", "other shards"]
+)
 def test_tasks_read_the_rows_of_a_state(
     spark: SparkSession, shards: int | None, tmp_path: Path, monkeypatch: Any
 ) -> None:
@@ -150,6 +152,7 @@ def add(one: int, other: int) -> int:
     return one + other
 
 
+@pytest.mark.thorough
 def test_a_sequence_is_read_again_in_its_order(spark: SparkSession, tmp_path: Path) -> None:
     def build(*names: str) -> flo.Flow:
         flow = flo.Flow("steps")
@@ -264,6 +267,7 @@ def test_rows_that_were_diverted_stay_out_of_what_is_filled(spark: SparkSession,
     assert reasons(query.diverted("sales")) == [each for each in diverted if "null" in each]
 
 
+@pytest.mark.thorough
 def test_lines_that_cannot_be_parsed_are_diverted_once(spark: SparkSession, tmp_path: Path) -> None:
     folders = Folders(spark, tmp_path)
     folders.add("sales", {"shop": "a", "price": 2}, {"shop": "a", "price": 3})

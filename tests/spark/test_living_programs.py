@@ -121,6 +121,7 @@ VIEWS: list[dict[str, str]] = [
 ]
 
 
+@pytest.mark.thorough
 def test_queries_change(spark: SparkSession, tmp_path: Path) -> None:
     pipeline = Pipeline(spark, tmp_path)
     for turn, queries in enumerate(VIEWS):

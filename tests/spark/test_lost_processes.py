@@ -76,6 +76,7 @@ def lost_query() -> Query:
     query._over, query._ending = threading.Event(), threading.Lock()
     query._lease = SimpleNamespace(expect_held=lambda: None, release=lambda: None)
     query._watch = SimpleNamespace(end=lambda: None, close=lambda: None)
+    query._giving = SimpleNamespace(retrying=SimpleNamespace(stop=lambda: None))
     return query
 
 

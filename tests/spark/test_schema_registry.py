@@ -30,8 +30,9 @@ def test_a_user_and_a_password() -> None:
         assert registered_schemas(server.url, "clicks-value", auth=("ann", "sécret:1")) == {7: '"string"'}
         with pytest.raises(flo.FloError, match="refuses to show the subject `clicks-value`: `auth` is not given"):
             registered_schemas(server.url, "clicks-value")
+        of_bob = ("bob", "hidden")  # not on the line that the error quotes
         with pytest.raises(flo.FloError, match="`auth` has the user 'bob'") as caught:
-            registered_schemas(server.url, "clicks-value", auth=("bob", "hidden"))
+            registered_schemas(server.url, "clicks-value", auth=of_bob)
         assert "hidden" not in str(caught.value)
 
 

@@ -58,13 +58,14 @@ def test_a_database(spark: Any, tmp_path: Path) -> None:
         trial.restored_checkpoint()
 
 
+@pytest.mark.thorough
 def test_a_folder_of_changes(spark: Any, tmp_path: Path) -> None:
     trial = changes_trial(spark, tmp_path)
     trial.late_addition()
-    if is_thorough():
-        trial.corrected_function()
+    trial.corrected_function()
 
 
+@pytest.mark.thorough
 def test_a_function(spark: Any, tmp_path: Path) -> None:
     """It does not know what it has, and skips a version that it has: the next version has the correction."""
     taken: dict[int, pa.Table] = {}

@@ -166,7 +166,7 @@ def setting(spark: Any, **values: int) -> Iterator[None]:
         spark.conf.unset(name)
 
 
-SAMPLE = ("several references", "lengths", "org chart", "series with a limit", "self join", "semi join with the levels")
+SAMPLE = {"lengths", "semi join with the levels"}
 """Queries for every run of the tests: batch Spark takes a job for each level."""
 
 
@@ -301,6 +301,7 @@ def test_only_the_union_of_a_recursion_is_a_set(spark: Any) -> None:
     assert other.count("UNION ALL") == 2
 
 
+@pytest.mark.thorough
 def test_on_spark(spark: Any, tmp_path: Path) -> None:
     from pyspark.sql.types import LongType, StringType, StructField, StructType
 
