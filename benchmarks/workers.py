@@ -117,6 +117,10 @@ class MeasuredLoop:
         self.wall = self.critical = 0.0
         return seconds
 
+    def stop(self) -> None:
+        if isinstance(self.loop._loop, WorkersLoop):
+            self.loop._loop.executor.stop()
+
     def rows(self) -> list[str]:
         return sorted(map(str, next(iter(self.loop.result().values())).to_pylist()))
 
@@ -138,6 +142,8 @@ def measure(name: str, workers: int, load: int, deltas: int, rows: int) -> tuple
                 each.push(table)
         seconds[what] = [each.reset() for each in loops]
     one, several = (each.rows() for each in loops)
+    for each in loops:
+        each.stop()
     return seconds, one == several
 
 

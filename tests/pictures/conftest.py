@@ -11,8 +11,9 @@ import pytest
 from tests.pictures.browser import CHROMIUM, Reader
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Any]:
+    """Closed with the last test that needs it: a process that is forked later would keep its pipes open."""
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed: pip install playwright"
     )

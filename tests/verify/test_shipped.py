@@ -130,7 +130,7 @@ MANY = {
 
 
 @pytest.mark.slow
-@pytest.mark.every(test=4)
+@pytest.mark.every(test=8)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.thorough) if name in MANY else name for name in names()]
 )
