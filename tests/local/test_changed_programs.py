@@ -109,6 +109,22 @@ def test_a_corrected_function_is_computed_anew(tmp_path: Path, monkeypatch: pyte
         assert rows(query.view("sums")) == [("a", 1180), ("b", 220), ("c", 260)]
 
 
+def test_a_corrected_function_in_a_body_is_computed_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def build() -> flo.Flow:
+        flow = flo.Flow("scaled")
+        sales = flow.input("sales", flo.ZSet[Sale])
+        flow.output("all", sales)
+        flow.output("found", sales.fixpoint(lambda found, sales: sales.map(scaled).union(found)))
+        return flow
+
+    with build().on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(sales=[Sale("a", 1)])
+    monkeypatch.setattr(f"{__name__}.factor", 10)
+    with build().on(flo.here).start(checkpoint=tmp_path, changed="fill", refill=["scaled"]) as query:
+        query.push(sales=[Sale("b", 2)])
+        assert rows(query.view("found")) == [("a", 10), ("b", 20)]
+
+
 def test_an_interrupted_fill_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with by_city().on(flo.here).start(checkpoint=tmp_path, shards=3) as query:
         shops = [Shop(str(number), "xy"[number % 2]) for number in range(30)]

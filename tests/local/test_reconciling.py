@@ -77,7 +77,15 @@ def another(place: Place) -> None:
         push(query, ("c", 2))
 
 
-@pytest.mark.parametrize("happens", [restored, behind, dropped, another])
+def left_alone(place: Place) -> None:
+    """The output was a view for one version."""
+    with start(place) as query:
+        push(query, ("a", 1), ("b", 2))
+    with start(place, sink=None) as query:
+        push(query, ("a", 3), ("c", 2))
+
+
+@pytest.mark.parametrize("happens", [restored, behind, dropped, another, left_alone])
 def test_reconciled_sinks(place: Place, happens: Callable[[Place], None]) -> None:
     happens(place)
     for _ in range(2):

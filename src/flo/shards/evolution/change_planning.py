@@ -73,7 +73,7 @@ def _by_input(lines: list[str]) -> dict[str, list[str]]:
 
 
 def ids_with_functions(ours: Description, names: Sequence[str]) -> frozenset[str]:
-    """The ids of operators that call functions of these names. Raises if none does."""
+    """The ids of operators that call functions of these names, in their bodies too. Raises if none does."""
     functions = [(each.id, called.identity) for each in from_plain(ours["outline"]) for called in each.functions]
     for name in names:
         if not any(function.is_called([name]) for _, function in functions):
@@ -81,7 +81,7 @@ def ids_with_functions(ours: Description, names: Sequence[str]) -> frozenset[str
             raise UnknownNameError(
                 f"`refill` names `{name}`, which no operator calls", facts=(("functions", ", ".join(known) or "none"),)
             )
-    return frozenset(own for own, function in functions if function.is_called(names))
+    return frozenset(own.partition("/")[0] for own, function in functions if function.is_called(names))
 
 
 def _is_plain(name: str) -> bool:

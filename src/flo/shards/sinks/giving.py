@@ -117,7 +117,7 @@ class Giving:
             return False
         try:
             if is_new:
-                expect_empty(name, sink, held, self._newest)
+                expect_empty(name, sink, held, self._newest, runs_again)
             else:
                 expect_version(name, sink, held, given, self._newest, self._half_taken(name), runs_again)
         except CheckpointError:
@@ -164,7 +164,9 @@ class Giving:
         later.
         """
         where, checkpoint, newest = self._batches.folder, self._batches.checkpoint, self._newest
-        self.given, self._changed = dict(self._known), changed or {}
+        ours = {output.name for output in self._outputs}
+        self.given = {name: given for name, given in self._known.items() if name in ours}  # others fall behind
+        self._changed = changed or {}
         if self._goes_back:
             for name, sink in self._sinks.items():
                 sink.go_back(checkpoint, name, newest)
@@ -187,7 +189,7 @@ class Giving:
             if name in self._changed:
                 self._expect_corrigible(name, sink)
             elif any(output.name == name for output in fill):
-                expect_empty(name, sink, held, newest)
+                expect_empty(name, sink, held, newest, runs_again)
             else:
                 half_taken = set[str]() if skips else self._half_taken(name)
                 expect_version(name, sink, held, self.given.get(name), newest, half_taken, runs_again)
