@@ -94,7 +94,8 @@ def expect_version(
 def expect_empty(output: str, sink: Sink, held: Held | None, newest: int, runs_again: bool = False) -> None:
     """Raises if a sink that is to get all rows of a view holds some already, and not from a start that was
     interrupted."""
-    if held is not None and held.version not in (None, newest, newest - 1 if runs_again else newest):
+    interrupted = (newest, newest - 1) if runs_again else (newest,)
+    if held is not None and held.version is not None and held.version not in interrupted:
         raise CheckpointError(
             f"the sink {sink.label} of the output `{output}`, which was a view, holds version {held.version} of it",
             instead=(("an empty table, topic or folder", "gets all rows of the view"), *_reconciling(sink)),
