@@ -118,9 +118,25 @@ def expect_same_outline(before: Outline, ours: Outline, state: str = "the state"
 
 def find_replaced(before: Outline, ours: Outline) -> frozenset[str]:
     """Return the ids that the user has named and that stand for another operator now, or for other streams."""
+    both = _operators_of_both(before, ours)
+    return frozenset(new.id for old, new in both if _key(old) != _key(new) or _rows_read(old) != _rows_read(new))
+
+
+def find_changed_lambdas(before: Outline, ours: Outline) -> frozenset[str]:
+    """Return the ids of operators whose lambda reads another value than before, such as a constant of its module, and
+    whose results may be retracted."""
+    changed = set()
+    for old, new in _operators_of_both(before, ours):
+        for their, our in zip(old.functions, new.functions, strict=False):
+            if not our.identity.name and our.retracted and their.identity.code == our.identity.code:
+                was, now = ((*each.captured, *each.reads) for each in (their.identity, our.identity))
+                changed |= {new.id} if any(changed_values(was, now)) else set()
+    return frozenset(changed)
+
+
+def _operators_of_both(before: Outline, ours: Outline) -> list[tuple[AppliedOperator, AppliedOperator]]:
     by_id = {each.id: each for each in before}
-    same = ((by_id[each.id], each) for each in ours if each.id in by_id)
-    return frozenset(new.id for old, new in same if _key(old) != _key(new) or _rows_read(old) != _rows_read(new))
+    return [(by_id[each.id], each) for each in ours if each.id in by_id]
 
 
 def _rows_read(operator: AppliedOperator) -> list[str]:
@@ -131,12 +147,11 @@ def _rows_read(operator: AppliedOperator) -> list[str]:
 def expect_same_functions(before: Outline, ours: Outline, refill: Sequence[str]) -> None:
     """Raise if a function of an operator that both programs have has changed so that its state does not fit any more.
 
-    What depends on the functions that `refill` names is computed anew."""
-    by_id = {each.id: each for each in before}
-    for new in ours:
-        old = by_id.get(new.id)
-        for their, our in zip(old.functions, new.functions, strict=False) if old is not None else ():
-            if old is not None and not our.identity.is_called(refill):
+    What depends on the functions that `refill` names is computed anew, and what depends on a changed lambda."""
+    computed = find_changed_lambdas(before, ours)
+    for old, new in _operators_of_both(before, ours):
+        for their, our in zip(old.functions, new.functions, strict=False):
+            if not our.identity.is_called(refill) and (our.identity.name or new.id not in computed):
                 _expect_same_function(their.identity, our, old, new, "the checkpoint")
 
 

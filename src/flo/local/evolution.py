@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from flo.api.running import expect_known, expect_one_of
 from flo.api.scope import NOW
-from flo.core.errors import CheckpointError, TypeMismatch
+from flo.core.errors import CheckpointError, TypeMismatch, brief
 from flo.core.program_outline import expect_same_functions, from_plain, without_number
 from flo.local.fill_run import Change, Filled, FillJob, FillRun, OnChange, StartFill
 from flo.local.run_progress import RunProgress
@@ -324,6 +324,16 @@ def _plan(
 def _expect_valid(change: Change) -> None:
     """Raises if the arguments of a start do not fit together."""
     expect_one_of("changed", change.changed, OnChange)
+    if isinstance(change.refill, str):
+        raise TypeMismatch(
+            f"`refill` must be a list of names of functions; got {brief(change.refill)}",
+            instead=((f'refill=["{change.refill}"]', "a list"),),
+        )
+    if not isinstance(change.fill, Mapping):
+        raise TypeMismatch(
+            f"`fill` must have the rows by the name of their input; got {brief(change.fill)}",
+            instead=(('fill={"orders": rows}', "a dict"),),
+        )
     if change.refill and change.changed != "fill":
         raise TypeMismatch(
             f"`refill` computes states anew, which `changed` must allow; it is {change.changed!r}",

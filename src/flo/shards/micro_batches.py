@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.core.collection import Value
-from flo.shards.checkpoint.commits import PROGRAM, Commits, commit_version, read_state_versions
+from flo.shards.checkpoint.commits import PROGRAM, Commits, Given, commit_version, read_state_versions
 from flo.shards.checkpoint.leftovers import remove_leftovers
 from flo.shards.checkpoint.moments import forget_moment, record_moment
 from flo.shards.checkpoint.program_changes import read_shards
@@ -215,7 +215,7 @@ class MicroBatches:
         self,
         outcome: Outcome,
         epoch: int = 0,
-        given: Mapping[str, tuple[int, str]] | None = None,
+        given: Mapping[str, Given] | None = None,
         more: Mapping[str, Any] | None = None,
     ) -> None:
         """Commits a micro-batch: from now on readers see its version. `more` is what an engine notes with it."""

@@ -100,14 +100,15 @@ class ShardedProgram:
         """The sinks of outputs with rows, which know the rows and their key. Raises if one cannot take them.
 
         `session` is Spark's; None in process."""
-        names: dict[str, str] = {}
+        names: dict[Any, str] = {}
         for name, sink in sinks.items():
-            path = sink.staging_path()
-            if path is not None and names.setdefault(path, name) != name:
+            # tables take the diverted rows of several inputs
+            place = sink.place if name in self.streams or sink.staging_path() is not None else None
+            if place is not None and names.setdefault(place, name) != name:
                 raise TypeMismatch(
-                    f"the outputs `{names[path]}` and `{name}` have one sink, {sink.label}: each would replace the "
-                    "versions of the other",
-                    instead=(("another path", "for one of them"),),
+                    f"the outputs `{names[place]}` and `{name}` have one sink, {sink.label}: each would replace "
+                    "the rows of the other",
+                    instead=(("another place", "for one of them"), ("one.union(other)", "one output with all rows")),
                 )
             if name not in self.streams:
                 sink.expect_columns(name, SCHEMA.names)

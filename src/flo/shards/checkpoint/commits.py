@@ -2,7 +2,7 @@
 
     commits/00000007.json     {"version": 7, "epoch": 3,
                                "state_versions": {"8": {"1": {"shards": {"0": 7, "3": 5}, "blank": 0, "ended": []}}},
-                               "given": {"large": [7, "5e1f…"]}}
+                               "given": {"large": [7, "5e1f…", "Callback"]}}
 
 Version 7, committed under the lease of epoch 3: of 8 shards, in stage 1, the state of shard 0 is at version 7 and that
 of shard 3 at version 5, and all others share the blank one. The sink of `large` was given the changes of version 7.
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from flo.core.errors import CheckpointError
 from flo.shards.tasks.state import StateVersions
@@ -41,6 +41,16 @@ PROGRAM = "program"
 BACK = "back"
 """In a commit: later versions were abandoned, so sinks may be ahead of it."""
 _BACK_TO = "back-to-"
+
+
+class Given(NamedTuple):
+    """What the sink of an output was given last."""
+
+    version: int
+    digest: str
+    """Of the changes of that version; empty if it is not known."""
+    sink: str = ""
+    """Its label; empty in a commit of an earlier release."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +117,7 @@ def commit_version(
     shards: int,
     versions: Mapping[int, StateVersions],
     epoch: int = 0,
-    given: Mapping[str, tuple[int, str]] | None = None,
+    given: Mapping[str, Given] | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> None:
     """Makes a version visible to readers. Raises if a query with a later epoch has committed it.
@@ -220,13 +230,13 @@ def _fields(version: int) -> dict[str, Any]:
     return {"version": version, "epoch": int, STATE_VERSIONS: dict}
 
 
-def read_given(where: str, version: int) -> dict[str, tuple[int, str]] | None:
+def read_given(where: str, version: int) -> dict[str, Given] | None:
     """What sinks were given up to a version; None if the commit does not say."""
     given = read_commit(where, version).get(GIVEN)
-    return given if given is None else {name: (each[0], each[1]) for name, each in given.items()}
+    return given if given is None else {name: Given(*each) for name, each in given.items()}
 
 
-def record_given(where: str, version: int, given: Mapping[str, tuple[int, str]]) -> None:
+def record_given(where: str, version: int, given: Mapping[str, Given]) -> None:
     """Changes what sinks were given up to a version."""
     _replace(where, version, {**read_commit(where, version), GIVEN: given})
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from flo.core.errors import UnknownNameError
-from flo.core.program_outline import find_replaced, from_plain
+from flo.core.program_outline import find_changed_lambdas, find_replaced, from_plain
 from flo.shards.checkpoint.commits import read_commit
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.program_changes import Description, input_names
@@ -36,6 +36,7 @@ def plan_change(
     """Compares our program with that of a version, and plans how to fill what is not kept."""
     outlines = from_plain(before["outline"]), from_plain(ours["outline"])
     stale = ids_with_functions(ours, refill) | changed_sources(before, ours) | find_replaced(*outlines)
+    stale |= {each.partition("/")[0] for each in find_changed_lambdas(*outlines)}
     compared = compare_programs(before, ours, program.dag, stale)
     return compared, plan_fill(program, where, version, compared)
 

@@ -31,7 +31,7 @@ import pyarrow as pa
 from flo.core.errors import ElementError, FloError, TypeMismatch, UnknownNameError, UnreachableError, brief
 from flo.shards.checkpoint.column_fit import widens
 from flo.shards.sinks.column_kinds import KINDS, kind_of, read_column
-from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of, missing_changes
+from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of, is_of_other_output, missing_changes
 from flo.shards.sinks.output_changes import Held, OutputChanges, loose_schema
 from flo.shards.sinks.unfit_rows import UnfitRows, find_unfit
 from flo.shards.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
@@ -61,12 +61,8 @@ class Record:
         if row.get("version", -1) < 0:
             return cls()
         key = row.get("key_columns")
-        held = Held(
-            row["version"],
-            row.get("digest"),
-            None if key is None else tuple(json.loads(key)),
-            row.get("row_count"),
-        )
+        columns = None if key is None else tuple(json.loads(key))
+        held = Held(row["version"], row.get("digest"), columns, row.get("row_count"))
         return cls(held, row.get("target"), row.get("row_count") or 0, row.get("unfit") or 0)
 
     def values(self) -> dict[str, str]:
@@ -122,6 +118,16 @@ class Database(Upserting):
             is_empty = cursor.fetchall()[0][0] == 0
         is_other = record.target not in (None, self.target) or (record.rows > 0 and is_empty)
         return None if is_other else record.held
+
+    def find_other_output(self, identity: str, rows: KeyedOutput) -> str | None:
+        if not self._has_table(rows, VERSIONS):
+            return None
+        with self._transaction(rows) as cursor:
+            cursor.execute(f"SELECT * FROM {VERSIONS}")
+            records: list[dict[str, Any]] = cursor.fetch_arrow_table().to_pylist()
+        others = [each["id"] for each in records if each.get("target") == self.target]
+        held = (each for each in others if is_of_other_output(identity, each) and self.held(each, rows) is not None)
+        return next(held, None)
 
     def prepare(self, session: Any, rows: KeyedOutput, identity: str = "") -> None:
         self.expect_fit(session, rows)

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from flo.core.errors import CheckpointError
-from flo.shards.checkpoint.commits import BACK, committed_versions, read_commit, read_given, record_given
+from flo.shards.checkpoint.commits import BACK, Given, committed_versions, read_commit, read_given, record_given
 from flo.shards.checkpoint.given_changes import Attempt, Attempts, remove_attempts
 from flo.shards.checkpoint.program_changes import read_shards
 from flo.shards.checkpoint.stored_views import StoredView
@@ -34,11 +34,12 @@ from flo.shards.sinks.output_changes import DIVERTED, Held, OutputChanges, loose
 from flo.shards.sinks.reconciling import ChangedOutput, consolidated, difference_of, incorrigible_error
 from flo.shards.sinks.retrying import Retrying
 from flo.shards.sinks.sink_versions import (
-    Given,
     expect_empty,
+    expect_no_other_output,
     expect_no_replaced,
     expect_not_of_original,
     expect_own_rows,
+    expect_same_sink,
     expect_version,
 )
 from flo.shards.sinks.sinks import Sink, ViewSink
@@ -80,7 +81,6 @@ class Giving:
         self.within: Callable[[OutputChanges], OutputChanges] = lambda changes: changes
         """What an engine adds to changes for its own sinks."""
         self.given: dict[str, Given] = {}
-        """By output, the last version whose changes its sink was given, and their digest."""
         self._attempts: Attempts | None = None
         """Those at the last micro-batch."""
         self._changed: Mapping[str, ChangedOutput] = {}
@@ -106,7 +106,7 @@ class Giving:
         misfits: dict[str, bool] = {}
         for name in (output.name for output in self._outputs if self._newest >= 0):
             sink, is_new = self._sinks[name], name in new and name not in self._known
-            if sink.reconciles or (is_filled and sink.readable and not is_new):
+            if sink.reconciles or (is_filled and (sink.readable or self._is_other_sink(name))):
                 fits = self._fits(name, is_new, runs_again)
                 misfits |= {name: not fits} if sink.reconciles or not fits else {}
         return misfits
@@ -114,6 +114,8 @@ class Giving:
     def _fits(self, name: str, is_new: bool, runs_again: bool) -> bool:
         sink, given, held = self._sinks[name], self._known.get(name), self._held(name)
         if held is None and sink.reconciles:  # it may have rows of others
+            return False
+        if self._is_other_sink(name) or self._other_output(name) is not None:
             return False
         try:
             if is_new:
@@ -131,6 +133,18 @@ class Giving:
             held = sink.held_at(checkpoint, name, self._newest) if self._goes_back else sink.held(checkpoint, name)
             self._last_held[name] = held
         return self._last_held[name]
+
+    def _is_other_sink(self, name: str) -> bool:
+        """Whether an output has another sink than before, which has no row of it."""
+        given = self._known.get(name)
+        return given is not None and self._sinks[name].is_other(given.sink)
+
+    def _other_output(self, name: str) -> str | None:
+        """The other output of the checkpoint whose rows the sink of an output holds."""
+        held = self._held(name)
+        if held is not None and held.version is not None:
+            return None
+        return self._sinks[name].find_other_output(self._batches.checkpoint, name)
 
     def _half_taken(self, name: str) -> set[str]:
         """The digests of changes that a sink may have taken although they are not committed."""
@@ -167,6 +181,8 @@ class Giving:
         ours = {output.name for output in self._outputs}
         self.given = {name: given for name, given in self._known.items() if name in ours}  # others fall behind
         self._changed = changed or {}
+        for name in [each for each in self._changed if each in self.given and self._is_other_sink(each)]:
+            self.given.pop(name)
         if self._goes_back:
             for name, sink in self._sinks.items():
                 sink.go_back(checkpoint, name, newest)
@@ -175,7 +191,8 @@ class Giving:
         fill = [output for output in self._outputs if output.name in new and output.name not in self.given]
         fill = [output for output in fill if output.name not in self._changed]
         counted = [each.name for each in self._batches.outputs if each.how == COUNT and each.name in new]
-        self.given |= dict.fromkeys(counted, (newest, ""))  # their rows are not kept any more
+        for name in counted:  # their rows are not kept any more
+            self._note(name, newest, "")
         remove_attempts(where, newest - 1)
         skips = self.next_version() > newest + 1  # then no sink can be given what it has half taken once more
         for name, sink in self._sinks.items():
@@ -188,7 +205,11 @@ class Giving:
                 expect_not_of_original(name, sink, [sink.held(each, name) for each in copied])
             if name in self._changed:
                 self._expect_corrigible(name, sink)
-            elif any(output.name == name for output in fill):
+                continue
+            if not sink.reconciles:
+                expect_no_other_output(name, sink, self._other_output(name))
+            expect_same_sink(name, sink, self.given.get(name))
+            if any(output.name == name for output in fill):
                 expect_empty(name, sink, held, newest, runs_again)
             else:
                 half_taken = set[str]() if skips else self._half_taken(name)
@@ -208,8 +229,8 @@ class Giving:
         for output in self._outputs:
             sink, given = self._sinks[output.name], self._known.get(output.name)
             held = self._held(output.name)
-            if given is not None and held is not None and held.version is not None and held.version < given[0]:
-                outcome = Outcome(given[0], {}, {}, 0, {}, 0.0)
+            if given is not None and held is not None and held.version is not None and held.version < given.version:
+                outcome = Outcome(given.version, {}, {}, 0, {}, 0.0)
                 sink.recover(OutputChanges.of(batches.folder, output, outcome, batches.shards, batches.checkpoint))
                 self._last_held.pop(output.name)
 
@@ -229,10 +250,11 @@ class Giving:
         """The changes that lead from the rows that the sink of an output has to its content now."""
         name, sink = output.name, self._sinks[output.name]
         held: pa.Table | None = None
-        if sink.reconciles or (sink.readable and self._holds_own_rows(name)):
+        takes_over = self._other_output(name) is not None
+        if sink.reconciles or (sink.readable and (takes_over or self._holds_own_rows(name))):
             held = sink.read_rows(output)
             self._alone.add(name)
-            if held is not None and not sink.reconciles and not self._divert:
+            if held is not None and not sink.reconciles and not takes_over and not self._divert:
                 expect_own_rows(name, sink, self._held(name), held.num_rows)
         elif not sink.readable and name in self.given:
             given = self._changed[name].given
@@ -266,7 +288,7 @@ class Giving:
         self._divert_unfit(outcome, [changes])
         self._give_diverted(outcome)
         if changes.digest:
-            self.given[output.name] = (version, changes.digest)
+            self._note(output.name, version, changes.digest)
 
     def _rows_of_view(self, output: Output, version: int) -> Attempt:
         """Writes the rows of a view at a version to files."""
@@ -310,8 +332,9 @@ class Giving:
         self._attempts = attempts
         self._divert_unfit(outcome, every)
         changed = {output.name for output in self._batches.outputs if output.how != VIEW and outcome.rows[output.name]}
-        self.given |= {each.output: (version, each.digest) for each in every if each.output in changed or each.digest}
         for each in every:
+            if each.output in changed or each.digest:
+                self._note(each.output, version, each.digest)
             if each.reconciles:
                 self._note_given(each)
         return every + self._give_diverted(outcome)
@@ -335,13 +358,16 @@ class Giving:
         """Notes what a sink says that it holds after a difference, which may be empty."""
         name, sink = changes.output, self._sinks[changes.output]
         if sink.replaces:
-            self.given[name] = (changes.version, "")
+            self._note(name, changes.version, "")
             return
         held = sink.held(changes.checkpoint, name)
         if held is None:
             self.given.pop(name, None)
         else:
-            self.given[name] = (changes.version if held.version is None else held.version, held.digest or "")
+            self._note(name, changes.version if held.version is None else held.version, held.digest or "")
+
+    def _note(self, name: str, version: int, digest: str) -> None:
+        self.given[name] = Given(version, digest, self._sinks[name].label)
 
     def _changes(self, output: Output, outcome: Outcome, before: Attempts) -> OutputChanges:
         """The changes of an output, with what the version before has left for this one."""

@@ -109,6 +109,10 @@ class Upserting(ABC):
         """What it holds of an output of a checkpoint; None if nothing, or if the place does not exist."""
 
     @abstractmethod
+    def find_other_output(self, identity: str, rows: KeyedOutput) -> str | None:
+        """The identity of another output of the checkpoint whose rows it holds, if it holds none of this one."""
+
+    @abstractmethod
     def prepare(self, session: Any, rows: KeyedOutput, identity: str = "") -> None:
         """Makes the place where rows go, if it does not exist. Raises if it does not fit."""
 
@@ -125,6 +129,11 @@ class Upserting(ABC):
 def identity_of(checkpoint: str, output: str) -> str:
     """The id of the checkpoint, which is random, and the output: versions are those of this pair."""
     return f"{checkpoint} {output}"
+
+
+def is_of_other_output(identity: str, other: str) -> bool:
+    """Whether two identities are of two outputs of one checkpoint."""
+    return identity != other and identity.partition(" ")[0] == other.partition(" ")[0]
 
 
 def missing_changes(changes: OutputChanges, held: Held | None) -> OutputChanges | None:

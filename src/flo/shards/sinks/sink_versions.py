@@ -20,11 +20,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flo.core.errors import CheckpointError, TypeMismatch
+from flo.shards.checkpoint.commits import Given
 from flo.shards.sinks.output_changes import ANEW, RECONCILE, Held
 from flo.shards.sinks.sinks import Sink
 
-Given = tuple[int, str]
-"""A version, and the digest of its changes; empty if no digest is known."""
 SAME = ("the sink as it was", "restored from a copy that has the version of the checkpoint")
 RESTORED = "the checkpoint was restored from a copy or went back to a version, and the sink was not"
 AHEAD = f"{RESTORED}; or a start of a changed program was interrupted"
@@ -59,7 +58,7 @@ def expect_version(
         if given is None:
             return
         raise CheckpointError(
-            f"{where} holds nothing, but the checkpoint has given it changes up to version {given[0]}",
+            f"{where} holds nothing, but the checkpoint has given it changes up to version {given.version}",
             facts=(("why", "it was dropped or emptied, another checkpoint has it, or the output had another sink"),),
             instead=ways_of(sink),
         )
@@ -77,13 +76,18 @@ def expect_version(
         return
     # a folder of changes shows a version after its commit
     late = held.digest is None and held.version == newest - 1 and runs_again
-    if held.version < given[0] and not late:
+    if held.version < given.version and not late:
         raise CheckpointError(
-            f"{where} is behind the checkpoint: it holds version {held.version}, and was given version {given[0]}",
+            f"{where} is behind the checkpoint: it holds version {held.version}, and was given version {given.version}",
             facts=(("why", "the sink was restored from a copy, and the checkpoint was not"),),
             instead=ways_of(sink),
         )
-    if held.version == given[0] and held.digest and given[1] and held.digest not in {given[1], *half_taken}:
+    if (
+        held.version == given.version
+        and held.digest
+        and given.digest
+        and held.digest not in {given.digest, *half_taken}
+    ):
         raise CheckpointError(
             f"{where} holds version {held.version} with other rows than the checkpoint has given it",
             facts=(("why", RESTORED),),
@@ -99,6 +103,29 @@ def expect_empty(output: str, sink: Sink, held: Held | None, newest: int, runs_a
         raise CheckpointError(
             f"the sink {sink.label} of the output `{output}`, which was a view, holds version {held.version} of it",
             instead=(("an empty table, topic or folder", "gets all rows of the view"), *_reconciling(sink)),
+        )
+
+
+def expect_same_sink(output: str, sink: Sink, given: Given | None) -> None:
+    """Raises if an output has another sink than before, which has no row of it and nobody can ask."""
+    if given is not None and sink.is_other(given.sink):
+        raise CheckpointError(
+            f"the output `{output}` had another sink, {given.sink}: {sink.label} has none of the rows before version"
+            f" {given.version + 1}",
+            instead=(('changed="fill"', "gives it all rows first"), (given.sink, "goes on"), ANEW),
+        )
+
+
+def expect_no_other_output(output: str, sink: Sink, other: str | None) -> None:
+    """Raises if a sink holds the rows of another output of the checkpoint, and none of this one."""
+    if other is not None:
+        raise CheckpointError(
+            f"the sink {sink.label} of the output `{output}` holds the rows of `{other}`, an output of this checkpoint",
+            facts=(("why", "the output was renamed, or outputs have exchanged their sinks"),),
+            instead=(
+                ('changed="fill"', "compares it with the output, and writes the difference"),
+                ("another table, topic or folder", "gets all rows of the output"),
+            ),
         )
 
 

@@ -64,6 +64,9 @@ class Sink:
     reconciles: bool = False
     """Whether a start compares it, whatever it holds: see `reconcile`."""
 
+    forgets: ClassVar[bool] = False
+    """Whether what it takes is gone with the process, so that it never lacks earlier rows."""
+
     @classmethod
     def of_text(cls, rest: str) -> Sink:
         """Makes the sink from the text after its word and a colon."""
@@ -73,6 +76,19 @@ class Sink:
     def label(self) -> str:
         """Its name in errors."""
         return type(self).__name__
+
+    @property
+    def place(self) -> Any:
+        """What two sinks must not have in common; None if several may write there."""
+        return None
+
+    def is_other(self, label: str) -> bool:
+        """Whether it is not the sink of this label, and cannot be asked what it holds. Without a label nobody knows."""
+        return label not in ("", self.label) and not self.readable and not self.forgets
+
+    def find_other_output(self, checkpoint: str, output: str) -> str | None:
+        """The other output of the checkpoint whose rows it holds, if it holds none of this output."""
+        return None
 
     def bound(self, session: Any, output: Output, key: tuple[str, ...] | None) -> Sink:
         """The sink for this output, whose rows have this key, if one is known. Raises if it cannot take them.
@@ -211,6 +227,7 @@ class Console(Sink):
 
     word = "console"
     about = ('"console"', "printed")
+    forgets = True
     keeps_weight = True
     replaces = True
 
@@ -229,6 +246,7 @@ class Memory(Sink):
 
     word = "memory"
     about = ('"memory"', "kept in this process, and read by query.changes(name)")
+    forgets = True
     keeps_weight = True
     replaces = True
 
@@ -283,6 +301,16 @@ class Changes(Sink):
         if log is None or log.checkpoint != checkpoint or log.output not in ("", output):
             return None
         return Held(log.newest) if has_versions(self.folder, log) else None
+
+    @property
+    def place(self) -> Any:
+        return str(self.folder)
+
+    def find_other_output(self, checkpoint: str, output: str) -> str | None:
+        log = ChangeLog.read(self.folder)
+        if log is None or log.checkpoint != checkpoint or log.output in ("", output):
+            return None
+        return log.output if has_versions(self.folder, log) else None
 
     def newest(self, checkpoint: str, output: str) -> int:
         log = ChangeLog.read(self.folder)

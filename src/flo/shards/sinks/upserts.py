@@ -30,6 +30,8 @@ from flo.tables.io.files import WEIGHTS
 KINDS: dict[str, type[Upserting]] = {each.kind: each for each in (PostgreSQL, SQLite, DuckDB)}
 """The kinds of places, by their words. Spark adds its own."""
 OF_SPARK = ("delta", "iceberg", "kafka")
+ADDRESSES = ("uri", "kafka.bootstrap.servers")
+"""The options that say where a table or a topic is."""
 
 
 @dataclass
@@ -108,6 +110,14 @@ class Upsert(Sink):
         held = self._to.held(identity_of(checkpoint, output), rows)
         expect_key(output, self, held, rows.key)
         return held
+
+    @property
+    def place(self) -> Any:
+        return (self.kind, self.target, *(str(self.options.get(each, "")) for each in ADDRESSES))
+
+    def find_other_output(self, checkpoint: str, output: str) -> str | None:
+        other = self._to.find_other_output(identity_of(checkpoint, output), self._bound_rows())
+        return None if other is None else other.partition(" ")[2]
 
     def evolve(self, columns: ColumnChanges) -> None:
         self.rows = replace(self._bound_rows(), changed=columns)

@@ -17,7 +17,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, IntegerType, LongType
 
 from flo.core.errors import FloError, TypeMismatch, UnknownNameError, brief
-from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of, missing_changes
+from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of, is_of_other_output, missing_changes
 from flo.shards.sinks.output_changes import Held, OutputChanges
 from flo.shards.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
 from flo.spark.driver.delta_history import USER_METADATA, held_by_delta, metadata_of
@@ -30,6 +30,8 @@ TWICE = re.compile("two rows of the output have the key (.*) in the table")
 """The message that MERGE raises for a declared key that has a row already: the key as JSON."""
 MARK = "flo."
 """The prefix of the property of a table that an output of a checkpoint goes to. Commits may be forgotten."""
+OWN, TAKEN_OVER = "yes", "no"
+"""The values of the property: the table has rows of the output, or another one of the checkpoint has taken it."""
 WIDENED_BY_ICEBERG = ((IntegerType, LongType), (FloatType, DoubleType))
 NAME = ("target", "must be the name of a table that the catalogs of the session can make or have")
 EXTENSIONS = ("spark.sql.extensions", "the setting that lets SQL change such tables: see docs/connectors.md")
@@ -63,15 +65,30 @@ class MergedTable(Upserting):
             ) from None
 
     def held(self, identity: str, rows: KeyedOutput) -> Held | None:
-        try:
-            self.spark.table(self.name)
-            marks = {row.key: row.value for row in self.spark.sql(f"SHOW TBLPROPERTIES {self.name}").collect()}
-        except PySparkException:
+        marks = self._marks()
+        if marks is None or marks.get(identity) == TAKEN_OVER:
             return None
         self.last = self.find_held(self.spark, identity)
-        if self.last.version is None and f"{MARK}{identity}" not in marks:
+        if self.last.version is None and identity not in marks:
             self.last = None  # another table of the name
         return self.last
+
+    def find_other_output(self, identity: str, rows: KeyedOutput) -> str | None:
+        others = [each for each, mark in (self._marks() or {}).items() if mark != TAKEN_OVER]
+        found = (each for each in others if is_of_other_output(identity, each))
+        return next((each for each in found if self.find_held(self.spark, each).version is not None), None)
+
+    def _marks(self) -> dict[str, str] | None:
+        """The marks of outputs, by their identities; None if there is no such table."""
+        try:
+            self.spark.table(self.name)
+            properties = self.spark.sql(f"SHOW TBLPROPERTIES {self.name}").collect()
+        except PySparkException:
+            return None
+        return {row.key.removeprefix(MARK): row.value for row in properties if row.key.startswith(MARK)}
+
+    def _mark(self, spark: SparkSession, identity: str, mark: str) -> None:
+        spark.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({sql_text(f'{MARK}{identity}')} = '{mark}')")
 
     @abstractmethod
     def find_held(self, spark: SparkSession, identity: str) -> Held:
@@ -80,14 +97,11 @@ class MergedTable(Upserting):
     def prepare(self, spark: SparkSession, rows: KeyedOutput, identity: str = "") -> None:
         self.spark = spark
         columns = ", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in spark_schema_of(rows))
-        mark = sql_text(f"{MARK}{identity}")
         try:
             spark.sql(f"CREATE TABLE IF NOT EXISTS {self.name} ({columns}) USING {self.kind}")
             existing = spark.table(self.name).columns
-            if identity and not any(
-                row.key == f"{MARK}{identity}" for row in spark.sql(f"SHOW TBLPROPERTIES {self.name}").collect()
-            ):
-                spark.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({mark} = 'yes')")
+            if identity and identity not in (self._marks() or {}):
+                self._mark(spark, identity, OWN)
         except PySparkException as error:
             first = str(error).strip().splitlines()[0]
             extended = self.kind in (spark.conf.get("spark.sql.extensions", None) or "").lower()
@@ -134,6 +148,11 @@ class MergedTable(Upserting):
             )  # until it is done, the program before must not go on
             with hold_settings(missing.spark, self.settings(identity, half, few=False)):
                 self.evolve(missing.spark, rows)
+        if changes.reconciles and changes.alone:  # the rows of other outputs are removed
+            for other in self._marks() or {}:
+                if is_of_other_output(identity, other):
+                    self._mark(missing.spark, other, TAKEN_OVER)
+            self._mark(missing.spark, identity, OWN)
         if not changes.digest:
             return
         self.in_doubt = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -19,7 +19,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructField, StructType
 
 from flo.core.errors import ElementError, FloError, brief
-from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of
+from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of, is_of_other_output
 from flo.shards.sinks.output_changes import Held, OutputChanges
 from flo.shards.tasks.latest_rows import CHANGE, DELETE
 from flo.spark.driver.spark_changes import SparkChanges, expect_format, frame_of_latest, spark_schema_of
@@ -38,6 +38,16 @@ LAST = 50
 """How many of the last messages of each partition are read to see which version a topic holds."""
 
 
+class Message(NamedTuple):
+    """What the headers of a message say."""
+
+    identity: str
+    version: int
+    digest: str | None
+    order: tuple[Any, int]
+    """Its time and its offset."""
+
+
 class KafkaTopic(Upserting):
     """A topic of Kafka. Rows of the columns `key` and `value` are messages as they are; others become JSON."""
 
@@ -54,6 +64,24 @@ class KafkaTopic(Upserting):
 
     def held(self, identity: str, rows: KeyedOutput) -> Held | None:
         """What the last messages say. A topic that never had a message holds nothing; older ones may have expired."""
+        last = self._last_messages()
+        if last is None or self._newest_other(last, identity) is not None:
+            return None
+        own = [each for each in last if each.identity == identity]
+        newest = max(own, key=lambda each: (each.version, each.order), default=None)
+        return Held(None) if newest is None else Held(newest.version, newest.digest)
+
+    def find_other_output(self, identity: str, rows: KeyedOutput) -> str | None:
+        return self._newest_other(self._last_messages() or [], identity)
+
+    @staticmethod
+    def _newest_other(last: list[Message], identity: str) -> str | None:
+        """The output that has written the newest message, if it is another one of the checkpoint."""
+        newest = max(last, key=lambda each: each.order).identity if last else identity
+        return newest if is_of_other_output(identity, newest) else None
+
+    def _last_messages(self) -> list[Message] | None:
+        """The last messages of each partition that have an identity; None if there is no message."""
         ends = self._end_offsets()
         if not any(ends.values()):
             return None
@@ -61,14 +89,13 @@ class KafkaTopic(Upserting):
         options = {**self.options, "includeHeaders": "true", "failOnDataLoss": "false"}
         options |= {"subscribe": self.target, "startingOffsets": json.dumps({self.target: start})}
         frame = self.spark.read.format(self.kind).options(**options).load()
-        last: tuple[Any, Held] | None = None
+        every = list[Message]()
         for row in frame.select("headers", "timestamp", "offset").collect():
             headers = {each.key: bytes(each.value or b"").decode(errors="replace") for each in row.headers or ()}
-            if headers.get(ID) == identity:
-                order = (int(headers[VERSION]), row.timestamp, row.offset)
-                if last is None or order > last[0]:
-                    last = (order, Held(order[0], headers.get(DIGEST)))
-        return Held(None) if last is None else last[1]
+            if ID in headers:
+                order = row.timestamp, row.offset
+                every.append(Message(headers[ID], int(headers[VERSION]), headers.get(DIGEST), order))
+        return every
 
     def _end_offsets(self) -> dict[int, int]:
         """The offset after the last message of each partition; nothing if the topic does not exist."""
