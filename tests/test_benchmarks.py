@@ -34,6 +34,7 @@ def test_the_result_is_that_of_polars(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.every(test=3)
 def test_resumed_in_the_middle_it_is_the_same(name: str, tmp_path: Path) -> None:
     workload = WORKLOADS[name](SCALE, tmp_path / "data")
     assert checkpoints([workload], tmp_path / "state").row_count == 1
@@ -65,6 +66,7 @@ def test_joins_in_a_row_and_a_table_that_has_ended() -> None:
     assert ended(SCALE).row_count == 2
 
 
+@pytest.mark.thorough
 def test_several_aggregates_and_small_deltas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columnar_aggregates, "ROUNDS", 1)
     monkeypatch.setattr(columnar_aggregates, "STEPS", 1)
@@ -76,6 +78,7 @@ def test_several_aggregates_and_small_deltas(monkeypatch: pytest.MonkeyPatch) ->
         check_aggregates(names, deltas, pulled[1:])
 
 
+@pytest.mark.thorough
 def test_the_way_of_a_row_is_as_long_in_a_larger_state() -> None:
     calls = []
     for shops in (1_000, 100_000):
@@ -89,6 +92,7 @@ def test_the_way_of_a_row_is_as_long_in_a_larger_state() -> None:
     assert latency.latencies(0.001, pushes=2).row_count == 4
 
 
+@pytest.mark.thorough
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     columnar.main(["--scale", "0.001", "--only", "growth", "--operator", "join"])
     columnar.main(["--scale", "0.001", "--only", "rates", "--program", "groups"])
@@ -134,6 +138,7 @@ def test_workers_give_equal_results(name: str) -> None:
     assert list(seconds) == ["a load of 20,000 rows", "2 × 10,000 rows"]
 
 
+@pytest.mark.thorough
 def test_recursion_beside_its_peers() -> None:
     assert recursion.closures(2).row_count == 4
     assert recursion.growth(0.01, sizes=[100_000]).row_count == 2

@@ -92,6 +92,7 @@ def test_reachability_within_a_fixed_radius() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_reachability_with_a_growing_radius() -> None:
     flow = growing_radius.growing()
     result = agreeing(flow, edges=[reachability.EDGES] * 3, queries=[[1], [1], [2]])
@@ -146,6 +147,7 @@ def test_every_example_runs_and_has_a_page(module: str, capsys: pytest.CaptureFi
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_all_programs_of_the_paper_in_a_row(capsys: pytest.CaptureFixture[str]) -> None:
     importlib.import_module("examples.paper.__main__").main()
     assert "all 60 agree" in " ".join(capsys.readouterr().out.split())

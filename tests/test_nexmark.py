@@ -379,6 +379,7 @@ def test_a_digest_sees_what_differs(some: Events) -> None:
     assert oracle.digest_of("q2", retracted) == oracle.digest("q2")
 
 
+@pytest.mark.thorough
 def test_the_benchmark_runs() -> None:
     from rich.console import Console
 
@@ -392,6 +393,7 @@ def test_the_benchmark_runs() -> None:
         pytest.param(RUNNING, 10, id="all", marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.thorough
 def test_the_queries_are_right_on_spark(names: list[str], parts: int, spark: Any, tmp_path: Path) -> None:
     from tests.spark.harness import frame, reading, reading_once
 

@@ -130,6 +130,7 @@ def plain(results: Any) -> dict[str, Counter[Any]]:
 
 
 @pytest.mark.parametrize("seed", range(200 if is_thorough() else 4))
+@pytest.mark.every(test=3)
 def test_groups_are_those_of_the_rows_that_were_not_late(seed: int, tmp_path: Path) -> None:
     """However the log is cut, on values, on tables, and in tasks with other shards from the middle on."""
     rng = random.Random(seed)
@@ -172,6 +173,7 @@ def test_each_group_comes_once_and_nothing_is_retracted() -> None:
     assert len(seen) > 50
 
 
+@pytest.mark.thorough
 def test_no_schedule_and_no_cut_has_another_outcome() -> None:
     flow = flo.Flow("explored")
     clock = flow.input("clicks", flo.Partitioned[Click], partitions=2).clock("at", 1)
@@ -300,6 +302,7 @@ def counted(**more: Any) -> flo.Flow:
 @pytest.mark.parametrize(
     ("place", "more", "most"), [(None, {}, 40), (flo.here, {}, 30), (flo.here, {"most": flo.max("at")}, 500)]
 )
+@pytest.mark.every(test=3)
 def test_state_is_the_rows_or_groups_of_open_windows(place: Any, more: Any, most: int) -> None:
     flow, kept = counted(**more), 0
     loop: Any = flow.loop() if place is None else flow.on(place).loop()

@@ -102,6 +102,7 @@ def test_pairs_are_those_of_the_rows_that_were_not_late(seed: int, tmp_path: Pat
     assert pairs_in(query.values()["pairs"]) == pairs
 
 
+@pytest.mark.thorough
 def test_no_schedule_and_no_cut_has_another_outcome() -> None:
     given: dict[str, Any] = {"clicks": [Click("a", 1), Click("a", 9)], "sales": {0: [Sale("a", 2), Sale("a", 10)]}}
     assert len(joined(0, 2).explore(**given).outcomes) == 1
@@ -116,6 +117,7 @@ def kept_in(running: Any) -> int:
 
 
 @pytest.mark.parametrize("on_tables", [False, True])
+@pytest.mark.every(test=2)
 def test_state_is_what_the_clocks_still_allow(on_tables: bool) -> None:
     flow, most = joined(0, 30), 0
     loop: Any = flow.on(flo.here).loop() if on_tables else flow.loop()
@@ -164,6 +166,7 @@ def test_times_and_null_keys() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
+@pytest.mark.every(test=3)
 def test_floats_are_compared_alike_on_both_sides(seed: int) -> None:
     rng, flow = random.Random(seed), flo.Flow("floats")
     one = flow.input("one", flo.Sequence[Weighed]).clock("at", 1000)

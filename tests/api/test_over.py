@@ -225,6 +225,7 @@ def for_flo(functions: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.every(test=3)
 def test_as_sql_has_it(name, seed):
     """In one order in a quick run; in all of them in a thorough one."""
     chosen = random.Random(f"{name} {seed}").sample(list(ORDERS), len(ORDERS) if is_thorough() else 1)
@@ -247,6 +248,7 @@ RANGES: dict[str, tuple[Any, Any, Any]] = {
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", RANGES)
+@pytest.mark.every(test=2)
 def test_ranges_as_sql_has_them(name, seed):
     kind, order, bounds = RANGES[name]
     make, of, by = (sale, "at", "shop") if kind is Sale else (event, "size", "who")
@@ -421,6 +423,7 @@ SAMPLED = ("mixed", "sums", "span", "rows around")
 @pytest.mark.parametrize(
     "name", [each if each in SAMPLED else pytest.param(each, marks=pytest.mark.thorough) for each in LONG]
 )
+@pytest.mark.every(test=2)
 def test_long_partitions_as_sql_has_them(name):
     """Small changes of many rows, on tables."""
     rng = random.Random(name)

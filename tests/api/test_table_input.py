@@ -103,6 +103,7 @@ def test_it_can_end() -> None:
 
 @pytest.mark.every(test=2)
 @pytest.mark.parametrize("order_by", [None, "age"])
+@pytest.mark.thorough
 def test_every_schedule_has_one_outcome(order_by: str | None) -> None:
     flow = shop(order_by=order_by)
     order = {} if order_by is None else {"age": 2}

@@ -327,6 +327,7 @@ BODIES = {
 @pytest.mark.parametrize("name", BODIES)
 @tried(20)
 @given(case=nested_chunks())
+@pytest.mark.every(test=3)
 def test_nest_laws(name, case):
     body, kind, by_hand = BODIES[name]
     chunks, contents = case
@@ -404,6 +405,7 @@ def test_reachability_within_a_fixed_radius():
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_reachability_with_a_dynamic_radius():
     """§5.2, figure "an example of graph reachability with a dynamic radius": nested cycles, each with its own key."""
     hop = sequence(parallel(of(identity(2)), reads_nodes("known")), hop_from(of(UnionSets()), 3))

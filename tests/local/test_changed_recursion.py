@@ -63,6 +63,7 @@ def expect(query: Any, parts: tuple[str, ...], edges: set[Edge]) -> None:
 
 
 @pytest.mark.parametrize("seed", range(times(6)))
+@pytest.mark.every(test=2)
 def test_a_fixpoint_is_kept_filled_and_rescaled(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     there: set[Edge] = set()

@@ -65,6 +65,7 @@ def test_a_query_goes_on_after_a_restart(tmp_path: Path, workers: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(times(10)))
+@pytest.mark.every(test=2)
 def test_random_programs_with_restarts_and_other_shards(seed: int, tmp_path: Path) -> None:
     flow = draw_program(seed)[0]
     program, one = flow.on(flo.here), flow.on(flo.here).loop(negative="allow")

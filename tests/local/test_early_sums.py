@@ -119,6 +119,7 @@ def consume(operator: Any, table: pa.Table) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("build", [linear_flow, sum_flow, total_flow])
 @pytest.mark.parametrize("seed", range(times(30)))
+@pytest.mark.every(test=5)
 def test_parts_of_a_delta_give_what_the_delta_gives(build: Any, seed: int) -> None:
     rng = random.Random(seed)
     plan = plan_of(build())
@@ -208,6 +209,7 @@ def test_rows_are_added_up_where_keys_are_few(keys: Any, few: bool) -> None:
 
 
 @pytest.mark.parametrize("build", [linear_flow, total_flow])
+@pytest.mark.every(test=2)
 def test_in_workers(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of the deltas are large enough to be split."""
     monkeypatch.setattr(sending, "FEWEST_ROWS", 0)

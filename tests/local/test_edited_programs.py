@@ -14,6 +14,7 @@ from tests.quick import is_thorough
 
 
 @pytest.mark.parametrize("seed", range(480 if is_thorough() else 4))
+@pytest.mark.every(test=2)
 def test_random_programs_that_are_edited(seed: int, tmp_path: Path) -> None:
     pytest.importorskip("adbc_driver_sqlite.dbapi")
     Trial(tmp_path, seed).run(run_here, turns=5)

@@ -71,6 +71,7 @@ def test_an_unknown_version_says_what_there_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("moment", [0, 5, 30])
+@pytest.mark.every(test=2)
 def test_a_crash_while_going_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: int) -> None:
     with start(tmp_path, keep=20, shards=3) as query:
         push(query, range(2))

@@ -65,6 +65,7 @@ PROGRAMS: list[tuple[dict[str, Callable[[Any], Any]], dict[str, Callable[[Any], 
 
 @pytest.mark.parametrize("with_sinks", [False, True], ids=["views", "sinks"])
 @pytest.mark.parametrize(("before", "now"), PROGRAMS)
+@pytest.mark.every(test=3)
 def test_one_of_two_equal_operators_is_removed(before: Any, now: Any, with_sinks: bool, tmp_path: Path) -> None:
     """No row is read again: the other one has the state of both."""
 
@@ -84,6 +85,7 @@ def test_one_of_two_equal_operators_is_removed(before: Any, now: Any, with_sinks
 
 
 @pytest.mark.parametrize(("now", "before"), PROGRAMS[:6])
+@pytest.mark.every(test=2)
 def test_an_operator_is_written_once_more(before: Any, now: Any, tmp_path: Path) -> None:
     with flow_of(before).on(flo.here).start(checkpoint=tmp_path, shards=3) as query:
         query.push(sales=SALES)

@@ -49,6 +49,7 @@ def views(query: Any) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.every(test=2)
 def test_shards_and_programs_change(workers: int, tmp_path: Path) -> None:
     """Without a change of the program, nothing has to be allowed."""
     steps: list[tuple[int | None, tuple[str, ...], bool]] = [
@@ -81,6 +82,7 @@ def test_shards_and_programs_change(workers: int, tmp_path: Path) -> None:
     assert not list(checkpoint.problems())
 
 
+@pytest.mark.thorough
 def test_versions_before_stay_readable(tmp_path: Path) -> None:
     with program().on(flo.here).start(checkpoint=tmp_path, shards=2) as query:
         query.push(sales=sales(0), shops=SHOPS)
@@ -116,6 +118,7 @@ def test_versions_before_stay_readable(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("moment", ["_fill_states", "_notes", "_differences"])
+@pytest.mark.every(test=3)
 def test_an_interrupted_start_changes_nothing(moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with program().on(flo.here).start(checkpoint=tmp_path, shards=2) as query:
         query.push(sales=sales(0), shops=SHOPS)

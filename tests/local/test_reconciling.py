@@ -86,6 +86,7 @@ def left_alone(place: Place) -> None:
 
 
 @pytest.mark.parametrize("happens", [restored, behind, dropped, another, left_alone])
+@pytest.mark.every(test=2)
 def test_reconciled_sinks(place: Place, happens: Callable[[Place], None]) -> None:
     happens(place)
     for _ in range(2):

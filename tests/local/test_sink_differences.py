@@ -35,6 +35,7 @@ from tests.local.sink_places import (
 )
 
 
+@pytest.mark.every(test=2)
 def test_changed_programs(place: Place) -> None:
     """Columns are added, removed and get other types; and each sink gets the difference."""
     for number, program in enumerate(PROGRAMS):
@@ -72,6 +73,7 @@ def commit_and_stop(before: bool) -> Callable[..., None]:
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before the commit", "after it"])
+@pytest.mark.every(test=2)
 def test_a_crash_while_sinks_get_the_difference(place: Place, before: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """They get it once: with the same program, another one, or the one before, which has to be reconciled."""
     with start(place) as query:

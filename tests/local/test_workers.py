@@ -60,6 +60,7 @@ def outcome(program: OnHere, loop: TableLoop) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", range(times(20)))
+@pytest.mark.every(test=2)
 def test_random_programs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if seed % 2:  # few rows are added up before a shuffle, too
         monkeypatch.setattr(sending, "FEWEST_ROWS", 0)
@@ -88,6 +89,7 @@ def windows() -> flo.Flow:
     return flow
 
 
+@pytest.mark.thorough
 def test_a_sequence_keeps_its_order_when_its_rows_are_split() -> None:
     rows = [sale(number) for number in range(3 * FEW_ROWS)]
     one = windows().on(flo.here).loop()

@@ -105,6 +105,7 @@ def test_the_stepper_goes_forwards_and_backwards_with_a_choice(reader: Reader, t
 
 
 @pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.every(test=2)
 def test_pages_fit_wide_and_narrow_windows_in_light_and_dark(reader: Reader, width: int, tmp_path: Path) -> None:
     race().explore(largest=[1, 2]).save(tmp_path / "race.html")
     save_stepper(bag_and_numbers()._scenario({"numbers": [1, 2], "bag": [3, 4]}), tmp_path / "steps.html", 60)
@@ -120,6 +121,7 @@ def test_pages_fit_wide_and_narrow_windows_in_light_and_dark(reader: Reader, wid
         assert shots[0] != shots[1]
 
 
+@pytest.mark.thorough
 def test_a_page_of_ten_thousand_states(reader: Reader, tmp_path: Path) -> None:
     given = {"numbers": list(range(6)), "bag": [4, 5, 6, 7, 7]}
     found = save_stepper(bag_and_numbers()._scenario(given), tmp_path / "large.html", 10_000)

@@ -169,7 +169,7 @@ def test_calls_of_one_line_are_boxes_of_their_own() -> None:
     assert len(groups(parsed(flow), "operator")) == 6
 
 
-@pytest.mark.parametrize("count", [1, 30, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [1, 30, pytest.param(300, marks=pytest.mark.thorough)])
 def test_programs_of_every_size_are_laid_out_without_overlaps(count: int) -> None:
     drawn, flow = random.Random(count), flo.Flow()
     streams = [flow.input(f"input{place}", flo.Bag[int]) for place in range(3)]

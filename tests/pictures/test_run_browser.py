@@ -125,6 +125,7 @@ def test_charts_are_read_by_mouse_and_by_keyboard(reader: Reader, tmp_path: Path
 
 
 @pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.every(test=2)
 def test_the_page_fits_wide_and_narrow_windows_in_light_and_dark(reader: Reader, width: int, tmp_path: Path) -> None:
     save_run(page_data(30, error="the input `in` has no column `price`"), tmp_path / "run.html")
     shots = []

@@ -99,6 +99,7 @@ def test_what_stands_before_an_edit_keeps_its_id() -> None:
     assert len(one & other) == len(one) - 1
 
 
+@pytest.mark.thorough
 def test_ids_are_the_same_in_another_process() -> None:
     code = "from tests.program.test_identity import ids, program; print(sorted(map(sorted, ids(program()).values())))"
     for seed in ("1", "2"):

@@ -60,6 +60,7 @@ def test_on_values(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", graphs(540, 12))
+@pytest.mark.every(test=3)
 def test_on_tables(seed: int, tmp_path: Path) -> None:
     """A delta without a fixpoint changes nothing. A state that is restored goes on."""
     name, graph = one_program(seed), Graph(f"tables {seed}")

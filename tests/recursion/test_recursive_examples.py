@@ -101,6 +101,7 @@ def deltas(changes: Any, seed: int) -> Iterator[dict[str, Counter[Any]]]:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.every(test=2)
 def test_an_example_follows_changes(name: str) -> None:
     module, expect = EXAMPLES[name]
     flow: flo.Flow = getattr(module, name)()

@@ -75,6 +75,7 @@ def build(aggregate: str, verbs: dict[str, Any]) -> flo.Flow:
 
 @pytest.mark.parametrize("aggregate", AGGREGATES)
 @pytest.mark.parametrize("name", ["values", "tables"])
+@pytest.mark.every(test=4)
 def test_a_group_with_nothing_in_it_has_no_row(name: str, aggregate: str, tmp_path: Any) -> None:
     verbs = {name: verb for name, verb in FOLLOWING.items() if aggregate != "collect" or name not in ("top", "over")}
     engine, pushes = Engine(name, tmp_path), [{"rows": {ROW: -1}}, {"rows": {ROW: -1, OTHER: 1}}, {"rows": {ROW: 3}}]

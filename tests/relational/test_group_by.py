@@ -261,6 +261,7 @@ def sales_of(flow: flo.Flow) -> Any:
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(2, 12))])
+@pytest.mark.every(test=2)
 def test_every_aggregate(seed: int) -> None:
     def build() -> flo.Flow:
         flow = flo.Flow("every aggregate")

@@ -91,6 +91,7 @@ def key_condition(shared: tuple[str, ...], nulls_equal: bool) -> str:
 
 @pytest.mark.parametrize("nulls_equal", [False, True])
 @pytest.mark.parametrize("where", [False, True])
+@pytest.mark.every(test=2)
 def test_every_join(where: bool, nulls_equal: bool) -> None:
     condition = nw.col("x") < nw.col("y") if where else None
 
@@ -146,6 +147,7 @@ def test_other_columns_and_expressions_as_keys() -> None:
     ],
     ids=["two numbers", "extreme numbers and texts", "times"],
 )
+@pytest.mark.every(test=2)
 def test_conditions_alone(condition: Any, text: str) -> None:
     """Inequalities without equal keys: rows of outer, semi and anti joins that are compared with all of the others."""
     how = [each for each in HOW if each != "inner"]

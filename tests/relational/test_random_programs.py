@@ -24,6 +24,7 @@ def same(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(FEW))
+@pytest.mark.every(test=2)
 def test_a_few_programs(seed: int) -> None:
     same(seed)
 
@@ -45,6 +46,7 @@ def same_in_any_order(seed: int, engine: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(FEW))
 @pytest.mark.parametrize("engine", ["values", "tables"])
+@pytest.mark.every(test=2)
 def test_a_few_programs_with_shuffled_pushes(engine: str, seed: int, tmp_path: Path) -> None:
     same_in_any_order(seed, engine, tmp_path)
 

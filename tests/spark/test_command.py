@@ -58,6 +58,7 @@ def cells(text):
 
 
 @pytest.mark.parametrize("name", ["streamed", "whole"])
+@pytest.mark.every(test=2)
 def test_on_spark(folder, shared, capsys, name):
     assert main(["run", f"{folder / 'sums.py'}::{name}", "--input", f"sales={folder / 'sales'}"]) == 0
     shown = capsys.readouterr().out

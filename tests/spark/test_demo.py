@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from examples import demo
 from examples.auctions import CATEGORIES, generate
 
@@ -17,6 +19,7 @@ def test_the_demo_shows_its_views(spark: Any, tmp_path: Path) -> None:
     assert "late, on a side output" in text
 
 
+@pytest.mark.thorough
 def test_the_demo_maintains_what_streaming_rejects(spark: Any, tmp_path: Path) -> None:
     generate(tmp_path, files=2, rows=400)
     with demo.console.capture() as shown:

@@ -8,9 +8,15 @@ import pytest
 
 from tests.test_docs import ON_SPARK, identity, run_page
 
+OFTEN = ("connectors", "migrating", "spark")
+
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ON_SPARK, ids=identity)
+@pytest.mark.parametrize(
+    "page",
+    [page if page.stem in OFTEN else pytest.param(page, marks=pytest.mark.thorough) for page in ON_SPARK],
+    ids=identity,
+)
 def test_code_prints_what_is_shown(spark: object, page: Path, tmp_path: Path) -> None:
     for example, output in run_page(page, tmp_path):
         assert output == example.shown, f"after\n{example.code}"

@@ -98,6 +98,7 @@ def test_tasks_read_the_rows_of_a_state(
     assert sum(counts) == 120
 
 
+@pytest.mark.thorough
 def test_the_page_and_the_metrics_follow_a_fill(spark: SparkSession, tmp_path: Path, monkeypatch: Any) -> None:
     folders = Folders(spark, tmp_path)
     folders.add("shops", {"shop": "1", "city": "x"})
@@ -193,6 +194,7 @@ def clicked_at(click: Click) -> int:
     return click.at
 
 
+@pytest.mark.thorough
 def test_a_partitioned_log_is_read_again(spark: SparkSession, tmp_path: Path) -> None:
     def build(*names: str) -> flo.Flow:
         flow = flo.Flow("clicks")
@@ -249,6 +251,7 @@ def reasons(table: pa.Table) -> list[str]:
     return sorted(row["reason"].rpartition(": ")[2] for row in table.to_pylist())
 
 
+@pytest.mark.thorough
 def test_rows_that_were_diverted_stay_out_of_what_is_filled(spark: SparkSession, tmp_path: Path) -> None:
     folders, options = Folders(spark, tmp_path), {"on_error": "divert", "shards": 3}
     prices = [1, 2, None, 4, 5]

@@ -26,6 +26,7 @@ def test_on_tables(name):
 
 
 @pytest.mark.parametrize("name", GALLERY)
+@pytest.mark.every(test=2)
 def test_in_tasks(tmp_path, name):
     """All numbers of shards, in this process."""
     for seed, shards in enumerate((1, 2, 7)):
@@ -38,6 +39,7 @@ STREAMED = [name for name in GALLERY if name not in BOUNDED]
 
 
 @pytest.mark.parametrize(("place", "shards"), [pytest.param(0, 1, marks=pytest.mark.thorough), (1, 2), (2, 7)])
+@pytest.mark.thorough
 def test_streaming(spark, tmp_path, place, shards):
     """A third of the programs, side by side in one query. In tasks, all run on each number of shards."""
     case = together({name: GALLERY[name] for name in STREAMED[place::3]})

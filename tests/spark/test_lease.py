@@ -194,6 +194,7 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_in_one_session(spark: Any, tmp_path: Path) -> None:
     """A second start is refused while the first runs, and the first goes on; after `stop`, or a failure, it is not."""
     write_inputs(tmp_path / "source", 1)

@@ -159,6 +159,7 @@ def test_json_that_does_not_fit_exactly_is_diverted(spark: Any) -> None:
         assert MISFIT[message] in row["_malformed"]["reason"], message
 
 
+@pytest.mark.thorough
 def test_rows_of_messages(spark: Any, tmp_path: Path) -> None:
     good = [json.dumps({"user": "a", "n": 1, "note": None}).encode(), b'{"n": 2, "user": "b", "more": 3}']
     bad = {

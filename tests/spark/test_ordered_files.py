@@ -94,6 +94,7 @@ WRITERS: dict[str, Callable[[pa.Table, Path], Any]] = {
 
 
 @pytest.mark.parametrize("format", WRITERS)
+@pytest.mark.every(test=3)
 def test_event_time_over_a_folder(spark: Any, tmp_path: Path, format: str) -> None:
     """Windows over files that Spark cuts into small splits: rows come as they stand, and late ones at the side."""
     source = tmp_path / "clicks"

@@ -139,6 +139,7 @@ def in_tasks(flow: flo.Flow, log: Log, rng: random.Random, folder: Path) -> dict
 
 @pytest.mark.parametrize("build", [windowed, keyed])
 @pytest.mark.parametrize("seed", range(200 if is_thorough() else 1))
+@pytest.mark.every(test=2)
 def test_results_do_not_depend_on_how_partitions_are_interleaved(tmp_path: Path, seed: int, build: Any) -> None:
     """200 cuts of the same logs, on every engine."""
     log, flow, rng = log_of(random.Random(seed % 10)), build(), random.Random(seed)

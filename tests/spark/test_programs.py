@@ -228,7 +228,7 @@ CORNERS = [
 ]
 
 
-@pytest.mark.every(test=2)
+@pytest.mark.every(test=4)
 @pytest.mark.parametrize(("program", "data"), CORNERS)
 def test_corners(tmp_path, program, data):
     """Values and ends, in this process."""
@@ -237,6 +237,7 @@ def test_corners(tmp_path, program, data):
 
 
 @pytest.mark.parametrize(("place", "parts", "shards"), [(0, 2, 2), pytest.param(1, 2, 7, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
 def test_corners_on_spark(spark, tmp_path, place, parts, shards):
     """One half of them, side by side in one query."""
     case = together({program.__name__: Case(program, data) for program, data in CORNERS[place::2]})

@@ -256,6 +256,7 @@ def read(spark: Any, values: list[bytes | None], row: Any = Order, **more: Any) 
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_on_spark(spark: Any, tmp_path: Path) -> None:
     whole = FULL.SerializeToString()
     frame = read(spark, [whole, b"", whole[:-1], None]).orderBy("offset")

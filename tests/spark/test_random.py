@@ -29,6 +29,7 @@ def test_in_tasks(tmp_path, seed):
 
 
 @pytest.mark.parametrize("seed", range(30, 36))
+@pytest.mark.every(test=2)
 def test_with_sums_before_every_shuffle(tmp_path, monkeypatch, seed):
     monkeypatch.setattr(sending, "FEWEST_ROWS", 0)
     monkeypatch.setattr(sending, "ROWS_PER_KEY", 0)
@@ -36,7 +37,7 @@ def test_with_sums_before_every_shuffle(tmp_path, monkeypatch, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.every(test=2)
+@pytest.mark.every(test=6)
 @pytest.mark.parametrize("seed", range(6, 24))
 def test_more_in_tasks(tmp_path, seed):
     agree_drawn(seed, tmp_path)
@@ -69,6 +70,7 @@ def test_streaming(spark, tmp_path, seeds):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("hash_seed", ["1"])
+@pytest.mark.thorough
 def test_the_hash_seed_changes_nothing(tmp_path, hash_seed):
     """Sets of texts stand in another order in every process that draws its own."""
     code = "import sys; from pathlib import Path; from tests.spark import test_random, test_programs\n"

@@ -86,6 +86,7 @@ def forgetful(spark: Any) -> Iterator[None]:
             spark.conf.set(name, earlier)
 
 
+@pytest.mark.thorough
 def test_a_tag_keeps_offsets_that_spark_removes(spark: Any, tmp_path: Path, forgetful: None) -> None:
     files, where = tmp_path / "files", tmp_path / "checkpoint"
     write(files, range(2))

@@ -65,7 +65,7 @@ def events(rng: random.Random) -> list[Event]:
     return [Event(rng.randint(0, 3), max(0, n // pace + rng.randint(-6, 6))) for n in range(rng.randint(0, 60))]
 
 
-@pytest.mark.every(test=3)
+@pytest.mark.every(test=9)
 @pytest.mark.parametrize("seed", range(25))
 def test_the_same_windows_and_the_same_late_rows_as_in_one_place(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
@@ -169,6 +169,7 @@ def with_ends() -> flo.Flow:
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 3), (2, 3), (3, 1), (5, 2)])
+@pytest.mark.every(test=2)
 def test_cut_anew_beside_what_has_ended(tmp_path: Path, before: int, after: int) -> None:
     rows = [Event(n % 3, n) for n in range(40)]
     query = Simulated(with_ends(), tmp_path, before)

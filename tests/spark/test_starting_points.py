@@ -11,6 +11,7 @@ import pytest
 from examples import fraud_alerts, org_chart, sql_over_changes
 
 
+@pytest.mark.thorough
 def test_fraud_alerts(spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fraud_alerts.write_log(tmp_path / "log")
     messages = fraud_alerts.from_folder(spark, tmp_path / "log")
@@ -30,6 +31,7 @@ def test_fraud_alerts_are_those_of_the_program_on_values() -> None:
     assert [payment.card for payment in found["late"]] == ["cyd"]
 
 
+@pytest.mark.thorough
 def test_sql_over_changes(spark: Any, tmp_path: Path) -> None:
     first, second = sql_over_changes.run(spark, tmp_path)
     assert [(row["city"], row["customer"], row["spent"]) for row in first] == [

@@ -73,6 +73,7 @@ def test_a_turn_that_is_replayed_after_a_restart_writes_the_same(tmp_path: Path)
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_tasks_at_the_same_time_write_the_same(tmp_path: Path) -> None:
     """As speculation does: two processes, each with a memory of its own, of which one is late."""
     alone, both = Simulated(everything(), tmp_path / "alone"), Simulated(everything(), tmp_path / "both")

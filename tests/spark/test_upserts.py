@@ -344,6 +344,7 @@ def test_one_statement_for_all_changes() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_view_of_sql_is_upserted(spark: Any, tmp_path: Path) -> None:
     """And without their packages, other places are rejected before anything runs."""
     schema = "shop string, price long, _weight long"

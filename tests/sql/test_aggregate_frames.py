@@ -40,7 +40,7 @@ FRAMES = {
 }
 
 
-@pytest.mark.every(test=3)
+@pytest.mark.every(test=12)
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("asked", AGGREGATES)
 def test_it_is_as_in_batch_spark(spark: Any, asked: str, frame: str) -> None:

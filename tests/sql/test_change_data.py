@@ -86,6 +86,7 @@ def feed(spark: Any, *changes: tuple[Any, ...]) -> Any:
     return spark.createDataFrame([(*change, 3, datetime.datetime(2026, 1, 1)) for change in changes], FEED)
 
 
+@pytest.mark.thorough
 def test_debezium_without_old_rows(spark: Any) -> None:
     """An update has no `before`, and that of a deletion has the key alone."""
 
@@ -183,7 +184,7 @@ def test_envelopes_that_are_structs(spark: Any) -> None:
         flo.spark.changes_of_debezium(frame, "id long, age int")
 
 
-@pytest.mark.every(test=6)
+@pytest.mark.every(test=12)
 @pytest.mark.parametrize(
     ("value", "reason"),
     [

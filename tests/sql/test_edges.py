@@ -40,6 +40,7 @@ def _hashable(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+@pytest.mark.thorough
 def test_subqueries_that_compare_with_the_row(spark: Any) -> None:
     """Catalyst reads the table of the outer query a second time, with columns of the same numbers."""
     text = "SELECT price, (SELECT count(*) FROM sales b WHERE b.price < a.price AND b.shop = a.shop) AS n FROM sales a"
@@ -67,6 +68,7 @@ def test_an_error_that_spark_raises_is_one_of_the_query(spark: Any) -> None:
         run(text)
 
 
+@pytest.mark.thorough
 def test_percentiles_are_those_of_spark_to_the_last_bit(spark: Any) -> None:
     rng = random.Random(7)
     numbers = [Number(rng.choice((rng.uniform(-1, 1), rng.uniform(-1, 1) * 1e9, float("inf")))) for _ in range(41)]
@@ -123,6 +125,7 @@ def test_texts_that_are_no_clocks(spark: Any) -> None:
     assert run(text) == {(10, date(1970, 1, 1), "today", date(2024, 1, 2)): 1}
 
 
+@pytest.mark.thorough
 def test_names(spark: Any) -> None:
     flow = flo.Flow("names")
     sales = flow.input("sales", flo.ZSet[Sale])

@@ -71,7 +71,7 @@ READ_FOR_NOTHING = (
 )
 
 
-@pytest.mark.every(test=12)
+@pytest.mark.every(test=36)
 @pytest.mark.parametrize("text", [*AT_THE_INPUT, *IN_BRANCHES, *FILTERED, *READ_FOR_NOTHING])
 def test_it_is_as_in_batch_spark(spark: Any, text: str) -> None:
     compare(spark, f"SELECT {text}", {"t": SCHEMA}, [{"t": delta} for delta in DELTAS])
@@ -87,6 +87,7 @@ def test_a_constant_that_fails_for_any_rows_is_rejected(spark: Any, text: str) -
         flow.sql(f"SELECT {text}", t=flow.input("t", flo.ZSet[flo.rows(SCHEMA)]))
 
 
+@pytest.mark.thorough
 def test_on_spark(spark: Any) -> None:
     """Catalyst runs what is at the inputs, on rows that it does not have at hand."""
     frame = spark.createDataFrame([(1, 2), (2, 0)], "i int, a int").coalesce(1).cache()

@@ -98,6 +98,7 @@ def as_in_batch_spark(spark: Any, text: str) -> None:
 
 @pytest.mark.every(test=9)
 @pytest.mark.parametrize("name", VALUES)
+@pytest.mark.thorough
 def test_above_a_group(spark: Any, name: str) -> None:
     named = ", ".join(f"{each} AS v{place}" for place, each in enumerate(_split(VALUES[name])))
     as_in_batch_spark(spark, f"SELECT i, {named} FROM t WHERE i <> 4 OR s IS NOT NULL GROUP BY i")

@@ -45,7 +45,7 @@ CASES: dict[str, tuple[pa.DataType, list[Any], tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.every(test=7)
+@pytest.mark.every(test=14)
 @pytest.mark.parametrize("order", ["", "DESC"])
 @pytest.mark.parametrize(
     ("kind", "frame"), [(kind, frame) for kind, (_, _, frames) in CASES.items() for frame in frames]

@@ -166,7 +166,7 @@ def setting(spark: Any, **values: int) -> Iterator[None]:
         spark.conf.unset(name)
 
 
-SAMPLE = {"lengths", "semi join with the levels"}
+SAMPLE = {"semi join with the levels"}
 """Queries for every run of the tests: batch Spark takes a job for each level."""
 
 
@@ -241,6 +241,7 @@ def exceeded(error: Exception) -> str:
 
 
 @pytest.mark.parametrize(("levels", "rows"), [(3, -1), (4, -1), (-1, 4), (-1, 5), (-1, 6), (3, 4), (2, 3)])
+@pytest.mark.every(test=4)
 def test_limits_are_those_of_spark(spark: Any, levels: int, rows: int) -> None:
     text = (
         "WITH RECURSIVE t(n) AS (SELECT max(id) FROM staff UNION ALL SELECT n - 1 FROM t WHERE n > 1) SELECT n FROM t"

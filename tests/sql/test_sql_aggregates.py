@@ -87,7 +87,7 @@ QUERIES = {
 }
 
 
-@pytest.mark.every(test=2)
+@pytest.mark.every(test=4)
 @pytest.mark.parametrize("name", QUERIES)
 def test_as_spark_has_them(name: str, spark: Any) -> None:
     """The same on values and on tables."""
@@ -121,6 +121,7 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
+@pytest.mark.thorough
 def test_variances_out_of_range(spark: Any) -> None:
     """Spark's own sums of squares overflow: an infinity, or NaN where it multiplies one with zero."""
     schema = pa.schema([pa.field("x", pa.float64())])

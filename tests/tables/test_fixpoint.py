@@ -20,6 +20,7 @@ from tests.recursion.programs import PROGRAMS, Arc, Node, build
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.every(test=8)
 def test_values_are_the_same(name: str) -> None:
     """As the rounds define it, rows of an output that change included."""
     flow = build(name)
@@ -83,6 +84,7 @@ def reach_from_zero() -> flo.Flow:
     return of_arcs(make)
 
 
+@pytest.mark.thorough
 def test_a_chain_is_as_deep_as_it_is_long() -> None:
     """State follows the result, and a change at the end of the chain visits the end only."""
     length = 1000
@@ -109,6 +111,7 @@ def test_rounds_without_changes_are_not_visited(monkeypatch: pytest.MonkeyPatch)
     assert visited == [0, 41, 42]
 
 
+@pytest.mark.thorough
 def test_deltas_leave_nothing_behind() -> None:
     """What comes and goes again is consolidated by row and round."""
     loop = build("closure").on(flo.here).loop()

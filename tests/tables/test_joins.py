@@ -84,6 +84,7 @@ def on_its_tables(operator: Any, types: Any = TYPES) -> None:
 @pytest.mark.parametrize("keys", KEYS)
 @given(chunks)
 @tried(8)
+@pytest.mark.every(test=2)
 def test_joins_on_keys_of_every_making(keys, chunks):
     for kind in (Join, SemiJoin, AntiJoin, LeftJoin, RightJoin, FullJoin):
         on_its_tables(kind(*keys))
@@ -167,6 +168,7 @@ KINDS: list[tuple[Any, list[Any]]] = [
 
 
 @pytest.mark.parametrize(("kind", "values"), KINDS, ids=lambda it: str(it)[:30])
+@pytest.mark.every(test=2)
 def test_keys_of_every_type(kind, values):
     element = tuple[kind, int]
     types = (StreamType(ZSet(element), False), StreamType(ZSet(element), False))

@@ -117,7 +117,7 @@ def test_every_form_is_tried() -> None:
     assert sorted(kind.__name__ for kind in classes if kind not in used) == sorted(WITHOUT_LAWS)
 
 
-@pytest.mark.every(test=12)
+@pytest.mark.every(test=36)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_laws(name: str) -> None:
     for subject in sampled(name)[:: 1 if is_thorough() else 3] if not is_quick() else few(name)[:1]:
@@ -139,6 +139,7 @@ def test_the_laws_on_all_types(name: str) -> None:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.thorough] * (place % 6 > 0)) for place, name in enumerate(NAMES)]
 )
+@pytest.mark.every(test=3)
 def test_the_laws_at_random(name: str) -> None:
     for subject in few(name):
         report = subject.check(most=0, tries=times(6), examples={**NEARBY, **subject.case.examples})

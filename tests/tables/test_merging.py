@@ -144,6 +144,7 @@ def test_a_merge_of_runs_that_are_gone_is_dropped():
             assert [each.runs for each in group_runs(kept, trace.merges)] == [(run,) for run in kept]
 
 
+@pytest.mark.thorough
 def test_a_delta_looks_at_few_files(monkeypatch):
     """Where all rows have one key number, the files of all runs overlap."""
     monkeypatch.setattr(merging, "SMALLEST_PART", 16)

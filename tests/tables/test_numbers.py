@@ -176,7 +176,7 @@ def settings(kind, body):
     return flow
 
 
-@pytest.mark.every(test=5)
+@pytest.mark.every(test=15)
 @pytest.mark.parametrize("kind", GIVEN, ids=str)
 @pytest.mark.parametrize("name", BODIES)
 def test_bodies_in_every_setting(name, kind):

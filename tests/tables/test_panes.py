@@ -103,6 +103,7 @@ def test_what_waits_is_found_by_time(kind, columns, smallest, steps, collide):
 
 @pytest.mark.parametrize("keys", [0, 1, 1000])
 @pytest.mark.parametrize("late", [0, 60, 100_000])
+@pytest.mark.every(test=3)
 def test_a_checkpoint_writes_in_proportion_to_its_rows(keys, late, monkeypatch):
     """Of windows that stay open, with so many keys. `late` is how far times are out of order."""
     monkeypatch.setattr(merging, "SMALLEST_PART", 16)
@@ -124,6 +125,7 @@ def test_a_checkpoint_writes_in_proportion_to_its_rows(keys, late, monkeypatch):
 
 
 @pytest.mark.parametrize("columns", [(), KEY])
+@pytest.mark.every(test=2)
 def test_rows_that_are_gone_leave_soon(columns, monkeypatch):
     monkeypatch.setattr(merging, "SMALLEST_PART", 16)
     waiting = Waiting(columns, np.int64)

@@ -157,7 +157,7 @@ def restored(node: Node) -> Node:
     return Node(node.state, lifted.with_origins(node.operator), node.origin)
 
 
-@pytest.mark.every(check=5, test=2)
+@pytest.mark.every(check=5, test=6)
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("name", AGGREGATES)
 @pytest.mark.parametrize("collide", [False, True])

@@ -120,6 +120,7 @@ def looks_around(patch: pytest.MonkeyPatch, rounds: int) -> None:
 
 @given(deltas, st.sampled_from(list(GAPS)), st.sampled_from(BYS), st.sampled_from([1, 8]))
 @tried(90)
+@pytest.mark.thorough
 def test_as_on_values_where_only_sessions_around_changes_are_looked_at(
     chunks: Any, time: str, by: Any, rounds: int
 ) -> None:
@@ -170,6 +171,7 @@ class Click(NamedTuple):
 
 
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.every(test=3)
 def test_the_cuts_do_not_matter(seed: int) -> None:
     """Insertions and retractions in any order, cut into deltas of any size, as the definition says of what is there."""
     rng = random.Random(seed)

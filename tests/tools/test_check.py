@@ -198,6 +198,7 @@ def test_late_rows_that_nothing_reads_and_a_forgotten_lateness_are_warnings(run:
     assert "warning" not in out
 
 
+@pytest.mark.thorough
 def test_keys_that_are_never_forgotten_are_a_warning(run: Run) -> None:
     text = programs.GROWING.replace(".distinct()", ".key_by(lambda x: x).per_key(lambda x: x).entries()")
     text = text.replace("ZSet", "Bag").replace("numbers.agg(n=flo.count())", "numbers")

@@ -37,6 +37,7 @@ def by_key() -> flo.Flow:
 
 @pytest.mark.every(test=2)
 @pytest.mark.parametrize("build", [batches, by_key])
+@pytest.mark.thorough
 def test_three_times_the_work_costs_about_three_times_the_calls(build: Any) -> None:
     """Counted in calls of Python functions, as times are not the same on every machine."""
     flow = build()

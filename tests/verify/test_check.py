@@ -119,6 +119,7 @@ def twice(x: int) -> list[int]:
     ],
     ids=lambda operator: operator.name,
 )  # fmt: skip
+@pytest.mark.every(test=3)
 def test_legal_operators_pass(operator: flo.Operator) -> None:
     """On the types that are guessed; test_shipped.py has all operators, and names their types."""
     report = flo.verify.check(operator, tries=10)
@@ -164,7 +165,7 @@ def test_a_race_is_shown_in_two_columns() -> None:
     assert 'data=[[1, 1]], trace="1←1 current-value 1←1 current-value")' in str(report)
 
 
-@pytest.mark.every(test=2)
+@pytest.mark.every(test=4)
 @pytest.mark.parametrize(
     "collection",
     [
@@ -249,6 +250,7 @@ def test_nothing_but_empty_inputs_is_not_enough() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_what_is_found_does_not_depend_on_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine is one on which the clock jumps."""
     subjects = [(Fold(0, add), flo.Sequence[int]), (Join(), flo.ZSet[int], flo.ZSet[int]), (Lazy(), flo.Sequence[int])]

@@ -206,6 +206,7 @@ def test_other_processes_show_other_results(function: Callable[..., Any], kind: 
     assert report.counterexample.columns[0][0] == "PYTHONHASHSEED=1"
 
 
+@pytest.mark.thorough
 def test_other_processes_run_flows_of_lambdas_too() -> None:
     assert not check(flow_of(lambda x: hash(x) % 4, str), work=WORK).ok
     found = flow_of(lambda x: "".join({*x, "a", "b", "c"}), str).explore(xs=["x", "y", "z"])
@@ -213,6 +214,7 @@ def test_other_processes_run_flows_of_lambdas_too() -> None:
     assert "in two processes" in str(found)
 
 
+@pytest.mark.thorough
 def test_the_difference_between_processes_is_real() -> None:
     report = check(by_hash, str, work=WORK)
     assert report.counterexample is not None
@@ -228,6 +230,7 @@ def test_the_difference_between_processes_is_real() -> None:
 
 @pytest.mark.every(test=2)
 @pytest.mark.parametrize("function", [sorted_set, size_of_set], ids=lambda each: each.__name__)
+@pytest.mark.thorough
 def test_sets_whose_order_does_not_matter_pass(function: Callable[..., Any]) -> None:
     assert check(function, str, work=WORK).verdict == "passes"
 
@@ -237,6 +240,7 @@ def counted_down(text: str, n: int = 2) -> str:
     return counted_down(text, n - 1) if n else "".join({text, "b", "cc"})
 
 
+@pytest.mark.thorough
 def test_a_function_that_calls_itself_runs_in_other_processes() -> None:
     assert not check(counted_down, str, work=WORK).ok
 
@@ -302,6 +306,7 @@ for function in (legal, impure):
 """
 
 
+@pytest.mark.thorough
 def test_classes_of_main_are_known_in_other_processes(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(MAIN)

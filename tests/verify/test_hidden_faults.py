@@ -184,6 +184,7 @@ class LockedBag(CountedBag):
     value_class = Locked
 
 
+@pytest.mark.thorough
 def test_an_open_value_that_absorbs_everything_is_found() -> None:
     report = flo.verify.check(LockedBag(int), tries=0)
     assert report.counterexample is not None

@@ -58,6 +58,7 @@ def test_what_is_no_lattice_is_refused(lattice: flo.Lattice[object], law: laws.L
     ],
     ids=str,
 )  # fmt: skip
+@pytest.mark.every(test=6)
 def test_lattices_pass(lattice: flo.Lattice[object]) -> None:
     report = check(lattice, tries=20)
     assert report.ok, str(report)
@@ -117,6 +118,7 @@ def test_the_solver_finds_a_join_that_exists_on_one_side_only() -> None:
 @pytest.mark.parametrize(
     "lattice", [flo.Lattice.of(0, lambda a, b: max(0, a, b)), flo.Lattice.of(10, max), flo.Lattice.of(9.5, max)]
 )
+@pytest.mark.every(test=3)
 def test_values_that_are_none_of_the_lattice_are_not_tried(lattice: flo.Lattice[object]) -> None:
     report = check(lattice, tries=50)
     assert report.ok, str(report)

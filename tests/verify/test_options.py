@@ -112,6 +112,7 @@ def test_a_function_that_ends_python_is_one_that_raises() -> None:
         flow_of(flo.Bag[int], lambda rows: rows.fold(0, ends))
 
 
+@pytest.mark.thorough
 def test_times_are_without_zones_unless_examples_have_them() -> None:
     begin = datetime(2020, 1, 1)
     assert check(flow_of(flo.Sequence[datetime], lambda rows: rows.map(lambda moment: moment - begin))).ok
