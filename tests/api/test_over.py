@@ -428,7 +428,8 @@ def test_long_partitions_as_sql_has_them(name):
     """Small changes of many rows, on tables."""
     rng = random.Random(name)
     flow = flo.Flow("long")
-    flow.output("out", flow.input("rows", flo.ZSet[Sale]).over("shop", "at").with_columns(**for_flo(LONG[name])))
+    rows = flow.input("rows", flo.ZSet[Sale]).over("shop", "at").with_columns(**for_flo(LONG[name]))
+    flow.output("out", all_digits(rows))
     loop, weights = flow.on(flo.here).loop(), Counter()
     for turn in range(8):
         delta: Counter[Any] = Counter()

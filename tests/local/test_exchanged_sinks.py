@@ -64,7 +64,7 @@ def test_outputs_exchange_their_sinks(place: Place, tmp_path: Path) -> None:
     with run.start({"one": place.sink(), "two": other.sink()}, checkpoint=checkpoint) as query:
         push(query, ("a", 1), ("a", 5), ("b", 2))
     exchanged = {"one": other.sink(), "two": place.sink()}
-    with pytest.raises(flo.CheckpointError, match="holds nothing"):
+    with pytest.raises(flo.CheckpointError, match="holds the rows of `two`"):
         run.start(exchanged, checkpoint=checkpoint).stop()
     with run.start(exchanged, checkpoint=checkpoint, changed="fill") as query:
         expect_rows(other, query, "one")

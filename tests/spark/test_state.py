@@ -105,7 +105,7 @@ def test_what_another_has_written_and_not_yet_named_is_not_removed(tmp_path: Pat
     query = Simulated(sums(), tmp_path, shards=1)
     for version in range(4):
         query.turn({"sales": sales(version * 10, 10)})
-    store = Checkpoint(str(tmp_path)).store(1, 0)
+    store = Checkpoint(str(tmp_path)).store(3, 1, 0)
     store.folder.write("runs/of-the-next-turn.arrow", b"on its way")
     late = Simulated(sums(), tmp_path)
     late.take({"sales": sales(40, 10)})
