@@ -2,7 +2,7 @@
 # To choose the Python that makes it: make test PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check thorough bench chaos versions connectors laws errors proofs expected docs format clean java browser agda
+.PHONY: help demo test check thorough bench chaos versions services connectors laws errors proofs expected docs format clean java browser agda
 
 BIN   := .venv/bin
 READY := .venv/.ready
@@ -78,6 +78,14 @@ versions: $(READY) java ## a smoke test on the oldest and newest PySpark, and on
 	  build/lowest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-lowest.txt \
 	    -e '.[spark,verify,postgresql,sqlite,duckdb,protobuf]' && \
 	  build/lowest/bin/python -m tests.lowest && build/lowest/bin/python -m tests.spark.smoke
+
+services: $(READY) java ## a broker of Kafka and a database for the tutorials, until Ctrl-C
+	@command -v pg_ctl >/dev/null || ls /usr/lib/postgresql/*/bin/pg_ctl >/dev/null 2>&1 || { \
+	  echo "Installing PostgreSQL ..."; if [ "$$(id -u)" = 0 ]; then run=; else run="sudo -n"; fi; \
+	  { command -v apt-get >/dev/null && $$run apt-get update -q && $$run apt-get install -qy postgresql; } || \
+	  { command -v dnf >/dev/null && $$run dnf install -qy postgresql-server; } || \
+	  { command -v brew >/dev/null && brew install --quiet postgresql; } || true; }
+	@$(BIN)/python -m tests.connectors build/services.env
 
 connectors: $(READY) java ## Kafka, Delta, Iceberg and databases, real ones on loopback
 	$(BIN)/python -m pytest --connectors tests/connectors -rs $(PYTEST_ARGS)

@@ -40,6 +40,7 @@ html_title = "Flo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["search-in-files.js"]
+html_search_scorer = str(ROOT / "docs" / "search_scorer.js")
 html_copy_source = False
 html_show_sourcelink = False
 templates_path: list[str] = []
@@ -89,7 +90,14 @@ def link_to_included(app: Sphinx, page: str, text: list[str]) -> None:
     text[0] = INCLUDED.sub(lambda found: f"]({up}{found[1].lower()}.md", text[0])
 
 
+def leave_out_notes(app: Sphinx, doctree: nodes.document) -> None:
+    """Keeps notes on the design out of the search: they are not for users."""
+    if app.env.docname.startswith("notes/"):
+        app.env.metadata[app.env.docname]["nosearch"] = "yes"
+
+
 def setup(app: Sphinx) -> None:
     app.add_transform(SourceLinks)
     app.connect("source-read", link_to_included)
+    app.connect("doctree-read", leave_out_notes)
     app.connect("html-collect-pages", source_pages)

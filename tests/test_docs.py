@@ -105,7 +105,7 @@ def identity(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-LONG = [ROOT / "docs" / "tutorial.md", ROOT / "docs" / "testing.md"]
+LONG = [ROOT / "docs" / "tutorial-model.md", ROOT / "docs" / "testing.md"]
 """Pages that take seconds."""
 
 

@@ -48,7 +48,10 @@ def test_every_page_is_in_the_navigation_once() -> None:
     ids=lambda each: getattr(each, "__name__", ""),
 )
 def test_the_api_reference_has_every_public_name(page: str, module: Any) -> None:
-    text = "\n".join(file.read_text(encoding="utf-8") for file in (DOCS / "api").glob(f"{page}.rst"))
+    text = "\n".join(
+        file.read_text(encoding="utf-8")
+        for file in [*(DOCS / "api").glob(f"{page}.rst"), *(DOCS / "api").glob(f"{page}.md")]
+    )
     there = {name.rpartition(".")[2] for name in DIRECTIVE.findall(text)}
     public = {name for name in module.__all__ if not name.endswith("_LAWS")}
     assert sorted(public - there - {"verify"}) == []

@@ -105,8 +105,8 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 @contextmanager
-def kafka(folder: Path) -> Iterator[str]:
-    """A broker of Kafka, which is its own controller. Gives its address."""
+def kafka(folder: Path, partitions: int = 3) -> Iterator[str]:
+    """A broker of Kafka, which is its own controller, and makes topics with so many partitions. Gives its address."""
     folder.mkdir(parents=True)
     jars, port, own = fetch_jars(BROKER, transitive=True), free_port(), free_port()
     settings = {
@@ -117,7 +117,7 @@ def kafka(folder: Path) -> Iterator[str]:
         "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
         "controller.listener.names": "CONTROLLER",
         "log.dirs": folder / "logs",
-        "num.partitions": 3,
+        "num.partitions": partitions,
         "offsets.topic.replication.factor": 1,
         "transaction.state.log.replication.factor": 1,
         "transaction.state.log.min.isr": 1,

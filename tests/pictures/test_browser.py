@@ -151,6 +151,16 @@ def test_no_text_of_a_picture_lies_on_another_one(reader: Reader, tmp_path: Path
         assert overlapping == []
 
 
+SEARCHED = {
+    "deduplicate": "cookbook.html",
+    "watermark": "event-time.html",
+    "exactly once": "connectors.html",
+    "backfill": "operations.html",
+    "dead letters": "connectors.html",
+}
+"""The page that a search shows first, by the words that are searched."""
+
+
 @pytest.mark.thorough
 def test_the_documentation_site_is_searched_offline(reader: Reader, tmp_path: Path) -> None:
     """Builds the site, opens its pages as files, and finds a page by a word in it."""
@@ -167,6 +177,11 @@ def test_the_documentation_site_is_searched_offline(reader: Reader, tmp_path: Pa
     page.get_by_placeholder("Search").first.fill("event_when_above")
     page.keyboard.press("Enter")
     page.wait_for_selector("#search-results li a[href*='operators.html']")  # results come one after the other
+    for words, wanted in SEARCHED.items():
+        page = reader.open(tmp_path / "search.html", fragment=f"?q={words.replace(' ', '+')}")
+        first = page.locator("#search-results li a").first
+        first.wait_for()
+        assert first.get_attribute("href").startswith(wanted), words
 
 
 def test_verbs_are_expanded_to_their_operators(reader: Reader, tmp_path: Path) -> None:
