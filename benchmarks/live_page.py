@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 import flo
 from benchmarks.spark import table
-from flo.spark.driver.watch import QueryWatch
+from flo.shards.watching.watch import QueryWatch
 from flo.spark.session import embedded
 
 SKIPPED = 5

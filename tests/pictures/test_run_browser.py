@@ -15,6 +15,7 @@ from tests.pictures.browser import IN_BROWSER, Reader
 from tests.pictures.test_run_page import entry, page_data
 
 pytestmark = IN_BROWSER
+NOW = ("state", "error", "started", "now", "fill", "verbs", "shards", "clocks", "errors")
 
 
 class Live:
@@ -37,7 +38,7 @@ class Live:
         view = view_data("out", self.version, ["name", "sum"], [["Ada", self.version]])
         names = [each["name"] for each in self.known["views"]]
         shown = [{**view, "name": names[int(place)]} for place in asked["views"].split(",") if place]
-        now = {name: self.known[name] for name in ("state", "error", "started", "now", "fill")}
+        now = {name: self.known[name] for name in NOW}
         return to_json({**now, "history": history, "views": shown})
 
     def serve(self) -> PageServer:
@@ -101,7 +102,7 @@ def test_charts_are_read_by_mouse_and_by_keyboard(reader: Reader, tmp_path: Path
     save_run(page_data(30), tmp_path / "run.html")
     page = reader.open(tmp_path / "run.html")
     at = page.locator("#at")
-    chart = page.locator(".chart").nth(3)
+    chart = page.locator("#charts .chart").nth(3)
     chart.focus()
     page.keyboard.press("Home")
     assert at.inner_text().startswith("micro-batch 0,")
@@ -114,7 +115,7 @@ def test_charts_are_read_by_mouse_and_by_keyboard(reader: Reader, tmp_path: Path
     assert page.locator(".cursor").count() == 7, "all charts have the same cursor"
     page.keyboard.press("Escape")
     assert page.locator(".cursor").count() == 0
-    lines = page.locator(".chart svg").first
+    lines = page.locator("#charts .chart svg").first
     box = lines.bounding_box()
     lines.hover(position={"x": box["width"] - 15, "y": 40})
     assert at.inner_text().startswith("micro-batch 29,")

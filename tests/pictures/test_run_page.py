@@ -68,7 +68,8 @@ def page_data(count: int = 30, **more: Any) -> dict[str, Any]:
         view_data("out", count - 1, ["name", "sum"], [["<i>Ada</i>", 3], ["Bob", 4]]),
         view_data("w.late", count - 1, ["text", "_weight"], [["long " * 60, 1]] * 30),
     ]
-    known = {"name": "run", "plan": plan, "inputs": ["in"], "late": ["w.late"], "views": views}
+    known = {"name": "run", "plan": plan, "inputs": ["in"], "late": ["w.late"], "views": views, "graph": None}
+    known |= {"settings": {}, "verbs": [], "shards": [], "clocks": [], "errors": []}
     now = {"state": "ended", "error": "", "started": 90.0, "now": 200.0, "fill": None}
     return {**known, **now, "history": history.to_data(), **more}
 

@@ -11,7 +11,8 @@ import pytest
 import flo
 from flo.pictures.run_history import History, format_metrics
 from flo.shards.plan.explain import plan_blocks
-from flo.spark.driver.watch import QueryWatch, Watched
+from flo.shards.watching.watch import QueryWatch
+from flo.shards.watching.watched import Watched
 from flo.tools.cli import main
 from tests.pictures.test_run_page import entry
 from tests.recursion.programs import Arc, Node, build

@@ -13,7 +13,9 @@ import pytest
 
 import flo
 from flo.shards.checkpoint.inspect import Checkpoint
-from flo.spark.driver.watch import Allowance, QueryWatch, Watched, read_progress
+from flo.shards.watching.watch import Allowance, QueryWatch
+from flo.shards.watching.watched import Watched, late_outputs
+from flo.spark.driver.spark_reports import read_report
 from flo.spark.on_spark import OnSpark
 from tests.pictures.test_pages import Checked
 from tests.spark.harness import fed
@@ -36,11 +38,14 @@ class Run:
     def __init__(self, folder: Path) -> None:
         self.simulated = Simulated(program(), folder, shards=3)
         on = OnSpark(program(), NO_SPARK)
-        watched = Watched("shops", on._blocks(3), ["sales"], on._late_outputs())
+        watched = Watched("shops", on._blocks(3), ["sales"], late_outputs(on._flow), on._flow)
         self.state = ("running", "")
         self.reports: list[Any] = []
         self.watch = QueryWatch(
-            watched, self.simulated.batches, lambda: self.state, lambda count: self.reports[-count:]
+            watched,
+            self.simulated.batches,
+            lambda: self.state,
+            lambda count: list(map(read_report, self.reports[-count:])),
         )
 
     def turn(self, count: int = 20) -> None:
@@ -118,10 +123,15 @@ def test_what_waits_in_topics_is_counted() -> None:
     texts = {name: json.dumps(value) for name, value in kafka.items()}
     files = {"endOffset": {"logOffset": 3}, "latestOffset": None}
     report = {"batchId": 4, "durationMs": {"addBatch": 1, "triggerExecution": 250}}
-    assert read_progress({**report, "sources": [kafka, files]}) == (4, 0.25, 4)
-    assert read_progress({**report, "sources": [texts]}) == (4, 0.25, 4)
-    assert read_progress({**report, "sources": [files]}) == (4, 0.25, None)
-    assert read_progress({"batchId": 5, "durationMs": {"triggerExecution": 2}, "sources": [kafka]}) == (5, None, 4)
+
+    def lag_and_waiting(*sources: Any, **more: Any) -> tuple[int, float | None, int | None]:
+        found = read_report({**report, "sources": sources, **more})
+        return found.number, found.lag, found.waiting
+
+    assert lag_and_waiting(kafka, files) == (4, 0.25, 4)
+    assert lag_and_waiting(texts) == (4, 0.25, 4)
+    assert lag_and_waiting(files) == (4, 0.25, None)
+    assert lag_and_waiting(kafka, batchId=5, durationMs={"triggerExecution": 2}) == (5, None, 4)
 
 
 def test_a_query_has_a_page_and_its_jobs_have_names(spark: Any, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.spark_logs import BATCH, ENDED, PUSHED
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.sinks.giving import Giving
+from flo.shards.tasks.figures import COMMIT, SINKS
 from flo.shards.tasks.output_files import write_diverted
 from flo.tables.io.diverted import Diverted
 
@@ -45,6 +46,8 @@ class DurableLoop(ShardedLoop):
         self.giving, self.lease = giving, lease
         self.progress: deque[Outcome] = deque(maxlen=100)
         """The outcomes of the last micro-batches."""
+        self.note: Callable[[Outcome], None] = lambda outcome: None
+        """Called with each micro-batch that is committed."""
         super().__init__(dag, batches)
         self._pending: list[Pending] = []
         self._batch: int | None = None
@@ -92,19 +95,27 @@ class DurableLoop(ShardedLoop):
             self._run_anyway()  # a micro-batch without rows, to commit them with
         for name, rows in diverted.items():
             file = write_diverted(self.batches.folder, name, rows)
-            self._pending[-1].outcome.diverted_files.setdefault(name, []).append((file, len(rows)))
+            outcome = self._pending[-1].outcome
+            outcome.diverted_files.setdefault(name, []).append((file, len(rows)))
+            outcome.taken[name] = outcome.taken.get(name, 0) + len(rows)
         while self._pending:
             each = self._pending[0]
             self.lease.expect_held()
-            given = self.giving.give(each.outcome)
+            with each.outcome.figures.measure(SINKS):
+                given = self.giving.give(each.outcome)
             self.lease.expect_held()
             counts = {str(number): count for number, count in each.moment.counts.items()}
             more = {PUSHED: counts, ENDED: sorted(each.moment.ended), BATCH: self._batch}
             more |= (notes or {}) if len(self._pending) == 1 else {}
-            self.batches.commit_micro_batch(each.outcome, self.lease.epoch, self.giving.given, more)
+            with each.outcome.figures.measure(COMMIT):
+                self.batches.commit_micro_batch(each.outcome, self.lease.epoch, self.giving.given, more)
             self._committed = self._pending.pop(0).moment
             self.progress.append(each.outcome)
-            self.giving.commit(given, each.outcome.version)
+            try:
+                with each.outcome.figures.measure(SINKS):
+                    self.giving.commit(given, each.outcome.version)
+            finally:
+                self.note(each.outcome)
 
     def roll_back(self, to: ShardedMoment) -> None:
         to = to if to.version >= self._committed.version else self._committed

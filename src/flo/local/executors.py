@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -30,9 +31,10 @@ from flo.shards.tasks.blobs import Blob, report_blob
 from flo.shards.tasks.context import LoadedCode, MicroBatch
 from flo.shards.tasks.input_task import run_entry
 from flo.shards.tasks.sending import Sender
-from flo.shards.tasks.stage_task import StageTask
+from flo.shards.tasks.stage_task import StageTask, finish_writes
 from flo.shards.tasks.state import program_of
 from flo.tables.checkpoint.folders import Writes
+from flo.tables.dataflow import Work
 from flo.tables.keyed import KeyedRows
 from flo.tables.plan import state_size
 from flo.tables.values import Rows
@@ -70,12 +72,14 @@ class Tasks:
     def enter(self, number: int, value: Value, origin: int) -> list[Blob]:
         """Run the operators before the first shuffle on the rows of an input."""
         entry: Entry = self.batches.plan.entries[number]
+        started, work = time.monotonic(), dict[str, Work]()
         sender = Sender(self.batches.deliveries(entry.outputs), self.batches.shards, origin)
         try:
-            sender.add(run_entry(sender, entry, value))
+            sender.add(run_entry(sender, entry, value, work))
         except FloError as error:
             return [report_blob(0, origin, error)]
-        return list(sender.blobs())
+        blobs = list(sender.blobs())
+        return [*blobs, report_blob(0, origin, {"work": work, "input_seconds": time.monotonic() - started})]
 
     def enter_rows(self, number: int, packed: Blob, origin: int) -> list[Blob]:
         """The same for rows that another process has packed."""
@@ -91,8 +95,7 @@ class Tasks:
         work = StageTask(code, batch) if self.held is None else HeldStageTask(code, batch, self.held)
         try:
             blobs = list(work.run(task, received, writes))
-            writes.finish()
-            return blobs
+            return [*blobs, finish_writes(writes, task, code.load()[0].level)]
         finally:
             writes.close()
 

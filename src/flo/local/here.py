@@ -41,6 +41,8 @@ from flo.shards.program import ShardedProgram, as_table, checkpoint_folder, expe
 from flo.shards.sinks.giving import Giving
 from flo.shards.sinks.retrying import Retrying
 from flo.shards.tasks.state import READABLE
+from flo.shards.watching.watch import QueryWatch
+from flo.shards.watching.watched import Watched
 from flo.tables.dataflow import Dataflow
 from flo.tables.io.diverted import OnError
 from flo.tables.keyed import KeyedColumns
@@ -112,6 +114,7 @@ class OnHere:
         refill: Sequence[str] = (),
         version: int | str | None = None,
         retry: float = 0,
+        ui: int | None = None,
     ) -> LocalQuery:
         """Starts a query on a checkpoint. Each push is a micro-batch: its changes go to the sinks, and it is committed.
 
@@ -131,8 +134,9 @@ class OnHere:
           abandoned.
         - `retry`: for how many seconds a sink that raises is tried again, with growing delays. By default its error is
           raised at once.
+        - `ui`: a port: serves the page of `query.ui` there from now on, also during a fill. 0 is any free one.
         """
-        here, lease = Origin.here(), None
+        here, lease, watch = Origin.here(), None, None
         try:
             divert = expect_one_of("on_error", on_error, OnError) == "divert"
             expect_shards(shards)
@@ -158,6 +162,15 @@ class OnHere:
             change = Change(changed, fill or {}, refill, on_error, misfits)
             evolution = find_evolution(program, batches, ours, change, version=start)
             compared = evolution.changed_outputs if evolution is not None else {}
+            where = "in this process" if batches.tasks == 1 else f"in {batches.tasks} processes"
+            settings: dict[str, object] = {"runs": where, "on_error": on_error, "keep": keep, "changed": changed}
+            settings |= {"refill": refill, "retry": f"{retry:g} s"}
+            names = list(self._inputs), list(program.output_types)
+            blocks = plan_blocks(program.plan, *names, count, set())
+            watch = QueryWatch(Watched.of(self._flow, blocks, names[0], batches, sinks, settings), batches)
+            watch.fill = evolution.figures if evolution is not None else None
+            if ui is not None:
+                watch.serve(ui)
             if start < find_start(folder, None):
                 giving.expect_can_go_back(ours["new_sinks"], compared)
                 ours[BACKS] = go_back(folder, start, spark_folder(folder, read_description(folder, start)))
@@ -168,11 +181,13 @@ class OnHere:
             else:
                 evolution.run(giving, lease)
             loop = DurableLoop(program.dag, batches, giving, lease)
-            query = LocalQuery(self._flow.name, loop, self._inputs, sinks, on_error)
-            query.fill = evolution.figures if evolution is not None else None
+            query = LocalQuery(watch, loop, self._inputs, sinks, on_error)
             query.reads_time = self._flow._scope.now is not None
             return query
         except BaseException as error:
+            if watch is not None:
+                watch.end()
+                watch.close()
             if lease is not None:
                 lease.release()
             if isinstance(error, FloError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -10,12 +11,12 @@ from flo.api.running import NamedInputs
 from flo.core.collection import Value
 from flo.core.errors import FloError, Origin
 from flo.local.durable import DurableLoop
-from flo.pictures.run_history import FillFigures
 from flo.program.dag import StreamLike
 from flo.shards.micro_batches import Outcome
 from flo.shards.query_outputs import QueryOutputs
 from flo.shards.sinks.sinks import Sink
 from flo.shards.views import View
+from flo.shards.watching.watch import QueryWatch
 from flo.tables.io.diverted import OnError
 from flo.tables.io.feeding import Feeder
 
@@ -34,18 +35,19 @@ class LocalQuery(NamedInputs[DurableLoop], QueryOutputs[View]):
 
     def __init__(
         self,
-        name: str,
+        watch: QueryWatch,
         loop: DurableLoop,
         inputs: Mapping[str, StreamLike],
         sinks: Mapping[str, Sink],
         on_error: OnError,
     ) -> None:
         super().__init__(loop, inputs)
-        self.name, self._sinks, self._batches, self._giving = name, sinks, loop.batches, loop.giving
+        self.name, self._sinks, self._batches, self._giving = watch.watched.name, sinks, loop.batches, loop.giving
         self._feeder = Feeder(loop, self._inputs, on_error)
         self._feeder.grown = self._grown
-        self.fill: FillFigures | None = None
-        """The figures of the fill of this start, if the program has changed."""
+        self._watch, watch.state, loop.note = watch, self._state, watch.note
+        loop.input_names = {number: name for name, number in self._inputs.items()}
+        self._stopped = False
 
     def __repr__(self) -> str:
         return f"<Query {self.name!r}, in this process, version {self._loop.version - 1}>"
@@ -55,7 +57,14 @@ class LocalQuery(NamedInputs[DurableLoop], QueryOutputs[View]):
         """The outcomes of the last micro-batches."""
         return self._loop.progress
 
+    def _state(self) -> tuple[str, str]:
+        """Whether it is running, waiting for a sink or ended; and what it waits for."""
+        if self._stopped:
+            return "ended", ""
+        return ("running", "") if self.waiting is None else ("waiting", self.waiting)
+
     def _take(self, given: list[tuple[str, object]]) -> None:
+        self._loop.began = time.monotonic()
         try:
             with self._feeder.atomic():
                 if self._feeder.on_error == "raise":
@@ -64,21 +73,26 @@ class LocalQuery(NamedInputs[DurableLoop], QueryOutputs[View]):
                     self._feeder.feed_in_turn(given)
                 self._loop.commit(self._feeder.diverted.take_rows())
         except FloError as error:
+            self._watch.note_error(error)
             raise error.located(Origin.here()) from error.__cause__
 
     def _hand_over(self, values: Mapping[int, Value]) -> None:
+        self._loop.began = time.monotonic()
         with self._loop.atomic():
             self._loop.push(tuple(values.get(place) for place in range(len(self._inputs))))
             self._loop.run()
             self._loop.commit({})
 
     def stop(self) -> None:
-        """End the processes and give the checkpoint free. A later start continues from it.
+        """End the processes, give the checkpoint free and close the page. A later start continues from it.
 
         A push that waits for a sink, in another thread, raises, and changes nothing."""
         self._giving.retrying.stop()
         self._loop.executor.stop()
         self._loop.lease.release()
+        self._stopped = True
+        self._watch.end()
+        self._watch.close()
 
     def __enter__(self) -> LocalQuery:
         return self

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 import weakref
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from threading import RLock
 from typing import Any
@@ -28,6 +29,7 @@ from flo.shards.plan.planning import plan_stages
 from flo.shards.plan.stages import ONE, POSITION, Delivery, Plan
 from flo.shards.tasks.blobs import REPORT, Blob, unpickle
 from flo.shards.tasks.context import LoadedCode
+from flo.shards.tasks.figures import INPUTS
 from flo.shards.tasks.native_task import PackTask, elements_of
 from flo.shards.tasks.output_files import UNSENT, Output
 from flo.shards.tasks.shard_record import ShardRecord
@@ -68,6 +70,10 @@ class ShardedLoop(StatefulLoop[ShardedMoment]):
         """The outputs that have ended."""
         self._oldest = 0
         """The oldest version that something may go back to."""
+        self.input_names: Mapping[int, str] = {}
+        """The names of the inputs whose rows are counted."""
+        self.began: float | None = None
+        """When the rows of the next micro-batch began to be read, if that is measured."""
         self.executor = self.start_executor()
 
     def start_executor(self) -> Executor:
@@ -102,7 +108,13 @@ class ShardedLoop(StatefulLoop[ShardedMoment]):
             later = [blob for blob in moving if blob.delivery not in here]
             self._raise_errors(later)
             moving = self._run_natives(place + 1, later + self.executor.run_stage(place, batch, shares))
-        outcome = self.batches.summarize(self.version, self._raise_errors(moving), time.monotonic() - started)
+        ended = time.monotonic()
+        taken = {self.input_names[each]: value.size() for each, value in waiting.items() if each in self.input_names}
+        reports = [*self._raise_errors(moving), {"taken": taken}]
+        outcome = self.batches.summarize(self.version, reports, ended - started)
+        if self.began is not None:
+            outcome.figures.spend(INPUTS, started - self.began)
+            self.began = ended
         self.version += 1
         return outcome, moving
 

@@ -34,6 +34,9 @@ LINE = 15.0
 """The height of a line of text."""
 WIDEST, MOST_LINES = 42, 4
 """The characters of a line, and the lines of a name or of the columns of a stream."""
+MARK_WIDTH = 26
+"""The characters of a line that a script fills in."""
+IN_LATE = " (in result.late)"
 STYLE = own_file("picture.css").replace("var(--mono)", MONO)
 
 
@@ -50,6 +53,8 @@ class Drawn:
     body: Body | None = None
     number: int | None = None
     """Of a verb: which one it is, if it can be expanded."""
+    mark: str = ""
+    """The name of the last line, which a script fills in; empty if there is no such line."""
     corner: tuple[float, float] = (0.0, 0.0)
     """Where its lower left corner is in the picture."""
 
@@ -115,11 +120,13 @@ class ProgramPicture(Picture):
             yield drawn, call.text, _picture(_lay_out_operators(call), f"the operators of {call.text}")
 
 
-def draw_flow(flow: Flow) -> ProgramPicture:
-    """Draw the program, finished or not. What no output depends on is pale."""
-    outputs = {**flow._outputs, **{f"{name} (in result.late)": stream for name, stream in flow._late().items()}}
+def draw_flow(flow: Flow, marked: bool = False) -> ProgramPicture:
+    """Draw the program, finished or not. What no output depends on is pale.
+
+    If it is marked, its inputs, verbs and outputs have an empty line each, for figures of a run."""
+    outputs = {**flow._outputs, **{f"{name}{IN_LATE}": stream for name, stream in flow._late().items()}}
     expanded: list[tuple[VerbCall, Drawn]] = []
-    body = _lay_out_scope(flow._scope, outputs, expanded)
+    body = _lay_out_scope(flow._scope, outputs, expanded, marked=marked)
     return ProgramPicture(_picture(body, f"flow {flow.name}"), flow.name, tuple(expanded))
 
 
@@ -141,7 +148,11 @@ def _picture(body: Body, title: str) -> str:
 
 
 def _lay_out_scope(
-    scope: Scope, outputs: Mapping[str, AnyStream], expanded: list[tuple[VerbCall, Drawn]], relations: int = 0
+    scope: Scope,
+    outputs: Mapping[str, AnyStream],
+    expanded: list[tuple[VerbCall, Drawn]],
+    relations: int = 0,
+    marked: bool = False,
 ) -> Body:
     """Lay out the verbs of a program or of a body. So many of its first inputs are what it gave in the round before."""
     body, boxes = Body(), dict[AnyBase, Box]()
@@ -150,17 +161,21 @@ def _lay_out_scope(
     read_again: list[Box] = []
     for stream in scope.inputs:
         pill = _add(body, "input", f"input {stream.name}", stream.origin, 0, 1)
+        if marked:
+            _mark(pill, f"input {stream.name}")
         _add_stream(body, boxes, pill.box, 0, stream)
         read_again.append(pill.box)
-    for call in verb_calls(scope.vertices):
+    for number, call in enumerate(verb_calls(scope.vertices)):
         part = Part(call.text, call.origin, call.vertices, call.inputs, call.outputs, call.body)
         is_live = not live.isdisjoint(call.vertices)
         drawn = _add_part(body, boxes, part, {*read, *(() if is_live else call.outputs)}, expanded)
         drawn.kind += "" if is_live else " idle"
+        if marked:
+            _mark(drawn, f"verb {number}")
         if part.body is None and not drawn.kind.startswith("operator defer"):
             drawn.number = len(expanded)
             expanded.append((call, drawn))
-    given = _add_outputs(body, boxes, outputs)
+    given = _add_outputs(body, boxes, outputs, marked=marked)
     names = [stream.name for stream in scope.inputs[:relations]]
     body.backs += zip(given, read_again, names, strict=False)
     return _laid_out(body)
@@ -214,6 +229,14 @@ def _add_box(
     drawn.box.height = drawn.head
     body.drawn.append(drawn)
     return drawn
+
+
+def _mark(drawn: Drawn, name: str) -> None:
+    """Add an empty line of this name, wide enough for figures."""
+    drawn.mark = name
+    drawn.lines, drawn.small = (*drawn.lines, ""), drawn.small + 1
+    drawn.box.width = max(drawn.box.width, text_width("0" * MARK_WIDTH, SMALL) + 24)
+    drawn.box.height += LINE
 
 
 def _add_stream(body: Body, boxes: dict[AnyBase, Box], source: Box, port: int, stream: AnyBase) -> None:
@@ -281,11 +304,17 @@ def _add_part(
 
 
 def _add_outputs(
-    body: Body, boxes: dict[AnyBase, Box], outputs: Mapping[str, AnyStream], kind: str = "output "
+    body: Body,
+    boxes: dict[AnyBase, Box],
+    outputs: Mapping[str, AnyStream],
+    kind: str = "output ",
+    marked: bool = False,
 ) -> list[Box]:
     pills = []
     for name, stream in outputs.items():
         pill = _add(body, "output", f"{kind}{name}" if name else "result", None, 1, 0)
+        if marked:
+            _mark(pill, f"output {name.removesuffix(IN_LATE)}")
         body.links.append(Link(boxes[stream], pill.box))
         pills.append(pill.box)
     return pills
@@ -362,7 +391,14 @@ def _draw_box(part: Drawn, x: float, y: float) -> str:
             title, flag = line.rsplit(" ", 1)
             words = escape(title) + tag("tspan", f" {flag}", class_="flag")
         small = "small" if place >= len(part.lines) - part.small else None
-        content.append(tag("text", words, class_=small, x=middle, y=at, text_anchor="middle"))
+        mark = part.mark if part.mark and place == len(part.lines) - 1 else None
+        kind = small if mark is None else "mark"
+        content.append(tag("text", words, class_=kind, x=middle, y=at, text_anchor="middle", data_mark=mark))
+    if part.mark:
+        at, most = top + box.height - 4, box.width - 16
+        content.append(
+            tag("rect", class_="heat", data_heat=part.mark, data_most=most, x=left + 8, y=at, width=0, height=2.5)
+        )
     if part.body is not None:
         inner = part.body
         content += _draw_body(inner, left + (box.width - inner.width) / 2, top + part.head + PAD / 2)

@@ -1,4 +1,4 @@
-// The page of a run: figures, the plan, charts and views. A live page asks its own server for what is new.
+// The page of a run: figures, the plan and charts. A live page asks its own server for what is new.
 const PERIOD = 1000;
 const entries = data.history.entries;
 let grain = data.history.grain;
@@ -172,6 +172,7 @@ const charts = [
   }] : []),
   { title: "lag", format: "seconds", series: (given) => [["source to commit", given.map((entry) => entry.lag)]] },
 ].map((each) => new Chart(each, point));
+const phases = new PhaseChart(point);
 
 function point(to) {
   if (to === cursor) return;
@@ -185,36 +186,7 @@ function showCharts() {
   const several = grain > 1 ? `, each point the mean of ${grain}` : "";
   byId("of-plan").textContent = entry ? `plan, at micro-batch ${entry.version}` : "plan";
   byId("at").textContent = cursor === null ? `point to a chart, or use ← →${several}` : `micro-batch ${entry.version}, ${clock(entry.time)}`;
-  for (const chart of charts) chart.show(entries, cursor);
-}
-
-const views = data.views.map((view, place) => {
-  const version = make("small", ""), content = make("div", "scroll");
-  const node = make("details", "panel view", make("summary", "", make("code", "", view.name), version), content);
-  node.open = place === 0 || !data.live;
-  node.ontoggle = () => { if (node.open && data.live) ask(); };
-  return { node, version, content, shown: null };
-});
-
-function showView(place, view) {
-  const own = views[place];
-  if (own.shown === view.version) return;
-  own.shown = view.version;
-  own.version.textContent = view.version < 0 ? "not read yet" : `version ${view.version}${view.rows.length ? "" : ", empty"}`;
-  const head = make("tr", "", ...view.columns.map((name) => make("th", "", name)));
-  const isNumber = view.columns.map((_, i) => view.rows.every((row) => /^-?[\d.,e+-]+$/.test(row[i])));
-  isNumber.forEach((number, i) => number && head.children[i].classList.add("number"));
-  const rows = view.rows.map((row) => make("tr", "", ...row.map((text, i) => {
-    const cell = make("td", isNumber[i] ? "number" : "", text.length > 120 ? `${text.slice(0, 119)}…` : text);
-    if (text.length > 120) cell.title = text;
-    return cell;
-  })));
-  if (view.more) {
-    const cell = make("td", "more", "… more rows");
-    cell.colSpan = view.columns.length;
-    rows.push(make("tr", "", cell));
-  }
-  own.content.replaceChildren(make("table", "", make("thead", "", head), make("tbody", "", ...rows)));
+  for (const chart of [...charts, phases]) chart.show(entries, cursor);
 }
 
 function showAll() {
@@ -222,6 +194,8 @@ function showAll() {
   showTiles();
   showPlan();
   showCharts();
+  showGraph();
+  showDetails();
 }
 
 /** Ask for what is new. A page that nobody sees asks for nothing. */
@@ -247,13 +221,19 @@ async function ask() {
   if (isGoingOn() || document.hidden) asking = setTimeout(ask, failures ? 5 * PERIOD : PERIOD);
 }
 
+byId("spans").append(...spanButtons);
+byId("of-graph").hidden = !data.graph;
+byId("phases").append(phases.node);
 byId("plan").append(...planned.map(({ node }) => node));
 byId("charts").append(...charts.map((chart) => chart.node));
 byId("views").append(...views.map(({ node }) => node));
 byId("of-views").hidden = !views.length;
 data.views.forEach((view, place) => showView(place, view));
+showSettings();
 showAll();
 if (data.live) {
+  byId("of-sql").hidden = !views.length;
+  makeSql();
   document.addEventListener("visibilitychange", ask);
   ask();
 }

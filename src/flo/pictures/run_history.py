@@ -53,6 +53,8 @@ class HistoryEntry:
     """Seconds from the moment when the sources were asked for rows to the commit; the longest."""
     waiting: int | None = None
     """Rows that the sources had, and that were not read, after the last one. None if they do not say."""
+    phases: Mapping[str, float] = field(default_factory=dict)
+    """Seconds by phase: where the time went, from reading rows to the commit."""
     batches: int = 1
 
     def joined(self, later: HistoryEntry) -> HistoryEntry:
@@ -73,6 +75,7 @@ class HistoryEntry:
             later.stage_bytes or self.stage_bytes,
             max(lags, default=None),
             self.waiting if later.waiting is None else later.waiting,
+            _sum(self.phases, later.phases),
             self.batches + later.batches,
         )
 
@@ -157,6 +160,13 @@ class History:
                 for name, value in figures.items():
                     setattr(self.entries[place], name, value)
 
+    def add_phases(self, version: int, phases: Mapping[str, float]) -> None:
+        """Add seconds of a micro-batch that were found after it was added."""
+        with self._lock:
+            place = bisect_left(self.entries, version, key=lambda entry: entry.version)
+            if place < len(self.entries):
+                self.entries[place].phases = _sum(self.entries[place].phases, phases)
+
     def total(self) -> HistoryEntry | None:
         """The figures of all micro-batches; None if there are none yet."""
         with self._lock:
@@ -223,6 +233,7 @@ def _metrics(flow: Mapping[str, object], state: str, history: History, late: Seq
     yield gauge("flo_version", "the newest committed version", [({}, last.version)])
     yield counter("flo_micro_batches_total", "micro-batches committed since the start", [({}, total.batches)])
     yield counter("flo_seconds_total", "seconds that micro-batches took", [({}, total.seconds)])
+    yield counter("flo_phase_seconds_total", "seconds that a phase of micro-batches took", _by("phase", total.phases))
     yield counter("flo_rows_taken_total", "rows read from an input", _by("input", total.taken))
     on_time = {name: count for name, count in total.changes.items() if name not in late}
     yield counter("flo_changes_total", "rows of changes of an output", _by("output", on_time))

@@ -74,13 +74,15 @@ class PageServer:
 
 def _handler(answers: Mapping[str, Answer]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        """Answers requests of this machine. A page of another host that names itself 127.0.0.1 is turned away."""
+        """Answers requests of this machine. A page of another host that names itself 127.0.0.1 is turned away, and so
+        is one that asks for data from a browser of this machine."""
 
         def do_GET(self) -> None:
             path = urlsplit(self.path)
             answer = answers.get(path.path)
             host = (self.headers.get("Host") or "").rpartition(":")[0]
-            if answer is None or host not in (LOOPBACK, "localhost"):
+            foreign = path.path != "/" and self.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none")
+            if answer is None or foreign or host not in (LOOPBACK, "localhost"):
                 self.send_error(404 if answer is None else 403)
                 return
             try:

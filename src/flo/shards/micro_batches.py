@@ -34,6 +34,7 @@ from flo.shards.checkpoint.retention import Kept, Retention
 from flo.shards.plan.stages import POSITION, Delivery, Plan, Stage
 from flo.shards.tasks.blobs import Blob
 from flo.shards.tasks.context import MicroBatch
+from flo.shards.tasks.figures import OTHER, BatchFigures
 from flo.shards.tasks.input_task import run_entry
 from flo.shards.tasks.output_files import Output
 from flo.shards.tasks.sending import Sender
@@ -69,6 +70,8 @@ class Outcome:
     rounds: dict[str, dict[int, int]] = field(default_factory=dict)
     """By the id of a fixpoint, which `named` sets: the rows of its relations that changed in each round, from 1 on.
     Rounds without changes are left out."""
+    figures: BatchFigures = field(default_factory=BatchFigures)
+    """Where its time went, what its operators did, its rows by shard, and its clocks."""
 
     @property
     def diverted(self) -> dict[str, int]:
@@ -78,6 +81,9 @@ class Outcome:
 
 class MicroBatches:
     """The micro-batches of a program, one version after the other."""
+
+    rest = OTHER
+    """The name of the seconds that no task of a micro-batch has taken."""
 
     def __init__(
         self,
@@ -170,13 +176,12 @@ class MicroBatches:
         ended: dict[str, bool] = {}
         diverted: dict[str, list[tuple[str, int]]] = {}
         changed: dict[str, list[str]] = {}
-        stage_rows, stage_seconds = Counter[int](), dict[int, float]()
+        stage_seconds: dict[int, float] = {}
         versions = dict(self.state_versions(version - 1))
         for each in reports:
             if "stage" in each:
                 before = versions.get(each["stage"], StateVersions())
                 versions[each["stage"]] = before.with_changes(version, each["shards"], each["deliveries"])
-                stage_rows[each["stage"]] += each["taken_rows"]
                 stage_seconds[each["stage"]] = max(stage_seconds.get(each["stage"], 0.0), each["seconds"])
             for name, files in each.get("diverted", {}).items():
                 diverted.setdefault(name, []).extend(files)
@@ -187,6 +192,7 @@ class MicroBatches:
                 changed.setdefault(name, []).extend(paths)
             ended.update(each.get("ended", {}))
         self._recent = {**self._recent, version: versions}
+        figures = BatchFigures.of(reports, seconds, self.rest)
         written = sum(each.get("written", 0) for each in reports)
         changed = {name: sorted(paths) for name, paths in changed.items()}
         return Outcome(
@@ -198,9 +204,10 @@ class MicroBatches:
             seconds,
             diverted,
             changed_files=changed,
-            stage_rows=dict(stage_rows),
+            stage_rows={level: sum(rows.values()) for level, rows in figures.shard_rows.items()},
             stage_seconds=stage_seconds,
             rounds={name: rounds for each in reports for name, rounds in each.get("rounds", {}).items()},
+            figures=figures,
         )
 
     def set_state_versions(self, version: int, versions: dict[int, StateVersions]) -> None:

@@ -1,4 +1,4 @@
-"""What a running query lets its user read: views, changes that are kept in memory, and diverted rows.
+"""What a running query lets its user read: views, changes that are kept in memory, diverted rows, and its page.
 
     outputs   totals   "view"     query.view("totals").arrow()        the rows at a committed version
               large    "memory"   query.changes("large")              a table for each micro-batch
@@ -10,12 +10,16 @@ Invariant: nothing here depends on the engine that runs the query. An engine giv
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import Generic, TypeVar
 
 import pyarrow as pa
 
 from flo.api.running import expect_known
 from flo.core.errors import Origin, UnknownNameError
+from flo.pictures.run_history import FillFigures
+from flo.pictures.run_page import save_run
+from flo.pictures.serving import PageServer
 from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.micro_batches import MicroBatches
 from flo.shards.sinks.giving import Giving
@@ -23,6 +27,7 @@ from flo.shards.sinks.output_changes import DIVERTED
 from flo.shards.sinks.sinks import Memory, Sink
 from flo.shards.tasks.output_files import VIEW, read_diverted
 from flo.shards.views import View
+from flo.shards.watching.watch import QueryWatch
 
 V = TypeVar("V", bound=View)
 
@@ -34,6 +39,7 @@ class QueryOutputs(Generic[V]):
     _sinks: Mapping[str, Sink]
     _view: type[V]
     _giving: Giving
+    _watch: QueryWatch
 
     @property
     def waiting(self) -> str | None:
@@ -72,3 +78,29 @@ class QueryOutputs(Generic[V]):
             )
         newest = max(committed_versions(self._batches.folder), default=-1)
         return read_diverted(self._batches.folder, expect_known(name, dict.fromkeys(inputs), "input"), newest)
+
+    @property
+    def fill(self) -> FillFigures | None:
+        """The figures of the fill of this start, if the program has changed."""
+        return self._watch.fill
+
+    def ui(self, port: int | None = None) -> PageServer:
+        """Serves a page with the plan, its figures, charts and views, on this machine only.
+
+        A query has one page: a second call returns the same. It is served until it is closed or the query is stopped.
+        If the query ends otherwise, the page shows how. Without a port, a free one is chosen. The page is at `url` of
+        what is returned, and the figures for Prometheus are at `/metrics`.
+        """
+        return self._watch.serve(port)
+
+    def watch(self) -> None:
+        """Collects the sizes of the state and the lag from now on, for `save`. `ui` does so, too."""
+        self._watch.look_again_and_again()
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the same page, as it is now, to one file of HTML."""
+        save_run(self._watch.final_data(), path)
+
+    def metrics(self) -> str:
+        """The figures in the text format of Prometheus, as the page serves them at `/metrics`."""
+        return self._watch.metrics()

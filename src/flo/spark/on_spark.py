@@ -40,6 +40,8 @@ from flo.shards.sinks.retrying import Retrying
 from flo.shards.tasks.input_task import row_collection
 from flo.shards.tasks.output_files import PARTS, VIEW, Output
 from flo.shards.tasks.state import READABLE
+from flo.shards.watching.watch import QueryWatch
+from flo.shards.watching.watched import Watched
 from flo.spark.driver.fills import SparkFills
 from flo.spark.driver.inputs import BoundInput, InputOrder, NativePrefix, bind_input, describe_source, has_weights
 from flo.spark.driver.job_names import hold_description
@@ -58,7 +60,6 @@ from flo.spark.driver.session_checks import (
 )
 from flo.spark.driver.shipping import resolve_annotations, ship
 from flo.spark.driver.spark_changes import SparkChanges, View
-from flo.spark.driver.watch import QueryWatch, Watched
 from flo.spark.session import export_s3_settings, hold_on_executors, hold_settings, task_settings
 from flo.tables.io.diverted import OnError
 from flo.tables.io.files import WEIGHTS
@@ -179,7 +180,10 @@ class OnSpark:
                 frames.keys() - set(streaming),
                 point.version,
             )
-            watched = Watched(name, self._blocks(count), list(frames), self._late_outputs())
+            settings: dict[str, object] = {"runs": f"on Spark {self._spark.version}, {self._spark.sparkContext.master}"}
+            settings |= {"inputs": ours["sources"], "trigger": trigger, "on_error": on_error, "keep": keep}
+            settings |= {"changed": changed, "refill": refill, "retry": f"{retry:g} s"}
+            watched = Watched.of(self._flow, self._blocks(count), list(frames), batches, sinks, settings)
             watch = QueryWatch(watched, batches)
             watch.fill = evolution.figures if evolution is not None else None
             if ui is not None:
@@ -294,11 +298,6 @@ class OnSpark:
     def _blocks(self, shards: int) -> list[Block]:
         names = list(self._inputs), list(self._output_types)
         return plan_blocks(self._plan, *names, shards, self._native_operators)
-
-    def _late_outputs(self) -> list[str]:
-        """The names of the outputs that have late rows, as an operator has sorted them out."""
-        late = {vertex.late for vertex in self._flow._scope.vertices if vertex.late is not None}
-        return [name for name, stream in (self._flow._outputs | self._flow._late()).items() if stream in late]
 
     def _parallelism(self) -> int:
         return max(1, self._spark.sparkContext.defaultParallelism)

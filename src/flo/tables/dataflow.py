@@ -14,12 +14,13 @@ result, and the tests compare this one with the steps of the tree (`tests/tables
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from flo.core.collection import Value
 from flo.core.errors import FloError
@@ -31,6 +32,17 @@ from flo.program.dag import Dag
 from flo.program.identity import expect_distinct
 from flo.tables.checkpoint.states import ProgramStates
 from flo.tables.plan import state_size
+
+Work: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], float]
+"""What an operator did: the rows of each of its inputs, those of each of its outputs, and its seconds."""
+
+
+class Meter:
+    """Counts what the operators of a dataflow do: rows by stream, and seconds by operator."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        self.rows = [0] * len(wiring.readers)
+        self.seconds = [0.0] * len(wiring.emits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +61,8 @@ class Wiring:
 
     inputs: tuple[int, ...]
     """The number of the stream of each input."""
+    reads: tuple[tuple[int, ...], ...]
+    """The numbers of the streams that each operator reads."""
     emits: tuple[tuple[int, ...], ...]
     """The numbers of the streams that each operator emits."""
     readers: tuple[tuple[tuple[int, int], ...], ...]
@@ -69,6 +83,7 @@ class Wiring:
             sent[numbers[stream]].append(place)
         return cls(
             tuple(numbers[stream] for stream in dag.inputs),
+            tuple(tuple(numbers[stream] for stream in vertex.inputs) for vertex in dag.vertices),
             tuple(tuple(numbers[stream] for stream in vertex.outputs) for vertex in dag.vertices),
             tuple(map(tuple, readers)),
             tuple(map(tuple, sent)),
@@ -101,6 +116,7 @@ class Dataflow(StatefulLoop[Moment]):
             for vertex in dag.vertices
         ]
         self.nodes = list(self._initial)
+        self._meter: Meter | None = None
         self._marked = set(range(len(self.nodes)))  # an operator may have work without any input, as a literal does
 
     @cached_property
@@ -117,6 +133,24 @@ class Dataflow(StatefulLoop[Moment]):
             loop.nodes, loop._marked = list(nodes), set()
         return loop
 
+    def metered(self, nodes: Sequence[Node] | None = None) -> Dataflow:
+        """The same, counting what its operators do from now on."""
+        loop = self.started(nodes)
+        loop._meter = Meter(self._wiring)
+        return loop
+
+    def work(self) -> dict[str, Work]:
+        """What each operator that ran did, by its id, if it was metered."""
+        if self._meter is None:
+            return {}
+        rows, wiring = self._meter.rows, self._wiring
+        every = zip(self._dag.vertices, wiring.reads, wiring.emits, self._meter.seconds, strict=True)
+        return {
+            vertex.id: (tuple(rows[each] for each in reads), tuple(rows[each] for each in emits), seconds)
+            for vertex, reads, emits, seconds in every
+            if seconds
+        }
+
     def push(self, deltas: Deltas) -> None:
         """I ++ Δ."""
         for stream, delta in zip(self._wiring.inputs, deltas, strict=True):
@@ -126,6 +160,8 @@ class Dataflow(StatefulLoop[Moment]):
 
     def _send(self, stream: int, delta: Value) -> None:
         """Put a delta of a stream into the buffers of its readers, and into the outputs of the program."""
+        if self._meter is not None:
+            self._meter.rows[stream] += delta.size() - delta.fixed()
         for index, place in self._wiring.readers[stream]:
             node = self.nodes[index]
             assert node.state is not None
@@ -142,7 +178,10 @@ class Dataflow(StatefulLoop[Moment]):
         while self._marked:
             index = min(self._marked)
             self._marked.remove(index)
+            started = time.perf_counter()
             self.nodes[index], emitted, error = attempt_node(self.nodes[index])
+            if self._meter is not None:
+                self._meter.seconds[index] += time.perf_counter() - started
             fault = fault or error
             for deltas in emitted:
                 for stream, delta in zip(self._wiring.emits[index], deltas, strict=True):

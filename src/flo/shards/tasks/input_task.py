@@ -17,6 +17,7 @@ alone.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -36,8 +37,10 @@ from flo.shards.plan.stages import POSITION, Entry
 from flo.shards.tasks import context
 from flo.shards.tasks.blobs import Blob, report_blob
 from flo.shards.tasks.context import Code
+from flo.shards.tasks.figures import add_work
 from flo.shards.tasks.output_files import write_diverted
 from flo.shards.tasks.sending import Parcel, Sender, without_end
+from flo.tables.dataflow import Work
 from flo.tables.io.diverted import INSTEAD, Diverted
 from flo.tables.io.files import Piece
 from flo.tables.io.fitting import Unfit, fit_rows
@@ -90,9 +93,10 @@ class InputTask:
         """Yields what it sends, and the report. `origin` is the number of the task."""
         loaded = [each.code.load() for each in self.inputs]
         sender = Sender(tuple(delivery for _, deliveries, _ in loaded for delivery in deliveries), self.shards, origin)
+        started, work = time.monotonic(), dict[str, Work]()
         readers = []
         for (entry, _, name), each in zip(loaded, self.inputs, strict=True):
-            run = partial(_run_checked, sender, each.checks)
+            run = partial(_run_checked, sender, each.checks, work)
             readers.append(RowReader(name, entry, run, each.position, each.partition, self.divert_to))
         received = 0
         try:
@@ -104,7 +108,8 @@ class InputTask:
             yield from sender.blobs()
             taken = {reader.name: reader.taken for reader in readers}
             files = {reader.name: reader.files for reader in readers if self.divert_to is not None}
-            yield report_blob(0, origin, {"taken": taken, "diverted": files, "received": received})
+            figures = {"work": work, "input_seconds": time.monotonic() - started}
+            yield report_blob(0, origin, {"taken": taken, "diverted": files, "received": received, **figures})
         except FloError as error:
             yield report_blob(0, origin, error)
 
@@ -118,26 +123,28 @@ def _slices_of_inputs(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, 
             yield int(numbers[low]), batch.slice(low, high - low)
 
 
-def _run_checked(sender: Sender, checks: Code | None, entry: Entry, value: Any) -> list[Parcel]:
+def _run_checked(sender: Sender, checks: Code | None, work: dict[str, Work], entry: Entry, value: Any) -> list[Parcel]:
     """Runs an entry, after another one whose results nobody needs."""
     if checks is not None and not isinstance(value, InnerRows):
         _run_operators(checks.load(), value)
-    return run_entry(sender, entry, value)
+    return run_entry(sender, entry, value, work)
 
 
-def run_entry(sender: Sender, entry: Entry, value: Any) -> list[Parcel]:
-    """Runs the operators of an entry on some rows, and addresses the results."""
+def run_entry(sender: Sender, entry: Entry, value: Any, work: dict[str, Work] | None = None) -> list[Parcel]:
+    """Runs the operators of an entry on some rows, and addresses the results. Adds what they did to `work`."""
     inner = isinstance(value, InnerRows)
-    results = (value,) * len(entry.outputs) if inner else _run_operators(entry, value)
+    results = (value,) * len(entry.outputs) if inner else _run_operators(entry, value, work)
     streams = zip(entry.outputs, results, strict=True)
     return [parcel for stream, each in streams for parcel in sender.address(stream, each)]
 
 
-def _run_operators(entry: Entry, value: Value) -> tuple[Value, ...]:
+def _run_operators(entry: Entry, value: Value, work: dict[str, Work] | None = None) -> tuple[Value, ...]:
     """The outputs of an entry for some rows."""
-    loop = entry.dataflow.started()
+    loop = entry.dataflow.metered()
     loop.push((value,))
     loop.run()
+    if work is not None:
+        add_work(work, loop.work())
     return tuple(without_end(loop.pull(index)) for index in range(len(entry.outputs)))
 
 

@@ -22,7 +22,7 @@ from flo.shards.tasks import context
 from flo.shards.tasks.blobs import read_blobs, report_blob, size_of
 from flo.shards.tasks.context import Code
 from flo.shards.tasks.input_task import InputTask
-from flo.shards.tasks.stage_task import StageTask
+from flo.shards.tasks.stage_task import StageTask, finish_writes
 from flo.tables.checkpoint.folders import Writes
 
 TOO_LARGE = "too_large"
@@ -56,7 +56,7 @@ class SmallBatchTask:
                 if size_of(moving) > self.few_bytes:
                     return iter([_TOO_LARGE])
                 moving = list(StageTask(code, micro_batch).run(0, moving, writes))
-            writes.finish()
+            moving.append(finish_writes(writes, 0, 0))
         except FloError as error:
             return iter([report_blob(0, 0, error).batch()])
         finally:

@@ -34,6 +34,7 @@ from flo.shards.plan.stages import ONE, POSITION, WINDOW, Delivery, Stage
 from flo.shards.tasks import context
 from flo.shards.tasks.blobs import REPORT, Blob, read_blobs, report_blob, size_of, unpickle
 from flo.shards.tasks.context import Code, LoadedCode, MicroBatch
+from flo.shards.tasks.figures import OPERATORS, STATE, TaskFigures, add_work
 from flo.shards.tasks.input_task import InnerRows, make_inner_stream
 from flo.shards.tasks.output_files import UNSENT, Output, remove_stale_files
 from flo.shards.tasks.sending import Sender, end_blobs, without_end
@@ -95,7 +96,7 @@ class StageTask:
         try:
             for blob in self.run(task, received, writes):
                 yield blob.batch()
-            writes.finish()
+            yield finish_writes(writes, task, self.code.load()[0].level).batch()
         except FloError as error:
             yield report_blob(0, 0, error).batch()
         finally:
@@ -193,15 +194,21 @@ class StageTask:
     ) -> Iterator[Blob]:
         """Runs the event loop of one shard: reads its state, pushes what it received, saves, and sends the results."""
         deliveries, outputs = onwards
-        program, nodes, record = self._read_state(stage, number)
+        figures = report.figures
+        with figures.measure(STATE):
+            program, nodes, record = self._read_state(stage, number)
         record.read_from(self.batch.source)
-        loop = program.started(nodes)
+        loop = program.metered(nodes)
         before_push = list(loop.nodes)
         deltas = tuple(read_delivery(each, sent, record) for each in stage.inputs)
-        report.taken_rows += sum(delta.size() for delta in deltas if delta is not None)
+        if number != BLANK:
+            figures.shard_rows[number] = sum(delta.size() for delta in deltas if delta is not None)
         loop.push(deltas)
         self._push_ends(stage, number, ended, loop, record)
-        loop.run()
+        with figures.measure(OPERATORS):
+            loop.run()
+        add_work(figures.work, loop.work())
+        figures.note_clocks(stage.dag, before_push, loop.nodes)
         report.rounds |= {} if number == BLANK else taken_rounds(stage, before_push, loop.nodes)
         sender = Sender(deliveries, self.batch.shards, number)
         here = [output for output in outputs if output.stream in stage.outputs]
@@ -222,7 +229,8 @@ class StageTask:
                     report.add(output.name, number, finished, rows, file)
         if number == 0:
             report.ended_deliveries = sorted(record.ended)
-        self._keep_state(stage, number, loop, record, here, report, writes)
+        with figures.measure(STATE):
+            self._keep_state(stage, number, loop, record, here, report, writes)
         yield from sender.blobs()
 
     def _keep_state(
@@ -318,8 +326,7 @@ class TaskReport:
     """The deliveries that have ended; None if the task does not have shard 0."""
     written: int = 0
     """Bytes of state."""
-    taken_rows: int = 0
-    """Rows that its shards received for this stage."""
+    figures: TaskFigures = field(default_factory=TaskFigures)
     rounds: dict[str, Mapping[int, int]] = field(default_factory=dict)
     """By the id of a fixpoint, the rows that changed in each of its rounds."""
     started: float = field(default_factory=time.monotonic)
@@ -335,8 +342,15 @@ class TaskReport:
         """The report as the driver reads it."""
         state = {"stage": self.level, "shards": self.shards, "deliveries": self.ended_deliveries}
         changes = {"rows": self.rows, "files": self.files, "ended": self.ended_outputs, "rounds": self.rounds}
-        figures = {"written": self.written, "received": self.received, "taken_rows": self.taken_rows}
+        figures = {"written": self.written, "received": self.received, **self.figures.as_dict()}
         return {**state, **changes, **figures, "version": self.version, "seconds": time.monotonic() - self.started}
+
+
+def finish_writes(writes: Writes, task: int, level: int) -> Blob:
+    """Waits until the files of a task are there. Returns a report on how long that took, after the rest of the task."""
+    started = time.monotonic()
+    writes.finish()
+    return report_blob(task, task, {"stored": (level, time.monotonic() - started)})
 
 
 def taken_rounds(stage: Stage, before: list[Node], after: list[Node]) -> dict[str, Mapping[int, int]]:

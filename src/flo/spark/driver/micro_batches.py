@@ -48,12 +48,16 @@ MOST_EXPECTED = 64
 that one turns out to be large."""
 READ_TOGETHER = 32
 """The most partitions of the inputs that one task reads, one after the other, in a small micro-batch."""
+SCHEDULING = "scheduling"
+"""The phase in which Spark plans, schedules and moves rows between tasks."""
 ON_CLUSTER = 64
 """How many tasks a stage may have on any cluster."""
 
 
 class SparkMicroBatches(MicroBatches):
     """Runs the micro-batches of a program on Spark."""
+
+    rest = SCHEDULING
 
     def __init__(
         self,

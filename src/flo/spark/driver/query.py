@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+import time
 from collections import deque
 from collections.abc import Mapping
 from functools import partial, reduce
-from os import PathLike
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -16,9 +16,6 @@ from pyspark.sql import DataFrame
 
 from flo.core.errors import CheckpointError, FloError
 from flo.pictures.notebook import MOST_ROWS, html_block, html_table
-from flo.pictures.run_history import FillFigures
-from flo.pictures.run_page import save_run
-from flo.pictures.serving import PageServer
 from flo.shards.checkpoint.commits import expect_next_version
 from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.spark_logs import BATCH, ResumedBatches, find_log_problems
@@ -27,10 +24,12 @@ from flo.shards.query_outputs import QueryOutputs
 from flo.shards.sinks.giving import Giving
 from flo.shards.sinks.retrying import StoppedWaiting
 from flo.shards.sinks.sinks import Sink
+from flo.shards.tasks.figures import COMMIT, OTHER, SINKS
+from flo.shards.watching.watch import EngineReport, QueryWatch
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.python_errors import error_for_spark, is_java_lost, python_error
 from flo.spark.driver.spark_changes import SparkChanges, View
-from flo.spark.driver.watch import QueryWatch
+from flo.spark.driver.spark_reports import read_report
 from flo.spark.session import ON_DISK, STREAMING, hold_settings, task_settings
 
 PATIENCE = 60_000
@@ -88,11 +87,6 @@ class Query(QueryOutputs[View]):
             threading.Thread(target=self._wait_for_end, daemon=True).start()
             self._wait_for_sources()
 
-    @property
-    def fill(self) -> FillFigures | None:
-        """The figures of the fill of this start, if the program has changed."""
-        return self._watch.fill
-
     def __repr__(self) -> str:
         version = f", version {self.progress[-1].version}" if self.progress else ""
         return f"<Query {self.name!r}{version}, {self._state()[0]}>"
@@ -121,6 +115,7 @@ class Query(QueryOutputs[View]):
         resumed, version = self._resumed, number + self._resumed.first
         if resumed.last is not None and number <= resumed.last and not resumed.is_newest:
             return  # it is in a version before the last push
+        started = time.monotonic()
         try:
             batches = self._batches
             expect_next_version(batches.folder, version)
@@ -130,11 +125,16 @@ class Query(QueryOutputs[View]):
                 outcome = batches.run_micro_batch(batch, version, self._ended)
             self._lease.expect_held()
             self._giving.within = partial(SparkChanges.within, batch.sparkSession)
-            given = self._giving.give(outcome)
+            figures = outcome.figures
+            with figures.measure(SINKS):
+                given = self._giving.give(outcome)
             self._lease.expect_held()
             more = {BATCH: number, "ended": sorted(self._ended)}
-            batches.commit_micro_batch(outcome, self._lease.epoch, self._giving.given, more)
-            self._giving.commit(given, version)
+            with figures.measure(COMMIT):
+                batches.commit_micro_batch(outcome, self._lease.epoch, self._giving.given, more)
+            with figures.measure(SINKS):
+                self._giving.commit(given, version)
+            figures.spend(OTHER, time.monotonic() - started - sum(figures.phases.values()))
             self.progress.append(outcome)
             self._watch.note(outcome)
         except StoppedWaiting as stopped:
@@ -209,27 +209,6 @@ class Query(QueryOutputs[View]):
             return self._failure or self._lost
         return self._translate(error)
 
-    def ui(self, port: int | None = None) -> PageServer:
-        """Serves a page with the plan, its figures, charts and views, on this machine only.
-
-        A query has one page: a second call returns the same. It is served until it is closed or the query is stopped.
-        If the query ends otherwise, the page shows how. Without a port, a free one is chosen. The page is at `url` of
-        what is returned, and the figures for Prometheus are at `/metrics`.
-        """
-        return self._watch.serve(port)
-
-    def watch(self) -> None:
-        """Collects the sizes of the state and the lag from now on, for `save`. `ui` does so, too."""
-        self._watch.look_again_and_again()
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Writes the same page, as it is now, to one file of HTML."""
-        save_run(self._watch.final_data(), path)
-
-    def metrics(self) -> str:
-        """The figures in the text format of Prometheus, as the page serves them at `/metrics`."""
-        return self._watch.metrics()
-
     def _state(self) -> tuple[str, str]:
         """Whether it is running, waiting for a sink, ended or failed; and the error as text."""
         if not self._over.is_set() and self._is_running():
@@ -237,11 +216,13 @@ class Query(QueryOutputs[View]):
         error = self._failure or self._lost
         return ("ended", "") if error is None else ("failed", str(error))
 
-    def _spark_reports(self, count: int) -> list[Any]:
+    def _spark_reports(self, count: int) -> list[EngineReport]:
         """So many of Spark's last reports on its micro-batches, or as many as it has kept."""
         try:
             kept = self._query._jsq.recentProgress()
-            return [json.loads(kept[place].json()) for place in range(max(0, len(kept) - count), len(kept))]
+            return [
+                read_report(json.loads(kept[place].json())) for place in range(max(0, len(kept) - count), len(kept))
+            ]
         except Exception:  # Java has ended
             return []
 

@@ -7,25 +7,25 @@ and looking takes a fixed small share of the time.
 from __future__ import annotations
 
 import contextlib
-import json
 import threading
 import time
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from flo.core.errors import FloError
 from flo.pictures.notebook import MOST_ROWS
 from flo.pictures.run_history import FillFigures, History, HistoryEntry, format_metrics
 from flo.pictures.run_page import run_page, view_data
+from flo.pictures.secrets import hide_secrets
 from flo.pictures.serving import Answer, PageServer
 from flo.pictures.svg import PageData, to_json
 from flo.shards.checkpoint.state_sizes import StateSizes
 from flo.shards.micro_batches import MicroBatches, Outcome
-from flo.shards.plan.explain import Block
-from flo.shards.tasks.output_files import VIEW
-from flo.shards.views import View
+from flo.shards.tasks.figures import OTHER, BatchFigures, add_work
+from flo.shards.watching.view_reading import PageViews
+from flo.shards.watching.watched import Watched
 
 SHARE = 0.005
 """The share of the time that looking may take."""
@@ -33,17 +33,25 @@ BETWEEN = 2
 """Spark also reports that it has found no rows. So many such reports may be among those on the last micro-batches."""
 PERIOD = 1.0
 """Seconds between two looks, at least."""
+MOST_REPORTS = 128
+"""How many reports an engine keeps, at most."""
+MOST_ERRORS = 20
+"""How many of the last errors are shown."""
+MOST_SHARDS = 48
+"""How many shards of a stage are shown, those with the most rows."""
 
 
 @dataclass(frozen=True)
-class Watched:
-    """The program of a query, as its page shows it."""
+class EngineReport:
+    """What an engine reports on a micro-batch, after its commit."""
 
-    name: str
-    blocks: list[Block]
-    inputs: list[str]
-    late: list[str]
-    """The outputs that have late rows."""
+    number: int
+    lag: float | None
+    """Seconds from the moment when the sources were asked for rows to the commit; None if there were no rows."""
+    waiting: int | None
+    """Rows that the sources had and that were not read; None if they do not say."""
+    phases: Mapping[str, float]
+    """Seconds of the engine around the micro-batch, by phase."""
 
 
 class QueryWatch:
@@ -54,10 +62,11 @@ class QueryWatch:
         watched: Watched,
         batches: MicroBatches,
         state: Callable[[], tuple[str, str]] | None = None,
-        reports: Callable[[int], list[Any]] = lambda count: [],
+        reports: Callable[[int], list[EngineReport]] | None = None,
     ) -> None:
         """`state` says whether the query is running, waiting for a sink, ended or failed, and the error; by default, it
-        is being started. `reports` are so many of Spark's last reports."""
+        is being started. `reports` are so many of the last reports of the engine. Without them, nothing happens before
+        a micro-batch and after it."""
         self.watched, self._batches, self.reports = watched, batches, reports
         self.state = state or self._starting
         self.fill: FillFigures | None = None
@@ -66,12 +75,20 @@ class QueryWatch:
         """What is added to Spark's number of a micro-batch: its version."""
         self.started = time.time()
         self.history = History()
+        self._latest = BatchFigures()
+        """The figures of the last micro-batch, with all clocks."""
+        self._sums = BatchFigures()
+        """The rows of shards and the work of operators in all of them."""
+        self._unreported: deque[tuple[int, float]] = deque(maxlen=MOST_REPORTS)
+        """The last versions that the engine has not reported on, and their seconds."""
+        self._errors: deque[tuple[float, str]] = deque(maxlen=MOST_ERRORS)
         self._sizes = StateSizes(batches.folder, batches.shards)
         self._looks, self._reads = Allowance(), Allowance()
         self._one = threading.RLock()
         """Held by the thread that looks."""
         self._measured = self._reported = -1
         """The last version whose state was measured, and the last that Spark has reported on."""
+        self.views = PageViews(batches, watched.diverting)
         self._views: PageData = {}
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
@@ -83,6 +100,7 @@ class QueryWatch:
 
     def note(self, outcome: Outcome) -> None:
         """Adds a micro-batch that was committed."""
+        figures = outcome.figures
         self.history.add(
             HistoryEntry(
                 outcome.version,
@@ -96,8 +114,22 @@ class QueryWatch:
                 outcome.stage_seconds,
                 {name: len(rounds) for name, rounds in outcome.rounds.items()},
                 {name: sum(rounds.values()) for name, rounds in outcome.rounds.items()},
+                lag=None if self.reports is not None else sum(figures.phases.values()),
+                phases=dict(figures.phases),
             )
         )
+        self._unreported.append((outcome.version, sum(figures.phases.values())))
+        sums = BatchFigures(work=dict(self._sums.work), shard_rows=dict(self._sums.shard_rows))
+        add_work(sums.work, figures.work)
+        for level, rows in figures.shard_rows.items():
+            sums.shard_rows[level] = dict(Counter(sums.shard_rows.get(level, {})) + Counter(rows))
+        clocks = {**self._latest.clocks, **figures.clocks}
+        self._sums = sums
+        self._latest = BatchFigures(work=figures.work, shard_rows=figures.shard_rows, clocks=clocks)
+
+    def note_error(self, error: BaseException) -> None:
+        """Adds an error that has not ended the query."""
+        self._errors.append((time.time(), hide_secrets(str(error))))
 
     def serve(self, port: int | None) -> PageServer:
         """Serves the page, if it is not served yet, and looks at every micro-batch from now on."""
@@ -113,9 +145,12 @@ class QueryWatch:
         return server
 
     def _answers(self) -> dict[str, Answer]:
+        json = "application/json"
         return {
             "/": Answer("text/html", lambda asked: run_page(self.data(), live=True)),
-            "/data": Answer("application/json", lambda asked: to_json(self.data_for(asked))),
+            "/data": Answer(json, lambda asked: to_json(self.data_for(asked))),
+            "/view": Answer(json, lambda asked: to_json(_answer(self._search, asked))),
+            "/sql": Answer(json, lambda asked: to_json(_answer(self._query, asked))),
             "/metrics": Answer("text/plain; version=0.0.4", lambda asked: self.metrics()),
         }
 
@@ -158,34 +193,43 @@ class QueryWatch:
         if last > self._measured:
             self._measured = last
             self.history.complete(last, stage_bytes=self._sizes.at(self._batches.state_versions(last)))
-        first = self.history.entries[0].version
-        since = last - max(self._reported, first - 1)
-        for number, lag, waiting in map(read_progress, self.reports(since + BETWEEN)):
-            version = number + self.first
-            if lag is not None:
+        first, before = self.history.entries[0].version, self._reported
+        since = last - max(before, first - 1)
+        if self.reports is None:
+            self._reported = last
+            return
+        for report in self.reports(since + BETWEEN):
+            version = report.number + self.first
+            if report.lag is not None and version <= last:
                 self._reported = max(self._reported, version)
-                self.history.complete(version, lag=lag, waiting=waiting)
+                self.history.complete(version, lag=report.lag, waiting=report.waiting)
+                if version > before:
+                    own = dict(self._unreported).get(version, report.lag)
+                    other = max(0.0, report.lag - own - sum(report.phases.values()))
+                    self.history.add_phases(version, {**report.phases, OTHER: other})
 
     def data_for(self, asked: Mapping[str, str]) -> PageData:
         """What a live page does not have yet: the last entries, and the views that it shows."""
         self.look()
-        outputs = self._view_names()
-        names = [outputs[int(place)] for place in asked.get("views", "").split(",") if place]
+        names = [self.views.names[int(place)] for place in asked.get("views", "").split(",") if place]
         self._read_views(names)
         history = self.history.to_data(int(asked.get("grain", 0)), int(asked.get("count", 0)))
         return {**self._now(), "history": history, "views": [self._view(name) for name in names]}
 
     def data(self) -> PageData:
         """All of a page: the plan, the whole history, and the views as they were read last."""
-        blocks = [asdict(each) for each in self.watched.blocks]
-        plan = {"name": self.watched.name, "plan": blocks, "inputs": self.watched.inputs, "late": self.watched.late}
-        views = [self._view(name) for name in self._view_names()]
-        return {**plan, **self._now(), "history": self.history.to_data(), "views": views}
+        watched = self.watched
+        plan = {"name": watched.name, "plan": [asdict(each) for each in watched.blocks], "inputs": watched.inputs}
+        graph = watched.graph
+        settings = {name: hide_secrets(text) for name, text in watched.settings.items()}
+        more = {"late": watched.late, "graph": None if graph is None else graph.svg, "settings": settings}
+        views = [self._view(name) for name in self.views.names]
+        return {**plan, **more, **self._now(), "history": self.history.to_data(), "views": views}
 
     def final_data(self) -> PageData:
         """All of a page, with the figures and views of now."""
         self.look(patient=False)
-        self._read_views(self._view_names(), patient=False)
+        self._read_views(self.views.names, patient=False)
         return self.data()
 
     def metrics(self) -> str:
@@ -197,10 +241,46 @@ class QueryWatch:
     def _now(self) -> PageData:
         state, error = self.state()
         fill = self.fill.to_data() if self.fill is not None else None
-        return {"state": state, "error": error, "started": self.started, "now": time.time(), "fill": fill}
+        now = {"state": state, "error": hide_secrets(error), "started": self.started, "now": time.time(), "fill": fill}
+        errors = [{"time": moment, "text": text} for moment, text in self._errors]
+        return {**now, "errors": errors, "verbs": self._verbs(), "shards": self._shards(), "clocks": self._clocks()}
 
-    def _view_names(self) -> list[str]:
-        return [each.name for each in self._batches.outputs if each.how == VIEW]
+    def _verbs(self) -> list[PageData]:
+        """Rows and seconds of the verbs: of the last micro-batch, and of all."""
+        graph = self.watched.graph
+        if graph is None:
+            return []
+        names = "taken", "emitted", "seconds"
+        both = zip(graph.figures(self._latest.work), graph.figures(self._sums.work), strict=True)
+        return [
+            {**dict(zip(names, last, strict=True)), "all": dict(zip(names, total, strict=True))} for last, total in both
+        ]
+
+    def _shards(self) -> list[PageData]:
+        """For each stage, the rows of the shards that have received most since the start."""
+        found, sums = [], self._sums.shard_rows
+        for level, rows in sorted(sums.items()):
+            last, count = self._latest.shard_rows.get(level, {}), self._batches.shards
+            most = sorted(rows, key=lambda shard: -rows[shard])[:MOST_SHARDS] if count > MOST_SHARDS else range(count)
+            shown = [[shard, rows.get(shard, 0), last.get(shard, 0)] for shard in sorted(most)]
+            figures = {"count": count, "total": sum(rows.values()), "most": max(rows.values(), default=0)}
+            found.append({"level": level, "rows": shown, **figures})
+        return found
+
+    def _clocks(self) -> list[PageData]:
+        """The clocks, with the verbs that have them."""
+        graph, found = self.watched.graph, []
+        for name, mark in self._latest.clocks.items():
+            owner = None if graph is None else graph.owner(name)
+            verb = name if graph is None or owner is None else graph.texts[owner]
+            found.append({"verb": verb, **mark.to_data()})
+        return found
+
+    def _search(self, asked: Mapping[str, str]) -> PageData:
+        return self.views.search(self.views.names[int(asked["view"])], asked.get("text", ""))
+
+    def _query(self, asked: Mapping[str, str]) -> PageData:
+        return self.views.query(asked.get("query", ""))
 
     def _view(self, name: str) -> PageData:
         data: PageData = self._views.get(name) or view_data(name, -1, (), ())
@@ -213,10 +293,19 @@ class QueryWatch:
                 if self._view(name)["version"] >= self._newest() >= 0 or (patient and not self._reads.is_due()):
                     continue
                 with self._reads.spend(), contextlib.suppress(FloError, OSError):  # nothing is committed yet
-                    view = View.of(self._batches.folder, name, None, self._batches)
-                    rows = view.first_rows(MOST_ROWS + 1)
+                    version, rows = self.views.read(name, MOST_ROWS + 1)
                     cells = (list(row.values()) for row in rows.to_pylist())
-                    self._views[name] = view_data(name, view.version, rows.column_names, cells)
+                    self._views[name] = view_data(name, version, rows.column_names, cells)
+
+
+def _answer(find: Callable[[Mapping[str, str]], PageData], asked: Mapping[str, str]) -> PageData:
+    """The rows that a reader asks for, or the error as text."""
+    started = time.monotonic()
+    try:
+        found = find(asked)
+    except (FloError, OSError) as error:
+        return {"error": hide_secrets(str(error))}
+    return {**found, "seconds": time.monotonic() - started}
 
 
 class Allowance:
@@ -236,32 +325,3 @@ class Allowance:
             yield
         finally:
             self._due = time.monotonic() + (time.thread_time() - started) / self.share
-
-
-def read_progress(report: Any) -> tuple[int, float | None, int | None]:
-    """From Spark's report on a micro-batch: its version, the lag in seconds, and how many rows wait in Kafka.
-
-    The lag is None if there were no rows, and the rows are None if no source says how many it has.
-    """
-    taken = report.get("durationMs", {})
-    lag = taken.get("triggerExecution", 0) / 1000 if "addBatch" in taken else None
-    waiting = [_count_waiting(each) for each in report.get("sources", ())]
-    known = [count for count in waiting if count is not None]
-    return int(report["batchId"]), lag, sum(known) if known else None
-
-
-def _count_waiting(source: Any) -> int | None:
-    """How far the offsets of a source are behind its latest, if it has topics with partitions."""
-    latest, read = (_topics(source.get(name)) for name in ("latestOffset", "endOffset"))
-    if latest is None or read is None:
-        return None
-    return sum(max(0, end - read.get(place, end)) for place, end in latest.items())
-
-
-def _topics(offset: Any) -> dict[tuple[str, str], int] | None:
-    """The offset of each partition of each topic."""
-    with contextlib.suppress(ValueError):
-        offset = json.loads(offset) if isinstance(offset, str) else offset
-    if not isinstance(offset, dict) or not all(isinstance(each, dict) for each in offset.values()):
-        return None
-    return {(topic, name): int(end) for topic, parts in offset.items() for name, end in parts.items()}
