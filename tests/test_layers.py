@@ -38,7 +38,7 @@ FOR_TABLES = {"narwhals", "numpy", "pyarrow"}
 """What tables are made of: `columns` and `tables` import it, and `sql` and `spark`, which run on tables."""
 FOR_SPARK = {"py4j", "pyspark"}
 """`spark` imports it, and `sql` where it plans a query."""
-EXTRAS = {"google", "hypothesis", "polars", "z3"}
+EXTRAS = {"duckdb", "google", "hypothesis", "polars", "z3"}
 """Installed by an extra, or by the user: imported inside functions only, so that Flo works without them."""
 FOR_PYTEST = "flo.tools.pytest_plugin"
 """Imported by pytest only."""

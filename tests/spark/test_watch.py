@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import flo
+from flo.pictures.run_graph import RunGraph
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.watching.watch import Allowance, QueryWatch
 from flo.shards.watching.watched import Watched, late_outputs
@@ -84,6 +85,24 @@ def test_the_figures_of_every_micro_batch(run: Run, tmp_path: Path) -> None:
     assert any(name.startswith("tumbling") for name in names)
 
 
+def test_figures_do_not_depend_on_how_tasks_are_cut(tmp_path: Path) -> None:
+    """Rows of verbs and clocks are the same in one task and in several. Rows of shards may be summed before."""
+    found = []
+    for seed in (None, 1, 2, 3):
+        simulated = Simulated(program(), tmp_path / str(seed), shards=3, seed=seed)
+        for number in range(3):
+            rows = [Sale(f"<{each % 4}>", 10 * number + each % 25) for each in range(20)]
+            simulated.turn({"sales": rows})
+        figures = RunGraph(program()).figures(simulated.outcome.figures.work)
+        names = [text.split("(")[0] for text in RunGraph(program()).texts]
+        verbs = dict(zip(names, figures, strict=True))
+        (clock,) = simulated.outcome.figures.clocks.values()
+        found.append((verbs["to_zset"][:2], verbs["nest"][:2], verbs["flatten"][:2], clock.to_data()))
+    assert found[0][0] == (20, 20)
+    assert found[0][3]["latest"] == "39"
+    assert found[1:] == found[:1] * 3
+
+
 def test_the_state_that_is_shown_is_on_the_disk(run: Run, tmp_path: Path) -> None:
     """After one micro-batch nothing on the disk is old: all files of states are the state."""
     run.turn()
@@ -145,8 +164,19 @@ def test_a_query_has_a_page_and_its_jobs_have_names(spark: Any, tmp_path: Path) 
             assert 'flo_rows_taken_total{flow="shops",input="sales"} 16' in answer.read().decode()
     assert data["state"] == "ended"
     assert [entry["version"] for entry in data["history"]["entries"]] == [0, 1]
-    assert data["history"]["entries"][1]["lag"] > 0
+    last = data["history"]["entries"][1]
+    assert last["lag"] > 0
+    assert {"asking sources", "offset log", "scheduling", "operators", "commit"} <= set(last["phases"])
+    assert sum(last["phases"].values()) == pytest.approx(last["lag"], abs=0.01), "Spark counts in milliseconds"
+    assert [verb["all"]["taken"] for verb in data["verbs"]][:2] == [16, 16]
+    assert all(verb["all"]["seconds"] > 0 for verb in data["verbs"])
+    assert sum(rows for _, rows, _ in data["shards"][0]["rows"]) == data["shards"][0]["total"] >= 16
+    assert data["clocks"][0]["verb"].startswith("tumbling(10")
     assert data["views"][0]["version"] == 1
+    with query.ui() as server:
+        asked = "sql?query=SELECT+sum(sum)+AS+total+FROM+sums"
+        with urllib.request.urlopen(f"{server.url}{asked}", timeout=600) as answer:
+            assert json.load(answer)["rows"] == [[str(sum(sale.price for sale in sales(0, 16)))]]
     query.save(tmp_path / "run.html")
     page = (tmp_path / "run.html").read_text(encoding="utf-8")
     Checked(page)

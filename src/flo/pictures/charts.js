@@ -24,6 +24,7 @@ const formats = {
   },
   seconds(value) {
     if (value === 0) return "0 s";
+    if (value < 0.0000995) return `${trim(1e6 * value)} µs`;
     if (value < 0.9995) return `${value < 0.0095 && value > 0 ? trim(1000 * value) : Math.round(1000 * value)} ms`;
     if (value < 120) return `${trim(value)} s`;
     const minutes = Math.floor(value / 60);

@@ -26,7 +26,7 @@ COLOURS = {
     "edge": ("#8a94a3", "#748093"),
     "accent": ("#2f5bd8", "#86a8ff"),
     "accent-soft": ("#e9effd", "#1f2b47"),
-    "good": ("#12805c", "#54cf9f"),
+    "good": ("#0f7452", "#54cf9f"),
     "good-soft": ("#e2f5ee", "#163329"),
     "bad": ("#c62a39", "#ff7f8a"),
     "bad-soft": ("#fdeaec", "#40202a"),

@@ -11,7 +11,7 @@ no access to files, to the network or to the variables of this process, and it e
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -55,36 +55,39 @@ class PageViews:
     def search(self, name: str, text: str) -> PageData:
         """The rows of a view that contain a text."""
         version, rows = self.read(name)
-        return {"version": version, **found_rows(rows.filter(contains(rows, text)) if text else rows)}
+        found = rows.filter(contains(rows, text)) if text else rows
+        cells = (row.values() for row in found.slice(0, FOUND_ROWS).to_pylist())
+        return {"version": version, **found_rows(found.column_names, cells, found.num_rows)}
 
     def query(self, text: str) -> PageData:
         """The rows of an SQL query on the views."""
-        return found_rows(run_sql(text, self.names, lambda name: self.read(name)[1]))
+        columns, rows = run_sql(text, self.names, lambda name: self.read(name)[1])
+        return found_rows(columns, rows[:FOUND_ROWS], len(rows))
 
 
-def found_rows(rows: pa.Table) -> PageData:
-    """Rows as data of a page, as many as it shows, and how many there are."""
-    shown = rows.slice(0, FOUND_ROWS).to_pylist() if rows.num_columns else []
-    cells = [[cell_text(value) for value in row.values()] for row in shown]
-    return {"columns": rows.column_names, "rows": cells, "count": rows.num_rows, "limit": FOUND_ROWS}
+def found_rows(columns: list[str], rows: Iterable[Iterable[object]], count: int) -> PageData:
+    """Rows as data of a page, and how many there are."""
+    cells = [[cell_text(value) for value in row] for row in rows]
+    return {"columns": columns, "rows": cells, "count": count, "limit": FOUND_ROWS}
 
 
 def contains(rows: pa.Table, text: str) -> pa.ChunkedArray:
     """Which rows have a column that contains a text, in any case."""
-    found = pa.chunked_array([pa.array([False] * rows.num_rows)])
+    found = pa.chunked_array([pa.array([False] * rows.num_rows, pa.bool_())])
     for column in rows.columns:
         try:
             words = column.cast(pa.string())
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # lists, structs and bytes
-            words = pa.chunked_array([pa.array([cell_text(each) for each in column.to_pylist()], pa.string())])
+            words = pa.chunked_array([pa.array(map(cell_text, column.to_pylist()), pa.string())])
         found = pc.or_(found, pc.fill_null(pc.match_substring(words, text, ignore_case=True), False))
     return found
 
 
 def run_sql(
     text: str, names: Sequence[str], read: Callable[[str], pa.Table], seconds: float = MOST_SECONDS
-) -> pa.Table:
-    """The rows of one SELECT on these views, one more than a page shows. Only the views that it names are read."""
+) -> tuple[list[str], list[tuple[object, ...]]]:
+    """The columns and rows of one SELECT on these views; at most one row more than a page shows. Only the views that it
+    names are read."""
     try:
         import duckdb
     except ImportError:
@@ -109,10 +112,8 @@ def run_sql(
                     name = known[asked.casefold()]
                     connection.register(name, read(name))
             timer.start()
-            rows: pa.Table = connection.execute(statements[0]).fetch_record_batch(FOUND_ROWS + 1).read_next_batch()
-            return pa.Table.from_batches([rows])
-        except StopIteration:
-            return pa.table(dict[str, Any]())
+            rows = connection.execute(statements[0]).fetchmany(FOUND_ROWS + 1)
+            return [column[0] for column in connection.description or ()], rows
         except duckdb.InterruptException:
             raise FloError(f"the query was stopped after {seconds:g} seconds") from None
         except duckdb.CatalogException as error:

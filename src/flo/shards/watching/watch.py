@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -122,7 +122,11 @@ class QueryWatch:
         sums = BatchFigures(work=dict(self._sums.work), shard_rows=dict(self._sums.shard_rows))
         add_work(sums.work, figures.work)
         for level, rows in figures.shard_rows.items():
-            sums.shard_rows[level] = dict(Counter(sums.shard_rows.get(level, {})) + Counter(rows))
+            before = sums.shard_rows.get(level, {})
+            sums.shard_rows[level] = {
+                **before,
+                **{shard: before.get(shard, 0) + count for shard, count in rows.items()},
+            }
         clocks = {**self._latest.clocks, **figures.clocks}
         self._sums = sums
         self._latest = BatchFigures(work=figures.work, shard_rows=figures.shard_rows, clocks=clocks)

@@ -6,6 +6,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
 from typing import Self
 
 import pyarrow as pa
@@ -64,14 +65,19 @@ def late_outputs(flow: Flow) -> list[str]:
 
 def describe_start(batches: MicroBatches, sinks: Mapping[str, Sink], settings: Mapping[str, object]) -> dict[str, str]:
     """The settings of a query as text, by name."""
-    from flo import __version__
-
     found = {name: _text(value) for name, value in settings.items() if value not in (None, (), {}, [], "")}
     found |= {"checkpoint": batches.folder, "shards": f"{batches.shards:,}", "tasks at a time": f"{batches.tasks:,}"}
     views = [name for name, sink in sinks.items() if sink.how == VIEW]
     found |= {f"output {name}": _sink_text(sink) for name, sink in sinks.items() if name not in views}
     found |= {"views": ", ".join(views)} if views else {}
-    return found | {"versions": f"Flo {__version__}, Python {platform.python_version()}, Arrow {pa.__version__}"}
+    return found | {"versions": f"Flo {_flo_version()}, Python {platform.python_version()}, Arrow {pa.__version__}"}
+
+
+def _flo_version() -> str:
+    try:
+        return version("flo-streams")
+    except PackageNotFoundError:  # its source is on the path
+        return "not installed"
 
 
 def _sink_text(sink: Sink) -> str:
