@@ -31,9 +31,10 @@ function fact(name, value) {
 
 function shardCard(stage) {
   const mean = stage.total / stage.count, times = stage.total ? stage.most / mean : 0;
-  const skewed = times >= SKEWED && stage.count > 1 && stage.total >= 100;
+  const alone = stage.most === stage.total;  // it runs in one place, or all rows have one key
+  const skewed = times >= SKEWED && !alone && stage.total >= 100;
   const title = make("h3", "", `stage ${stage.level}`, make("small", "", plural(stage.count, "shard")));
-  const about = stage.count === 1 ? "one shard has all rows" : `the fullest shard has ${formats.count(times)} times the mean`;
+  const about = alone ? "one shard has all rows" : `the fullest shard has ${formats.count(times)} times the mean`;
   const bars = make("div", "bars");
   for (const [shard, rows, last] of stage.rows) {
     const bar = make("i", rows === stage.most && skewed ? "full" : "");

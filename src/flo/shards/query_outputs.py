@@ -85,7 +85,7 @@ class QueryOutputs(Generic[V]):
         return self._watch.fill
 
     def ui(self, port: int | None = None) -> PageServer:
-        """Serves a page with the plan, its figures, charts and views, on this machine only.
+        """Serves a page with the program, its figures, charts, clocks, views and settings, on this machine only.
 
         A query has one page: a second call returns the same. It is served until it is closed or the query is stopped.
         If the query ends otherwise, the page shows how. Without a port, a free one is chosen. The page is at `url` of
