@@ -89,7 +89,7 @@ def test_a_reader_searches_views_and_asks_in_sql(query: LocalQuery, reader: Read
         page.close()
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.thorough), 390])
 def test_all_parts_fit_and_can_be_read_in_light_and_dark(
     query: LocalQuery, reader: Reader, width: int, tmp_path: Path
 ) -> None:
