@@ -56,7 +56,7 @@ from flo.shards.evolution.switch import StoredStates, Switch
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.program import ShardedProgram
 from flo.shards.sinks.giving import Giving
-from flo.shards.sinks.output_changes import loose_schema, schema_of
+from flo.shards.sinks.output_changes import ColumnChanges, loose_schema, schema_of
 from flo.shards.sinks.reconciling import ChangedOutput, columns_between
 from flo.shards.tasks.output_files import PARTS, Output, write_part
 from flo.tables.checkpoint.folders import Writes, folder
@@ -110,13 +110,12 @@ class Evolution:
         """What it does, in the user's words."""
         return _plan(self.compared, self.fill, self.batches, self.version, self.change, self.start_fill)
 
-    @property
-    def changed_outputs(self) -> dict[str, ChangedOutput]:
+    def changed_outputs(self, giving: Giving) -> dict[str, ChangedOutput]:
         """The outputs whose sinks get a difference."""
         parts = [each for each in self.batches.outputs if each.how == PARTS]
-        return {each.name: self._changed_output(each) for each in parts if each.name in self.fill.outputs}
+        return {each.name: self._changed_output(each, giving) for each in parts if each.name in self.fill.outputs}
 
-    def _changed_output(self, output: Output) -> ChangedOutput:
+    def _changed_output(self, output: Output, giving: Giving) -> ChangedOutput:
         before, now = (each.get("streams", {}).get(output.name, {}) for each in (self.compared.before, self.ours))
         stream = self.program.dag.outputs[list(self.program.output_types).index(output.name)]
         maker = next((each for each in self.program.dag.vertices if stream in each.outputs), None)
@@ -124,9 +123,22 @@ class Evolution:
         holder = next((each for each in holders if each.columns == now["columns"]), None)
         return ChangedOutput(
             str(maker.origin or "") if maker is not None else "",
-            columns_between(before.get("columns"), now["columns"]),
+            self._column_changes(output.name, giving),
             None if holder is None else partial(self._rows_before, output, holder),
         )
+
+    def _column_changes(self, name: str, giving: Giving) -> ColumnChanges:
+        """What has become of the columns that the sink of an output has. It may have those of another output; or of
+        another program, if it does not hold what it was given."""
+        before, now = (each.get("streams", {}) for each in (self.compared.before, self.ours))
+        owner = giving.find_other_output(name)
+        if owner is None:
+            is_known = not giving.has_rows(name) or (giving.was_given(name) and not self.change.misfits.get(name))
+        else:
+            is_known = owner != name and owner in before
+        if not is_known:
+            return ColumnChanges(added=frozenset(now[name]["columns"] or ()))
+        return columns_between(before.get(owner or name, {}).get("columns"), now[name]["columns"])
 
     def _rows_before(self, output: Output, holder: Holder) -> pa.Table:
         """The rows that an output had in the program before."""

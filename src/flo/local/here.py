@@ -161,7 +161,7 @@ class OnHere:
             misfits = giving.find_misfits(ours["new_sinks"], changed == "fill")
             change = Change(changed, fill or {}, refill, on_error, misfits)
             evolution = find_evolution(program, batches, ours, change, version=start)
-            compared = evolution.changed_outputs if evolution is not None else {}
+            compared = evolution.changed_outputs(giving) if evolution is not None else {}
             where = "in this process" if batches.tasks == 1 else f"in {batches.tasks} processes"
             settings: dict[str, object] = {"runs": where, "on_error": on_error, "keep": keep, "changed": changed}
             settings |= {"refill": refill, "retry": f"{retry:g} s"}

@@ -15,12 +15,10 @@ corrected if its changes are others.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
@@ -34,43 +32,12 @@ from flo.shards.sinks.column_kinds import KINDS, kind_of, read_column
 from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of, is_of_other_output, missing_changes
 from flo.shards.sinks.output_changes import Held, OutputChanges, loose_schema
 from flo.shards.sinks.unfit_rows import UnfitRows, find_unfit
+from flo.shards.sinks.version_records import RECORD, VERSIONS, Record, sql_text
 from flo.shards.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
 from flo.tables.io.diverted import INSTEAD, Diverted
 
-STAGED, WANTED, VERSIONS = "flo_staged", "flo_wanted", "flo_versions"
-"""The temporary tables of a micro-batch and of the columns of an output, and the table of versions."""
-RECORD = {"digest": "string", "key_columns": "string", "target": "string", "row_count": "integer", "unfit": "integer"}
-"""The other columns of the table of versions, and their kinds."""
-
-
-@dataclass(frozen=True)
-class Record:
-    """A row of the table of versions: what a table holds of an output."""
-
-    held: Held | None = None
-    target: str | None = None
-    rows: int = 0
-    unfit: int = 0
-    """How many rows of the last version it could not hold."""
-
-    @classmethod
-    def read(cls, cursor: Any) -> Record:
-        """The row that a cursor has; nothing is held if there is none."""
-        names, rows = [column[0] for column in cursor.description], cursor.fetchall()
-        row = dict(zip(names, rows[0], strict=True)) if rows else {}
-        if row.get("version", -1) < 0:
-            return cls()
-        key = row.get("key_columns")
-        columns = None if key is None else tuple(json.loads(key))
-        held = Held(row["version"], row.get("digest"), columns, row.get("row_count"))
-        return cls(held, row.get("target"), row.get("row_count") or 0, row.get("unfit") or 0)
-
-    def values(self) -> dict[str, str]:
-        """The columns in SQL."""
-        assert self.held is not None
-        texts = {"digest": self.held.digest, "key_columns": json.dumps(self.held.key), "target": self.target}
-        numbers = {"version": self.held.version, "row_count": self.rows, "unfit": self.unfit}
-        return {name: _text(str(each)) for name, each in texts.items()} | {n: str(each) for n, each in numbers.items()}
+STAGED, WANTED = "flo_staged", "flo_wanted"
+"""The temporary tables of a micro-batch and of the columns of an output."""
 
 
 class Statement(NamedTuple):
@@ -112,7 +79,7 @@ class Database(Upserting):
         if not self._has_table(rows, VERSIONS) or not self._has_table(rows, self.name):
             return None
         with self._transaction(rows) as cursor:
-            cursor.execute(f"SELECT * FROM {VERSIONS} WHERE id = {_text(identity)}")
+            cursor.execute(f"SELECT * FROM {VERSIONS} WHERE id = {sql_text(identity)}")
             record = Record.read(cursor)
             cursor.execute(f"SELECT count(*) FROM (SELECT 1 FROM {self.name} LIMIT 1) AS first_row")
             is_empty = cursor.fetchall()[0][0] == 0
@@ -165,7 +132,8 @@ class Database(Upserting):
             statements = [each.text for each in self._statements_to_evolve(cursor, rows)]
             loses = any(each.loses for each in self._statements_to_evolve(cursor, rows))
         if loses:  # until it is done, the program before must not go on
-            statements.insert(0, f"UPDATE {VERSIONS} SET digest = 'other columns' WHERE id = {_text(identity)}")
+            own = f"target = {sql_text(self.target)} OR (target IS NULL AND id = {sql_text(identity)})"
+            statements.insert(0, f"UPDATE {VERSIONS} SET digest = 'other columns' WHERE {own}")
         for each in statements:
             with self._transaction(rows) as cursor:
                 cursor.execute(each)
@@ -211,7 +179,7 @@ class Database(Upserting):
     def _types(self, cursor: Any, table: str) -> dict[str, str]:
         """The columns of a table, and their types."""
         cursor.execute(
-            self.describe.format(table=table, text=_text(table), last=_text(table.split(".")[-1].strip('"')))
+            self.describe.format(table=table, text=sql_text(table), last=sql_text(table.split(".")[-1].strip('"')))
         )
         return {row[0]: row[1] for row in cursor.fetchall()}
 
@@ -232,7 +200,7 @@ class Database(Upserting):
             raise
         except Exception as error:
             with self._transaction(rows) as cursor:
-                missing = missing_changes(changes, self._lock_record(cursor, changes).held)
+                missing = missing_changes(changes, Record.lock(cursor, _identity(changes), self.target).held)
             latest_missing = latest if missing is None else self._latest(missing, changes, rows, latest)
             unfit = find_unfit(rows, latest_missing, lambda part: self._try(rows, part))
             if unfit is None or not unfit.rows:
@@ -251,7 +219,7 @@ class Database(Upserting):
     ) -> Record:
         """Writes what the table lacks, and the record of it, in one transaction."""
         with self._transaction(rows) as cursor:
-            record = self._lock_record(cursor, changes)
+            record = Record.lock(cursor, _identity(changes), self.target)
             missing = missing_changes(changes, record.held)
             if missing is None:
                 return record
@@ -264,25 +232,15 @@ class Database(Upserting):
                 cursor.execute(f"SELECT count(*) FROM {self.name}")
                 count = cursor.fetchall()[0][0]
             if changes.alone:  # another checkpoint must not go on with this table
-                cursor.execute(
-                    f"DELETE FROM {VERSIONS} WHERE target = {_text(self.target)} AND id <> {_text(_identity(changes))}"
-                )
+                others = f"target = {sql_text(self.target)} AND id <> {sql_text(_identity(changes))}"
+                cursor.execute(f"DELETE FROM {VERSIONS} WHERE {others}")
             record = Record(held, self.target, count, 0 if unfit is None else len(unfit.rows))
-            values = ", ".join(f"{name} = {value}" for name, value in record.values().items())
-            cursor.execute(f"UPDATE {VERSIONS} SET {values} WHERE id = {_text(_identity(changes))}")
+            record.write(cursor, _identity(changes))
             return record
 
     def _latest(self, missing: OutputChanges, changes: OutputChanges, rows: KeyedOutput, latest: pa.Table) -> pa.Table:
         """The rows of what is missing; `latest` are those of all changes."""
         return latest if missing is changes else self._with_keys(rows, rows.table(missing), [])
-
-    def _lock_record(self, cursor: Any, changes: OutputChanges) -> Record:
-        """The record of an output, which no other transaction changes until this one ends."""
-        cursor.execute(
-            f"INSERT INTO {VERSIONS} (id, version) VALUES ({_text(_identity(changes))}, -1)"
-            f" ON CONFLICT (id) DO UPDATE SET version = {VERSIONS}.version RETURNING *"
-        )
-        return Record.read(cursor)
 
     def _try(self, rows: KeyedOutput, latest: pa.Table) -> str | None:
         """Writes rows and takes them back; returns why that fails, if it does."""
@@ -478,11 +436,6 @@ class DuckDB(Database):
 
 def _identity(changes: OutputChanges) -> str:
     return identity_of(changes.checkpoint, changes.output)
-
-
-def _text(value: str) -> str:
-    """A text in SQL."""
-    return "'" + value.replace("'", "''") + "'"
 
 
 def without_secrets(message: str, uri: str) -> str:

@@ -16,18 +16,17 @@ sink cannot hold is diverted.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
-from typing import Any, TypeVar
+from functools import cached_property
 
 import pyarrow as pa
 
 from flo.core.errors import CheckpointError
 from flo.shards.checkpoint.commits import BACK, Given, committed_versions, read_commit, read_given, record_given
 from flo.shards.checkpoint.given_changes import Attempt, Attempts, remove_attempts
-from flo.shards.checkpoint.program_changes import read_shards
+from flo.shards.checkpoint.program_changes import BACKS, read_description, read_shards
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.sinks.output_changes import DIVERTED, Held, OutputChanges, loose_schema, schema_of
@@ -39,8 +38,8 @@ from flo.shards.sinks.sink_versions import (
     expect_no_replaced,
     expect_not_of_original,
     expect_own_rows,
-    expect_same_sink,
     expect_version,
+    other_sink_error,
 )
 from flo.shards.sinks.sinks import Sink, ViewSink
 from flo.shards.tasks.output_files import (
@@ -56,12 +55,10 @@ from flo.shards.tasks.output_files import (
     write_part,
 )
 from flo.tables.checkpoint.folders import Writes
-from flo.tables.io.diverted import Diverted
+from flo.tables.io.diverted import Diverted, leave_out_known
 from flo.tables.io.files import WEIGHTS
 from flo.tables.state.trace import consolidate_table
 from flo.tables.values import WEIGHT
-
-T = TypeVar("T")
 
 
 class Giving:
@@ -99,6 +96,11 @@ class Giving:
         self._known = dict(known or {})
         """What sinks were given up to the newest version."""
 
+    @cached_property
+    def _went_back(self) -> bool:
+        """Whether numbers of versions are used again: a sink that was left out may hold others of the same numbers."""
+        return self._goes_back or bool((read_description(self._batches.folder) or {}).get(BACKS))
+
     def find_misfits(self, new: Iterable[str], is_filled: bool, runs_again: bool = False) -> dict[str, bool]:
         """The outputs whose sinks are to be compared with them, and whether they must be: they do not hold what they
         were given. Those are the ones that the user reconciles, and if changes are filled, all that do not fit."""
@@ -115,11 +117,11 @@ class Giving:
         sink, given, held = self._sinks[name], self._known.get(name), self._held(name)
         if held is None and sink.reconciles:  # it may have rows of others
             return False
-        if self._is_other_sink(name) or self._other_output(name) is not None:
+        if self._is_other_sink(name) or self.find_other_output(name) is not None:
             return False
         try:
             if is_new:
-                expect_empty(name, sink, held, self._newest, runs_again)
+                expect_empty(name, sink, held, self._interrupted(runs_again))
             else:
                 expect_version(name, sink, held, given, self._newest, self._half_taken(name), runs_again)
         except CheckpointError:
@@ -135,14 +137,30 @@ class Giving:
         return self._last_held[name]
 
     def _is_other_sink(self, name: str) -> bool:
-        """Whether an output has another sink than before, which has no row of it."""
-        given = self._known.get(name)
-        return given is not None and self._sinks[name].is_other(given.sink)
+        """Whether an output has another sink than before, which does not have its rows."""
+        given, sink = self._known.get(name), self._sinks[name]
+        if given is None or given.sink in ("", sink.label):
+            return False
+        return sink.is_other(given.sink) or (sink.readable and self._went_back)
 
-    def _other_output(self, name: str) -> str | None:
-        """The other output of the checkpoint whose rows the sink of an output holds."""
+    def _interrupted(self, runs_again: bool = False) -> tuple[int, ...]:
+        """The versions that a new sink of a view may hold, from a start that was interrupted."""
+        if self._went_back:
+            return ()
+        return (self._newest, self._newest - 1) if runs_again else (self._newest,)
+
+    def was_given(self, name: str) -> bool:
+        """Whether the sink of an output was given changes, up to the newest version."""
+        return name in self._known
+
+    def has_rows(self, name: str) -> bool:
+        """Whether a sink says that it holds a version of its output."""
         held = self._held(name)
-        if held is not None and held.version is not None:
+        return held is not None and held.version is not None
+
+    def find_other_output(self, name: str) -> str | None:
+        """The output of the checkpoint whose rows a sink holds, if these are not those that it was given last."""
+        if self.has_rows(name):
             return None
         return self._sinks[name].find_other_output(self._batches.checkpoint, name)
 
@@ -156,9 +174,11 @@ class Giving:
         `resume`."""
         for name, sink in self._sinks.items():
             if name in changed:
+                self._expect_corrigible(name, sink, changed[name])
                 continue
+            self._expect_same_sink(name, sink)
             if name in new and name not in self._known:
-                expect_empty(name, sink, self._held(name), self._newest)
+                expect_empty(name, sink, self._held(name), self._interrupted())
             else:
                 expect_version(name, sink, self._held(name), self._known.get(name), self._newest)
 
@@ -202,15 +222,15 @@ class Giving:
                 continue
             expect_no_replaced(name, sink, [sink.held(each, name) for each in replaced])
             if not sink.reconciles:
-                expect_not_of_original(name, sink, [sink.held(each, name) for each in copied])
+                expect_not_of_original(name, sink, copied)
             if name in self._changed:
-                self._expect_corrigible(name, sink)
+                self._expect_corrigible(name, sink, self._changed[name])
                 continue
             if not sink.reconciles:
-                expect_no_other_output(name, sink, self._other_output(name))
-            expect_same_sink(name, sink, self.given.get(name))
+                expect_no_other_output(name, sink, self.find_other_output(name))
+            self._expect_same_sink(name, sink)
             if any(output.name == name for output in fill):
-                expect_empty(name, sink, held, newest, runs_again)
+                expect_empty(name, sink, held, self._interrupted(runs_again))
             else:
                 half_taken = set[str]() if skips else self._half_taken(name)
                 expect_version(name, sink, held, self.given.get(name), newest, half_taken, runs_again)
@@ -234,10 +254,15 @@ class Giving:
                 sink.recover(OutputChanges.of(batches.folder, output, outcome, batches.shards, batches.checkpoint))
                 self._last_held.pop(output.name)
 
-    def _expect_corrigible(self, name: str, sink: Sink) -> None:
+    def _expect_same_sink(self, name: str, sink: Sink) -> None:
+        """Raises if an output has another sink than before, which does not have its rows. A view may be one."""
+        if sink.how == PARTS and self._is_other_sink(name):
+            raise other_sink_error(name, sink, self._known[name])
+
+    def _expect_corrigible(self, name: str, sink: Sink, changed: ChangedOutput) -> None:
         """Raises if a sink has taken changes of an output that has changed, and nobody can say which."""
-        changed = self._changed[name]
-        if not sink.readable and name in self.given and changed.given is None:
+        has_taken = name in self._known and not self._is_other_sink(name)
+        if not sink.readable and has_taken and changed.given is None:
             raise incorrigible_error(name, sink, changed.line, "the rows that it has taken cannot be read")
 
     def next_version(self) -> int:
@@ -250,7 +275,7 @@ class Giving:
         """The changes that lead from the rows that the sink of an output has to its content now."""
         name, sink = output.name, self._sinks[output.name]
         held: pa.Table | None = None
-        takes_over = self._other_output(name) is not None
+        takes_over = self.find_other_output(name) is not None
         if sink.reconciles or (sink.readable and (takes_over or self._holds_own_rows(name))):
             held = sink.read_rows(output)
             self._alone.add(name)
@@ -267,8 +292,7 @@ class Giving:
 
     def _holds_own_rows(self, name: str) -> bool:
         """Whether a sink holds rows of its output."""
-        held = self._held(name)
-        return held is not None and (held.version is not None or name in self.given)
+        return self.has_rows(name) or (self._held(name) is not None and name in self.given)
 
     @property
     def _outputs(self) -> list[Output]:
@@ -427,8 +451,7 @@ class Giving:
         batches, sink = self._batches, self._sinks.get(f"{name}{DIVERTED}", ViewSink())
         if not is_whole or sink.how != VIEW:
             before = [read_diverted(batches.folder, name, self._newest), sink.read_diverted()]
-            known = Counter(map(_identify, (row for each in before if each is not None for row in each.to_pylist())))
-            rows = rows.filter(pa.array([not _take_one(known, _identify(row)) for row in rows.to_pylist()], pa.bool_()))
+            rows = leave_out_known(rows, [each for each in before if each is not None])
         else:
             outcome.diverted_whole.add(name)
         if rows.num_rows or name in outcome.diverted_whole:
@@ -461,17 +484,6 @@ class Giving:
             remove_parts(self._batches.folder, output.name, version - 1)
         if self._outputs:
             Attempts(self._batches.folder, version - 2).remove()
-
-
-def _identify(row: dict[str, Any]) -> tuple[Any, ...]:
-    """What two diverted rows must have in common to be the same. Without a file, the number is that in a push."""
-    return row["row"], row["reason"], row["file"], None if row["file"] is None else row["number"]
-
-
-def _take_one(counts: Counter[T], item: T) -> bool:
-    """Takes an item out, if it is there; returns whether it was."""
-    counts[item] -= 1
-    return counts[item] >= 0
 
 
 def _retracts(table: pa.Table) -> bool:

@@ -17,7 +17,7 @@ sink.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from flo.core.errors import CheckpointError, TypeMismatch
 from flo.shards.checkpoint.commits import Given
@@ -95,10 +95,9 @@ def expect_version(
         )
 
 
-def expect_empty(output: str, sink: Sink, held: Held | None, newest: int, runs_again: bool = False) -> None:
+def expect_empty(output: str, sink: Sink, held: Held | None, interrupted: Container[int]) -> None:
     """Raises if a sink that is to get all rows of a view holds some already, and not from a start that was
-    interrupted."""
-    interrupted = (newest, newest - 1) if runs_again else (newest,)
+    interrupted: then it holds one of these versions."""
     if held is not None and held.version is not None and held.version not in interrupted:
         raise CheckpointError(
             f"the sink {sink.label} of the output `{output}`, which was a view, holds version {held.version} of it",
@@ -106,22 +105,24 @@ def expect_empty(output: str, sink: Sink, held: Held | None, newest: int, runs_a
         )
 
 
-def expect_same_sink(output: str, sink: Sink, given: Given | None) -> None:
-    """Raises if an output has another sink than before, which has no row of it and nobody can ask."""
-    if given is not None and sink.is_other(given.sink):
-        raise CheckpointError(
-            f"the output `{output}` had another sink, {given.sink}: {sink.label} has none of the rows before version"
-            f" {given.version + 1}",
-            instead=(('changed="fill"', "gives it all rows first"), (given.sink, "goes on"), ANEW),
-        )
+def other_sink_error(output: str, sink: Sink, given: Given) -> CheckpointError:
+    """The error for an output that has another sink than before, whose rows it may not have."""
+    filled = "compares it with the output, and writes the difference" if sink.readable else "gives it all rows first"
+    return CheckpointError(
+        f"the output `{output}` had another sink, {given.sink}: {sink.label} does not have the rows before version"
+        f" {given.version + 1}",
+        instead=(('changed="fill"', filled), (given.sink, "goes on"), ANEW),
+    )
 
 
 def expect_no_other_output(output: str, sink: Sink, other: str | None) -> None:
-    """Raises if a sink holds the rows of another output of the checkpoint, and none of this one."""
+    """Raises if a sink holds the rows of another output of the checkpoint, or earlier ones of this output."""
     if other is not None:
+        which = f"`{other}`, an output of this checkpoint" if other != output else "an earlier version"
+        renamed = "the output was renamed, or outputs have exchanged their sinks"
         raise CheckpointError(
-            f"the sink {sink.label} of the output `{output}` holds the rows of `{other}`, an output of this checkpoint",
-            facts=(("why", "the output was renamed, or outputs have exchanged their sinks"),),
+            f"the sink {sink.label} of the output `{output}` holds the rows of {which}",
+            facts=(("why", renamed if other != output else "the output has had another sink since"),),
             instead=(
                 ('changed="fill"', "compares it with the output, and writes the difference"),
                 ("another table, topic or folder", "gets all rows of the output"),
@@ -163,14 +164,14 @@ def expect_key(output: str, sink: Sink, held: Held | None, key: tuple[str, ...])
         )
 
 
-def expect_not_of_original(output: str, sink: Sink, every: Iterable[Held | None]) -> None:
-    """Raises if a sink holds rows of the checkpoint that this one is a copy of."""
-    if any(held is not None and held.version is not None for held in every):
+def expect_not_of_original(output: str, sink: Sink, originals: Iterable[str]) -> None:
+    """Raises if a sink holds rows of a checkpoint that this one is a copy of, by their ids."""
+    for each in originals:
+        held = sink.held(each, output)
+        if (held is None or held.version is None) and sink.find_other_output(each, output) is None:
+            continue
         raise CheckpointError(
             f"the sink {sink.label} of the output `{output}` belongs to the checkpoint that this one is a copy of",
             facts=(("why", "two checkpoints that write to one sink would mix their rows"),),
-            instead=(
-                ("another table, topic or folder", "for the copy"),
-                *_reconciling(sink),
-            ),
+            instead=(("another table, topic or folder", "for the copy"), *_reconciling(sink)),
         )

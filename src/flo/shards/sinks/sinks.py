@@ -87,7 +87,8 @@ class Sink:
         return label not in ("", self.label) and not self.readable and not self.forgets
 
     def find_other_output(self, checkpoint: str, output: str) -> str | None:
-        """The other output of the checkpoint whose rows it holds, if it holds none of this output."""
+        """The output of the checkpoint whose rows it holds, if nobody knows of rows of this output there. It may be
+        this one, if that has had another sink since."""
         return None
 
     def bound(self, session: Any, output: Output, key: tuple[str, ...] | None) -> Sink:
@@ -367,7 +368,7 @@ class Changes(Sink):
     def commit(self, changes: OutputChanges) -> None:
         schema = changes.schema.serialize().to_pybytes().hex()
         log = ChangeLog(changes.checkpoint, changes.version, schema, changes.version - 1, output=changes.output)
-        commit_changes(self.folder, log, self.retention, adopts=changes.reconciles)
+        commit_changes(self.folder, log, self.retention, adopts=changes.alone)
 
     def recover(self, changes: OutputChanges) -> None:
         if self.folder.folders(version_folder(changes.version)) or self.folder.names(version_folder(changes.version)):

@@ -24,6 +24,7 @@ from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of
 from flo.shards.sinks.output_changes import ColumnChanges, Held, OutputChanges, is_weighted
 from flo.shards.sinks.sink_versions import expect_key
 from flo.shards.sinks.sinks import Sink
+from flo.shards.sinks.version_records import LEFT
 from flo.shards.tasks.output_files import Output
 from flo.tables.io.files import WEIGHTS
 
@@ -116,8 +117,12 @@ class Upsert(Sink):
         return (self.kind, self.target, *(str(self.options.get(each, "")) for each in ADDRESSES))
 
     def find_other_output(self, checkpoint: str, output: str) -> str | None:
-        other = self._to.find_other_output(identity_of(checkpoint, output), self._bound_rows())
-        return None if other is None else other.partition(" ")[2]
+        rows = self._bound_rows()
+        other = self._to.find_other_output(identity_of(checkpoint, output), rows)
+        if other is None:
+            return None
+        expect_key(output, self, self._to.held(other, rows), rows.key)
+        return other.partition(" ")[2].partition(LEFT)[0]
 
     def evolve(self, columns: ColumnChanges) -> None:
         self.rows = replace(self._bound_rows(), changed=columns)

@@ -89,7 +89,7 @@ class ResumePoint:
     def resume(self, giving: Giving, evolution: Evolution | None, lease: Lease) -> ResumePoint:
         """Goes back, prepares the sinks, and moves the checkpoint to our program; returns where the query goes on."""
         ours = self.ours
-        compared = evolution.changed_outputs if evolution is not None else {}
+        compared = evolution.changed_outputs(giving) if evolution is not None else {}
         if self.goes_back:
             giving.expect_can_go_back(ours["new_sinks"], compared)
             ours[BACKS] = go_back(self.folder, self.version, self.logs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -94,6 +95,21 @@ class DivertedRows:
         """A line for each input that has diverted rows."""
         counts = {name: self.table(name).num_rows for name in names}
         return [f"`{n}`: {c} rows diverted, {self.taken.get(n, 0)} taken" for n, c in counts.items() if c]
+
+
+def leave_out_known(rows: pa.Table, known: Iterable[pa.Table]) -> pa.Table:
+    """The diverted rows that the known ones do not have, each as often as it is there more often."""
+    left = Counter(_identify(row) for each in known for row in each.to_pylist())
+    is_new: list[bool] = []
+    for row in map(_identify, rows.to_pylist()):
+        left[row] -= 1
+        is_new.append(left[row] < 0)
+    return rows.filter(pa.array(is_new, pa.bool_()))
+
+
+def _identify(row: dict[str, Any]) -> tuple[Any, ...]:
+    """What two diverted rows must have in common to be the same. Without a file, the number is that in a push."""
+    return row["row"], row["reason"], row["file"], None if row["file"] is None else row["number"]
 
 
 def _table(rows: list[Diverted]) -> pa.Table:
