@@ -74,7 +74,15 @@ def pipeline(request: pytest.FixtureRequest, tmp_path: Path) -> Pipeline:
 TWO = {"one": sums, "two": counts}
 
 
-@pytest.mark.parametrize("before", [{"one": "p", "two": "q"}, {"one": "p"}, {"two": "q"}, {"one": "r", "two": "p"}])
+@pytest.mark.parametrize(
+    "before",
+    [
+        {"one": "p", "two": "q"},
+        pytest.param({"one": "p"}, marks=pytest.mark.thorough),
+        pytest.param({"two": "q"}, marks=pytest.mark.thorough),
+        pytest.param({"one": "r", "two": "p"}, marks=pytest.mark.thorough),
+    ],
+)
 def test_back_to_when_the_sinks_were_others(pipeline: Pipeline, before: dict[str, str]) -> None:
     outputs, now = {"one": sums, "two": sums_and_counts}, {"one": "q", "two": "p"}
     with pipeline.start(outputs, before, keep=10) as query:
@@ -192,8 +200,10 @@ def columns_of(pipeline: Pipeline, table: str) -> dict[str, str]:
         return dict(connection.execute(f"SELECT name, type FROM pragma_table_info('{table}')").fetchall())
 
 
-@pytest.mark.parametrize("build", [names, means, counts])
-@pytest.mark.parametrize("meanwhile", [None, {"three": sums}])
+@pytest.mark.parametrize(
+    "build", [names, *(pytest.param(each, marks=pytest.mark.thorough) for each in (means, counts))]
+)
+@pytest.mark.parametrize("meanwhile", [pytest.param(None, marks=pytest.mark.thorough), {"three": sums}])
 def test_a_table_with_other_columns_is_taken_over(tmp_path: Path, build: Any, meanwhile: Any) -> None:
     """It gets their types, also if the output that had it went long ago."""
     pipeline, fresh = Pipeline(tmp_path, "sqlite"), {"one": "p", "two": "q"}
@@ -273,3 +283,13 @@ def test_back_to_when_a_table_had_other_columns(tmp_path: Path) -> None:
     pipeline.start({"one": names}, {"one": "p"}, changed="fill").stop()
     with pipeline.start({"one": sums}, {"one": "p"}, version=0, changed="fill") as query:
         pipeline.expect(query, "one", "p")
+
+
+@pytest.mark.parametrize("columns", ["shop TEXT PRIMARY KEY", "shop TEXT, total INTEGER"])
+def test_a_table_that_does_not_fit(tmp_path: Path, columns: str) -> None:
+    """It lacks a column, or an index on the key."""
+    pipeline = Pipeline(tmp_path, "sqlite")
+    with sqlite3.connect(tmp_path / "database") as connection:
+        connection.execute(f"CREATE TABLE p ({columns})")
+    with pytest.raises(flo.TypeMismatch, match="the table p of sqlite cannot take the rows of the output `one`"):
+        pipeline.start({"one": sums}, {"one": "p"})

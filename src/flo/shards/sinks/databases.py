@@ -108,10 +108,23 @@ class Database(Upserting):
             for name, kind in RECORD.items():  # which earlier versions of Flo did not have
                 if name not in known:
                     cursor.execute(f"ALTER TABLE {VERSIONS} ADD COLUMN {name} {self._word(kind)}")
-        with self._transaction(rows, commits=False) as cursor:  # fails if the table does not fit
-            for each in [] if rows.changed is None else self._statements_to_evolve(cursor, rows):
-                cursor.execute(each.text)
-            self._apply(cursor, rows, rows.latest.of(rows.schema.empty_table()))
+        try:
+            with self._transaction(rows, commits=False) as cursor:
+                for each in [] if rows.changed is None else self._statements_to_evolve(cursor, rows):
+                    cursor.execute(each.text)
+                self._apply(cursor, rows, rows.latest.of(rows.schema.empty_table()))
+        except FloError:
+            raise
+        except Exception as error:
+            raise TypeMismatch(
+                f"the table {self.target} of {self.kind} cannot take the rows of the output `{rows.name}`",
+                facts=(
+                    (self.kind, without_secrets(str(error), str(self.options["uri"]))),
+                    ("columns", ", ".join(rows.schema.names)),
+                    ("key", f"{', '.join(rows.key)}: the table needs a unique index on it"),
+                ),
+                instead=(("another table", "is made with these columns, and gets all rows"),),
+            ) from error
 
     def read(self, rows: KeyedOutput) -> pa.Table | None:
         if not self._has_table(rows, self.name):
