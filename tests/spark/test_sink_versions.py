@@ -65,7 +65,7 @@ def test_what_fits() -> None:
     for each in FITS:
         expect_version("sums", Sink(), *each)
     expect_version("sums", Sink(), Held(4), Given(5, ""), 5, (), runs_again=True)  # a folder, before its commit
-    expect_empty("sums", Sink(), Held(4), 4)
+    expect_empty("sums", Sink(), Held(4), (4,))
 
 
 @pytest.mark.parametrize("case", MISFITS, ids=lambda case: case[-1])
@@ -79,7 +79,7 @@ def test_what_does_not_fit(case: Any) -> None:
 
 def test_rows_that_a_new_sink_has_already() -> None:
     with pytest.raises(flo.CheckpointError, match="which was a view, holds version 2 of it"):
-        expect_empty("sums", Sink(), Held(2, "x"), 4)
+        expect_empty("sums", Sink(), Held(2, "x"), (4,))
     with pytest.raises(flo.TypeMismatch, match="holds rows by the key day; the key is now shop"):
         expect_key("sums", Sink(), Held(2, "x", ("day",)), ("shop",))
 
