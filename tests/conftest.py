@@ -6,6 +6,7 @@ A whole run (no selection of paths, names or marks) fails if a rule of the paper
 from __future__ import annotations
 
 import gc
+import json
 import os
 import zlib
 from collections import Counter
@@ -26,6 +27,10 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--conf spark.sql.codegen.wholeStage=false pyspark-shell")
 
 SPARK_SESSIONS = 2
+LONG_TESTS = Path(__file__).with_name("long_tests.json")
+"""What tests took on two idle cores, in seconds, if it was half a second or more; written with `--write-long-tests`."""
+BUDGET = 4.0
+"""How many seconds the long tests of a file may take in `make test`: the shortest of them are run, and at least one."""
 
 _SELECTING = ("keyword", "markexpr", "deselect", "lf", "stepwise", "collectonly", "ignore", "ignore_glob")
 
@@ -33,6 +38,7 @@ _SELECTING = ("keyword", "markexpr", "deselect", "lf", "stepwise", "collectonly"
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew")
     parser.addoption("--thorough", action="store_true", help="also run the tests that take too long for every commit")
+    parser.addoption("--write-long-tests", action="store_true", help="write down what tests took, for `make test`")
     parser.addoption(
         "--connectors", action="store_true", help="run the tests of connectors, with brokers and databases"
     )
@@ -70,6 +76,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         _mark(item)
     _leave_out(items, "test", "thorough")
     _leave_out(items, "check", "slow")
+    if not config.option.write_long_tests:
+        _leave_out_long(items)
     left_out = [item for item in items if bool(item.get_closest_marker("connectors")) != config.option.connectors]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in left_out]
@@ -90,6 +98,8 @@ def _mark(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.xdist_group("chaos"))  # sessions of their own, one after the other
     if "spark" in fixtures or engine in ("tasks", "spark"):
         item.add_marker("slow")
+    if engine == "spark":
+        item.add_marker("always")  # one query runs the samples of all
     sample = item.get_closest_marker("sampled")
     if sample and engine in sample.kwargs and item.callspec.id.partition("-")[2] not in sample.kwargs[engine]:
         item.add_marker("thorough")
@@ -114,6 +124,23 @@ def _leave_out(items: list[pytest.Item], run: str, mark: str) -> None:
         if seen[of] % every.kwargs[run]:
             item.add_marker(mark)
         seen[of] += 1
+
+
+def _leave_out_long(items: list[pytest.Item]) -> None:
+    """Marks the long tests of each file that do not fit into its budget. `always` exempts a test."""
+    seconds: dict[str, float] = json.loads(LONG_TESTS.read_text(encoding="utf-8"))
+    left = dict.fromkeys((item.path for item in items), BUDGET)
+    long = [item for item in items if _name(item) in seconds and not item.get_closest_marker("always")]
+    for item in sorted(long, key=lambda item: seconds[_name(item)]):
+        if not item.get_closest_marker("thorough"):
+            if seconds[_name(item)] > left[item.path] < BUDGET:
+                item.add_marker("thorough")
+            left[item.path] -= seconds[_name(item)]
+
+
+def _name(item: pytest.Item) -> str:
+    """The name of a test, without the group that xdist adds."""
+    return item.nodeid.removeprefix("tests/")
 
 
 def _engine(item: pytest.Item) -> str | None:
@@ -170,9 +197,20 @@ def is_whole(config: pytest.Config) -> bool:
     return everything and not any(getattr(config.option, name, None) for name in _SELECTING)
 
 
+_took: Counter[str] = Counter()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    name, _, group = report.nodeid.removeprefix("tests/").rpartition("@")
+    _took[name if name and "]" not in group else report.nodeid.removeprefix("tests/")] += report.duration
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     config = session.config
+    if config.option.write_long_tests and not hasattr(config, "workeroutput"):
+        long = {name: round(seconds, 1) for name, seconds in sorted(_took.items()) if seconds >= 0.5}
+        LONG_TESTS.write_text(json.dumps(long, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
     if hasattr(config, "workeroutput"):  # a worker of pytest-xdist: the controller reports
         config.workeroutput["rules"] = (dict(fired), dict(derived))
     elif exitstatus == pytest.ExitCode.OK and is_whole(config) and unused():

@@ -112,12 +112,13 @@ LONG = [ROOT / "docs" / "tutorial-model.md", ROOT / "docs" / "testing.md"]
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=[pytest.mark.slow] * (page in LONG))
+        pytest.param(page, marks=[pytest.mark.thorough] * (page in LONG))
         for page in PAGES
         if page not in [*ON_SPARK, *WITH_BROKER]
     ],
     ids=identity,
 )
+@pytest.mark.always
 def test_code_prints_what_is_shown(page: Path, tmp_path: Path) -> None:
     for example, output in run_page(page, tmp_path):
         assert output == example.shown, f"after\n{example.code}"

@@ -30,6 +30,7 @@ def yard(tmp_path_factory):
         pytest.param("executor lost", 1, marks=pytest.mark.thorough),  # a cluster: five sessions of Java
     ],
 )
+@pytest.mark.always
 def test_a_disturbed_run_gives_what_an_undisturbed_one_gives(yard, request, kind, seed):
     trial = disturb(yard, kind, request.node.callspec.id, seed)
     assert trial.done

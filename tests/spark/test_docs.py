@@ -8,7 +8,7 @@ import pytest
 
 from tests.test_docs import ON_SPARK, identity, run_page
 
-OFTEN = ("connectors", "migrating", "spark")
+OFTEN = ("migrating", "spark")
 
 
 @pytest.mark.slow

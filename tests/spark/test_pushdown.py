@@ -114,6 +114,7 @@ def cases() -> list[nw.Expr]:
     return found
 
 
+@pytest.mark.always
 def test_every_entry_is_compared_with_spark(spark):
     given = cases()
     expressions = [Expression({"result": each}, (LAYOUT,)) for each in given]

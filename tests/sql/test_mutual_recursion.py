@@ -38,6 +38,7 @@ STATES: list[dict[tuple[str, str], int]] = [
 ]
 
 
+@pytest.mark.always
 def test_views_that_read_each_other_follow_changes(spark: Any, tmp_path: Path) -> None:
     folder, content = tmp_path / "edges", dict[tuple[str, str], int]()
     for state in STATES:

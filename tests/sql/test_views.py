@@ -47,6 +47,7 @@ def compare(spark: Any, folder: Path, query: Any, queries: dict[str, str] = QUER
         assert rows_of_view(query.view(name).arrow()) == expected, name
 
 
+@pytest.mark.always
 def test_views_are_maintained_and_resumed(spark, tmp_path):
     """Segments at the input and between stages, three shards, rows taken back, and a restart that plans anew."""
     register_functions(spark)

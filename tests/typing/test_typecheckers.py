@@ -62,6 +62,7 @@ def _pyright(*files: Path) -> Errors:
 CHECKERS = {"mypy": _mypy, "pyright": _pyright}
 
 
+@pytest.mark.always
 def test_flo_has_strict_types() -> None:
     assert {name: lines for name, lines in errors("mypy").items() if name not in ("accepted.py", "refused.py")} == {}
 
