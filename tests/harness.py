@@ -146,6 +146,8 @@ def refusal(function, *args, **kwargs) -> FloError:
 
 def all_digits(stream):
     """The stream with its sums as decimals, which leave the program as they are."""
+    if not hasattr(stream.collection, "element"):  # a lattice variable
+        return stream
     layout = Layout.of(stream.collection.element)
     casts = {name: nw.col(name).cast(nw.Decimal(38, 0)) for name in layout.sums} if layout is not None else {}
     if not casts:
