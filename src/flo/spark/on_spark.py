@@ -65,6 +65,7 @@ from flo.tables.io.diverted import OnError
 from flo.tables.io.files import WEIGHTS
 from flo.tables.lowering import lower_flow
 from flo.tables.values import Columns
+from flo.values.partitioned import Partitioned
 
 if TYPE_CHECKING:
     from flo.api.flow import Flow
@@ -87,7 +88,8 @@ class OnSpark:
         """The inputs that get DataFrames. The time of the outside world does not."""
         dag = lower_flow(flow, as_table, finish_as_table)
         for stream in flow._scope.inputs:
-            resolve_annotations(getattr(stream.type.collection, "element", None))
+            of = stream.type.collection
+            resolve_annotations(getattr(of, "row" if isinstance(of, Partitioned) else "element", None))
         for vertex in dag.vertices:
             for function in supplied(vertex.operator):
                 resolve_annotations(function)
