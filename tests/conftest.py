@@ -28,8 +28,8 @@ os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--conf spark.sql.codegen.wholeStag
 
 SPARK_SESSIONS = 2
 LONG_TESTS = Path(__file__).with_name("long_tests.json")
-"""What tests took on two idle cores, in seconds, if it was a fifth of a second or more; written with `--write-long-tests`."""
-BUDGET = 3.0
+"""What tests took on two idle cores, in seconds, if it was half a second or more; written with `--write-long-tests`."""
+BUDGET = 4.0
 """How many seconds the long tests of a file may take in `make test`: the shortest of them are run, and at least one."""
 
 _SELECTING = ("keyword", "markexpr", "deselect", "lf", "stepwise", "collectonly", "ignore", "ignore_glob")
@@ -209,7 +209,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     config = session.config
     if config.option.write_long_tests and not hasattr(config, "workeroutput"):
-        long = {name: round(seconds, 1) for name, seconds in sorted(_took.items()) if seconds >= 0.2}
+        long = {name: round(seconds, 1) for name, seconds in sorted(_took.items()) if seconds >= 0.5}
         LONG_TESTS.write_text(json.dumps(long, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
     if hasattr(config, "workeroutput"):  # a worker of pytest-xdist: the controller reports
         config.workeroutput["rules"] = (dict(fired), dict(derived))
