@@ -6,7 +6,7 @@ import json
 import re
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import pyarrow as pa
@@ -40,12 +40,16 @@ EXTENSIONS = ("spark.sql.extensions", "the setting that lets SQL change such tab
 class MergedTable(Upserting):
     """A table that MERGE can change."""
 
-    last: Held | None = None
-    """What the table holds, as far as it was read or written."""
+    _last: dict[str, Held]
+    """What the table holds of each output, as far as it was read or written."""
     in_doubt: bool = False
     """Whether a write has raised, so that the table may have it or not."""
     holds_source: ClassVar[bool] = False
     """Whether its MERGE holds the rows that it reads more than once."""
+
+    def __init__(self, target: str, options: dict[str, Any]) -> None:
+        super().__init__(target, options)
+        self._last = {}
 
     @property
     def name(self) -> str:
@@ -65,13 +69,15 @@ class MergedTable(Upserting):
             ) from None
 
     def held(self, identity: str, rows: KeyedOutput) -> Held | None:
+        self._last.pop(identity, None)
         marks = self._marks()
         if marks is None or marks.get(identity) == TAKEN_OVER:
             return None
-        self.last = self.find_held(self.spark, identity)
-        if self.last.version is None and identity not in marks:
-            self.last = None  # another table of the name
-        return self.last
+        held = self.find_held(self.spark, identity)
+        if held.version is None and identity not in marks:
+            return None  # another table of the name
+        self._last[identity] = held
+        return held
 
     def find_other_output(self, identity: str, rows: KeyedOutput) -> str | None:
         others = [each for each, mark in (self._marks() or {}).items() if mark != TAKEN_OVER]
@@ -137,7 +143,7 @@ class MergedTable(Upserting):
         if self.in_doubt:
             self.held(identity, rows)
             self.in_doubt = False
-        missing = missing_changes(changes, self.last)
+        missing = missing_changes(changes, self._last.get(identity))
         if missing is None:
             return
         assert isinstance(missing, SparkChanges)
@@ -148,16 +154,20 @@ class MergedTable(Upserting):
             )  # until it is done, the program before must not go on
             with hold_settings(missing.spark, self.settings(identity, half, few=False)):
                 self.evolve(missing.spark, rows)
-        if changes.reconciles and changes.alone:  # the rows of other outputs are removed
-            for other in self._marks() or {}:
-                if is_of_other_output(identity, other):
-                    self._mark(missing.spark, other, TAKEN_OVER)
-            self._mark(missing.spark, identity, OWN)
-        if not changes.digest:
-            return
-        self.in_doubt = True
-        self._merge(missing, rows, self.settings(identity, held, reads_itself(missing)))
-        self.last, self.in_doubt = held, False
+        if changes.digest:
+            self.in_doubt = True
+            self._merge(missing, rows, self.settings(identity, held, reads_itself(missing)))
+            self._last[identity], self.in_doubt = held, False
+        if changes.reconciles and changes.alone:  # from here on it has no rows of other outputs
+            self._take_over(missing.spark, identity)
+
+    def _take_over(self, spark: SparkSession, identity: str) -> None:
+        """Marks the table as that of one output alone."""
+        marks = self._marks() or {}
+        for other in [each for each in marks if is_of_other_output(identity, each)]:
+            self._mark(spark, other, TAKEN_OVER)
+        if marks.get(identity) != OWN:
+            self._mark(spark, identity, OWN)
 
     def _merge(self, changes: SparkChanges, rows: KeyedOutput, settings: Mapping[str, str | None]) -> None:
         view = f"flo_{uuid4().hex}"
