@@ -8,7 +8,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import zlib
 from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -26,10 +25,9 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 # and to compile a plan takes longer than to run it on a few rows
 os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--conf spark.sql.codegen.wholeStage=false pyspark-shell")
 
-SPARK_SESSIONS = 2
 LONG_TESTS = Path(__file__).with_name("long_tests.json")
-"""What tests took on two idle cores, in seconds, if it was half a second or more; written with `--write-long-tests`."""
-BUDGET = 4.0
+"""What tests took on two idle cores, in seconds, if it was 0.2 or more; written with `--write-long-tests`."""
+BUDGET = 1.5
 """How many seconds the long tests of a file may take in `make test`: the shortest of them are run, and at least one."""
 
 _SELECTING = ("keyword", "markexpr", "deselect", "lf", "stepwise", "collectonly", "ignore", "ignore_glob")
@@ -45,8 +43,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One process for each core, and one more for each session of Spark but one: those wait much of the time."""
-    return len(os.sched_getaffinity(0)) + SPARK_SESSIONS - 1
+    """One process for each core, and one for the session of Spark, which waits much of the time."""
+    return len(os.sched_getaffinity(0)) + 1
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -78,13 +76,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     _leave_out(items, "check", "slow")
     if not config.option.write_long_tests:
         _leave_out_long(items)
-    left_out = [item for item in items if bool(item.get_closest_marker("connectors")) != config.option.connectors]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in left_out]
-    if not config.option.thorough:  # `make test` runs a sample of each
-        left_out = [item for item in items if item.get_closest_marker("thorough")]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    asked_for: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    for item in items:
+        connects, is_thorough = map(item.get_closest_marker, ("connectors", "thorough"))
+        in_suite = bool(connects) == config.option.connectors
+        asked_for[in_suite and (config.option.thorough or not is_thorough)].append(item)
+    config.hook.pytest_deselected(items=asked_for[False])
+    items[:] = asked_for[True]
     items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)  # what is longest begins first
 
 
@@ -93,7 +91,7 @@ def _mark(item: pytest.Item) -> None:
     if "spark" in fixtures or engine == "spark":
         item.add_marker("spark")
         item.own_markers[:] = [mark for mark in item.own_markers if mark.name != "xdist_group"]
-        item.add_marker(pytest.mark.xdist_group(f"spark {_session_of(item)}"))
+        item.add_marker(pytest.mark.xdist_group("spark"))
     elif "yard" in fixtures:
         item.add_marker(pytest.mark.xdist_group("chaos"))  # sessions of their own, one after the other
     if "spark" in fixtures or engine in ("tasks", "spark"):
@@ -103,13 +101,6 @@ def _mark(item: pytest.Item) -> None:
     sample = item.get_closest_marker("sampled")
     if sample and engine in sample.kwargs and item.callspec.id.partition("-")[2] not in sample.kwargs[engine]:
         item.add_marker("thorough")
-
-
-def _session_of(item: pytest.Item) -> int:
-    """The session that runs this test. A micro-batch waits more than it computes, so two sessions share the cores.
-    Families of verbs stay together, as one query runs the samples of all."""
-    file = item.nodeid.partition("::")[0]
-    return zlib.crc32(("tests/engines" if file.startswith("tests/engines/") else file).encode()) % SPARK_SESSIONS
 
 
 def _leave_out(items: list[pytest.Item], run: str, mark: str) -> None:
@@ -209,7 +200,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     config = session.config
     if config.option.write_long_tests and not hasattr(config, "workeroutput"):
-        long = {name: round(seconds, 1) for name, seconds in sorted(_took.items()) if seconds >= 0.5}
+        long = {name: round(seconds, 1) for name, seconds in sorted(_took.items()) if seconds >= 0.2}
         LONG_TESTS.write_text(json.dumps(long, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
     if hasattr(config, "workeroutput"):  # a worker of pytest-xdist: the controller reports
         config.workeroutput["rules"] = (dict(fired), dict(derived))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.connectors import services
 from tests.connectors.driver import session
+from tests.connectors.places import Place, delta_place, iceberg_place, kafka_place, postgresql_place
 
 
 @pytest.fixture(scope="session")
@@ -55,3 +57,18 @@ def connected(
         spark = session(packages[0], tmp_path_factory.mktemp("warehouse"))
     yield spark
     spark.stop()
+
+
+NEEDING = [pytest.param(kind, marks=pytest.mark.needs(kind)) for kind in ("delta", "iceberg", "kafka")]
+
+
+@pytest.fixture(params=["postgresql", *NEEDING])
+def place(request: pytest.FixtureRequest, connected: SparkSession, tmp_path: Path) -> Place:
+    """Each kind of place that rows go to by a key."""
+    if request.param == "delta":
+        return delta_place(connected, tmp_path)
+    if request.param == "iceberg":
+        return iceberg_place(connected)
+    if request.param == "postgresql":
+        return postgresql_place(request.getfixturevalue("database"))
+    return kafka_place(connected, request.getfixturevalue("servers"))

@@ -4,10 +4,8 @@ After each start, the rows of the sink are those of a view of the same stream.""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from pyspark.sql import SparkSession
 import flo
 from flo.spark import Upsert
 from flo.spark.driver.query import Query
-from tests.connectors.driver import create_topic
+from tests.connectors.places import Place
 from tests.local.sink_places import (
     EVERYTHING,
     counts,
@@ -65,48 +63,9 @@ def run_all(spark: SparkSession, folder: Path, sink: Upsert, rows: Callable[[], 
     assert run(number, sink).view("view").version == version
 
 
-@pytest.mark.needs("delta")
-def test_delta(connected: SparkSession, tmp_path: Path) -> None:
-    path = f"{tmp_path}/delta"
-
-    def rows() -> list[dict[str, Any]]:
-        return [row.asDict() for row in connected.read.format("delta").load(path).collect()]
-
-    run_all(connected, tmp_path, Upsert("delta", path), rows)
-
-
-@pytest.mark.needs("iceberg")
-def test_iceberg(connected: SparkSession, tmp_path: Path) -> None:
-    def rows() -> list[dict[str, Any]]:
-        connected.catalog.refreshTable("ice.flo.columns")
-        return [row.asDict() for row in connected.table("ice.flo.columns").collect()]
-
-    run_all(connected, tmp_path, Upsert("iceberg", "ice.flo.columns"), rows)
-
-
-def test_postgresql(connected: SparkSession, database: str, tmp_path: Path) -> None:
-    driver = import_module("adbc_driver_postgresql.dbapi")
-
-    def rows() -> list[dict[str, Any]]:
-        with driver.connect(database) as connection, connection.cursor() as cursor:
-            cursor.execute("SELECT to_json(other)::text FROM other")
-            return [json.loads(row[0]) for row in cursor.fetchall()]
-
-    run_all(connected, tmp_path, Upsert("postgresql", "other", {"uri": database}), rows)
-
-
-@pytest.mark.needs("kafka")
-def test_kafka(connected: SparkSession, servers: str, tmp_path: Path) -> None:
+def test_outputs_with_other_columns(connected: SparkSession, place: Place, tmp_path: Path) -> None:
     """Messages have the columns of the moment, and no others."""
-    options = {"kafka.bootstrap.servers": servers}
-    create_topic(connected, servers, "columns", partitions=2)
-
-    def rows() -> list[dict[str, Any]]:
-        frame = connected.read.format("kafka").options(**options, subscribe="columns").load()
-        last = {bytes(row.key): row.value for row in frame.orderBy("partition", "offset").collect()}
-        return [json.loads(value) for value in last.values() if value is not None]
-
-    run_all(connected, tmp_path, Upsert("kafka", "columns", options), rows)
+    run_all(connected, tmp_path, place.sink, place.rows)
 
 
 def test_postgresql_gives_all_types_back(database: str, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import flo.spark
 from tests.sql.oracle import SCHEMAS, Batch, bag_of, difference, draw_deltas
 from tests.sql.random_sql import draw_query
 
-FEW, MANY, BLOCK = 6, 306, 25
+FEW, MANY, BLOCK = 3, 303, 25
 ON_SPARK = (5, 8, 10, 24)
 """Seeds of queries with groups, subqueries, a cube and a window."""
 

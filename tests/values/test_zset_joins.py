@@ -114,15 +114,20 @@ def test_join_zset_terminated():
     assert stuck(graph)
 
 
-def test_join_zset_needs_something_to_consume():
-    assert stuck(Node((zset(), zset()), Join()))
-    graph, outputs = fires("join-zset-left-ended", Node((zset(end=True), zset()), Join()))
-    assert outputs == (None,)
-    assert stuck(graph)
-    assert not stuck(Node((zset(end=True), zset({1: 1})), Join()))
+JOINS = [Join, SemiJoin, AntiJoin, LeftJoin, RightJoin, FullJoin]
 
 
-@pytest.mark.parametrize("kind", [Join, SemiJoin, AntiJoin, LeftJoin, RightJoin, FullJoin])
+@pytest.mark.parametrize("kind", JOINS)
+def test_joins_need_something_to_consume(kind):
+    assert stuck(Node((zset(), zset()), kind()))
+    for side, ends in {"left": (True, False), "right": (False, True)}.items():
+        graph, outputs = fires(f"{kind.rule}-{side}-ended", Node(tuple(zset(end=end) for end in ends), kind()))
+        assert outputs == (None,), "the end of one side does not end the output"
+        assert stuck(graph)
+    assert not stuck(Node((zset(end=True), zset({1: 1})), kind()))
+
+
+@pytest.mark.parametrize("kind", JOINS)
 def test_the_end_comes_when_both_sides_ended_and_the_state_goes(kind):
     operator, _ = advance(Node((zset({1: 1}), zset({2: 1})), kind()))
     graph, outputs = fires(f"{kind.rule}-terminated", Node((zset(end=True), zset(end=True)), operator.operator))

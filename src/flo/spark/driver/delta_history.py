@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Container
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -20,8 +21,9 @@ def metadata_of(identity: str, held: Held) -> str:
     return json.dumps({"flo": identity, "version": held.version, "digest": held.digest, "key": held.key})
 
 
-def held_by_delta(spark: SparkSession, table: str, identity: str) -> Held | None:
-    """What a Delta table holds; None if it does not exist. A table without such a commit does not know."""
+def held_by_delta(spark: SparkSession, table: str, identity: str, others: Container[str] = ()) -> Held | None:
+    """What a Delta table holds of an output; None if it does not exist, or if one of the `others` has written since: it
+    has taken the table over. A table without such a commit does not know."""
     for most in (f" LIMIT {RECENT}", ""):
         try:
             history = spark.sql(f"DESCRIBE HISTORY {table}{most}").collect()
@@ -35,9 +37,11 @@ def held_by_delta(spark: SparkSession, table: str, identity: str) -> Held | None
             if row.operation == "RESTORE" and "version" in (row.operationParameters or {}):
                 wanted = int(row.operationParameters["version"])
                 continue
-            held = _read(row.userMetadata, identity)
-            if held is not None:
+            writer, held = _read(row.userMetadata)
+            if writer == identity:
                 return held
+            if writer in others:
+                return None
         if len(history) < RECENT:
             break
     return Held(None)
@@ -52,12 +56,11 @@ def last_restore(spark: SparkSession, table: str) -> int | None:
     return max((int(row.version) for row in history), default=None)
 
 
-def _read(metadata: str | None, identity: str) -> Held | None:
+def _read(metadata: str | None) -> tuple[str, Held]:
+    """The output that a commit is of, and what the table holds since; no output if it is a commit of others."""
     try:
         content = json.loads(metadata or "")
-        if content["flo"] != identity:
-            return None
         key = content["key"]
-        return Held(content["version"], content["digest"], None if key is None else tuple(key))
-    except (ValueError, KeyError, TypeError):  # the metadata of others
-        return None
+        return content["flo"], Held(content["version"], content["digest"], None if key is None else tuple(key))
+    except (ValueError, KeyError, TypeError):
+        return "", Held(None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 from uuid import uuid4
 
@@ -73,16 +73,15 @@ class MergedTable(Upserting):
         marks = self._marks()
         if marks is None or marks.get(identity) == TAKEN_OVER:
             return None
-        held = self.find_held(self.spark, identity)
-        if held.version is None and identity not in marks:
-            return None  # another table of the name
+        held = self.find_held(self.spark, identity, owners_beside(identity, marks))
+        if held is None or (held.version is None and identity not in marks):
+            return None  # another output has taken it over, or it is another table of the name
         self._last[identity] = held
         return held
 
     def find_other_output(self, identity: str, rows: KeyedOutput) -> str | None:
-        others = [each for each, mark in (self._marks() or {}).items() if mark != TAKEN_OVER]
-        found = (each for each in others if is_of_other_output(identity, each))
-        return next((each for each in found if self.find_held(self.spark, each).version is not None), None)
+        found = ((each, self.find_held(self.spark, each)) for each in owners_beside(identity, self._marks() or {}))
+        return next((each for each, held in found if held is not None and held.version is not None), None)
 
     def _marks(self) -> dict[str, str] | None:
         """The marks of outputs, by their identities; None if there is no such table."""
@@ -97,8 +96,9 @@ class MergedTable(Upserting):
         spark.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({sql_text(f'{MARK}{identity}')} = '{mark}')")
 
     @abstractmethod
-    def find_held(self, spark: SparkSession, identity: str) -> Held:
-        """What the table holds, by the commit that wrote it. Its version is None if there is no such commit."""
+    def find_held(self, spark: SparkSession, identity: str, others: Sequence[str] = ()) -> Held | None:
+        """What the table holds, by the commit that wrote it; None if one of the `others` has written since. The version
+        is None if there is no such commit."""
 
     def prepare(self, spark: SparkSession, rows: KeyedOutput, identity: str = "") -> None:
         self.spark = spark
@@ -148,10 +148,11 @@ class MergedTable(Upserting):
             return
         assert isinstance(missing, SparkChanges)
         held = Held(changes.version, changes.digest, rows.key)
+        if changes.reconciles and (self._marks() or {}).get(identity) == TAKEN_OVER:
+            self._mark(missing.spark, identity, OWN)  # its commits count, also if the query ends before all are done
         if changes.reconciles and rows.changed is not None:
-            half = Held(
-                changes.version, "other columns", rows.key
-            )  # until it is done, the program before must not go on
+            # until it is done, the program before must not go on
+            half = Held(changes.version, "other columns", rows.key)
             with hold_settings(missing.spark, self.settings(identity, half, few=False)):
                 self.evolve(missing.spark, rows)
         if changes.digest:
@@ -212,8 +213,8 @@ class DeltaTable(MergedTable):
             writer.save(self.target) if "/" in self.target else writer.saveAsTable(self.target)
         super().evolve(spark, rows)
 
-    def find_held(self, spark: SparkSession, identity: str) -> Held:
-        return held_by_delta(spark, self.name, identity) or Held(None)
+    def find_held(self, spark: SparkSession, identity: str, others: Sequence[str] = ()) -> Held | None:
+        return held_by_delta(spark, self.name, identity, others)
 
     def settings(self, identity: str, held: Held, few: bool) -> Mapping[str, str | None]:
         of = "spark.databricks.delta."
@@ -247,18 +248,25 @@ class IcebergTable(MergedTable):
         properties = {"flo-id": identity, "flo-version": str(held.version), "flo-digest": held.digest}
         return {f"{of}{name}": value for name, value in properties.items()} | {f"{of}flo-key": json.dumps(held.key)}
 
-    def find_held(self, spark: SparkSession, identity: str) -> Held:
-        """What the newest snapshot of the output says. Those that were rolled back do not count."""
+    def find_held(self, spark: SparkSession, identity: str, others: Sequence[str] = ()) -> Held | None:
+        """What the newest snapshot of the outputs says. Those that were rolled back do not count."""
         spark.catalog.refreshTable(self.name)
         snapshots, history = spark.table(f"{self.name}.snapshots"), spark.table(f"{self.name}.history")
         valid = snapshots.join(history.where("is_current_ancestor").select("snapshot_id"), "snapshot_id", "left_semi")
         summary = sf.col("summary")
-        own = valid.where(summary["flo-id"] == identity).orderBy(sf.col("committed_at").desc()).limit(1)
-        for row in own.select("summary").collect():
+        of_outputs = valid.where(summary["flo-id"].isin(identity, *others)).orderBy(sf.col("committed_at").desc())
+        for row in of_outputs.limit(1).select("summary").collect():
+            if row.summary["flo-id"] != identity:
+                return None
             key = row.summary.get("flo-key")
             known = tuple(json.loads(key)) if key else None
             return Held(int(row.summary["flo-version"]), row.summary.get("flo-digest"), known)
         return Held(None)
+
+
+def owners_beside(identity: str, marks: Mapping[str, str]) -> list[str]:
+    """The other outputs of the checkpoint that a table may have rows of, by its marks."""
+    return [each for each, mark in marks.items() if mark != TAKEN_OVER and is_of_other_output(identity, each)]
 
 
 def merge_statement(table: str, view: str, rows: KeyedOutput) -> str:
