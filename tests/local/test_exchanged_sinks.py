@@ -75,9 +75,11 @@ def test_outputs_exchange_their_sinks(place: Place, tmp_path: Path) -> None:
 
 
 def test_two_outputs_in_one_place(place: Place) -> None:
-    outputs = {"one": place.sink(), "two": place.sink()}
-    with pytest.raises(flo.TypeMismatch, match="the outputs `one` and `two` have one sink"):
-        flow_with(one=sums, two=largest).on(flo.here).start(outputs, checkpoint=place.folder / "c")
+    (place.folder / "other").mkdir()
+    for other in (place, Place(place.folder / "other" / "..", place.kind)):
+        outputs = {"one": place.sink(), "two": other.sink()}
+        with pytest.raises(flo.TypeMismatch, match="the outputs `one` and `two` have one sink"):
+            flow_with(one=sums, two=largest).on(flo.here).start(outputs, checkpoint=place.folder / "c")
 
 
 def test_a_function_in_the_place_of_a_table(place: Place) -> None:

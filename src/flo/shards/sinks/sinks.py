@@ -305,7 +305,7 @@ class Changes(Sink):
 
     @property
     def place(self) -> Any:
-        return str(self.folder)
+        return str(self.folder.path.resolve() if isinstance(self.folder, Local) else self.folder)
 
     def find_other_output(self, checkpoint: str, output: str) -> str | None:
         log = ChangeLog.read(self.folder)

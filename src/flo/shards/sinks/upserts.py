@@ -10,6 +10,7 @@ Invariant: the target has one row for each key of the output, at the version tha
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -31,6 +32,7 @@ from flo.tables.io.files import WEIGHTS
 KINDS: dict[str, type[Upserting]] = {each.kind: each for each in (PostgreSQL, SQLite, DuckDB)}
 """The kinds of places, by their words. Spark adds its own."""
 OF_SPARK = ("delta", "iceberg", "kafka")
+OF_FILES = ("sqlite", "duckdb")
 ADDRESSES = ("uri", "kafka.bootstrap.servers")
 """The options that say where a table or a topic is."""
 
@@ -114,7 +116,13 @@ class Upsert(Sink):
 
     @property
     def place(self) -> Any:
-        return (self.kind, self.target, *(str(self.options.get(each, "")) for each in ADDRESSES))
+        where = [self.target, *(str(self.options.get(each, "")) for each in ADDRESSES)]
+        return (self.kind, *(os.path.realpath(each) if self._is_path(each) else each for each in where))
+
+    def _is_path(self, address: str) -> bool:
+        """Whether it is the path of a file or a folder, which may be written in several ways."""
+        is_file = self.kind in OF_FILES and address != self.target
+        return "://" not in address and (is_file or (self.kind == "delta" and "/" in address))
 
     def find_other_output(self, checkpoint: str, output: str) -> str | None:
         rows = self._bound_rows()
