@@ -104,6 +104,19 @@ def test_one_that_is_too_large_for_a_while_does_no_harm() -> None:
     assert sorted(loop.result()["totals"]["revenue"].to_pylist()) == [1, HALF]
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_pull_that_raises_leaves_the_changes(workers: int) -> None:
+    loop = program().on(flo.here, workers=workers).loop()
+    loop.push(sales=TOO_LARGE)
+    with pytest.raises(ElementError, match="does not fit into 64 bits") as caught:
+        loop.pull("totals")
+    assert 'loop.pull("totals")' in str(caught.value)
+    loop.push(sales={Sale("a", HALF): -1})
+    changes = loop.pull("totals").sort_by("shop").to_pylist()
+    assert changes == [{"shop": "a", "revenue": HALF, "_weight": 1}, {"shop": "b", "revenue": 1, "_weight": 1}]
+    assert loop.pull("totals").num_rows == 0
+
+
 def test_views(tmp_path: Path) -> None:
     with program().on(flo.here).start(checkpoint=tmp_path / "checkpoint") as query:
         query.push(sales=[Sale("a", 3)])
