@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -137,3 +138,27 @@ def test_sinks(tmp_path: Path) -> None:
         assert pl.read_parquet(file)["revenue"].dtype == pl.Int64
         with pytest.raises(flo.FloError, match="does not fit into 64 bits"):
             query.push(sales=TOO_LARGE)
+
+
+def test_all_digits_do_not_become_a_float_of_sqlite(tmp_path: Path) -> None:
+    pytest.importorskip("adbc_driver_sqlite.dbapi")
+    flow = flo.Flow("wide")
+    flow.output("totals", totals(flow).with_columns(revenue=nw.col("revenue").cast(nw.Decimal(38, 0))))
+    sink = {"totals": flo.Upsert("sqlite", "totals", {"uri": str(tmp_path / "totals.db")})}
+    with flow.on(flo.here).start(sink, checkpoint=tmp_path / "raising") as query:
+        query.push(sales=[Sale("b", 2**63 - 2)])
+        with pytest.raises(ElementError, match="cannot go to the table") as caught:
+            query.push(sales=TOO_LARGE)
+    assert "an integer of more than 64 bits" in str(caught.value)
+    assert rows_of(tmp_path / "totals.db") == [("b", 2**63 - 2)]
+    sink = {"totals": flo.Upsert("sqlite", "totals", {"uri": str(tmp_path / "diverted.db")})}
+    with flow.on(flo.here).start(sink, checkpoint=tmp_path / "diverting", on_error="divert") as query:
+        query.push(sales=TOO_LARGE)
+        (diverted,) = query.diverted("totals").to_pylist()
+    assert str(2**63) in diverted["row"]
+    assert rows_of(tmp_path / "diverted.db") == [("b", 1)]
+
+
+def rows_of(file: Path) -> list[Any]:
+    with sqlite3.connect(file) as connection:
+        return connection.execute("SELECT * FROM totals ORDER BY shop").fetchall()

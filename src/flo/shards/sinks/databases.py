@@ -423,7 +423,7 @@ class PostgreSQL(Database):
 
 
 class SQLite(Database):
-    """A table of SQLite, which has times as texts and NaN as null."""
+    """A table of SQLite, which has times as texts, NaN as null, and decimals with a fraction as floats."""
 
     kind = "sqlite"
     module, package = "adbc_driver_sqlite.dbapi", "adbc-driver-sqlite"
@@ -437,6 +437,15 @@ class SQLite(Database):
             "float": "REAL",
         }
     )  # the driver guesses the type of a column from its values
+
+    def _sent(self, table: pa.Table) -> pa.Table:
+        for field in table.schema:
+            if pa.types.is_decimal(field.type) and field.type.scale == 0:
+                try:
+                    table[field.name].cast(pa.int64())
+                except pa.ArrowInvalid:  # SQLite would make it a float
+                    raise ValueError("an integer of more than 64 bits") from None
+        return super()._sent(table)
 
 
 class DuckDB(Database):
