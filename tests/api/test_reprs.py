@@ -46,6 +46,14 @@ def test_operators_in_bodies_count() -> None:
     assert repr(flow).startswith("<Flow 'sums': 4 operators\n")
 
 
+def test_rows_over_partitions() -> None:
+    class Sale(NamedTuple):
+        shop: str
+
+    sales = flo.Flow("shop").input("sales", flo.ZSet[Sale])
+    assert repr(sales.over(partition_by="shop")) == "<over(…) of <Stream sales: ZSet[Sale(shop: str)], unbounded>>"
+
+
 def test_a_flow_that_is_not_finished_has_a_repr_too() -> None:
     flow = flo.Flow()
     assert repr(flow) == "<Flow 'flow': 0 operators>"

@@ -253,3 +253,60 @@ def mistake_random_key() -> None:
         return str(uuid.uuid4())
 
     _log().key_by(key)
+
+
+def mistake_join_by_a_condition_alone() -> None:
+    sales, shops = _both()
+    sales.join(shops, where=nw.col("item") > nw.col("city"))
+
+
+def mistake_verb_that_nothing_is_close_to() -> None:
+    _sales().zzz()
+
+
+def mistake_write_of_polars() -> None:
+    _sales().write_parquet("sales.parquet")
+
+
+def mistake_length() -> None:
+    len(_sales())
+
+
+def mistake_apply_of_pandas() -> None:
+    _sales().group_by("shop").apply(lambda group: group)
+
+
+def mistake_mean_of_pandas() -> None:
+    _sales().group_by("shop").mean("price")
+
+
+def mistake_window_function_that_is_not_called() -> None:
+    _sales().over(partition_by="shop").with_columns(place=flo.rank)
+
+
+def mistake_option_of_top_of_spark() -> None:
+    _sales().top(10, by="shop", orderBy="price")
+
+
+def mistake_two_conditions() -> None:
+    _sales().filter(nw.col("price") > 3, nw.col("number") > 3)
+
+
+def mistake_subset_of_pandas() -> None:
+    _sales().distinct(subset=["shop"])
+
+
+def mistake_filter_of_an_aggregate() -> None:
+    _sales().agg(dear=flo.count(filter=nw.col("price") > 3))
+
+
+def mistake_two_columns_to_order_by() -> None:
+    _sales().top(10, order_by=flo.desc("price", "number"))
+
+
+def mistake_join_of_data() -> None:
+    _sales().join([Shop("a", "Oslo")], on="shop")
+
+
+def mistake_case_of_a_collection() -> None:
+    flo.Flow("shop").input("sales", flo.zset[Sale])

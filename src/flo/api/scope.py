@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 
-from flo.api.unknown_verbs import no_items, no_operators, unknown_verb
+from flo.api.unknown_verbs import no_items, no_length, no_operators, unknown_verb
 from flo.core.collection import Collection
 from flo.core.display import Displayed
 from flo.core.errors import FloError, NameTakenError, Origin, ScopeError, TypeMismatch, brief
@@ -171,7 +171,9 @@ class Scope:
 
         if not isinstance(stream, Stream):
             raise ScopeError(
-                f"`{used_by}` must get streams; got {type(stream).__name__}", facts=(("given", repr(stream)[:80]),)
+                f"`{used_by}` must get streams; got {type(stream).__name__}",
+                facts=(("given", " ".join(repr(stream).split())[:80]),),
+                instead=(("flow.input(name, flo.ZSet[Row])", "an input for the data, which a run gets"),),
             ).at_users_line()
         if stream.scope is self or stream.scope.is_within(self) or self.is_within(stream.scope):
             return
@@ -413,6 +415,14 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
         def __getitem__(self, item: object) -> Any:
             """Raise, with the expression or verb that the user may mean. Loops over a stream ask for items too."""
             raise no_items(self, item)
+
+        def __len__(self) -> int:
+            """Raise: a stream may never end."""
+            raise no_length(self)
+
+        def __bool__(self) -> bool:
+            """A stream is true, as other objects: without this Python would ask for its length."""
+            return True
 
         def _refuse_operator(self, *operand: object) -> Any:
             """Raise: columns are compared and computed with, not streams."""
