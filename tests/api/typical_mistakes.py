@@ -310,3 +310,35 @@ def mistake_join_of_data() -> None:
 
 def mistake_case_of_a_collection() -> None:
     flo.Flow("shop").input("sales", flo.zset[Sale])
+
+
+def mistake_method_of_a_flow() -> None:
+    _program().outputs("shops")
+
+
+def mistake_collect_of_a_flow_on_tables() -> None:
+    _program().on(flo.here).collect()
+
+
+def mistake_method_of_a_loop() -> None:
+    _program().on(flo.here).loop().poll("shops")
+
+
+def mistake_output_of_a_result() -> None:
+    _program().run()["shop"]
+
+
+def mistake_attribute_of_a_result() -> None:
+    _program().on(flo.here).run().shops
+
+
+def mistake_data_without_its_input() -> None:
+    _program().loop().push([Sale("a", "tea", 2.5, 1, datetime(2026, 5, 1))])
+
+
+def mistake_file_for_a_run_on_values() -> None:
+    _program().run(sales="sales.csv")
+
+
+def mistake_row_without_a_list() -> None:
+    _program().run(sales=Sale("a", "tea", 2.5, 1, datetime(2026, 5, 1)))

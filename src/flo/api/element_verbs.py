@@ -61,7 +61,12 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         if more or named or isinstance(keep, (list, tuple, bool)):
             raise TypeMismatch(
                 "`filter` must get one condition",
-                facts=(("given", ", ".join([*(shown_argument(each) for each in (keep, *more) if each is not None), *named])),),
+                facts=(
+                    (
+                        "given",
+                        ", ".join([*(shown_argument(each) for each in (keep, *more) if each is not None), *named]),
+                    ),
+                ),
                 instead=(('filter((nw.col("a") > 1) & (nw.col("b") == 2))', "several in one"),),
             ).at_users_line()
         return self._then(Filter(expect_function("filter", "keep", keep, self, gives=bool)))

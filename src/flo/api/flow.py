@@ -21,7 +21,16 @@ from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
 from flo.core.display import Displayed, pictures
 from flo.core.elements import unhashable_field
-from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch, UnknownNameError, UnusedInputError, brief
+from flo.core.errors import (
+    FloError,
+    HasMethods,
+    NameTakenError,
+    Origin,
+    TypeMismatch,
+    UnknownNameError,
+    UnusedInputError,
+    brief,
+)
 from flo.core.event_loop import Schedule
 from flo.core.explained_calls import explain_methods
 from flo.core.graph import Graph
@@ -82,8 +91,10 @@ class Here:
 
 
 @explain_methods
-class Flow(Displayed):
+class Flow(Displayed, HasMethods):
     """A streaming program that cannot hang and cannot race."""
+
+    _called = "a flow"
 
     def __init__(self, name: str = "flow") -> None:
         self.name = name

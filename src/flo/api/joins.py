@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, get_args
 
-from flo.api.aligning import retype
 from flo.api.aggregates import shown_argument
+from flo.api.aligning import retype
 from flo.api.arguments import expect_function, expect_keys, expect_no_argument, expect_optional, expect_zset
 from flo.api.columns import Argument, Perhaps, bind_columns, is_expression, row_layout
 from flo.api.ordering import one_or_tuple

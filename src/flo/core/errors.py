@@ -9,10 +9,11 @@ import re
 import sys
 import sysconfig
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from flo.core.display import Displayed
 from flo.core.tracebacks import PACKAGE, render_traceback
@@ -282,7 +283,7 @@ class UnusedInputError(FloError):
     """
 
 
-class UnknownNameError(FloError):
+class UnknownNameError(FloError, KeyError):
     """The flow has no input, output or function of that name.
 
     Fix: the message lists the names that there are.
@@ -307,7 +308,25 @@ class HasVerbs:
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_"):
                 raise AttributeError(name)
+            if hasattr(type(self), name):  # a property that has raised: raise its own error
+                return object.__getattribute__(self, name)
             raise self._unknown(name).at_users_line()
+
+
+class HasMethods(HasVerbs):
+    """The base of flows, loops, queries and results: an unknown method is answered with the one that is closest."""
+
+    _called: ClassVar[str]
+    """What users call it."""
+
+    def _unknown(self, verb: str) -> UnknownVerbError:
+        names = [each for each in dir(type(self)) if not each.startswith("_")]
+        close = get_close_matches(verb, names, n=1, cutoff=0.6)
+        return UnknownVerbError(
+            f"{self._called} has no `{verb}`",
+            facts=() if close else (("has", ", ".join(names)),),
+            instead=tuple((f".{each}", "the closest name") for each in close),
+        )
 
 
 class ElementError(FloError):

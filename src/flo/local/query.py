@@ -31,7 +31,7 @@ class LocalQuery(NamedInputs[DurableLoop], QueryOutputs[View]):
     of a sink after the commit leaves the push committed.
     """
 
-    _view = View
+    _called, _view = "a query", View
 
     def __init__(
         self,
