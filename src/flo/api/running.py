@@ -93,9 +93,7 @@ def expect_known(name: str, names: Mapping[str, object], what: str, options: Ite
     return name
 
 
-def unknown_name(
-    name: object, names: Mapping[str, object], what: str, options: Iterable[str] = ()
-) -> UnknownNameError:
+def unknown_name(name: object, names: Mapping[str, object], what: str, options: Iterable[str] = ()) -> UnknownNameError:
     """Return the error for an input or output that the flow does not have, with the closest."""
     close = get_close_matches(str(name), [*names, *options], n=1, cutoff=0.6)
     return UnknownNameError(

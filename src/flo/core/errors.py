@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from flo.core.display import Displayed
-from flo.core.tracebacks import PACKAGE, render_traceback
+from flo.core.tracebacks import PACKAGE, is_own, render_traceback
 
 _FOR_TOOLS = re.compile(r"\s+# (type|pyright|noqa|mypy|fmt)\b.*$")
 _INSTALLED = tuple(
@@ -54,7 +54,7 @@ class Origin:
     def here(cls) -> Origin | None:
         """Return the innermost frame outside Flo."""
         frame = sys._getframe(1)
-        while frame.f_code.co_filename.startswith(PACKAGE):
+        while is_own(frame):
             if frame.f_back is None:
                 return None
             frame = frame.f_back
