@@ -54,6 +54,14 @@ def test_rows_over_partitions() -> None:
     assert repr(sales.over(partition_by="shop")) == "<over(…) of <Stream sales: ZSet[Sale(shop: str)], unbounded>>"
 
 
+def test_types_and_reports_are_one_line() -> None:
+    flow = flo.Flow("doubled")
+    flow.output("doubled", flow.input("prices", flo.Sequence[int]).map(double))
+    assert "\n" not in repr(flow.type())
+    assert len(repr(flow.type())) < 120
+    assert repr(flo.verify.check(lambda total, x: total + x, int, int)).endswith("total + x` passes>")
+
+
 def test_a_flow_that_is_not_finished_has_a_repr_too() -> None:
     flow = flo.Flow()
     assert repr(flow) == "<Flow 'flow': 0 operators>"

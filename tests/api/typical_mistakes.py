@@ -329,7 +329,7 @@ def mistake_output_of_a_result() -> None:
 
 
 def mistake_attribute_of_a_result() -> None:
-    _program().on(flo.here).run().shops
+    print(_program().on(flo.here).run().shops)
 
 
 def mistake_data_without_its_input() -> None:
@@ -342,3 +342,7 @@ def mistake_file_for_a_run_on_values() -> None:
 
 def mistake_row_without_a_list() -> None:
     _program().run(sales=Sale("a", "tea", 2.5, 1, datetime(2026, 5, 1)))
+
+
+def mistake_picture_as_png() -> None:
+    _program().draw().save("shops.png")

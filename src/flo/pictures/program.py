@@ -13,12 +13,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from flo.api.flow import Flow
 from flo.api.scope import AnyBase, AnyStream, Scope, Vertex
 from flo.api.verb_calls import VerbCall, name_streams, verb_calls
-from flo.core.errors import Origin
+from flo.core.errors import Origin, TypeMismatch
 from flo.core.nest import ReadDefer, WriteDefer
 from flo.core.text_rows import wrap
 from flo.core.type_names import column_texts, type_name
@@ -105,7 +106,13 @@ class ProgramPicture(Picture):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write an SVG; or a page on which verbs can be expanded, if the name ends in `.html`."""
-        if str(path).endswith((".html", ".htm")):
+        ending = Path(path).suffix
+        if ending not in (".svg", ".html", ".htm"):
+            raise TypeMismatch(
+                f"a picture is saved as .svg or .html; got {ending or 'a name without an ending'}",
+                facts=(("given", str(path)),),
+            ).at_users_line()
+        if ending != ".svg":
             from flo.pictures.program_page import save_program
 
             save_program(
