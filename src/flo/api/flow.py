@@ -396,7 +396,7 @@ class Flow(Displayed, HasMethods):
         """Show the inputs and outputs with their types, and the number of operators."""
         operators = sum(1 for _ in _operators(self._scope))
         streams = [("input", stream.name, stream.type.in_full()) for stream in self._scope.inputs]
-        streams += [("output", name, stream.type.in_full()) for name, stream in self._outputs.items()]
+        streams += [("output", name, stream.known_type.in_full()) for name, stream in self._outputs.items()]
         width = max((len(name) for _, name, _ in streams), default=0)
         lines = [f"<Flow {self.name!r}: {operators} operator{'s' if operators != 1 else ''}"]
         lines += [f"  {kind:<6}  {name:<{width}}  {described}" for kind, name, described in streams]

@@ -248,13 +248,13 @@ def _mark(drawn: Drawn, name: str) -> None:
 
 def _add_stream(body: Body, boxes: dict[AnyBase, Box], source: Box, port: int, stream: AnyBase) -> None:
     """Add the small box with a stream's collection and columns, below its source."""
-    of = stream.type.collection
+    of = stream.known_type.collection
     row = _row_of(of)
     columns = column_texts(row)
     made = f"[{type_name(row)}]" if hasattr(row, "_columns") else ""
     title = shorten(str(of).replace(made, "", 1) if made else str(of), WIDEST)
     name = f"{stream.name}: " if stream.assigned else ""
-    whole = f"{name}{stream.type.in_full()}"
+    whole = f"{name}{stream.known_type.in_full()}"
     lines = [f"{title} {stream.type.boundedness}", *_column_lines(columns)]
     chip = Drawn(
         Box(0.0, 4.0 + (LINE - 1) * len(lines)), f"stream {stream.type.boundedness}", whole, tuple(lines), len(lines)
