@@ -346,3 +346,7 @@ def mistake_row_without_a_list() -> None:
 
 def mistake_picture_as_png() -> None:
     _program().draw().save("shops.png")
+
+
+def mistake_list_as_the_state_of_a_key() -> None:
+    _log().key_by("shop").current([], lambda seen, sale: [*seen, sale.item])
