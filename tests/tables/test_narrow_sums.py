@@ -162,3 +162,13 @@ def test_all_digits_do_not_become_a_float_of_sqlite(tmp_path: Path) -> None:
 def rows_of(file: Path) -> list[Any]:
     with sqlite3.connect(file) as connection:
         return connection.execute("SELECT * FROM totals ORDER BY shop").fetchall()
+
+
+def test_a_result_of_a_function_that_does_not_fit_says_so() -> None:
+    flow = flo.Flow("scan")
+    flow.output("totals", flow.input("numbers", flo.Sequence[int]).scan(0, lambda total, n: total + n))
+    with pytest.raises(ElementError, match="a result does not fit its columns: an integer has more than 64 bits") as it:
+        flow.on(flo.here).run(numbers=[HALF, HALF])
+    assert "columns" in str(it.value)
+    assert "value: int64" in str(it.value)
+    assert "-> flo.Int128" in str(it.value)
