@@ -104,6 +104,15 @@ def brief(item: object, most: int = 80) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
+GIVEN = "given   "
+"""How a note begins that says what a user's function was given."""
+
+
+def note_given(error: Exception, given: str) -> None:
+    """Attach to an error of a user's function what it was given."""
+    error.add_note(f"{GIVEN}{given[:120]}")
+
+
 class NamedStream(Protocol):
     """A stream of the user's program, as errors name it."""
 

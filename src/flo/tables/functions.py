@@ -17,7 +17,7 @@ from flo.columns.projection import Projection
 from flo.columns.traced import TracedExpression
 from flo.core.collection import Collection
 from flo.core.elements import returned_type
-from flo.core.errors import ElementError
+from flo.core.errors import ElementError, note_given
 from flo.tables.state.comparison import code_of
 from flo.tables.state.keys import keys_of
 from flo.tables.state.run import Run, run_of
@@ -123,7 +123,7 @@ def called(f: Callable[..., Any], *elements: list[Any]) -> list[Any]:
         try:
             answers.append(f(*given))
         except Exception as error:
-            error.add_note(repr(given)[:120])
+            note_given(error, repr(given))
             raise
     return answers
 
