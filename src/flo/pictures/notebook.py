@@ -80,8 +80,10 @@ def html_table(columns: Sequence[str], rows: Iterable[Sequence[object]], caption
 
 def cell_text(value: object) -> str:
     """Return a value as the text of a cell."""
-    plain = isinstance(value, (str, Decimal, date, time, timedelta))
-    return str(value) if plain else brief(value, 10 * MOST_OF_A_CELL)
+    if not isinstance(value, (str, Decimal, date, time, timedelta)):
+        return brief(value, 10 * MOST_OF_A_CELL)
+    text = str(value)
+    return text if len(text) <= 10 * MOST_OF_A_CELL else f"{text[: 10 * MOST_OF_A_CELL - 1]}…"
 
 
 def _cell(value: object) -> str:
