@@ -243,3 +243,21 @@ def test_a_query_that_was_stopped_takes_nothing(tmp_path: Path) -> None:
     assert rows(query.view("totals")) == before
     with totals().on(flo.here).start(checkpoint=tmp_path) as query:
         assert rows(query.view("totals")) == before
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not tell which files are open")
+def test_a_file_of_duckdb_that_the_program_has_open_is_not_written(tmp_path: Path) -> None:
+    """Two databases on one file in one process overwrite each other: DuckDB's locks are between processes."""
+    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("adbc_driver_manager")
+    file = tmp_path / "totals.duckdb"
+    sinks = {"totals": Upsert("duckdb", "totals", {"uri": str(file)})}
+    with totals().on(flo.here).start(sinks, checkpoint=tmp_path / "checkpoint") as query:
+        query.push(sales=[Sale("a", 1)])
+        with duckdb.connect(str(file)) as connection:
+            assert connection.execute("SELECT shop, total FROM totals").fetchall() == [("a", 1)]
+            with pytest.raises(flo.UnreachableError, match="this process has it open already"):
+                query.push(sales=[Sale("b", 2)])
+        query.push(sales=[Sale("b", 2)])
+    with duckdb.connect(str(file)) as connection:
+        assert connection.execute("SELECT shop, total FROM totals ORDER BY 1").fetchall() == [("a", 1), ("b", 2)]
