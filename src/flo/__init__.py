@@ -191,10 +191,11 @@ _OF_NARWHALS = ("col", "lit", "when", "coalesce", "concat_str", "struct", "exclu
 def _unknown(name: str) -> AttributeError:
     """Return the error for a name that there is not, with what the user may mean."""
     meant = _MEANT.get(name) or (f"nw.{name}" if name in _OF_NARWHALS else None)
-    close = get_close_matches(name, __all__, n=1, cutoff=0.7)
+    names = {each.lower(): each for each in __all__}
+    close = get_close_matches(name.lower(), names, n=1, cutoff=0.7)
     if meant is None and close and not name.startswith("_"):
         return UnknownVerbError(
-            f"flo has no `{name}`", instead=((f"flo.{close[0]}", "the closest name"),), where=Origin.here()
+            f"flo has no `{name}`", instead=((f"flo.{names[close[0]]}", "the closest name"),), where=Origin.here()
         )
     if meant is None:
         return AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -146,6 +146,24 @@ def test_partitions_have_no_first_row_of_all() -> None:
     assert "distinct(on=" in str(refusal(lambda: flow.input("z", flo.ZSet[Event]).dedupe("id", "at", 10)))
 
 
+@pytest.mark.parametrize("on", [["shop", "id"], ("shop", "id"), lambda order: (order.shop, order.id)])
+def test_a_key_of_several_columns(on: Any) -> None:
+    class Order(NamedTuple):
+        shop: str
+        id: int
+        at: int
+
+    flow = flo.Flow("orders")
+    orders = flow.input("orders", flo.Sequence[Order])
+    flow.output("once", orders.dedupe(on, "at", keep=60))
+    flow.output("by", orders.key_by(on).per_key(lambda rows: rows.map("at")))
+    given = [Order("a", 1, 1), Order("b", 1, 2), Order("a", 1, 3), Order("a", 2, 4)]
+    for result in (flow.run(orders=given), flow.on(flo.here).run(orders=given)):
+        once = result["once"] if isinstance(result["once"], list) else result["once"].to_pylist()
+        assert [row["at"] if isinstance(row, dict) else row.at for row in once] == [1, 2, 4]
+        assert result["by"] == {("a", 1): [1, 3], ("b", 1): [2], ("a", 2): [4]}
+
+
 def test_arguments_are_checked_when_the_program_is_built() -> None:
     flow = flo.Flow("log")
     events = flow.input("events", flo.Sequence[Event])

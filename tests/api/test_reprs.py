@@ -46,6 +46,45 @@ def test_operators_in_bodies_count() -> None:
     assert repr(flow).startswith("<Flow 'sums': 4 operators\n")
 
 
+def test_rows_over_partitions() -> None:
+    class Sale(NamedTuple):
+        shop: str
+
+    sales = flo.Flow("shop").input("sales", flo.ZSet[Sale])
+    assert repr(sales.over(partition_by="shop")) == "<over(…) of <Stream sales: ZSet[Sale(shop: str)], unbounded>>"
+
+
+def test_what_functions_without_annotations_return_is_shown() -> None:
+    class Sale(NamedTuple):
+        shop: str
+        price: float
+
+    flow = flo.Flow("shop")
+    sales = flow.input("sales", flo.Sequence[Sale])
+    pairs = sales.map(lambda sale: (sale.shop, sale.price * 2))
+    states = sales.key_by("shop").current(0, lambda total, sale: total + 1)
+    assert repr(pairs) == "<Stream pairs: Sequence[tuple[str, float]], unbounded>"
+    assert repr(states) == "<Stream states: ZSet[tuple[str, int]], unbounded>"
+    assert pairs.columns == states.columns == ["0", "1"]
+    assert pairs.schema.field("1").type == pa.float64()
+    flow.output("pairs", pairs)
+    assert "output  pairs  Sequence[tuple[str, float]], unbounded" in repr(flow)
+    assert "    Sequence[tuple[str, float]], unbounded" in flow.explain().splitlines()
+    assert "Sequence[tuple[str, float]]" in str(flow.draw())
+    mixed = sales.map(lambda sale: sale.price if sale.shop else "none")
+    with pytest.raises(flo.TypeMismatch, match="`mixed` has no columns") as caught:
+        mixed.columns  # noqa: B018
+    assert "annotate what the function returns" in str(caught.value)
+
+
+def test_types_and_reports_are_one_line() -> None:
+    flow = flo.Flow("doubled")
+    flow.output("doubled", flow.input("prices", flo.Sequence[int]).map(double))
+    assert "\n" not in repr(flow.type())
+    assert len(repr(flow.type())) < 120
+    assert repr(flo.verify.check(lambda total, x: total + x, int, int)).endswith("total + x` passes>")
+
+
 def test_a_flow_that_is_not_finished_has_a_repr_too() -> None:
     flow = flo.Flow()
     assert repr(flow) == "<Flow 'flow': 0 operators>"

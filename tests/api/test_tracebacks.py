@@ -52,6 +52,8 @@ def test_a_script_shows_its_own_lines_and_the_message(tmp_path: Path) -> None:
 def test_a_function_that_raises_is_shown_once(tmp_path: Path) -> None:
     lines = printed(tmp_path, "run()")
     assert sum(line.startswith("ZeroDivisionError") for line in lines) == 1
+    assert lines[[line.startswith("ZeroDivisionError") for line in lines].index(True) + 1] == "given   0"
+    assert lines[-1].split() == ["given", "0"]
     assert not any(f"flo{os.sep}core" in line for line in lines)
 
 

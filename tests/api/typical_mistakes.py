@@ -253,3 +253,100 @@ def mistake_random_key() -> None:
         return str(uuid.uuid4())
 
     _log().key_by(key)
+
+
+def mistake_join_by_a_condition_alone() -> None:
+    sales, shops = _both()
+    sales.join(shops, where=nw.col("item") > nw.col("city"))
+
+
+def mistake_verb_that_nothing_is_close_to() -> None:
+    _sales().zzz()
+
+
+def mistake_write_of_polars() -> None:
+    _sales().write_parquet("sales.parquet")
+
+
+def mistake_length() -> None:
+    len(_sales())
+
+
+def mistake_apply_of_pandas() -> None:
+    _sales().group_by("shop").apply(lambda group: group)
+
+
+def mistake_mean_of_pandas() -> None:
+    _sales().group_by("shop").mean("price")
+
+
+def mistake_window_function_that_is_not_called() -> None:
+    _sales().over(partition_by="shop").with_columns(place=flo.rank)
+
+
+def mistake_option_of_top_of_spark() -> None:
+    _sales().top(10, by="shop", orderBy="price")
+
+
+def mistake_two_conditions() -> None:
+    _sales().filter(nw.col("price") > 3, nw.col("number") > 3)
+
+
+def mistake_subset_of_pandas() -> None:
+    _sales().distinct(subset=["shop"])
+
+
+def mistake_filter_of_an_aggregate() -> None:
+    _sales().agg(dear=flo.count(filter=nw.col("price") > 3))
+
+
+def mistake_two_columns_to_order_by() -> None:
+    _sales().top(10, order_by=flo.desc("price", "number"))
+
+
+def mistake_join_of_data() -> None:
+    _sales().join([Shop("a", "Oslo")], on="shop")
+
+
+def mistake_case_of_a_collection() -> None:
+    flo.Flow("shop").input("sales", flo.zset[Sale])
+
+
+def mistake_method_of_a_flow() -> None:
+    _program().outputs("shops")
+
+
+def mistake_collect_of_a_flow_on_tables() -> None:
+    _program().on(flo.here).collect()
+
+
+def mistake_method_of_a_loop() -> None:
+    _program().on(flo.here).loop().poll("shops")
+
+
+def mistake_output_of_a_result() -> None:
+    _program().run()["shop"]
+
+
+def mistake_attribute_of_a_result() -> None:
+    print(_program().on(flo.here).run().shops)
+
+
+def mistake_data_without_its_input() -> None:
+    _program().loop().push([Sale("a", "tea", 2.5, 1, datetime(2026, 5, 1))])
+
+
+def mistake_file_for_a_run_on_values() -> None:
+    _program().run(sales="sales.csv")
+
+
+def mistake_row_without_a_list() -> None:
+    _program().run(sales=Sale("a", "tea", 2.5, 1, datetime(2026, 5, 1)))
+
+
+def mistake_picture_as_png() -> None:
+    _program().draw().save("shops.png")
+
+
+def mistake_list_as_the_state_of_a_key() -> None:
+    _log().key_by("shop").current([], lambda seen, sale: [*seen, sale.item])

@@ -209,3 +209,55 @@ def test_the_number_of_shards_is_checked(tmp_path: Path, shards: Any) -> None:
     with pytest.raises(flo.ElementError, match="`shards` must be an integer from 1"):
         totals().on(flo.here).start(checkpoint=tmp_path, shards=shards)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"checkpoint": None}, "`checkpoint` must be a folder, as a path or a URL; got None"),
+        ({"checkpoint": ""}, "`checkpoint` must be a folder, as a path or a URL; got ''"),
+        ({"outputs": ["console"]}, r"`outputs` must have a sink for each output, by name; got \['console'\]"),
+        ({"outputs": {"sales diverted": "console"}}, "the output `sales diverted` has rows only if they are diverted"),
+        ({"outputs": {"sale diverted": "console"}}, "the flow has no output called `sale diverted`"),
+    ],
+)
+def test_starts_that_cannot_work(tmp_path: Path, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(flo.FloError, match=message) as caught:
+        totals().on(flo.here).start(**{"checkpoint": tmp_path, **given})
+    assert "test_durable.py" in str(caught.value)
+
+
+def test_an_unknown_kind_of_table_is_an_error_at_the_line_of_the_user() -> None:
+    with pytest.raises(flo.UnknownNameError, match="got 'sqllite'") as caught:
+        Upsert("sqllite", "totals")
+    assert 'Upsert("sqllite", "totals")' in str(caught.value)
+    assert 'Upsert("sqlite", …)' in str(caught.value)
+
+
+def test_a_query_that_was_stopped_takes_nothing(tmp_path: Path) -> None:
+    with totals().on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(sales=sales(0, 3))
+    before = rows(query.view("totals"))
+    with pytest.raises(flo.ScopeError, match="`push` of a query that was stopped"):
+        query.push(sales=sales(3, 3))
+    assert rows(query.view("totals")) == before
+    with totals().on(flo.here).start(checkpoint=tmp_path) as query:
+        assert rows(query.view("totals")) == before
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not tell which files are open")
+def test_a_file_of_duckdb_that_the_program_has_open_is_not_written(tmp_path: Path) -> None:
+    """Two databases on one file in one process overwrite each other: DuckDB's locks are between processes."""
+    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("adbc_driver_manager")
+    file = tmp_path / "totals.duckdb"
+    sinks = {"totals": Upsert("duckdb", "totals", {"uri": str(file)})}
+    with totals().on(flo.here).start(sinks, checkpoint=tmp_path / "checkpoint") as query:
+        query.push(sales=[Sale("a", 1)])
+        with duckdb.connect(str(file)) as connection:
+            assert connection.execute("SELECT shop, total FROM totals").fetchall() == [("a", 1)]
+            with pytest.raises(flo.UnreachableError, match="this process has it open already"):
+                query.push(sales=[Sale("b", 2)])
+        query.push(sales=[Sale("b", 2)])
+    with duckdb.connect(str(file)) as connection:
+        assert connection.execute("SELECT shop, total FROM totals ORDER BY 1").fetchall() == [("a", 1), ("b", 2)]

@@ -72,7 +72,7 @@ def test_a_sink_that_is_down_for_a_while_loses_nothing(tmp_path: Path, monkeypat
         query.push(sales=[Sale("a", 100)])
     assert clock.delays == [1, 2, 4, 8]
     assert [versions for _, versions in seen] == [[0]] * 4, "nothing is committed while the sink is down"
-    where = "the sink of the output `totals`, at version 1, Callback"
+    where = "the sink of the output `totals`, at version 1, the function `Failing`"
     assert [text for text, _ in seen] == [
         f"waiting for {where}; try {n} failed: no route to host" for n in (1, 2, 3, 4)
     ]

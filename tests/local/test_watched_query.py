@@ -18,7 +18,7 @@ import flo
 from flo.local.query import LocalQuery
 from flo.pictures.run_graph import RunGraph
 from flo.pictures.secrets import hide_secrets
-from flo.shards.watching.view_reading import FOUND_ROWS, contains, run_sql
+from flo.shards.watching.view_reading import FOUND_ROWS, contains, found_rows, run_sql
 from tests.pictures.live_sales import NOON, Sale, Shop, program, push, start
 
 SHOPS = [Shop(f"shop {each}", f"city {each % 2}") for each in range(7)]
@@ -144,6 +144,18 @@ def test_errors_and_settings_are_shown_without_secrets(tmp_path: Path) -> None:
 )
 def test_secrets_are_hidden(text: str, shown: str) -> None:
     assert hide_secrets(text) == shown
+
+
+@pytest.mark.parametrize("asked", [{}, {"view": "-1"}, {"view": "99"}, {"view": "x"}])
+def test_a_view_that_is_not_there(query: LocalQuery, asked: dict[str, str]) -> None:
+    with query.ui() as server:
+        assert ask(server.url, "view", **asked)["error"].startswith("there is no such view")
+
+
+def test_long_texts_are_cut() -> None:
+    data = found_rows(["text"], [["x" * 1_000_000], ["short"]], 2)
+    assert data["rows"][0][0] == "x" * 1199 + "…"
+    assert data["rows"][1] == ["short"]
 
 
 def test_a_text_is_found_in_any_column_and_case() -> None:

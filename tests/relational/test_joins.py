@@ -103,6 +103,18 @@ def test_every_join(where: bool, nulls_equal: bool) -> None:
     agree(lambda: flow_of({how: made(how) for how in HOW}), SIDES, queries, seed=2, steps=10)
 
 
+@pytest.mark.parametrize("on", ["k", None])
+def test_a_function_as_the_condition(on: str | None) -> None:
+    def condition(row: Any) -> bool:
+        return row.y is not None and row.x < row.y
+
+    text = "l.x < r.y" + (" AND l.k = r.k" if on else "")
+    hows = ("left", "full", "semi", "anti")
+    outputs = {how: lambda left, right, how=how: left.join(right, on=on, how=how, where=condition) for how in hows}
+    queries = {how: sql(how, text, ("k",) if on else ()) for how in hows}
+    agree(lambda: flow_of(outputs), SIDES, queries, seed=3, steps=6)
+
+
 KEYS = [("f",), ("text",), ("d",), ("sold",), ("k", "n"), ("text", "f")]
 
 

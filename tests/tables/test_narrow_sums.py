@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,6 +105,19 @@ def test_one_that_is_too_large_for_a_while_does_no_harm() -> None:
     assert sorted(loop.result()["totals"]["revenue"].to_pylist()) == [1, HALF]
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_pull_that_raises_leaves_the_changes(workers: int) -> None:
+    loop = program().on(flo.here, workers=workers).loop()
+    loop.push(sales=TOO_LARGE)
+    with pytest.raises(ElementError, match="does not fit into 64 bits") as caught:
+        loop.pull("totals")
+    assert 'loop.pull("totals")' in str(caught.value)
+    loop.push(sales={Sale("a", HALF): -1})
+    changes = loop.pull("totals").sort_by("shop").to_pylist()
+    assert changes == [{"shop": "a", "revenue": HALF, "_weight": 1}, {"shop": "b", "revenue": 1, "_weight": 1}]
+    assert loop.pull("totals").num_rows == 0
+
+
 def test_views(tmp_path: Path) -> None:
     with program().on(flo.here).start(checkpoint=tmp_path / "checkpoint") as query:
         query.push(sales=[Sale("a", 3)])
@@ -124,3 +138,37 @@ def test_sinks(tmp_path: Path) -> None:
         assert pl.read_parquet(file)["revenue"].dtype == pl.Int64
         with pytest.raises(flo.FloError, match="does not fit into 64 bits"):
             query.push(sales=TOO_LARGE)
+
+
+def test_all_digits_do_not_become_a_float_of_sqlite(tmp_path: Path) -> None:
+    pytest.importorskip("adbc_driver_sqlite.dbapi")
+    flow = flo.Flow("wide")
+    flow.output("totals", totals(flow).with_columns(revenue=nw.col("revenue").cast(nw.Decimal(38, 0))))
+    sink = {"totals": flo.Upsert("sqlite", "totals", {"uri": str(tmp_path / "totals.db")})}
+    with flow.on(flo.here).start(sink, checkpoint=tmp_path / "raising") as query:
+        query.push(sales=[Sale("b", 2**63 - 2)])
+        with pytest.raises(ElementError, match="cannot go to the table") as caught:
+            query.push(sales=TOO_LARGE)
+    assert "an integer of more than 64 bits" in str(caught.value)
+    assert rows_of(tmp_path / "totals.db") == [("b", 2**63 - 2)]
+    sink = {"totals": flo.Upsert("sqlite", "totals", {"uri": str(tmp_path / "diverted.db")})}
+    with flow.on(flo.here).start(sink, checkpoint=tmp_path / "diverting", on_error="divert") as query:
+        query.push(sales=TOO_LARGE)
+        (diverted,) = query.diverted("totals").to_pylist()
+    assert str(2**63) in diverted["row"]
+    assert rows_of(tmp_path / "diverted.db") == [("b", 1)]
+
+
+def rows_of(file: Path) -> list[Any]:
+    with sqlite3.connect(file) as connection:
+        return connection.execute("SELECT * FROM totals ORDER BY shop").fetchall()
+
+
+def test_a_result_of_a_function_that_does_not_fit_says_so() -> None:
+    flow = flo.Flow("scan")
+    flow.output("totals", flow.input("numbers", flo.Sequence[int]).scan(0, lambda total, n: total + n))
+    with pytest.raises(ElementError, match="a result does not fit its columns: an integer has more than 64 bits") as it:
+        flow.on(flo.here).run(numbers=[HALF, HALF])
+    assert "columns" in str(it.value)
+    assert "value: int64" in str(it.value)
+    assert "-> flo.Int128" in str(it.value)

@@ -193,9 +193,10 @@ def test_late_rows_that_nothing_reads_and_a_forgotten_lateness_are_warnings(run:
     assert "pipeline.py:5: warning: nothing reads the late rows of `tumbling` of the flow `late`" in out
     assert 'flow.output("late", windows.late)' in out
     assert "pipeline.py:5: warning: `tumbling` of the flow `late` has no `lateness`" in out
-    more = programs.LATE.replace("time=lambda x: x)", "time=lambda x: x, lateness=2)")
-    _, out, _ = run(pipeline=more + 'flow.output("late", windows.late)\n')
-    assert "warning" not in out
+    for lateness in (2, 0):
+        more = programs.LATE.replace("time=lambda x: x)", f"time=lambda x: x, lateness={lateness})")
+        _, out, _ = run(pipeline=more + 'flow.output("late", windows.late)\n')
+        assert "warning" not in out
 
 
 @pytest.mark.thorough

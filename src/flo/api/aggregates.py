@@ -385,3 +385,7 @@ def grouping_id() -> AggregateSpec:
 
 
 explain_functions(globals())
+AGGREGATES = frozenset(
+    name for name, each in globals().items() if getattr(each, "__annotations__", {}).get("return") == "AggregateSpec"
+)
+"""The names of all aggregates."""

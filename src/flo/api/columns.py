@@ -167,14 +167,12 @@ def column_layout(verb: str, parameter: str, given: object, stream: AnyBase) -> 
         layout = _layout(verb, parameter, stream)
         if not isinstance(given, str):
             raise TypeMismatch(
-                f"`{parameter}` of `{verb}` must be the name of a column; got {type(given).__name__}",
+                f"`{parameter}` of `{verb}` must be the name of a column; "
+                f"got {'an expression' if is_expression(given) else brief(given)}",
                 facts=(("columns", ", ".join(layout.names)),),
             )
         if given not in layout.names:
-            raise TypeMismatch(
-                f"`{parameter}` of `{verb}` is the column `{given}`, which {{input}} does not have",
-                facts=(("columns", ", ".join(layout.names)),),
-            )
+            raise unknown_column(f"`{parameter}` of `{verb}`", given, layout.names)
     except FloError as error:
         raise error.at_users_line(stream) from None
     return layout

@@ -106,7 +106,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         other_on: JoinKeys | None = None,
         *,
         how: Literal["inner", "left", "right", "full"] = "inner",
-        where: Columns | None = None,
+        where: AnyColumn | None = None,
         suffix: str = "_right",
         nulls_equal: bool = False,
     ) -> Stream[ZSet[Any], B | B2]: ...
@@ -118,7 +118,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         other_on: Asked[U] | JoinKeys | None = None,
         *,
         how: Literal["semi", "anti"],
-        where: Columns | None = None,
+        where: AnyColumn | None = None,
         suffix: str = "_right",
         nulls_equal: bool = False,
     ) -> Stream[ZSet[T], B | B2]: ...
@@ -128,7 +128,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         other: Stream[ZSet[U], B2],
         *,
         how: Literal["cross"],
-        where: Columns | None = None,
+        where: AnyColumn | None = None,
         suffix: str = "_right",
     ) -> Stream[ZSet[Any], B | B2]: ...
     @overload
@@ -137,7 +137,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         other: Stream[ZSet[U], B2],
         *,
         how: Literal["left", "right", "full"],
-        where: Columns,
+        where: AnyColumn,
         suffix: str = "_right",
     ) -> Stream[ZSet[Any], B | B2]: ...
     @overload
@@ -146,7 +146,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         other: Stream[ZSet[U], B2],
         *,
         how: Literal["semi", "anti"],
-        where: Columns,
+        where: AnyColumn,
         suffix: str = "_right",
     ) -> Stream[ZSet[T], B | B2]: ...
     @overload
@@ -222,7 +222,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         other_on: AnyColumn | JoinKeys | None = None,
         into: Callable[[Any, Any], Any] | Columns | None = None,
         *,
-        where: Columns | None = None,
+        where: AnyColumn | None = None,
         suffix: str = "_right",
         nulls_equal: bool = False,
     ) -> Stream[Set[Any], B | B2]: ...
@@ -234,7 +234,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         other_on: AnyColumn | JoinKeys | None = None,
         into: Callable[[Any, Any], Any] | Columns | None = None,
         *,
-        where: Columns | None = None,
+        where: AnyColumn | None = None,
         suffix: str = "_right",
         nulls_equal: bool = False,
     ) -> Stream[Bag[Any], B | B2]: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Never, overload
 
+from flo.api.aggregates import shown_argument
 from flo.api.arguments import (
     expect_accumulator,
     expect_function,
@@ -17,7 +18,7 @@ from flo.api.arguments import (
 from flo.api.columns import Asked, Columns
 from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
 from flo.api.scope import AnyBase, AnyStream, B, B_co, C, C_co, D, StreamBase, T, U
-from flo.core.errors import TypeMismatch, brief
+from flo.core.errors import TypeMismatch
 from flo.core.stream_type import Bounded
 from flo.values.element_value import ElementKind
 from flo.values.operators.bags import Count, FoldUnordered, SequenceDistinct, Sort, Sum
@@ -60,7 +61,12 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         if more or named or isinstance(keep, (list, tuple, bool)):
             raise TypeMismatch(
                 "`filter` must get one condition",
-                facts=(("given", ", ".join([*(brief(each) for each in (keep, *more) if each is not None), *named])),),
+                facts=(
+                    (
+                        "given",
+                        ", ".join([*(shown_argument(each) for each in (keep, *more) if each is not None), *named]),
+                    ),
+                ),
                 instead=(('filter((nw.col("a") > 1) & (nw.col("b") == 2))', "several in one"),),
             ).at_users_line()
         return self._then(Filter(expect_function("filter", "keep", keep, self, gives=bool)))

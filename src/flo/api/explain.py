@@ -48,7 +48,7 @@ def _explain_call(call: VerbCall, names: dict[AnyBase, str], indent: str) -> Ite
     several = len(call.outputs) > 1
     for stream in call.outputs:
         yield from wrap_text(
-            f"{names[stream]}: {stream.type.in_full()}" if several else stream.type.in_full(), f"{indent}  "
+            f"{names[stream]}: {stream.known_type.in_full()}" if several else stream.known_type.in_full(), f"{indent}  "
         )
     if call.body is not None:
         yield from _explain_scope(call.body, call.body.vertices, names, f"{indent}    ")

@@ -21,7 +21,16 @@ from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
 from flo.core.display import Displayed, pictures
 from flo.core.elements import unhashable_field
-from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch, UnknownNameError, UnusedInputError, brief
+from flo.core.errors import (
+    FloError,
+    HasMethods,
+    NameTakenError,
+    Origin,
+    TypeMismatch,
+    UnknownNameError,
+    UnusedInputError,
+    brief,
+)
 from flo.core.event_loop import Schedule
 from flo.core.explained_calls import explain_methods
 from flo.core.graph import Graph
@@ -82,8 +91,10 @@ class Here:
 
 
 @explain_methods
-class Flow(Displayed):
+class Flow(Displayed, HasMethods):
     """A streaming program that cannot hang and cannot race."""
+
+    _called = "a flow"
 
     def __init__(self, name: str = "flow") -> None:
         self.name = name
@@ -385,7 +396,7 @@ class Flow(Displayed):
         """Show the inputs and outputs with their types, and the number of operators."""
         operators = sum(1 for _ in _operators(self._scope))
         streams = [("input", stream.name, stream.type.in_full()) for stream in self._scope.inputs]
-        streams += [("output", name, stream.type.in_full()) for name, stream in self._outputs.items()]
+        streams += [("output", name, stream.known_type.in_full()) for name, stream in self._outputs.items()]
         width = max((len(name) for _, name, _ in streams), default=0)
         lines = [f"<Flow {self.name!r}: {operators} operator{'s' if operators != 1 else ''}"]
         lines += [f"  {kind:<6}  {name:<{width}}  {described}" for kind, name, described in streams]

@@ -14,7 +14,7 @@ from datetime import timedelta
 from itertools import combinations, count
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Never, TypeAlias
 
-from flo.api.aggregates import AggregateSpec, shown_argument
+from flo.api.aggregates import AGGREGATES, AggregateSpec, shown_argument
 from flo.api.aligning import retype
 from flo.api.arguments import expect_function, expect_zset
 from flo.api.columns import TypedValue, bind_columns, expect_known_columns, expect_own_expression
@@ -68,7 +68,8 @@ class Grouped(HasVerbs, Generic[B]):
         return f"<{self._verb} {', '.join(self._keys)} of {self._stream!r}>"
 
     def _unknown(self, verb: str) -> UnknownVerbError:
-        own = "agg(n=flo.count())" if verb in ("count", "len", "size") else f"agg({verb}=flo.{verb}(…))"
+        kind = "avg" if verb == "mean" else verb
+        own = f"agg({verb}=flo.{kind}(…))" if kind in AGGREGATES - {"count"} else "agg(n=flo.count())"
         instead = ("agg(…).filter(…)", "conditions on groups") if verb in CONDITIONS else (own, "aggregates by name")
         return UnknownVerbError(f"`{self._verb}` has no verb `{verb}`", instead=(instead,))
 

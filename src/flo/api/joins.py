@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, get_args
 
+from flo.api.aggregates import shown_argument
 from flo.api.aligning import retype
-from flo.api.arguments import expect_keys, expect_no_argument, expect_optional, expect_zset
+from flo.api.arguments import expect_function, expect_keys, expect_no_argument, expect_optional, expect_zset
 from flo.api.columns import Argument, Perhaps, bind_columns, is_expression, row_layout
 from flo.api.ordering import one_or_tuple
 from flo.api.projections import columns_of, expect_column
@@ -91,8 +92,11 @@ def expect_plain_join(how: str, where: object, suffix: str, nulls_equal: bool, l
         if not is_usual:
             raise TypeMismatch(
                 f"`join` takes `{name}` only if both keys are columns, and without `into`",
-                facts=((name, brief(given)),),
-                instead=((f'join(other, on="id", {name}=…)', "rows with the columns of both"),),
+                facts=((name, shown_argument(given)),),
+                instead=(
+                    (f'join(other, on="id", {name}=…)', "rows with the columns of both"),
+                    *([('join(other, how="cross", where=…)', "a condition alone")] if name == "where" else []),
+                ),
             ).at_users_line()
 
 
@@ -343,7 +347,7 @@ def _restricted(pairs: AnyStream, where: object) -> AnyStream:
     """Return the results for which the condition holds."""
     if where is None:
         return pairs
-    return pairs._then_named("join", Filter(bind_columns("join", "where", where, (pairs,), bool)))
+    return pairs._then_named("join", Filter(expect_function("join", "where", where, pairs, gives=bool)))
 
 
 def _outer(sides: JoinSides, how: str, where: object, apart: bool) -> AnyStream:

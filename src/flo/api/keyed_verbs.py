@@ -10,7 +10,9 @@ from flo.api.body import build_body
 from flo.api.clock_verbs import read_clock
 from flo.api.columns import Asked, Columns, KeyOf
 from flo.api.event_times import expect_durations_of, times_of
+from flo.api.ordering import one_or_tuple
 from flo.api.scope import B2, B3, C2, B, B_co, C, C_co, D, K, StreamBase, T, U
+from flo.core.errors import TypeMismatch, brief
 from flo.core.explained_calls import explain_call
 from flo.core.stream_type import StreamType
 from flo.values.element_value import ElementKind
@@ -31,16 +33,18 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
     @overload
     def key_by(self: KeyedVerbs[ElementKind[T, C, D], B], key: Callable[[T], K]) -> Stream[Keyed[K, C], B]: ...
     @overload
-    def key_by(self: KeyedVerbs[ElementKind[T, C, D], B], key: Columns) -> Stream[Keyed[Any, C], B]: ...
+    def key_by(self: KeyedVerbs[ElementKind[T, C, D], B], key: Columns | list[Columns]) -> Stream[Keyed[Any, C], B]: ...
     @overload
     def key_by(self: KeyedVerbs[Partitioned[T], B], key: Callable[[T], K]) -> Stream[Keyed[K, Sequence[T]], B]: ...
     @overload
-    def key_by(self: KeyedVerbs[Partitioned[T], B], key: Columns) -> Stream[Keyed[Any, Sequence[T]], B]: ...
+    def key_by(
+        self: KeyedVerbs[Partitioned[T], B], key: Columns | list[Columns]
+    ) -> Stream[Keyed[Any, Sequence[T]], B]: ...
     def key_by(self, key: Any) -> Any:
         """Split into one stream per key; the order within each key is kept. In a partitioned log all rows of a key must
         be in one partition."""
         operator = KeyPartitions if isinstance(self.collection, Partitioned) else KeyBy
-        return self._then(operator(expect_function("key_by", "key", key, self)))
+        return self._then(operator(expect_function("key_by", "key", one_or_tuple(key), self)))
 
     @overload
     def per_key(
@@ -92,6 +96,11 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
 
         expect_kind("current", self, Keyed, signature=LatestResults.signature, instead=TO_KEYED)
         function = expect_accumulator("current", initial, f, self)
+        if type(initial).__hash__ is None:
+            raise TypeMismatch(
+                f"a state of `current` must be hashable; `initial` is {brief(initial)}",
+                instead=(("a tuple, a NamedTuple or a frozen dataclass", "states that can be rows of a table"),),
+            ).at_users_line()
         if clock is None:
             expect_no_argument("current", "keep", keep, "a key expires by a `clock`")
             return self._then(LatestResults(initial, function))

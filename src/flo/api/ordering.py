@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from flo.api.columns import Columns, bind_columns, is_expression, kind_of
 from flo.api.scope import AnyBase
 from flo.core.errors import TypeMismatch, brief
+from flo.core.explained_calls import explain_call
 
 if TYPE_CHECKING:
     from flo.columns.expression import Expression
@@ -35,11 +36,13 @@ OrderBy: TypeAlias = "Columns | SortKey | list[Columns | SortKey] | tuple[SortKe
 """What rows are ordered by."""
 
 
+@explain_call()
 def asc(of: Columns, *, nulls_last: bool = False) -> SortKey:
     """Order by a column or an expression, the smallest first."""
     return _sort_key("asc", of, descending=False, nulls_last=nulls_last)
 
 
+@explain_call()
 def desc(of: Columns, *, nulls_last: bool = False) -> SortKey:
     """Order by a column or an expression, the largest first."""
     return _sort_key("desc", of, descending=True, nulls_last=nulls_last)

@@ -16,12 +16,11 @@ from flo.api.columns import (
     kind_of,
     unknown_column,
 )
-from flo.api.scope import AnyBase, Vertex
+from flo.api.scope import AnyBase
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import returned_type
 from flo.core.errors import FloError, TypeMismatch, brief
 from flo.core.labels import label
-from flo.core.stream_type import StreamType
 from flo.core.type_names import type_name
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
@@ -169,18 +168,7 @@ def _instead_of(name: str, given: object) -> tuple[tuple[str, str], ...]:
 
 def element_of(stream: AnyBase) -> Any:
     """Return the type of the elements of a stream; where functions made them, derived as far as possible."""
-    return kind_of(stream) if kind_of(stream) is not Any else getattr(_derived(stream).collection, "element", Any)
-
-
-def _derived(stream: AnyBase) -> StreamType:
-    from flo.program.derive import derive_outputs
-
-    known: StreamType = stream.type
-    vertex: Vertex | None = stream.source
-    if vertex is None or getattr(known.collection, "element", None) is not Any:
-        return known
-    outputs = derive_outputs(vertex.operator, tuple(map(_derived, vertex.inputs)))
-    return outputs[vertex.outputs.index(stream)]
+    return kind_of(stream) if kind_of(stream) is not Any else getattr(stream.known_type.collection, "element", Any)
 
 
 def _bind_each(verb: str, given: dict[str, object], stream: AnyBase, names: Mapping[str, str]) -> Expression:

@@ -8,13 +8,23 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from threading import RLock
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, Never, TypeAlias, TypeVar
 
 from flo.api.scope import NOW
 from flo.columns.dicts import from_dicts
 from flo.core.collection import Value
 from flo.core.display import Displayed
-from flo.core.errors import ElementError, FloError, NameTakenError, ScopeError, TypeMismatch, UnknownNameError, brief
+from flo.core.errors import (
+    ElementError,
+    FloError,
+    HasMethods,
+    NameTakenError,
+    ScopeError,
+    TypeMismatch,
+    UnknownNameError,
+    UnknownVerbError,
+    brief,
+)
 from flo.core.event_loop import EventLoop, ProgramLoop, RandomSchedule, Schedule, Snapshot
 from flo.core.explained_calls import explain_methods
 from flo.core.graph import Graph
@@ -30,14 +40,24 @@ SHOWN = 5
 """The number of rows that an error shows."""
 
 
-class Result(Displayed, dict[str, Any]):
+class Result(Displayed, HasMethods, dict[str, Any]):
     """The outputs of a run as plain Python data, by name."""
+
+    _called = "a result"
 
     def __init__(self, outputs: Mapping[str, object], fixed: Mapping[str, bool], late: Mapping[str, Any]) -> None:
         super().__init__(outputs)
         self._fixed = dict(fixed)
         self.late = dict(late)
         """Late elements that no stream of the program reads, by window."""
+
+    def __missing__(self, name: str) -> Never:
+        raise unknown_name(name, self, "output").at_users_line()
+
+    def _unknown(self, verb: str) -> UnknownVerbError:
+        if verb in self:
+            return UnknownVerbError(f"a result has no `{verb}`", instead=((f'["{verb}"]', "the output"),))
+        return super()._unknown(verb)
 
     def fixed(self, name: str) -> bool:
         """Return whether that output has ended, so that nothing can be added to it."""
@@ -69,21 +89,28 @@ def expect_known(name: str, names: Mapping[str, object], what: str, options: Ite
     """Return the name; raise if the flow has no input or output of that name. Where it was given, there are also these
     options."""
     if name not in names:
-        close = get_close_matches(name, [*names, *options], n=1, cutoff=0.6)
-        raise UnknownNameError(
-            f"the flow has no {what} called `{name}`",
-            facts=((f"{what}s", ", ".join(names) or "none"),),
-            instead=tuple((f"{each}=…", "the closest name") for each in close) if what == "input" else (),
-        ).at_users_line()
+        raise unknown_name(name, names, what, options).at_users_line()
     return name
+
+
+def unknown_name(name: object, names: Mapping[str, object], what: str, options: Iterable[str] = ()) -> UnknownNameError:
+    """Return the error for an input or output that the flow does not have, with the closest."""
+    close = get_close_matches(str(name), [*names, *options], n=1, cutoff=0.6)
+    return UnknownNameError(
+        f"the flow has no {what} called {f'`{name}`' if isinstance(name, str) else brief(name)}",
+        facts=((f"{what}s", ", ".join(names) or "none"),),
+        instead=tuple((f"{each}=…" if what == "input" else f'"{each}"', "the closest name") for each in close),
+    )
 
 
 L = TypeVar("L", bound=ProgramLoop[Any])
 
 
 @explain_methods
-class NamedInputs(Generic[L]):
+class NamedInputs(HasMethods, Generic[L]):
     """A running flow whose inputs have names. Every method is all or nothing."""
+
+    _called = "a loop"
 
     def __init__(self, loop: L, inputs: Mapping[str, StreamLike]) -> None:
         self._loop = loop
@@ -101,6 +128,12 @@ class NamedInputs(Generic[L]):
         All of it is checked first: if an element has the wrong type, nothing arrives.
         """
         given = [*([(name, data)] if name is not None else []), *inputs.items()]
+        if name is not None and not isinstance(name, str):
+            raise TypeMismatch(
+                f"`push` must get the name of an input before its data; got {brief(name)}",
+                facts=(("inputs", ", ".join(self._inputs)),),
+                instead=((f"push({next(iter(self._inputs), 'name')}=…)", "the data of an input"),),
+            ).at_users_line()
         for each, _ in given:
             expect_known(each, self._inputs, "input")
         if name in inputs:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 
-from flo.api.unknown_verbs import no_items, no_operators, unknown_verb
+from flo.api.unknown_verbs import no_items, no_length, no_operators, unknown_verb
 from flo.core.collection import Collection
 from flo.core.display import Displayed
 from flo.core.errors import FloError, NameTakenError, Origin, ScopeError, TypeMismatch, brief
@@ -80,6 +80,8 @@ class Vertex:
     """The id that the user has given it with `named`."""
     called_on: object = None
     """The object whose verb made it. With the line, it tells the calls of a loop apart."""
+    known: StreamTypes | None = None
+    """The types of its outputs as far as they can be derived, once they were asked for."""
 
 
 NOW = "now"
@@ -171,7 +173,9 @@ class Scope:
 
         if not isinstance(stream, Stream):
             raise ScopeError(
-                f"`{used_by}` must get streams; got {type(stream).__name__}", facts=(("given", repr(stream)[:80]),)
+                f"`{used_by}` must get streams; got {type(stream).__name__}",
+                facts=(("given", " ".join(repr(stream).split())[:80]),),
+                instead=(("flow.input(name, flo.ZSet[Row])", "an input for the data, which a run gets"),),
             ).at_users_line()
         if stream.scope is self or stream.scope.is_within(self) or self.is_within(stream.scope):
             return
@@ -313,15 +317,27 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
         from flo.columns.layout import Layout
         from flo.columns.narrowing import marked_schema, users_schema
 
-        kind = getattr(self.collection, "row", None) or getattr(self.collection, "element", None)
+        of = self.known_type.collection
+        kind = getattr(of, "row", None) or getattr(of, "element", None)
         layout = None if kind is None else Layout.of(kind)
         if layout is None:
             raise TypeMismatch(
                 "{input} has no columns",
                 facts=(("{input}", self.type.described()),),
-                instead=(("flo.Bag[Sale], flo.ZSet[Sale], …", "where Sale is a NamedTuple or a dataclass"),),
+                instead=(
+                    ("def f(row: Sale) -> Total", "annotate what the function returns")
+                    if kind is Any
+                    else ("flo.Bag[Sale], flo.ZSet[Sale], …", "where Sale is a NamedTuple or a dataclass"),
+                ),
             ).at_users_line(self)
         return users_schema(marked_schema(layout))
+
+    @property
+    def known_type(self) -> StreamType:
+        """The type, with what unannotated functions return as far as it can be derived. Tables have these columns."""
+        from flo.program.derive import known_type
+
+        return known_type(self)
 
     @property
     def columns(self) -> list[str]:
@@ -414,6 +430,14 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
             """Raise, with the expression or verb that the user may mean. Loops over a stream ask for items too."""
             raise no_items(self, item)
 
+        def __len__(self) -> int:
+            """Raise: a stream may never end."""
+            raise no_length(self)
+
+        def __bool__(self) -> bool:
+            """A stream is true, as other objects: without this Python would ask for its length."""
+            return True
+
         def _refuse_operator(self, *operand: object) -> Any:
             """Raise: columns are compared and computed with, not streams."""
             raise no_operators(self)
@@ -424,7 +448,7 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
     def __repr__(self) -> str:
         """Show the user's name, or the verb and line that made the stream, and its type."""
         label = self.name if self.assigned or self.origin is None else f"`{self.name}` at {self.origin}"
-        return f"<{type(self).__name__} {label}: {self.type.in_full()}>"
+        return f"<{type(self).__name__} {label}: {self.known_type.in_full()}>"
 
 
 AnyBase: TypeAlias = StreamBase[Any, Any]

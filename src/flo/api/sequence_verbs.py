@@ -14,8 +14,9 @@ from flo.api.arguments import (
     expect_parameters,
 )
 from flo.api.body import Loop, build_body
-from flo.api.columns import Asked
+from flo.api.columns import Asked, Columns
 from flo.api.event_times import expect_time, expect_timed_pairs
+from flo.api.ordering import one_or_tuple
 from flo.api.scope import C2, C3, B, B_co, C, C_co, D, E, StreamBase, T, U, Wider
 from flo.core.errors import DeferError
 from flo.core.explained_calls import explain_call
@@ -56,7 +57,7 @@ class SequenceVerbs(StreamBase[C_co, B_co]):
         on='dedupe("id", "at", keep=60)', time='dedupe("id", "at", keep=60)', keep='dedupe("id", "at", keep=60)'
     )
     def dedupe(
-        self: SequenceVerbs[Sequence[T], B], on: Asked[T], time: Asked[T], keep: Duration
+        self: SequenceVerbs[Sequence[T], B], on: Asked[T] | list[Columns], time: Asked[T], keep: Duration
     ) -> Stream[Sequence[T], B]:
         """Return the first row of each key `on`, at once.
 
@@ -64,7 +65,7 @@ class SequenceVerbs(StreamBase[C_co, B_co]):
         came. A row with that key that comes after that is again a first one.
         """
         expect_kind("dedupe", self, Sequence, signature=Dedupe.signature, instead=first_by(self.collection))
-        key = expect_function("dedupe", "on", on, self)
+        key = expect_function("dedupe", "on", one_or_tuple(on), self)
         return self._then(Dedupe(key, expect_time("dedupe", time, self, keep=keep), keep))
 
     def alert(

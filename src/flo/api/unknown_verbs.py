@@ -51,6 +51,12 @@ MEANT = {
     **dict.fromkeys(("collect", "show", "to_pandas", "toPandas", "to_arrow", "to_polars"), "flow.output(name, …)"),
     **dict.fromkeys(("pivot", "unstack"), "group_by(…).agg(a=flo.sum(…, where=…), b=…)"),
     **dict.fromkeys(("unpivot", "melt"), "select(…).union(…)"),
+    **dict.fromkeys(("rolling", "group_by_dynamic", "resample"), "tumbling(size, time), sliding(…), or over(…)"),
+    **dict.fromkeys(("event_when_at_least", "event_when_reached"), "threshold(…)"),
+    **dict.fromkeys(("write_parquet", "write_csv", "to_parquet", "sink_parquet", "to_csv"), "flow.output(name, …)"),
+    **dict.fromkeys(("createOrReplaceTempView", "createTempView"), "flow.sql(…)"),
+    **dict.fromkeys(("pipe", "transform"), "f(stream), a call of your function"),
+    **dict.fromkeys(("persist", "cache", "lazy", "isEmpty", "is_empty"), "flow.output(name, …)"),
 }
 """Names from other libraries or of aggregates, and the verb that does the same here."""
 
@@ -68,10 +74,9 @@ def unknown_verb(stream: AnyBase, name: str) -> AttributeError:
         ).at_users_line()
     close = get_close_matches(name, verbs, n=1, cutoff=0.75)
     meant = MEANT.get(name) or (f"{close[0]}(…)" if close else None)
+    why = "the verb for this" if name in MEANT else "the closest name" if meant else "shows all verbs"
     return UnknownVerbError(
-        f"a stream has no verb `{name}`",
-        facts=() if meant else (("verbs", ", ".join(verbs)),),
-        instead=((meant, "the verb for this" if name in MEANT else "the closest name"),) if meant else (),
+        f"a stream has no verb `{name}`", instead=((meant or "help(flo.Stream)", why),)
     ).at_users_line()
 
 
@@ -87,6 +92,14 @@ def no_items(stream: AnyBase, item: object) -> UnknownVerbError:
         instead = [("filter(…)", "the rows for which a condition holds"), ("limit(n)", "some rows")]
     return UnknownVerbError(
         f"{stream.described_name} is a stream, which has no items", instead=tuple(instead)
+    ).at_users_line()
+
+
+def no_length(stream: AnyBase) -> UnknownVerbError:
+    """Return the error for `len(stream)`, with what the user may mean."""
+    return UnknownVerbError(
+        f"{stream.described_name} is a stream, which has no length",
+        instead=(("agg(n=flo.count())", "of a z-set: the number of its rows, which follows changes"),),
     ).at_users_line()
 
 

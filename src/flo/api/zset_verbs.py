@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, Never, overload
 
-from flo.api.aggregates import AggregateSpec
+from flo.api.aggregates import AggregateSpec, shown_argument
 from flo.api.arguments import (
     expect_directions,
     expect_function,
@@ -172,6 +172,9 @@ class RowsOver(HasVerbs, Generic[B]):
     asked: int
     """How many sort keys the user gave."""
 
+    def __repr__(self) -> str:
+        return f"<over(…) of {self.stream!r}>"
+
     def _unknown(self, verb: str) -> UnknownVerbError:
         return UnknownVerbError(
             f"`over` has no verb `{verb}`",
@@ -203,7 +206,7 @@ class RowsOver(HasVerbs, Generic[B]):
     def _function(self, name: str, given: object) -> WindowFunction:
         if not isinstance(given, (WindowSpec, AggregateSpec)) or given.kind == "grouping_id":
             raise TypeMismatch(
-                f"`{name}` of `with_columns` must be a window function; got {brief(given)}",
+                f"`{name}` of `with_columns` must be a window function; got {shown_argument(given)}",
                 instead=(
                     (f"{name}=flo.rank()", "or row_number, lag, lead and the like"),
                     (f'{name}=flo.sum("…")', "or another aggregate of a frame"),

@@ -9,13 +9,14 @@ import re
 import sys
 import sysconfig
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from flo.core.display import Displayed
-from flo.core.tracebacks import PACKAGE, render_traceback
+from flo.core.tracebacks import PACKAGE, is_own, render_traceback
 
 _FOR_TOOLS = re.compile(r"\s+# (type|pyright|noqa|mypy|fmt)\b.*$")
 _INSTALLED = tuple(
@@ -53,7 +54,7 @@ class Origin:
     def here(cls) -> Origin | None:
         """Return the innermost frame outside Flo."""
         frame = sys._getframe(1)
-        while frame.f_code.co_filename.startswith(PACKAGE):
+        while is_own(frame):
             if frame.f_back is None:
                 return None
             frame = frame.f_back
@@ -101,6 +102,15 @@ def brief(item: object, most: int = 80) -> str:
     except Exception:  # a huge int, or a class whose repr raises
         text = f"<{type(item).__name__}>"
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+GIVEN = "given   "
+"""How a note begins that says what a user's function was given."""
+
+
+def note_given(error: Exception, given: str) -> None:
+    """Attach to an error of a user's function what it was given."""
+    error.add_note(f"{GIVEN}{given[:120]}")
 
 
 class NamedStream(Protocol):
@@ -282,7 +292,7 @@ class UnusedInputError(FloError):
     """
 
 
-class UnknownNameError(FloError):
+class UnknownNameError(FloError, KeyError):
     """The flow has no input, output or function of that name.
 
     Fix: the message lists the names that there are.
@@ -307,7 +317,25 @@ class HasVerbs:
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_"):
                 raise AttributeError(name)
+            if hasattr(type(self), name):  # a property that has raised: raise its own error
+                return object.__getattribute__(self, name)
             raise self._unknown(name).at_users_line()
+
+
+class HasMethods(HasVerbs):
+    """The base of flows, loops, queries and results: an unknown method is answered with the one that is closest."""
+
+    _called: ClassVar[str]
+    """What users call it."""
+
+    def _unknown(self, verb: str) -> UnknownVerbError:
+        names = [each for each in dir(type(self)) if not each.startswith("_")]
+        close = get_close_matches(verb, names, n=1, cutoff=0.6)
+        return UnknownVerbError(
+            f"{self._called} has no `{verb}`",
+            facts=() if close else (("has", ", ".join(names)),),
+            instead=tuple((f".{each}", "the closest name") for each in close),
+        )
 
 
 class ElementError(FloError):

@@ -16,6 +16,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T", bound=type)
 MOST_PARAMETERS = 8
 """How many parameters an error lists."""
+MEANT = {"subset": "on", "keys": "on", "filter": "where", "condition": "where", "partition": "partition_by"}
+"""Arguments of other libraries, and what they are called here."""
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -91,16 +93,24 @@ def unknown_argument(
     verb: str, name: str, known: Iterable[str], facts: tuple[tuple[str, str], ...] = (), where: Origin | None = None
 ) -> TypeMismatch:
     """Return the error for an argument that a verb does not have, with the one whose name is closest."""
-    close = get_close_matches(name, list(known), n=1, cutoff=0.5)
+    names = list(known)
+    meant, why = [each for each in (MEANT.get(name),) if each in names], "the argument for this"
+    if not meant:
+        meant, why = get_close_matches(name, names, n=1, cutoff=0.5), "the argument with the closest name"
     return TypeMismatch(
         f"`{verb}` has no argument `{name}`",
         facts=facts,
-        instead=tuple((f"{verb}(…, {each}=…)", "the argument with the closest name") for each in close),
+        instead=tuple((f"{verb}(…, {each}=…)", why) for each in meant),
         where=where,
     )
 
 
+def _shown(default: Any) -> Any:
+    """The default of a parameter as users may know it: one that only says that nothing was given is None."""
+    return None if type(default) is object else default
+
+
 def _listed(parameters: Iterable[inspect.Parameter]) -> str:
-    texts = [str(each.replace(annotation=each.empty)) for each in parameters]
+    texts = [str(each.replace(annotation=each.empty, default=_shown(each.default))) for each in parameters]
     more = [f"… {len(texts) - MOST_PARAMETERS} more"] if len(texts) > MOST_PARAMETERS else []
     return f"takes {', '.join([*texts[:MOST_PARAMETERS], *more]) or 'nothing'}"

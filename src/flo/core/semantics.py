@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar
 
-from flo.core.errors import ElementError, EngineError, FloError, FunctionError
+from flo.core.errors import GIVEN, ElementError, EngineError, FloError, FunctionError
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput
 from flo.core.operator import Deltas, Measure, Values, concat_all, expect_step, expect_steps
 
@@ -180,8 +180,9 @@ def _expect_step(node: Node, count: int, step: object) -> None:
 
 
 def _given(error: Exception) -> tuple[tuple[str, str], ...]:
-    """Return the elements that were attached to an error as notes."""
-    return tuple(("given", note) for note in getattr(error, "__notes__", ()))
+    """Return the elements that were attached to an error as notes, and the notes of the user."""
+    notes = getattr(error, "__notes__", ())
+    return tuple(("given", note.removeprefix(GIVEN)) if note.startswith(GIVEN) else ("note", note) for note in notes)
 
 
 def guarded(steps: Iterator[S], node: Node) -> Iterator[S]:

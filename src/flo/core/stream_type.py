@@ -98,6 +98,9 @@ class Derivation:
         yield from self.subtypings
         yield self.rule
 
+    def __repr__(self) -> str:
+        return f"<Derivation by {sum(1 for _ in self.rules())} rules: {arrow(self.inputs, self.outputs)}>"
+
     def __str__(self) -> str:
         return "\n".join(self._lines(0))
 

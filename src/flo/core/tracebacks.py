@@ -6,13 +6,19 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 
 PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
 """The folder of Flo."""
 FULL = "FLO_TRACEBACK"
 """The environment variable that, set to `full`, keeps all frames."""
 NOTEBOOK = f"{os.sep}IPython{os.sep}"
+
+
+def is_own(frame: FrameType) -> bool:
+    """Return whether a frame is of Flo: in its files, or made by Python for one of its dataclasses."""
+    file = frame.f_code.co_filename
+    return file.startswith(PACKAGE) or (file == "<string>" and str(frame.f_globals.get("__name__")).startswith("flo."))
 
 
 def trim_traceback(error: BaseException) -> None:
@@ -35,7 +41,7 @@ def _without_own_frames(trace: TracebackType | None) -> TracebackType | None:
     whole = trace
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if not file.startswith(PACKAGE) and NOTEBOOK not in file:
+        if not is_own(trace.tb_frame) and NOTEBOOK not in file:
             frames.append(trace)
         trace = trace.tb_next
     rest: TracebackType | None = None

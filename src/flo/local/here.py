@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from flo.api.explain import explain_partitions, explain_state
 from flo.api.flow import Here
 from flo.api.running import Negative, expect_known, expect_one_of
-from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, brief
+from flo.core.errors import FloError, HasMethods, Origin, TypeMismatch, UnknownNameError, brief
 from flo.core.explained_calls import explain_methods
 from flo.core.stream_type import StreamType
 from flo.local.durable import DurableLoop
@@ -58,8 +58,10 @@ if TYPE_CHECKING:
 
 
 @explain_methods
-class OnHere:
+class OnHere(HasMethods):
     """A flow on tables, in this process, or in worker processes of this machine."""
+
+    _called = "a flow on tables"
 
     def __init__(self, flow: Flow, place: Here, workers: int | None = None) -> None:
         self._flow = flow

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from flo.api.running import NamedInputs
 from flo.core.collection import Value
-from flo.core.errors import FloError, Origin
+from flo.core.errors import FloError, Origin, ScopeError
 from flo.local.durable import DurableLoop
 from flo.program.dag import StreamLike
 from flo.shards.micro_batches import Outcome
@@ -31,7 +31,7 @@ class LocalQuery(NamedInputs[DurableLoop], QueryOutputs[View]):
     of a sink after the commit leaves the push committed.
     """
 
-    _view = View
+    _called, _view = "a query", View
 
     def __init__(
         self,
@@ -63,7 +63,15 @@ class LocalQuery(NamedInputs[DurableLoop], QueryOutputs[View]):
             return "ended", ""
         return ("running", "") if self.waiting is None else ("waiting", self.waiting)
 
+    def _expect_running(self, verb: str) -> None:
+        if self._stopped:
+            raise ScopeError(
+                f"`{verb}` of a query that was stopped",
+                instead=(("flow.on(flo.here).start(…, checkpoint=…)", "continues from its checkpoint"),),
+            ).at_users_line()
+
     def _take(self, given: list[tuple[str, object]]) -> None:
+        self._expect_running("push")
         self._loop.began = time.monotonic()
         try:
             with self._feeder.atomic():
@@ -77,6 +85,7 @@ class LocalQuery(NamedInputs[DurableLoop], QueryOutputs[View]):
             raise error.located(Origin.here()) from error.__cause__
 
     def _hand_over(self, values: Mapping[int, Value]) -> None:
+        self._expect_running("end")
         self._loop.began = time.monotonic()
         with self._loop.atomic():
             self._loop.push(tuple(values.get(place) for place in range(len(self._inputs))))

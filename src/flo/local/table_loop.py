@@ -142,16 +142,29 @@ class TableLoop(NamedLoop[StatefulLoop[Any]]):
         return self._to_user(index, self._loop.peek(index))
 
     def _to_user(self, index: int, value: Any) -> Any:
-        if isinstance(value, Rows):
+        if not isinstance(value, Rows):
+            return self._loop.output_types[index].collection.plain(value)
+        try:
             return table_of(value)
-        return self._loop.output_types[index].collection.plain(value)
+        except FloError as error:
+            raise error.at_users_line() from None
 
     def pull(self, name: str, at_most: int | None = None) -> Any:
-        """The changes of an output since the last pull: a table, or plain Python if it has no columns."""
+        """The changes of an output since the last pull: a table, or plain Python if it has no columns.
+
+        One that raises, because a sum does not fit into 64 bits, leaves the changes there.
+        """
         index = self._outputs[expect_known(name, self._outputs, "output")]
         with self._alone("pull"):
+            self._loop.peek(index)  # what workers have is here then
+            before = self._loop.outputs
+            try:
+                changes = self._to_user(index, self._sent(index, at_most))
+            except FloError:
+                self._loop.outputs = before
+                raise
             self._pulled.add(name)
-            return self._to_user(index, self._sent(index, at_most))
+            return changes
 
     def result(self) -> TableResult:
         """All outputs that were not pulled. Raises if one has negative weights, unless they are allowed."""

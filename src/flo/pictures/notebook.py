@@ -80,8 +80,10 @@ def html_table(columns: Sequence[str], rows: Iterable[Sequence[object]], caption
 
 def cell_text(value: object) -> str:
     """Return a value as the text of a cell."""
-    plain = isinstance(value, (str, Decimal, date, time, timedelta))
-    return str(value) if plain else brief(value, 10 * MOST_OF_A_CELL)
+    if not isinstance(value, (str, Decimal, date, time, timedelta)):
+        return brief(value, 10 * MOST_OF_A_CELL)
+    text = str(value)
+    return text if len(text) <= 10 * MOST_OF_A_CELL else f"{text[: 10 * MOST_OF_A_CELL - 1]}…"
 
 
 def _cell(value: object) -> str:
@@ -102,10 +104,11 @@ def _verdict(text: str, good: bool) -> str:
 def _stream(stream: AnyBase) -> str:
     name = stream.name if stream.assigned else f"the result of {stream.name}"
     where = f" ({stream.origin})" if stream.origin else ""
-    columns = row_columns(getattr(stream.collection, "row", None) or getattr(stream.collection, "element", None))
+    known = stream.known_type
+    columns = row_columns(getattr(known.collection, "row", None) or getattr(known.collection, "element", None))
     if not columns:
-        return html_table(("stream", "type"), [(f"{name}{where}", stream.type.in_full())])
-    return html_table(("column", "type"), columns, f"{name}: {stream.type.described()}{where}", len(columns))
+        return html_table(("stream", "type"), [(f"{name}{where}", known.in_full())])
+    return html_table(("column", "type"), columns, f"{name}: {known.described()}{where}", len(columns))
 
 
 def _output(name: str, data: Any, ended: bool) -> str:

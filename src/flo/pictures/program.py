@@ -13,12 +13,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from flo.api.flow import Flow
 from flo.api.scope import AnyBase, AnyStream, Scope, Vertex
 from flo.api.verb_calls import VerbCall, name_streams, verb_calls
-from flo.core.errors import Origin
+from flo.core.errors import Origin, TypeMismatch
 from flo.core.nest import ReadDefer, WriteDefer
 from flo.core.text_rows import wrap
 from flo.core.type_names import column_texts, type_name
@@ -105,7 +106,13 @@ class ProgramPicture(Picture):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write an SVG; or a page on which verbs can be expanded, if the name ends in `.html`."""
-        if str(path).endswith((".html", ".htm")):
+        ending = Path(path).suffix
+        if ending not in (".svg", ".html", ".htm"):
+            raise TypeMismatch(
+                f"a picture is saved as .svg or .html; got {ending or 'a name without an ending'}",
+                facts=(("given", str(path)),),
+            ).at_users_line()
+        if ending != ".svg":
             from flo.pictures.program_page import save_program
 
             save_program(
@@ -241,13 +248,13 @@ def _mark(drawn: Drawn, name: str) -> None:
 
 def _add_stream(body: Body, boxes: dict[AnyBase, Box], source: Box, port: int, stream: AnyBase) -> None:
     """Add the small box with a stream's collection and columns, below its source."""
-    of = stream.type.collection
+    of = stream.known_type.collection
     row = _row_of(of)
     columns = column_texts(row)
     made = f"[{type_name(row)}]" if hasattr(row, "_columns") else ""
     title = shorten(str(of).replace(made, "", 1) if made else str(of), WIDEST)
     name = f"{stream.name}: " if stream.assigned else ""
-    whole = f"{name}{stream.type.in_full()}"
+    whole = f"{name}{stream.known_type.in_full()}"
     lines = [f"{title} {stream.type.boundedness}", *_column_lines(columns)]
     chip = Drawn(
         Box(0.0, 4.0 + (LINE - 1) * len(lines)), f"stream {stream.type.boundedness}", whole, tuple(lines), len(lines)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, is_typeddict
+from typing import Any, Protocol, TypeAlias, get_args, is_typeddict
 
 from flo.columns.function_types import Declared, constant_type, result_type
 from flo.columns.known_types import Unclear, describe_type, items_of, union_of
@@ -16,7 +16,7 @@ from flo.columns.layout import Layout
 from flo.columns.projection import Projection
 from flo.columns.traced import trace_function
 from flo.core.elements import returned_type
-from flo.core.errors import Origin, TypeMismatch
+from flo.core.errors import FloError, Origin, TypeMismatch
 from flo.core.labels import label
 from flo.core.nest import Nest
 from flo.core.operator import Operator
@@ -51,6 +51,14 @@ Faults: TypeAlias = tuple[Fault | None, ...]
 """For every stream, the function to blame if its elements have no columns."""
 
 
+class StreamOfVertex(Protocol):
+    """A stream as a verb has made it."""
+
+    type: StreamType
+    source: Any
+    """The operator that was applied, and its inputs; None for an input of the flow."""
+
+
 def derive_types(dag: Dag) -> tuple[Dag, Faults]:
     """Return the program with return types added to its functions, and a function to blame for each of its outputs."""
     typed = Dag(inputs=list(dag.inputs), count=dag.count)
@@ -71,6 +79,23 @@ def derive_types(dag: Dag) -> tuple[Dag, Faults]:
 def derive_outputs(operator: Operator, inputs: StreamTypes) -> StreamTypes:
     """Return the types of an operator's outputs, with the return types of its functions derived."""
     return _declaring(operator, inputs, None)[0].judge(inputs).outputs  # type: ignore[no-any-return]
+
+
+def known_type(stream: StreamOfVertex) -> StreamType:
+    """Return the type of a stream of a flow, with what unannotated functions return derived as far as possible."""
+    vertex = stream.source
+    if vertex is None or not _is_unknown(getattr(stream.type.collection, "element", None)):
+        return stream.type
+    if vertex.known is None:
+        try:
+            vertex.known = derive_outputs(vertex.operator, tuple(map(known_type, vertex.inputs)))
+        except FloError:  # then it shows when the program is typed as a whole
+            vertex.known = tuple(each.type for each in vertex.outputs)
+    return vertex.known[vertex.outputs.index(stream)]  # type: ignore[no-any-return]
+
+
+def _is_unknown(kind: Any) -> bool:
+    return kind is Any or any(map(_is_unknown, get_args(kind)))
 
 
 def _declaring(operator: Any, inputs: StreamTypes, origin: Origin | None) -> tuple[Any, Fault | None]:

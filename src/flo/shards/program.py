@@ -50,6 +50,11 @@ def expect_shards(shards: object) -> None:
 
 def checkpoint_folder(checkpoint: str | Path) -> str:
     """The folder of a checkpoint: a path, or a URL that Arrow reaches."""
+    if not isinstance(checkpoint, (str, Path)) or not str(checkpoint):
+        raise TypeMismatch(
+            f"`checkpoint` must be a folder, as a path or a URL; got {brief(checkpoint)}",
+            instead=(('checkpoint="state/orders"', "keeps the state; the next start continues from it"),),
+        )
     where = str(checkpoint) if "://" in str(checkpoint) else str(Path(checkpoint).absolute())
     if Path(where).is_file():
         raise CheckpointError(f"the checkpoint must be a folder; {where!r} is a file")
@@ -72,10 +77,20 @@ class ShardedProgram:
 
     def choose_sinks(self, given: Mapping[str, Any], inputs: Iterable[str], divert: bool) -> dict[str, Sink]:
         """The sinks of all outputs, with those for the rows that inputs divert, or that a table cannot hold."""
+        if not isinstance(given, Mapping):
+            raise TypeMismatch(
+                f"`outputs` must have a sink for each output, by name; got {brief(given)}",
+                instead=((f'{{"{next(iter(self.output_types))}": …}}', "a dict of sinks"),),
+            )
         sinks = {name: sink_of(name, given.get(name)) for name in self.output_types}
         upserts = [name for name, sink in sinks.items() if isinstance(sink, Upsert)]
         diverted = [f"{name}{DIVERTED}" for name in dict.fromkeys([*inputs, *upserts])] if divert else []
         for name in given:
+            if not divert and str(name).removesuffix(DIVERTED) in {*inputs, *upserts} - {name}:
+                raise TypeMismatch(
+                    f"the output `{name}` has rows only if they are diverted",
+                    instead=(('start(…, on_error="divert")', "diverts rows that do not fit"),),
+                )
             expect_known(name, dict.fromkeys([*sinks, *diverted]), "output")
         return sinks | {name: sink_of(name, given.get(name)) for name in diverted}
 

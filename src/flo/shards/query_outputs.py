@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 import pyarrow as pa
 
 from flo.api.running import expect_known
-from flo.core.errors import Origin, UnknownNameError
+from flo.core.errors import HasMethods, Origin, UnknownNameError
 from flo.pictures.run_history import FillFigures
 from flo.pictures.run_page import save_run
 from flo.pictures.serving import PageServer
@@ -32,9 +32,10 @@ from flo.shards.watching.watch import QueryWatch
 V = TypeVar("V", bound=View)
 
 
-class QueryOutputs(Generic[V]):
+class QueryOutputs(HasMethods, Generic[V]):
     """The part of a query that reads what it has computed."""
 
+    _called = "a query"
     _batches: MicroBatches
     _sinks: Mapping[str, Sink]
     _view: type[V]

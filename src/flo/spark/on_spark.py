@@ -17,6 +17,7 @@ from flo.api.running import expect_known, expect_one_of
 from flo.core.errors import (
     BoundednessError,
     FloError,
+    HasMethods,
     Origin,
     TypeMismatch,
     UnknownNameError,
@@ -72,8 +73,10 @@ if TYPE_CHECKING:
 
 
 @explain_methods
-class OnSpark:
+class OnSpark(HasMethods):
     """A flow on Spark: one query, cut into stages where its rows are shuffled."""
+
+    _called = "a flow on Spark"
 
     def __init__(self, flow: Flow, spark: SparkSession, described: Mapping[str, str] | None = None) -> None:
         """`described` says, for inputs that are made of other DataFrames, how: a checkpoint belongs to that."""

@@ -17,12 +17,12 @@ from flo.columns.projection import Projection
 from flo.columns.traced import TracedExpression
 from flo.core.collection import Collection
 from flo.core.elements import returned_type
-from flo.core.errors import ElementError
+from flo.core.errors import ElementError, note_given
 from flo.tables.state.comparison import code_of
 from flo.tables.state.keys import keys_of
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.sharing import Sharing
-from flo.tables.values import layout_of
+from flo.tables.values import columns_text, fault_text, layout_of
 from flo.values.operators.shapes import expect_declared
 
 KEY = "="
@@ -94,7 +94,9 @@ def written(results: list[Any], kind: Any) -> pa.Table:
         return layout.to_table(results)
     except (pa.ArrowException, OverflowError, ValueError) as error:
         raise ElementError(
-            f"a result does not fit its columns: {error}", facts=(("columns", str(layout.schema)),)
+            f"a result does not fit its columns: {fault_text(error)}",
+            facts=(("columns", columns_text(layout.schema)),),
+            instead=(("-> flo.Int128", "for integers of up to 38 digits"),) * isinstance(error, OverflowError),
         ) from None
 
 
@@ -121,7 +123,7 @@ def called(f: Callable[..., Any], *elements: list[Any]) -> list[Any]:
         try:
             answers.append(f(*given))
         except Exception as error:
-            error.add_note(repr(given)[:120])
+            note_given(error, repr(given))
             raise
     return answers
 

@@ -188,6 +188,11 @@ def rows_of(collection: ElementCollection[Any], value: Any) -> Rows:
     return Rows(collection, table.append_column(WEIGHT_FIELD, weights), value.end)
 
 
+def fault_text(fault: Exception) -> str:
+    """Why a value does not fit a column."""
+    return "an integer has more than 64 bits" if isinstance(fault, OverflowError) else str(fault)
+
+
 def to_rows(of: ElementCollection[Any], value: Any) -> Rows:
     """A Python value as a table. An error names the element that does not fit."""
     try:
@@ -198,10 +203,10 @@ def to_rows(of: ElementCollection[Any], value: Any) -> Rows:
                 rows_of(of, of.value_class.of([element] if hasattr(value, "elements") else [(element, 1)]))
             except Exception as fault:
                 raise ElementError(
-                    f"an element of {{input}} does not fit its columns: {fault}",
+                    f"an element of {{input}} does not fit its columns: {fault_text(fault)}",
                     facts=(
                         ("given", brief(element)),
-                        ("columns", _columns_text(layout_of(of).schema)),
+                        ("columns", columns_text(layout_of(of).schema)),
                     ),
                 ) from error
         raise
@@ -220,13 +225,13 @@ class Columns(Form[ElementCollection[Any]]):
             return f"expected a table of {self.base}; got a {value.kind}"
         expected = schema_of(self.base)
         if not value.table.schema.equals(expected):
-            columns = _columns_text(value.table.schema)
-            return f"the columns are {columns}; expected those of {self.base}: {_columns_text(expected)}"
+            columns = columns_text(value.table.schema)
+            return f"the columns are {columns}; expected those of {self.base}: {columns_text(expected)}"
         return None
 
     def formed(self, value: Any) -> Rows:
         return rows_of(self.base, value)
 
 
-def _columns_text(schema: pa.Schema) -> str:
+def columns_text(schema: pa.Schema) -> str:
     return ", ".join(f"{field.name}: {field.type}" for field in schema if field.name != WEIGHT)

@@ -203,13 +203,13 @@ def of_late_rows(flow: Flow, file: str, line: int) -> Iterator[Diagnostic]:
         verb = where.verb or vertex.operator.name
         if late is None or vertex.inputs[0].bounded:
             continue
-        name = vertex.outputs[0].name if vertex.outputs[0].assigned else "windows"
+        name = vertex.outputs[0].name if vertex.outputs[0].assigned else "clock" if verb == "clock" else "windows"
         side = "ahead" if verb == "limit_ahead" else "late"
         if late in unread:
             message = f"nothing reads the late rows of `{verb}` of the flow `{flow.name}`"
             more = (f'  instead   flow.output("late", {name}.{side})   a sink for them, or an alert',)
             yield Diagnostic("warning", where.file, where.line, message, more)
-        if not getattr(vertex.operator, "lateness", True):
+        if getattr(vertex.operator, "lateness", True) is None:
             message = f"`{verb}` of the flow `{flow.name}` has no `lateness`: a row that is out of order is late"
             more = (f"  instead   {verb}(…, lateness=…)   how far rows may be out of order",)
             yield Diagnostic("warning", where.file, where.line, message, more)

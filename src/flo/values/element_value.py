@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import PurePath
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from flo.core.collection import Collection, End, Value, call
@@ -177,11 +178,17 @@ class ElementCollection(Collection, Generic[T_co]):
                 facts=(("{input}", str(self)),),
                 instead=(("flow.on(flo.here).run(…), or .loop()", "on tables, which takes tables and frames"),),
             )
-        if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
+        is_row = type(data) is self.element and hasattr(data, "_fields")
+        if is_row or isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
+            is_file = isinstance(data, (str, PurePath)) and self.element is not str
             raise ElementError(
                 f"{{input}} must be an iterable of elements; got one {type(data).__name__}",
                 facts=(("given", brief(data)), ("{input}", str(self))),
-                instead=((f"[{brief(data, 30)}]", "a list with one element"),),
+                instead=(
+                    ("flow.on(flo.here).run(…), or .loop()", "on tables, which reads files")
+                    if is_file
+                    else (f"[{brief(data, 30)}]", "a list with one element"),
+                ),
             )
         items: list[Element] = []
         try:

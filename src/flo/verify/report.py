@@ -169,6 +169,9 @@ class Report(Displayed):
             return f"is undecided: {undecided.subject} {undecided.verdict}"
         return f"passes, with gaps: {', '.join(self.gaps)}" if self.gaps else "passes"
 
+    def __repr__(self) -> str:
+        return f"<Report: {self.subject} {self.verdict}>"
+
     def __str__(self) -> str:
         lines = [f"{self.subject} {self.verdict}"]
         if self.counterexample is not None and not self.of_a_part:

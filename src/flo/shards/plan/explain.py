@@ -64,7 +64,7 @@ def plan_blocks(plan: Plan, inputs: list[str], outputs: list[str], shards: int, 
     names = dict(enumerate(inputs)) | dict.fromkeys(plan.literals, "constant")
     blocks = []
     for level in range(len(plan.stages) + 1):
-        title = f"stage {level}, {shards} shards" if level else "where the rows are"
+        title = f"stage {level}, {shards} shard{'s' if shards > 1 else ''}" if level else "where the rows are"
         sent = [each for each in plan.deliveries if _level_of(plan, each) == level and each.how != NATIVELY]
         sends = [(_stream_name(plan, each, names), _describe_shuffle(each), each.level) for each in sent]
         streams = plan.stages[level - 1].outputs if level else ()

@@ -15,10 +15,11 @@ corrected if its changes are others.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
@@ -423,7 +424,7 @@ class PostgreSQL(Database):
 
 
 class SQLite(Database):
-    """A table of SQLite, which has times as texts and NaN as null."""
+    """A table of SQLite, which has times as texts, NaN as null, and decimals with a fraction as floats."""
 
     kind = "sqlite"
     module, package = "adbc_driver_sqlite.dbapi", "adbc-driver-sqlite"
@@ -438,6 +439,15 @@ class SQLite(Database):
         }
     )  # the driver guesses the type of a column from its values
 
+    def _sent(self, table: pa.Table) -> pa.Table:
+        for field in table.schema:
+            if pa.types.is_decimal(field.type) and field.type.scale == 0:
+                try:
+                    table[field.name].cast(pa.int64())
+                except pa.ArrowInvalid:  # SQLite would make it a float
+                    raise ValueError("an integer of more than 64 bits") from None
+        return super()._sent(table)
+
 
 class DuckDB(Database):
     """A table of DuckDB."""
@@ -445,6 +455,29 @@ class DuckDB(Database):
     kind = "duckdb"
     module, package = "adbc_driver_duckdb.dbapi", "duckdb, which has the driver, and adbc-driver-manager"
     describe = "DESCRIBE {table}"
+
+    def _expect_connector(self, rows: KeyedOutput) -> Any:
+        connect = super()._expect_connector(rows)
+        if _is_open_here(str(self.options["uri"])):  # two databases on one file in a process overwrite each other
+            raise UnreachableError(
+                f"the output `{rows.name}` cannot write to the file of DuckDB: this process has it open already",
+                facts=(("file", str(self.options["uri"])),),
+                instead=(("connection.close()", "DuckDB's own connection to it, before rows are pushed"),),
+            )
+        return connect
+
+
+def _is_open_here(file: str) -> bool:
+    """Whether this process has a file open, where the system tells it: on Linux."""
+    try:
+        numbers = os.listdir("/proc/self/fd")
+    except OSError:
+        return False
+    found = set()
+    for number in numbers:
+        with suppress(OSError):  # closed since
+            found.add(os.readlink(f"/proc/self/fd/{number}"))
+    return os.path.realpath(file) in found
 
 
 def _identity(changes: OutputChanges) -> str:

@@ -72,7 +72,7 @@ class Retrying:
                     error.add_note(f"raised by {where}{times}")
                     raise
                 why = (str(error).strip().partition("\n")[0] or type(error).__name__)[:500]
-                self.waiting = f"waiting for {where}, {sink.label}; try {tries} failed: {why}"
+                self.waiting = f"waiting for {where}, {sink.written}; try {tries} failed: {why}"
             if given.unfit is not None:
                 del given.unfit[unfit:]  # the next try finds them again
             try:

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from flo.api.running import SHOWN
 from flo.core.errors import FloError, Origin, TypeMismatch
+from flo.core.labels import label
 from flo.shards.checkpoint.change_folders import (
     ChangeLog,
     abandon_changes,
@@ -76,6 +77,11 @@ class Sink:
     def label(self) -> str:
         """Its name in errors."""
         return type(self).__name__
+
+    @property
+    def written(self) -> str:
+        """The sink as users write it."""
+        return self.word if self.label == type(self).__name__ and self.word else self.label
 
     @property
     def place(self) -> Any:
@@ -218,6 +224,10 @@ class Callback(Sink):
 
     about = ("lambda changes, version: …", "a function, called in the driver")
     keeps_weight = True
+
+    @property
+    def written(self) -> str:
+        return f"the function `{label(self.f)}`"
 
     def take(self, changes: OutputChanges) -> None:
         self.f(changes.table(), changes.version)

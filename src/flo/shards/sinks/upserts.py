@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -70,9 +71,12 @@ class Upsert(Sink):
                 where=Origin.here(),
             )
         if self.kind not in KINDS:
-            known = ", ".join(dict.fromkeys([*KINDS, *OF_SPARK]))
+            known = list(dict.fromkeys([*KINDS, *OF_SPARK]))
+            close = get_close_matches(str(self.kind).lower(), known, n=1)
             raise UnknownNameError(
-                f"`kind` of Upsert must be one of {known}; got {brief(self.kind)}", where=Origin.here()
+                f"`kind` of Upsert must be one of {', '.join(known)}; got {brief(self.kind)}",
+                instead=tuple((f'Upsert("{each}", …)', "the closest name") for each in close),
+                where=Origin.here(),
             )
         if not isinstance(self.target, str):
             raise TypeMismatch(

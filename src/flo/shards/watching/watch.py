@@ -281,7 +281,11 @@ class QueryWatch:
         return found
 
     def _search(self, asked: Mapping[str, str]) -> PageData:
-        return self.views.search(self.views.names[int(asked["view"])], asked.get("text", ""))
+        names = dict(enumerate(self.views.names))
+        name = names.get(int(asked["view"])) if asked.get("view", "").isdecimal() else None
+        if name is None:
+            raise FloError("there is no such view", facts=(("views", f"by number, from 0 to {len(names) - 1}"),))
+        return self.views.search(name, asked.get("text", ""))
 
     def _query(self, asked: Mapping[str, str]) -> PageData:
         return self.views.query(asked.get("query", ""))

@@ -68,7 +68,7 @@ def describe_start(batches: MicroBatches, sinks: Mapping[str, Sink], settings: M
     found = {name: _text(value) for name, value in settings.items() if value not in (None, (), {}, [], "")}
     found |= {"checkpoint": batches.folder, "shards": f"{batches.shards:,}", "tasks at a time": f"{batches.tasks:,}"}
     views = [name for name, sink in sinks.items() if sink.how == VIEW]
-    found |= {f"output {name}": _sink_text(sink) for name, sink in sinks.items() if name not in views}
+    found |= {f"output {name}": sink.written for name, sink in sinks.items() if name not in views}
     found |= {"views": ", ".join(views)} if views else {}
     return found | {"versions": f"Flo {_flo_version()}, Python {platform.python_version()}, Arrow {pa.__version__}"}
 
@@ -78,11 +78,6 @@ def _flo_version() -> str:
         return version("flo-streams")
     except PackageNotFoundError:  # its source is on the path
         return "not installed"
-
-
-def _sink_text(sink: Sink) -> str:
-    """The sink as users write it."""
-    return sink.word if sink.label == type(sink).__name__ and sink.word else sink.label
 
 
 def _text(value: object) -> str:

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any, ClassVar, TypeAlias
 
 from flo.core.elements import returned_type
-from flo.core.errors import TypeMismatch
+from flo.core.errors import TypeMismatch, note_given
 from flo.core.facts import no_demands
 from flo.core.operator import Delta, Operator, expect_collection
 from flo.core.persistent import PersistentMap
@@ -143,7 +143,7 @@ def combine_pairs(into: PairFunction, pairs: WeightedElements) -> list[tuple[Ele
         for (x, y), weight in pairs:
             combined.append((into(x, y), weight))
     except Exception as error:
-        error.add_note(repr((x, y))[:120])
+        note_given(error, repr((x, y)))
         raise
     return combined
 

@@ -20,7 +20,7 @@ from uuid import UUID
 
 from flo.core.collection import End
 from flo.core.elements import find_misfit, find_mismatch, returned_type
-from flo.core.errors import brief
+from flo.core.errors import brief, note_given
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, replaced, run
 from flo.core.term import ATOMS
 from flo.core.type_names import type_name
@@ -177,7 +177,7 @@ def annotate_error(error: Exception, given: str, item: Any = None) -> Exception:
         for note in getattr(error, "__notes__", ()):
             wrapped.add_note(note)
         error = wrapped
-    error.add_note(given[:120])
+    note_given(error, given)
     error.given = item  # type: ignore[attr-defined]  # the argument itself, for error handlers that report its type
     return error
 
