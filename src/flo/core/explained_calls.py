@@ -16,7 +16,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T", bound=type)
 MOST_PARAMETERS = 8
 """How many parameters an error lists."""
-MEANT = {"subset": "on", "keys": "on", "filter": "where", "condition": "where", "partition": "partition_by"}
+MEANT = {
+    "subset": "on",
+    "clock": "time",
+    "keys": "on",
+    "filter": "where",
+    "condition": "where",
+    "partition": "partition_by",
+}
 """Arguments of other libraries, and what they are called here."""
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
