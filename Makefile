@@ -59,6 +59,7 @@ bench: $(READY) java ## run the benchmarks
 	@$(BIN)/python -m benchmarks.exploration
 	@$(BIN)/python -m benchmarks.columnar --scale $(SCALE)
 	@$(BIN)/python -m benchmarks.latency --scale $(SCALE)
+	@$(BIN)/python -m benchmarks.growth --scale $(SCALE)
 	@$(BIN)/python -m benchmarks.recursion --scale $(SCALE)
 	@$(BIN)/python -m benchmarks.nexmark --scale $(SCALE)
 	@$(BIN)/python -m benchmarks.spark --scale $(SCALE)
