@@ -145,6 +145,7 @@ LEFT_OUT = {
     "fold_that_never_returns",  # is waited for, and runs nowhere
     "mistake_data_by_position",  # `run` on tables has other arguments
     "mistake_dict_without_all_columns",  # a table names the row and the column
+    "mistake_file_for_a_run_on_values",  # tables read files
 }
 """Programs that are refused in other words on tables, or not at all."""
 

@@ -43,7 +43,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (["--input", "rows"], "expected NAME=VALUE; got `rows`\n"),
         (
             ["--input", "rows=rate:", "--output", "sum=noop"],
-            "the flow has no output called `sum`\n  outputs   sums\n",
+            'the flow has no output called `sum`\n  outputs   sums\n  instead   "sums"   the closest name\n',
         ),
         (
             ["--input", "rows=rate:", "--order", "row=value"],

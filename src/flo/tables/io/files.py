@@ -88,7 +88,7 @@ def open_data(
             return DataSource(_number_pieces((pa.Table.from_batches([batch]) for batch in table), workers))
         return DataSource(_number_pieces([table], workers), table.num_rows)
     if isinstance(data, (list, tuple)):
-        if not data or not _is_part(data[0], element):
+        if not data or type(data) is element or not _is_part(data[0], element):
             return None
         sources = [_open_inner(each, element, names, opens, workers) for each in data]
         known = [each.rows for each in sources]
