@@ -27,8 +27,12 @@ os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--conf spark.sql.codegen.wholeStag
 
 LONG_TESTS = Path(__file__).with_name("long_tests.json")
 """What tests took on two idle cores, in seconds, if it was 0.2 or more; written with `--write-long-tests`."""
-BUDGET = 1.5
-"""How many seconds the long tests of a file may take in `make test`: the shortest of them are run, and at least one."""
+BUDGET, QUICK_BUDGET = 1.5, 0.3
+"""How many seconds the long tests of a file may take in `make test`, and in `make check`: the shortest of them are run,
+and at least one."""
+
+CHECK = "not slow"
+"""What `make check` runs."""
 
 _SELECTING = ("keyword", "markexpr", "deselect", "lf", "stepwise", "collectonly", "ignore", "ignore_glob")
 
@@ -48,7 +52,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.option.markexpr == "not slow":  # `make check`
+    if config.option.markexpr == CHECK:
         settings.load_profile("quick")
     elif config.option.thorough:
         settings.load_profile("thorough")
@@ -75,7 +79,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     _leave_out(items, "test", "thorough")
     _leave_out(items, "check", "slow")
     if not config.option.write_long_tests:
-        _leave_out_long(items)
+        _leave_out_long(items, QUICK_BUDGET if config.option.markexpr == CHECK else BUDGET)
     asked_for: dict[bool, list[pytest.Item]] = {True: [], False: []}
     for item in items:
         connects, is_thorough = map(item.get_closest_marker, ("connectors", "thorough"))
@@ -117,14 +121,14 @@ def _leave_out(items: list[pytest.Item], run: str, mark: str) -> None:
         seen[of] += 1
 
 
-def _leave_out_long(items: list[pytest.Item]) -> None:
+def _leave_out_long(items: list[pytest.Item], budget: float) -> None:
     """Marks the long tests of each file that do not fit into its budget. `always` exempts a test."""
     seconds: dict[str, float] = json.loads(LONG_TESTS.read_text(encoding="utf-8"))
-    left = dict.fromkeys((item.path for item in items), BUDGET)
+    left = dict.fromkeys((item.path for item in items), budget)
     long = [item for item in items if _name(item) in seconds and not item.get_closest_marker("always")]
     for item in sorted(long, key=lambda item: seconds[_name(item)]):
         if not item.get_closest_marker("thorough"):
-            if seconds[_name(item)] > left[item.path] < BUDGET:
+            if seconds[_name(item)] > left[item.path] < budget:
                 item.add_marker("thorough")
             left[item.path] -= seconds[_name(item)]
 
