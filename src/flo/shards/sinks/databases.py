@@ -15,11 +15,10 @@ corrected if its changes are others.
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
@@ -31,6 +30,7 @@ from flo.core.errors import ElementError, FloError, TypeMismatch, UnknownNameErr
 from flo.shards.checkpoint.column_fit import widens
 from flo.shards.sinks.column_kinds import KINDS, kind_of, read_column
 from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of, is_of_other_output, missing_changes
+from flo.shards.sinks.open_files import is_open_elsewhere, note_closed
 from flo.shards.sinks.output_changes import Held, OutputChanges, loose_schema
 from flo.shards.sinks.unfit_rows import UnfitRows, find_unfit
 from flo.shards.sinks.version_records import RECORD, VERSIONS, Record, sql_text
@@ -458,7 +458,7 @@ class DuckDB(Database):
 
     def _expect_connector(self, rows: KeyedOutput) -> Any:
         connect = super()._expect_connector(rows)
-        if _is_open_here(str(self.options["uri"])):  # two databases on one file in a process overwrite each other
+        if is_open_elsewhere(str(self.options["uri"])):
             raise UnreachableError(
                 f"the output `{rows.name}` cannot write to the file of DuckDB: this process has it open already",
                 facts=(("file", str(self.options["uri"])),),
@@ -466,18 +466,16 @@ class DuckDB(Database):
             )
         return connect
 
-
-def _is_open_here(file: str) -> bool:
-    """Whether this process has a file open, where the system tells it: on Linux."""
-    try:
-        numbers = os.listdir("/proc/self/fd")
-    except OSError:
-        return False
-    found = set()
-    for number in numbers:
-        with suppress(OSError):  # closed since
-            found.add(os.readlink(f"/proc/self/fd/{number}"))
-    return os.path.realpath(file) in found
+    @contextmanager
+    def _transaction(self, rows: KeyedOutput, commits: bool = True) -> Iterator[Any]:
+        connected = False
+        try:
+            with super()._transaction(rows, commits) as cursor:
+                connected = True
+                yield cursor
+        finally:
+            if connected:
+                note_closed(str(self.options["uri"]))
 
 
 def _identity(changes: OutputChanges) -> str:
