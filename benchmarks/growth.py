@@ -28,7 +28,7 @@ import flo
 
 OPERATORS, VIEWS, SHARDS = (30, 300), (10, 100), (10, 1000)
 ROWS, KEYS, PUSHES, VERBS = 1000, 50, 20, 3
-SHARED_OUT = 3
+VIEWS_IN_SHARDS = 3
 """The views of the program whose shards are counted."""
 
 
@@ -122,8 +122,8 @@ def growth(scale: float) -> Table:
         add("views", count, measure(partial(views, count), list(map(sums_above, range(count)))))
     for count in (max(2, int(each * scale)) for each in SHARDS):
         with tempfile.TemporaryDirectory() as folder:
-            sums = list(map(sums_above, range(SHARED_OUT)))
-            add("shards", count, measure(partial(views, SHARED_OUT), sums, checkpoint=folder, shards=count))
+            sums = list(map(sums_above, range(VIEWS_IN_SHARDS)))
+            add("shards", count, measure(partial(views, VIEWS_IN_SHARDS), sums, checkpoint=folder, shards=count))
     return table
 
 

@@ -128,7 +128,8 @@ def _leave_out_long(items: list[pytest.Item], budget: float) -> None:
     long = [item for item in items if _name(item) in seconds and not item.get_closest_marker("always")]
     for item in sorted(long, key=lambda item: seconds[_name(item)]):
         if not item.get_closest_marker("thorough"):
-            if seconds[_name(item)] > left[item.path] and not (left[item.path] == budget > 0):
+            is_first = left[item.path] == budget > 0
+            if seconds[_name(item)] > left[item.path] and not is_first:
                 item.add_marker("thorough")
             left[item.path] -= seconds[_name(item)]
 

@@ -120,13 +120,11 @@ class Upsert(Sink):
 
     @property
     def place(self) -> Any:
-        where = [self.target, *(str(self.options.get(each, "")) for each in ADDRESSES)]
-        return (self.kind, *(os.path.realpath(each) if self._is_path(each) else each for each in where))
-
-    def _is_path(self, address: str) -> bool:
-        """Whether it is the path of a file or a folder, which may be written in several ways."""
-        is_file = self.kind in OF_FILES and address != self.target
-        return "://" not in address and (is_file or (self.kind == "delta" and "/" in address))
+        addresses = [str(self.options.get(each, "")) for each in ADDRESSES]
+        if self.kind in OF_FILES:  # a path may be written in several ways
+            addresses = [os.path.realpath(each) for each in addresses]
+        is_folder = self.kind == "delta" and "/" in self.target and "://" not in self.target
+        return (self.kind, os.path.realpath(self.target) if is_folder else self.target, *addresses)
 
     def find_other_output(self, checkpoint: str, output: str) -> str | None:
         rows = self._bound_rows()
