@@ -264,7 +264,9 @@ class Expression(RowFunction):
     def _built(self) -> tuple[pa.Schema, tuple[FunctionCall, ...]]:
         """The columns of the results and the functions called, from the structure of the expression alone."""
         calls: list[FunctionCall] = []
-        rows = InputRows.of(self._schema.empty_table(), calls)
+        # not `empty_table()`: to make an array from a list imports pandas, and programs need not wait for that
+        nothing = [pa.nulls(0, each) for each in self._schema.types]
+        rows = InputRows.of(pa.Table.from_arrays(nothing, schema=self._schema), calls)
         try:
             values = self._evaluated(rows)
             for value in values:

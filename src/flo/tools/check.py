@@ -32,7 +32,6 @@ from flo.verify.effort import QUICK, THOROUGH, WORK
 from flo.verify.report import Report
 from flo.verify.time_limit import SECONDS, TimeLimit, TimeUp
 
-HELP = "type and check every flow of a file"
 ABOUT = """\
 Imports each file, and checks every flow in it: those at module level, and those returned by a function
 that is annotated `-> flo.Flow` and needs no arguments. Code under `if __name__ == "__main__":` is not run.

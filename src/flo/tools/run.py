@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from flo.spark.driver.query import Query
 
-HELP = "run the flow of a file, on Spark or here"
 ABOUT = """\
 Runs the flow of a file; FILE::NAME names one of several. An input is a file or a folder, or any source of
 Spark with its options:

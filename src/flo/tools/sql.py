@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from flo.spark.sql_views import Views
     from flo.sql.statements import ViewStatement
 
-HELP = "maintain the views of an SQL file"
 ABOUT = """\
 Maintains the views of a file, which has statements CREATE VIEW name AS SELECT …; of Spark SQL. A view may read the
 inputs and the other views. An input is a file or a folder, whose new files are new rows, or any source of

@@ -16,7 +16,6 @@ from flo.tools import state_plan
 if TYPE_CHECKING:
     from flo.shards.checkpoint.inspect import StateSize
 
-HELP = "show, verify, tag or copy a checkpoint"
 ABOUT = """\
 show      stages, operators and views, with the rows and bytes that each shard holds of them
 verify    reads every file that a retained version names; exit status 1 if one is missing, truncated or altered

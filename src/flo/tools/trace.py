@@ -17,7 +17,6 @@ from flo.pictures.states import MOST_STATES
 from flo.tools.load import find_target, isolated, load
 from flo.tools.run import find_flow, split_pairs
 
-HELP = "write a page that runs the flow of a file step by step"
 ABOUT = """\
 Writes a page with all states that the flow of a file can reach on the data given. It opens in any browser, and takes
 one small step at a time, forwards and backwards, with a choice among the enabled ones and the rule of each.

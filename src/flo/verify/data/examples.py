@@ -10,7 +10,7 @@ import dataclasses
 import math
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -146,6 +146,12 @@ def named_fields(kind: type) -> dict[str, Any] | None:
 def _instances(kind: type, inside: Callable[..., list[Any]]) -> list[Any]:
     if issubclass(kind, Enum):
         return list(kind)
+    return make_rows(kind, lambda parts: combined([inside(part, 3) for part in parts]))
+
+
+def make_rows(kind: type, combine: Callable[[Iterable[Any]], Iterable[tuple[Any, ...]]]) -> list[Any]:
+    """Make instances of a named tuple or a dataclass, with the values that `combine` chooses for the types of its
+    fields; none of other classes."""
     try:
         fields = named_fields(kind)
     except Exception:  # annotations that cannot be resolved
@@ -153,7 +159,7 @@ def _instances(kind: type, inside: Callable[..., list[Any]]) -> list[Any]:
     if fields is None:
         return []
     instances = []
-    for chosen in combined([inside(part, 3) for part in fields.values()]):
+    for chosen in combine(fields.values()):
         try:
             instances.append(kind(**dict(zip(fields, chosen, strict=True))))
         except Exception:  # values that the class refuses

@@ -6,7 +6,7 @@ Also the values of lattices, the common type of some values, and whether a type 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 from itertools import cycle, islice, product
 from operator import or_
@@ -153,7 +153,8 @@ class Given:
         return examples
 
     def distinct_elements(self, kind: TypeForm, count: int) -> list[Any]:
-        """Return `count` elements, unsorted and as different as possible; none if the type has no examples."""
+        """Return `count` elements, unsorted and as different as possible, with constants of the code among those of
+        rows; none if the type has no examples."""
         numbers = Random(count).sample(range(count), count)
         origin, parts = plain.split_type(resolve_type(kind))
         if self.own_examples(kind) is None:
@@ -163,7 +164,28 @@ class Given:
                 return [f"a{number}" for number in numbers]
             if origin is tuple and parts and parts[-1] is not ... and parts != ((),):
                 return list(zip(*(self.distinct_elements(part, count) for part in parts), strict=False))
+            rows = self._rows(origin, count)
+            if rows:
+                return list(islice(cycle(rows), count))
         return list(islice(cycle(self.examples(kind)), count))
+
+    def rows_with_constants(self, kind: TypeForm) -> list[Any]:
+        """A row with constants of the code in its columns; none if there are no columns, or no constants."""
+        origin, _ = plain.split_type(resolve_type(kind))
+        return self._rows(origin, 2)[1:] if self.constants and self.own_examples(kind) is None else []
+
+    def _rows(self, kind: TypeForm, count: int) -> list[Any]:
+        """Rows of a class that differ in every column; none of other types."""
+        return plain.make_rows(kind, lambda columns: self._spread(columns, count)) if isinstance(kind, type) else []
+
+    def _spread(self, columns: Iterable[TypeForm], count: int) -> Iterator[tuple[Any, ...]]:
+        """Yield the values of rows, in every other row a constant of the code in each column that has one. The largest
+        come first: they are beyond the other limits, and the ends of the other windows."""
+        constants = [sorted(self.constants_of(kind), reverse=True) if kind in plain.PLAIN else [] for kind in columns]
+        values = zip(*(self.distinct_elements(kind, count) for kind in columns), strict=False)
+        for place, row in enumerate(values):
+            tried = zip(row, constants, strict=True)
+            yield tuple(some[place // 2 % len(some)] if some and place % 2 else value for value, some in tried)
 
     def _known(self, kind: TypeForm) -> list[Any] | None:
         own = self.own_examples(kind)

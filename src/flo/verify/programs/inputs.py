@@ -77,7 +77,10 @@ def pick_elements(kind: TypeForm, given: Given) -> list[Any]:
     """Pick a few different elements of a type, with a constant of the code if there is one."""
     examples = given.expect_examples(kind)
     plain = sorted(examples, key=lambda element: element in (0, "", False))[:KINDS]  # neutral elements last
-    return [*plain[: KINDS - 1], *given.constants_of(kind)[:1]] if given.constants_of(kind) else plain
+    return [
+        *plain[: KINDS - 1],
+        *(given.constants_of(kind) or given.rows_with_constants(kind) or plain[KINDS - 1 :])[:1],
+    ]
 
 
 def data_of_size(collection: Collection, size: int, given: Given) -> Iterator[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -27,6 +27,8 @@ from flo.verify.time_limit import TimeLimit, TimeUp
 
 T = TypeVar("T")
 LEAST_TRIES = 20
+LEAST_RANDOM = 1_000
+"""With less work left, random inputs are not worth the import of Hypothesis, if larger inputs were tried before."""
 MOST_CHECKPOINT_INPUTS = 8
 """How many inputs of each size are tried with checkpoints."""
 
@@ -55,30 +57,40 @@ class Phases:
 
     def run(self) -> Counterexample | None:
         """Run all phases; return the smallest counterexample. A function that hangs is an error."""
-        self._prepare()
-        try:
-            with TimeLimit(self.effort.seconds, self._progress):
-                counterexample = (
-                    self._try_small()
-                    or self._try_sizes()
-                    or self._try_random()
-                    or self._try_large()
-                    or self._try_checkpoints()
-                )
-        except TimeUp as up:
-            raise self._timeout_error(up) from None
+        counterexample = (
+            self._limited(self._try_small)
+            or self._limited(self._try_sizes)
+            or (self._limited(self._try_random) if self._draws() else None)
+            or self._limited(self._try_large)
+            or self._limited(self._try_checkpoints)
+        )
         if counterexample is None and self.refused and not self.exhaustive:
             raise self.refused[0]
         return counterexample
 
-    def _prepare(self) -> None:
-        """Make strategies for the inputs. For texts Hypothesis computes a table of all characters, once, which can take
-        seconds; no function of the user is to blame for them."""
+    def _limited(self, phase: Callable[[], Counterexample | None]) -> Counterexample | None:
+        """Run a phase with a time limit for the user's functions."""
+        try:
+            with TimeLimit(self.effort.seconds, self._progress):
+                return phase()
+        except TimeUp as up:
+            raise self._timeout_error(up) from None
+
+    def _draws(self) -> bool:
+        """Return whether to try random inputs, and prepare for it. Imports Hypothesis, which for texts computes a table
+        of all characters, once; that can take seconds, and no function of the user is to blame for them."""
+        if not self.subjects or not self.effort.tries:
+            return False
+        if self.sized and self.effort.remaining() < LEAST_RANDOM:
+            self.limits.append(f"no random inputs, {self._budget_note}")
+            return False
         if not st.is_installed():
-            return
+            self.limits.append(NO_HYPOTHESIS)
+            return False
         for kind in (kind for subject in self.subjects for kind in subject.types):
             with suppress(Exception):  # the phase that needs the strategy raises the error
                 input_strategy(kind.collection, self.effort.given).validate()
+        return True
 
     def _progress(self) -> int:
         return self.effort.meter.done + sum(subject.space.meter.done for subject in self.subjects)
@@ -241,11 +253,6 @@ class Phases:
         return {flags for types in others_alike if any(flags := tuple(kind.bounded for kind in types))}
 
     def _try_random(self) -> Counterexample | None:
-        if not self.subjects or not self.effort.tries:
-            return None
-        if not st.is_installed():
-            self.limits.append(NO_HYPOTHESIS)
-            return None
         is_cut_short = False
         each = max(min(LEAST_TRIES, self.effort.tries), self.effort.tries // len(self.subjects))
         for subject in self.subjects:
