@@ -60,6 +60,7 @@ bench: $(READY) java ## run the benchmarks
 	@$(BIN)/python -m benchmarks.columnar --scale $(SCALE)
 	@$(BIN)/python -m benchmarks.latency --scale $(SCALE)
 	@$(BIN)/python -m benchmarks.growth --scale $(SCALE)
+	@$(BIN)/python -m benchmarks.memory --scale $(SCALE)
 	@$(BIN)/python -m benchmarks.recursion --scale $(SCALE)
 	@$(BIN)/python -m benchmarks.nexmark --scale $(SCALE)
 	@$(BIN)/python -m benchmarks.spark --scale $(SCALE)

@@ -9,7 +9,18 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import columnar, columnar_aggregates, growth, latency, merging, recursion, tpch, tpch_data, workers
+from benchmarks import (
+    columnar,
+    columnar_aggregates,
+    growth,
+    latency,
+    memory,
+    merging,
+    recursion,
+    tpch,
+    tpch_data,
+    workers,
+)
 from benchmarks.columnar_aggregates import AGGREGATES, program, programs, run, sales, several, small_deltas
 from benchmarks.columnar_aggregates import check as check_aggregates
 from benchmarks.columnar_growth import OPERATORS, Grown, Operator
@@ -90,6 +101,10 @@ def test_the_way_of_a_row_is_as_long_in_a_larger_state() -> None:
     with pytest.raises(AssertionError):
         alone.check()
     assert latency.latencies(0.001, pushes=2).row_count == 4
+
+
+def test_state_larger_than_memory() -> None:
+    assert memory.compare(0.001).row_count == 3
 
 
 def test_growth_with_the_program_and_the_shards() -> None:

@@ -73,7 +73,9 @@ def streamed(
     return fed(spark, flow, {name: cut(items, count, rng) for name, (items, count) in whole.items()}, folder, shards)
 
 
-def fed(spark: Any, flow: flo.Flow, pieces: dict[str, list[Any]], folder: Path, shards: int = 2) -> Query:
+def fed(
+    spark: Any, flow: flo.Flow, pieces: dict[str, list[Any]], folder: Path, shards: int = 2, **options: Any
+) -> Query:
     """The query that has taken these pieces, one in each micro-batch; of a bounded input, the first one as a table."""
     inputs, order = {}, {}
     for stream in flow._scope.inputs:
@@ -93,7 +95,7 @@ def fed(spark: Any, flow: flo.Flow, pieces: dict[str, list[Any]], folder: Path, 
             os.utime(file, (number, number))  # Spark takes the oldest file first
         inputs[stream.name] = reading(spark, source)
     query = flow.on(spark).start(
-        inputs, checkpoint=folder / "checkpoint", order=order, shards=shards, trigger={"availableNow": True}
+        inputs, checkpoint=folder / "checkpoint", order=order, shards=shards, trigger={"availableNow": True}, **options
     )
     query.wait()
     return query

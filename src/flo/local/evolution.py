@@ -97,6 +97,7 @@ class Evolution:
             self.version,
             self.batches.shards,
             self.batches.tasks,
+            self.batches.memory,
             self.change,
             self.ended,
             inputs,

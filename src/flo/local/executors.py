@@ -95,7 +95,7 @@ class Tasks:
         work = StageTask(code, batch) if self.held is None else HeldStageTask(code, batch, self.held)
         try:
             blobs = list(work.run(task, received, writes))
-            return [*blobs, finish_writes(writes, task, code.load()[0].level)]
+            return [*blobs, finish_writes(writes, task, code.load()[0].level, batch)]
         finally:
             writes.close()
 

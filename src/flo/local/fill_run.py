@@ -76,6 +76,8 @@ class FillJob:
     version: int
     shards: int
     tasks: int
+    memory: int | None
+    """How many bytes of state a process keeps in memory."""
     change: Change
     ended: frozenset[str]
     """The inputs that have ended."""
@@ -157,6 +159,7 @@ class FillRun:
     def start_loop(self, plan: Plan, outputs: list[Output], lease: Lease) -> DurableLoop:
         """Starts the program before any row, or after those that it has committed."""
         batches = MicroBatches(plan, outputs, self.job.where, self.job.shards, self.job.tasks)
+        batches.memory = self.job.memory
         return DurableLoop(self.job.fill.dag, batches, self.views_of(batches), lease)
 
     def views_of(self, batches: MicroBatches) -> Giving:

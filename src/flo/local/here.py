@@ -37,7 +37,15 @@ from flo.shards.micro_batches import MicroBatches
 from flo.shards.plan.explain import explain_plan as explain_stages
 from flo.shards.plan.explain import plan_blocks
 from flo.shards.plan.planning import plan_stages
-from flo.shards.program import ShardedProgram, as_table, checkpoint_folder, expect_shards, finish_as_table
+from flo.shards.program import (
+    SHARDS_WITHIN_MEMORY,
+    ShardedProgram,
+    as_table,
+    checkpoint_folder,
+    expect_memory,
+    expect_shards,
+    finish_as_table,
+)
 from flo.shards.sinks.giving import Giving
 from flo.shards.sinks.retrying import Retrying
 from flo.shards.tasks.state import READABLE
@@ -116,6 +124,7 @@ class OnHere(HasMethods):
         refill: Sequence[str] = (),
         version: int | str | None = None,
         retry: float = 0,
+        memory: str | None = None,
         ui: int | None = None,
     ) -> LocalQuery:
         """Starts a query on a checkpoint. Each push is a micro-batch: its changes go to the sinks, and it is committed.
@@ -136,12 +145,16 @@ class OnHere(HasMethods):
           abandoned.
         - `retry`: for how many seconds a sink that raises is tried again, with growing delays. By default its error is
           raised at once.
+        - `memory`: a limit for the state in memory, such as `"4 GB"`, for all workers. The rest is in files on the
+          local disk, in the folder `FLO_CACHE`, and read by need. With a limit there are 16 shards by default: the
+          runs of one shard at a time are merged in memory.
         - `ui`: a port: serves the page of `query.ui` there from now on, also during a fill. 0 is any free one.
         """
         here, lease, watch = Origin.here(), None, None
         try:
             divert = expect_one_of("on_error", on_error, OnError) == "divert"
             expect_shards(shards)
+            limit = expect_memory(memory)
             folder = checkpoint_folder(checkpoint)
             program = ShardedProgram(self._flow, lower_flow(self._flow, as_table, finish_as_table))
             sinks = program.choose_sinks(outputs or {}, self._inputs, divert)
@@ -151,7 +164,7 @@ class OnHere(HasMethods):
                 program.plan,
                 list(self._inputs),
                 planned,
-                shards or self._workers,
+                shards or max(self._workers, SHARDS_WITHIN_MEMORY if limit else 1),
                 self._flow._outline(),
             )
             sinks |= program.bind_sinks(None, sinks, planned)
@@ -159,6 +172,7 @@ class OnHere(HasMethods):
             start = find_start(folder, version)
             count = resolve_shards(folder, ours, shards, start)
             batches = MicroBatches(program.plan, planned, folder, count, self._workers, ours["id"], Retention.of(keep))
+            batches.memory = limit and limit // batches.tasks
             giving = Giving(batches, sinks, divert, start, Retrying(retry, lease.expect_held))
             misfits = giving.find_misfits(ours["new_sinks"], changed == "fill")
             change = Change(changed, fill or {}, refill, on_error, misfits)
@@ -166,7 +180,7 @@ class OnHere(HasMethods):
             compared = evolution.changed_outputs(giving) if evolution is not None else {}
             where = "in this process" if batches.tasks == 1 else f"in {batches.tasks} processes"
             settings: dict[str, object] = {"runs": where, "on_error": on_error, "keep": keep, "changed": changed}
-            settings |= {"refill": refill, "retry": f"{retry:g} s"}
+            settings |= {"refill": refill, "retry": f"{retry:g} s", "memory": memory}
             names = list(self._inputs), list(program.output_types)
             blocks = plan_blocks(program.plan, *names, count, set())
             watch = QueryWatch(Watched.of(self._flow, blocks, names[0], batches, sinks, settings), batches)

@@ -114,6 +114,8 @@ class MicroBatches:
         """Whether what programs before have left was removed."""
         self.now: int | None = None
         """The number of the input that gets the time of the outside world, if there is one."""
+        self.memory: int | None = None
+        """How many bytes of state each process keeps in memory; None if all."""
         self._recent: dict[int, dict[int, StateVersions]] = {}
         """The state versions of the last versions, committed or not."""
 
@@ -151,7 +153,16 @@ class MicroBatches:
         versions = self.state_versions(version - 1)
         oldest, tagged = self._oldest_for(version), self._kept.tagged
         return MicroBatch(
-            version, self.run, self.folder, self.shards, self.tasks, done, versions, oldest, tagged=tagged
+            version,
+            self.run,
+            self.folder,
+            self.shards,
+            self.tasks,
+            done,
+            versions,
+            oldest,
+            tagged=tagged,
+            memory=self.memory,
         )
 
     def state_versions(self, version: int) -> dict[int, StateVersions]:

@@ -10,6 +10,7 @@ and their key (`bind_sinks`), in this order. Invariant: an output that retracts 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,12 @@ from flo.tables.operator import to_table_type, to_value_type
 if TYPE_CHECKING:
     from flo.api.flow import Flow
 
+AMOUNT = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[kMGT])B")
+LEAST_MEMORY = 10**6
+"""The least memory for state, in bytes."""
+SHARDS_WITHIN_MEMORY = 16
+"""How many shards a query with a limit of memory has by default: the runs of a shard are merged in memory."""
+
 
 def as_table(stream: StreamType) -> StreamType:
     """The type of an input of a program of shards."""
@@ -46,6 +53,20 @@ def finish_as_table(stream: StreamType) -> StreamType:
 def expect_shards(shards: object) -> None:
     if shards is not None and (type(shards) is not int or not 1 <= shards <= MOST_SHARDS):
         raise ElementError(f"`shards` must be an integer from 1 to {MOST_SHARDS:,}; got {brief(shards)}")
+
+
+def expect_memory(memory: object) -> int | None:
+    """Return a limit of memory in bytes, from text such as `4 GB`; None if there is no limit."""
+    if memory is None:
+        return None
+    match = AMOUNT.fullmatch(memory) if isinstance(memory, str) else None
+    limit = int(float(match["number"]) * 1000 ** (1 + "kMGT".index(match["unit"]))) if match is not None else 0
+    if limit < LEAST_MEMORY:
+        raise ElementError(
+            f"`memory` must be an amount of at least {LEAST_MEMORY // 10**6} MB, as text; got {brief(memory)}",
+            instead=(('memory="4 GB"', "or kB, MB, TB"),),
+        )
+    return limit
 
 
 def checkpoint_folder(checkpoint: str | Path) -> str:

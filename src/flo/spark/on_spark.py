@@ -34,7 +34,15 @@ from flo.shards.checkpoint.retention import Retention
 from flo.shards.plan.explain import Block, explain_plan, plan_blocks
 from flo.shards.plan.planning import segment_of
 from flo.shards.plan.stages import Entry
-from flo.shards.program import ShardedProgram, as_table, checkpoint_folder, expect_shards, finish_as_table
+from flo.shards.program import (
+    SHARDS_WITHIN_MEMORY,
+    ShardedProgram,
+    as_table,
+    checkpoint_folder,
+    expect_memory,
+    expect_shards,
+    finish_as_table,
+)
 from flo.shards.sinks.giving import Giving
 from flo.shards.sinks.output_changes import DIVERTED, OutputChanges
 from flo.shards.sinks.retrying import Retrying
@@ -46,7 +54,7 @@ from flo.shards.watching.watched import Watched
 from flo.spark.driver.fills import SparkFills
 from flo.spark.driver.inputs import BoundInput, InputOrder, NativePrefix, bind_input, describe_source, has_weights
 from flo.spark.driver.job_names import hold_description
-from flo.spark.driver.micro_batches import SparkMicroBatches
+from flo.spark.driver.micro_batches import SparkMicroBatches, tasks_at_once
 from flo.spark.driver.offset_logs import number_sources
 from flo.spark.driver.query import Query
 from flo.spark.driver.read_again import ReadAgain
@@ -120,6 +128,7 @@ class OnSpark(HasMethods):
         refill: Sequence[str] = (),
         version: int | str | None = None,
         retry: float = 0,
+        memory: str | None = None,
         ui: int | None = None,
     ) -> Query:
         """Starts a query on these DataFrames, at least one of them streaming. It runs until it is stopped.
@@ -145,6 +154,9 @@ class OnSpark(HasMethods):
           abandoned, and the sources are read again from its offsets.
         - `retry`: for how many seconds a sink that raises is tried again, with growing delays. By default its error
           ends the query at once.
+        - `memory`: a limit for the state in memory, such as `"4 GB"`, for each executor. The rest is in files on the
+          local disk, in the folder `FLO_CACHE`, and read by need. With a limit there are 16 shards by default: the
+          runs of one shard at a time are merged in memory.
         - `ui`: a port: serves the page of `query.ui` there from now on, also during a fill. 0 is any free one.
         """
         here, lease, watch = Origin.here(), None, None
@@ -152,6 +164,7 @@ class OnSpark(HasMethods):
             frames = self._check_frames(inputs)
             streaming = _streaming_inputs(frames)
             expect_shards(shards)
+            limit = expect_memory(memory)
             expect_trigger(trigger or {})
             retention = Retention.of(keep)
             divert = expect_one_of("on_error", on_error, OnError) == "divert"
@@ -161,7 +174,7 @@ class OnSpark(HasMethods):
             sinks = self._program.choose_sinks(outputs or {}, self._given, divert)
             planned = self._program.outputs_for(sinks, causes)
             bound = self._bind_inputs(frames, order or {}, divert)
-            ours = self._describe(frames, order or {}, planned, causes, shards)
+            ours = self._describe(frames, order or {}, planned, causes, shards, limit)
             sinks |= self._program.bind_sinks(self._spark, sinks, planned)
 
             lease = Lease.take(folder, self._flow.name)
@@ -169,6 +182,7 @@ class OnSpark(HasMethods):
             name, count, own = self._flow.name, point.shards, ours["id"]
             batches = SparkMicroBatches(self._spark, self._plan, planned, folder, count, own, retention, name)
             batches.now = self._now
+            batches.memory = limit and limit // tasks_at_once(self._spark)
             rows = batches.add_inputs(bound, divert)
             giving = Giving(batches, sinks, divert, point.version, Retrying(retry, lease.expect_held))
             giving.within = partial(SparkChanges.within, self._spark)
@@ -187,7 +201,7 @@ class OnSpark(HasMethods):
             )
             settings: dict[str, object] = {"runs": f"on Spark {self._spark.version}, {self._spark.sparkContext.master}"}
             settings |= {"inputs": ours["sources"], "trigger": trigger, "on_error": on_error, "keep": keep}
-            settings |= {"changed": changed, "refill": refill, "retry": f"{retry:g} s"}
+            settings |= {"changed": changed, "refill": refill, "retry": f"{retry:g} s", "memory": memory}
             watched = Watched.of(self._flow, self._blocks(count), list(frames), batches, sinks, settings)
             watch = QueryWatch(watched, batches)
             watch.fill = evolution.figures if evolution is not None else None
@@ -225,10 +239,11 @@ class OnSpark(HasMethods):
         outputs: list[Output],
         causes: Mapping[str, Cause],
         shards: int | None,
+        memory: int | None,
     ) -> Description:
         """The program as the checkpoint describes it, with how its inputs are read."""
         outline = self._flow._outline({name: cause.why for name, cause in causes.items()})
-        count = shards or self._parallelism()
+        count = shards or max(self._parallelism(), SHARDS_WITHIN_MEMORY if memory else 1)
         ours = describe_program(self._flow.name, self._plan, list(self._inputs), outputs, count, outline)
         read = zip(frames.items(), self._entries, strict=True)
         ours["sources"] = [describe_source(name, frame, entry, order.get(name)) for (name, frame), entry in read]

@@ -76,6 +76,8 @@ class MicroBatch:
     """Who numbers the rows of ordered inputs. The numbers of another source begin anew."""
     tagged: tuple[int, ...] = ()
     """Versions before the oldest that are kept, because they have tags."""
+    memory: int | None = None
+    """How many bytes of state a process keeps in memory; None if all."""
 
     @property
     def is_first(self) -> bool:

@@ -56,7 +56,7 @@ class SmallBatchTask:
                 if size_of(moving) > self.few_bytes:
                     return iter([_TOO_LARGE])
                 moving = list(StageTask(code, micro_batch).run(0, moving, writes))
-            moving.append(finish_writes(writes, 0, 0))
+            moving.append(finish_writes(writes, 0, 0, micro_batch))
         except FloError as error:
             return iter([report_blob(0, 0, error).batch()])
         finally:

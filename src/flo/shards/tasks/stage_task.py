@@ -21,6 +21,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -40,12 +41,13 @@ from flo.shards.tasks.output_files import UNSENT, Output, remove_stale_files
 from flo.shards.tasks.sending import Sender, end_blobs, without_end
 from flo.shards.tasks.shard_record import ShardRecord
 from flo.shards.tasks.state import BLANK, Shard, StateVersions
-from flo.tables.checkpoint.folders import Writes
+from flo.tables.checkpoint.folders import Writes, scratch_folder
 from flo.tables.dataflow import Dataflow
 from flo.tables.keyed import ENDED, KeyedColumns, KeyedRows
 from flo.tables.operators.clocks import PARTITION
 from flo.tables.operators.fixpoint import FixpointTables
 from flo.tables.operators.upserts import expect_once
+from flo.tables.state.spilling import limit_memory
 from flo.tables.state.trace import net_changes
 from flo.tables.streams import Streams
 from flo.tables.values import SUMMED, Columns, Rows, is_ordered
@@ -96,7 +98,7 @@ class StageTask:
         try:
             for blob in self.run(task, received, writes):
                 yield blob.batch()
-            yield finish_writes(writes, task, self.code.load()[0].level).batch()
+            yield finish_writes(writes, task, self.code.load()[0].level, self.batch).batch()
         except FloError as error:
             yield report_blob(0, 0, error).batch()
         finally:
@@ -290,6 +292,7 @@ class StageTask:
             nodes, views, more = shard.load(versions.version(number), batch.version)
             record = ShardRecord.read(views, more)
             _shards[key] = Cached(batch.run, shard, versions.version(number), nodes, record)
+            spill_shards(batch)
         return shard.program, nodes, record.copy()
 
     def _push_ends(self, stage: Stage, number: int, ended: set[int], loop: Dataflow, record: ShardRecord) -> None:
@@ -346,10 +349,18 @@ class TaskReport:
         return {**state, **changes, **figures, "version": self.version, "seconds": time.monotonic() - self.started}
 
 
-def finish_writes(writes: Writes, task: int, level: int) -> Blob:
+def spill_shards(batch: MicroBatch) -> None:
+    """Moves state of the shards of a query that this process has cached to files, if it is more than the limit."""
+    if batch.memory is not None:
+        own = [cached.shard.runs for (where, _, _), cached in list(_shards.items()) if where == batch.folder]
+        limit_memory(chain.from_iterable(own), batch.memory, scratch_folder())
+
+
+def finish_writes(writes: Writes, task: int, level: int, batch: MicroBatch) -> Blob:
     """Waits until the files of a task are there. Returns a report on how long that took, after the rest of the task."""
     started = time.monotonic()
     writes.finish()
+    spill_shards(batch)
     return report_blob(task, task, {"stored": (level, time.monotonic() - started)})
 
 

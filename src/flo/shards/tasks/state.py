@@ -110,6 +110,8 @@ class Shard:
         self.store = CachedStore(state_folder(where, shards).within(shard_path(level, shard)))
         self.program = program_of(dag)
         """The program of the stage, before any input."""
+        self.runs: list[Run] = []
+        """The runs of the state that was read or written last."""
 
     def load(self, version: int, next_version: int) -> ShardState:
         """Reads a version to continue from it. Removes stray files, and versions that failed micro-batches wrote."""
@@ -124,6 +126,7 @@ class Shard:
         """The state of a version."""
         state, more = self.store.read(version)
         nodes, views = self.program.states.load(decode(state), lambda scope: Loading(scope, self.store))
+        self.runs = self.store.whole_runs()
         return ShardState(nodes, views, more)
 
     def save(
@@ -144,7 +147,7 @@ class Shard:
             written, store.runs, store.folder = store.runs, before, where
 
         def use_written() -> None:
-            store.runs = written
+            store.runs, self.runs = written, storing.runs
             store.sweep(*kept)
 
         writes.afterwards(use_written)
@@ -182,6 +185,11 @@ class CachedStore(Store):
             self.joined[names] = super().get_parts(columns, names)
             self.runs.update(zip(names, self.joined[names].files, strict=True))
         return self.joined[names]
+
+    def whole_runs(self) -> list[Run]:
+        """The runs that were read, without those that are parts of others."""
+        parts = {name for names in self.joined for name in names}
+        return [*self.joined.values(), *(run for name, run in self.runs.items() if name not in parts)]
 
     def _forget_runs(self, held: set[str]) -> None:
         """Drops the runs that a version does not hold."""

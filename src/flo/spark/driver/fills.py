@@ -89,6 +89,7 @@ class SparkFillRun(FillRun):
     def start_loop(self, plan: Plan, outputs: list[Output], lease: Lease) -> FillLoop:
         job = self.job
         batches = SparkMicroBatches(self.spark, plan, outputs, job.where, job.shards, name=f"{job.flow}, fill")
+        batches.memory = job.memory
         return FillLoop(job.fill.dag, batches, self.views_of(batches), lease)
 
     def rows_of_state(self, place: int, holder: Holder) -> FillRows:

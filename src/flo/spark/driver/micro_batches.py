@@ -293,6 +293,14 @@ def has_own_thread() -> bool:
     return os.environ.get("PYSPARK_PIN_THREAD", "true").lower() == "true"
 
 
+def tasks_at_once(spark: SparkSession) -> int:
+    """How many tasks an executor runs at once, each in a process of its own."""
+    context = spark.sparkContext
+    if str(context.master).startswith("local"):
+        return max(1, context.defaultParallelism)
+    return int(context.getConf().get("spark.executor.cores", "1") or 1)
+
+
 def most_tasks(spark: SparkSession) -> int:
     """The most tasks that are useful in a stage: one for each core. A cluster may grow beyond its current cores."""
     context = spark.sparkContext

@@ -375,6 +375,13 @@ def _cache() -> Local:
     return Local(Path(chosen) if chosen else _private_folder(Path(tempfile.gettempdir()) / f"flo-cache-{os.getuid()}"))
 
 
+def scratch_folder() -> Path:
+    """A folder on the local disk, for files that no other process reads."""
+    path = _cache().path
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
 def _private_folder(path: Path) -> Path:
     """A folder that only this user can write: this one, or one of this process if another user has made this one.
 

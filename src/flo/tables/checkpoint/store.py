@@ -46,6 +46,8 @@ class Storing(Lowering):
         self.store = store
         self.known: Mapping[Collection, int | str] = {}
         self.held: set[str] = set()
+        self.runs: list[Run] = []
+        """All runs, each whole, also those that are stored in parts."""
         self.written = self.bytes = 0
         self._in_value = 0
 
@@ -56,6 +58,7 @@ class Storing(Lowering):
 
     def __call__(self, item: Any) -> Term:
         if isinstance(item, Run):
+            self.runs.append(item)
             stored = tuple(Call("stored", (item.columns, self.put(part))) for part in item.files)
             return stored[0] if len(stored) == 1 else Call("parts", stored)
         if isinstance(item, Rows):

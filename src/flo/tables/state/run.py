@@ -47,12 +47,13 @@ from flo.tables.values import WEIGHT, WEIGHT_FIELD
 
 LARGE = 1 << 20
 """A run with at least so many rows saves memory: its index is coarser, and its key numbers may be computed."""
-PER_BUCKET, OF_LARGE, FEW = 2, 4, 16
-"""Average rows per index entry, in small and in large runs; and up to how many rows are compared one by one."""
+PER_BUCKET, OF_LARGE, OF_MAPPED, FEW = 2, 4, 256, 16
+"""Average rows per index entry in small, large and spilled runs; and up to how many rows are compared one by one."""
 BISECTED = 512
 """Up to so many key numbers are searched by bisection alone, which takes fewer calls than the index does."""
 
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
+INDEX = ("index", "mapped")
 FACTS = ("least", "once", "mixed", "_running")
 """The cached properties of a run that another run with the same rows may take over."""
 
@@ -183,13 +184,20 @@ class Run(Lowerable):
     @property
     def _bits(self) -> int:
         """How many of the highest bits of a key number the index looks at."""
-        return max(1, (self.rows // (PER_BUCKET if self.rows < LARGE else OF_LARGE)).bit_length())
+        per_entry = OF_MAPPED if self.mapped else PER_BUCKET if self.rows < LARGE else OF_LARGE
+        return max(1, (self.rows // per_entry).bit_length())
 
     @property
     def bytes(self) -> int:
         """The memory of the rows, their key numbers, the index and running sums, in bytes."""
         known = [each for name in ("index", "_running") if (each := self.__dict__.get(name)) is not None]
-        return int(self.table.nbytes) + self.keys.bytes + sum(int(each.nbytes) for each in known)
+        own = 0 if self.mapped else int(self.table.nbytes) + self.keys.bytes
+        return own + sum(int(each.nbytes) for each in known)
+
+    @property
+    def mapped(self) -> bool:
+        """Whether its rows and key numbers are in a file that is mapped into memory (spilling.py)."""
+        return "mapped" in self.__dict__
 
     def prepare(self) -> Run:
         """Return the run as it is kept: with its index, and if large without key numbers that the columns imply."""
@@ -197,11 +205,11 @@ class Run(Lowerable):
         keys = self.imply_keys() if self.rows >= LARGE else None
         if keys is None:
             return self
-        return Run(self.columns, keys, self.table)._adopt(self, "index", *FACTS)
+        return Run(self.columns, keys, self.table)._adopt(self, *INDEX, *FACTS)
 
     def copy(self) -> Run:
         """Return another run with the same rows."""
-        return replace(self)._adopt(self, "index", "name", *FACTS)
+        return replace(self)._adopt(self, *INDEX, "name", *FACTS)
 
     def _adopt(self, other: Run, *names: str) -> Run:
         """Take over these cached properties of a run with the same rows, and return itself."""
@@ -283,7 +291,7 @@ class Run(Lowerable):
         """
         if not self.rows or not len(numbers):
             return KeyRanges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
-        if len(numbers) <= BISECTED and type(self.keys) is Keys:
+        if len(numbers) <= BISECTED and type(self.keys) is Keys and not self.mapped:
             starts = self.keys.numbers.searchsorted(numbers)
             counts = self.keys.numbers.searchsorted(numbers, "right") - starts
             present = counts.nonzero()[0]
@@ -297,7 +305,7 @@ class Run(Lowerable):
         new = np.concatenate([[True], numbers[wide[1:]] != numbers[wide[:-1]]])  # a group that is asked for often
         first = wide[new]
         asked = numbers[first]
-        if type(self.keys) is Keys:
+        if type(self.keys) is Keys and not self.mapped:
             halved, after = (np.searchsorted(self.keys.numbers, asked, side) for side in _SIDES)
         else:
             halved = bisect_ranges(lows[first], highs[first], lambda rows, which: self.keys.at(rows) < asked[which])
