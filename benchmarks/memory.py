@@ -85,7 +85,7 @@ def run_side(count: int, limit: str | None) -> None:
             query.push(orders=orders(start, min(PUSH, count - start), customers))
             most = max(most, memory("RssAnon"))
         load, deltas = time.process_time() - started, []
-        for number in range(DELTAS if count else 0):
+        for number in range(DELTAS if count >= PUSH else 2):
             rows = orders(count + number * DELTA, DELTA, customers)
             started = time.process_time()
             query.push(orders=rows)
@@ -94,7 +94,7 @@ def run_side(count: int, limit: str | None) -> None:
         state = sum(file.stat().st_size for file in Path(folder, "state").rglob("*.arrow")) / 1e6
         held = memory("RssAnon")
         if count:
-            expect_views(query, count + DELTAS * DELTA, customers)
+            expect_views(query, count + len(deltas) * DELTA, customers)
         query.stop()
     delta = statistics.median(deltas) if deltas else 0.0
     print(json.dumps({"state": state, "held": held, "most": most or held, "load": load, "delta": delta}))
