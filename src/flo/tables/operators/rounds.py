@@ -268,7 +268,7 @@ class WeighRounds(InRounds):
                 weights.append(run.sums[WEIGHT][theirs])
         traces[0].extend(replace(delta, table=with_round(delta.table, number)))
         owner, when, weight = (np.concatenate(each) for each in (owners, rounds, weights))
-        order = np.lexsort((when, owner))
+        order = np.argsort(owner * (int(when.max()) + 1) + when, kind="stable")
         owner, when, weight = owner[order], when[order], weight[order]
         next_owner = owner[1:] != owner[:-1]
         total = np.cumsum(weight)
