@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import Enum
+from functools import cached_property
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import pyarrow as pa
@@ -206,7 +207,7 @@ class OnTables(Operator, Generic[Op]):
     def arity(self) -> tuple[int, int]:  # type: ignore[override]
         return self.like.arity
 
-    @property
+    @cached_property
     def rule(self) -> str:
         """The name of the rule that consumes rows: that of the operator on values."""
         return getattr(self.like, "rule", self.like.name)
@@ -376,6 +377,18 @@ class OnTables(Operator, Generic[Op]):
         for value in values:
             if value.end is End.ARRIVED:
                 yield from self.at_ends(values)
+                return
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        """Runs to the stuck state. It has no step when nothing is left of its inputs."""
+        operator: Operator = self
+        while (step := next(operator.steps(inputs), None)) is not None:
+            yield step
+            inputs, operator = step.inputs, step.operator
+            for value in inputs:
+                if value.size():
+                    break
+            else:
                 return
 
     def take_in(self, *values: Any) -> tuple[Operator, Deltas]:

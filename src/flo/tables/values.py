@@ -94,11 +94,10 @@ class Rows(TableValue):
         """The table without rows."""
         if self.table.schema.get_field_index(SUMMED) >= 0:  # sums have other columns than rows
             return schema_of(self.of).empty_table()
-        return self.table.slice(0, 0) if self.table.num_rows else self.table
+        return self.table.slice(0, 0)
 
     def drained(self) -> Rows:
-        nothing = self._nothing
-        return self if nothing is self.table else Rows(self.of, nothing, self.end)
+        return Rows(self.of, self._nothing, self.end) if self.table.num_rows else self
 
     def has_content(self) -> bool:
         return bool(self.table.num_rows)

@@ -54,6 +54,7 @@ BISECTED = 512
 
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 FACTS = ("least", "once", "mixed", "_running")
+ADOPTED = ("index", "name", *FACTS)
 """The cached properties of a run that another run with the same rows may take over."""
 
 
@@ -143,8 +144,8 @@ class Run(Lowerable):
         again = np.flatnonzero(numbers[1:] == numbers[:-1]) + 1
         if self.keys.exact or not len(again):
             return again, np.ones(len(again), bool)
-        own = self.table.select(list(self.columns))
-        return again, find_equal(take_rows(own, again - 1).columns, take_rows(own, again).columns)
+        one, other = (take_rows(self.own, rows) for rows in (again - 1, again))
+        return again, find_equal(one.columns, other.columns)
 
     def first_rows(self) -> Indices:
         """Return the rows whose key differs from that of the row before. In a mixed run, a key may have several."""
@@ -161,6 +162,11 @@ class Run(Lowerable):
         """The first rows of all keys: enough to find out which keys exist."""
         firsts = self.first_rows()
         return self if len(firsts) == self.rows else self.take(firsts)
+
+    @cached_property
+    def own(self) -> pa.Table:
+        """The key columns."""
+        return self.table.select(self.columns)
 
     @cached_property
     def sums(self) -> dict[str, Indices]:
@@ -201,7 +207,7 @@ class Run(Lowerable):
 
     def copy(self) -> Run:
         """Return another run with the same rows."""
-        return replace(self)._adopt(self, "index", "name", *FACTS)
+        return replace(self)._adopt(self, *ADOPTED)
 
     def _adopt(self, other: Run, *names: str) -> Run:
         """Take over these cached properties of a run with the same rows, and return itself."""
@@ -401,8 +407,8 @@ def merge_runs(runs: list[Run]) -> Run:
     """Merge runs into one. Among rows with equal keys, those of earlier runs come first."""
     if len(runs) == 1:
         return runs[0]
-    rows = interleave(runs)
-    return Run(runs[0].columns, rows.keys, take_rows(rows.table, rows.order))
+    table, order, keys = interleave([run.table for run in runs], [run.keys for run in runs])
+    return Run(runs[0].columns, keys, take_rows(table, order))
 
 
 def join_parts(parts: Sequence[Run]) -> Run:
@@ -445,14 +451,14 @@ class Interleaved(NamedTuple):
     """The keys in that order."""
 
 
-def interleave(runs: list[Run]) -> Interleaved:
-    """Return the order that merges runs."""
-    if len(runs) == 1:
-        return Interleaved(runs[0].table, np.arange(runs[0].rows), runs[0].keys)
-    numbers = np.concatenate([run.keys.numbers for run in runs])
+def interleave(tables: list[pa.Table], keys: list[Keys]) -> Interleaved:
+    """Return the order that merges runs, given their rows and keys."""
+    if len(tables) == 1:
+        return Interleaved(tables[0], np.arange(tables[0].num_rows), keys[0])
+    numbers = np.concatenate([each.numbers for each in keys])
     order = np.argsort(numbers, kind="stable")  # fast on sorted parts
-    table = pa.concat_tables([run.table for run in runs]).combine_chunks()
-    return Interleaved(table, order, Keys(numbers[order], all(run.keys.exact for run in runs)))
+    table = pa.concat_tables(tables).combine_chunks()
+    return Interleaved(table, order, Keys(numbers[order], all([each.exact for each in keys])))
 
 
 def match_keys(left: Run, right: Run) -> Pairs:
@@ -464,12 +470,14 @@ def match_keys(left: Run, right: Run) -> Pairs:
         others, rows = match_keys(right, left)
         return Pairs(rows, others)
     starts = left.starts
-    present, theirs, others = right.find(left.keys.at(starts[:-1]))
+    present, theirs, others = right.find(left.keys.at(starts[:-1]) if left.rows > 1 else left.keys.numbers)
     ours, counts = starts[present], starts[present + 1] - starts[present]
+    if not len(present):
+        return Pairs(present, present)
     if len(starts) <= left.rows:
         which, ours = ranges(ours, counts)
         theirs, others = theirs.take(which), others.take(which)
-    if len(others) and int(others.max()) > 1:
+    if int(others.max()) > 1:
         which, theirs = ranges(theirs, others)
         ours = ours.take(which)
     return drop_collisions(left, right, ours, theirs)
@@ -479,7 +487,7 @@ def drop_collisions(left: Run, right: Run, ours: Indices, theirs: Indices) -> Pa
     """Return those of these pairs of rows with equal key numbers that have equal keys."""
     if not len(ours) or (left.keys.exact and right.keys.exact):
         return Pairs(ours, theirs)
-    one, other = (take_rows(run.table.select(list(run.columns)), rows) for run, rows in ((left, ours), (right, theirs)))
+    one, other = (take_rows(run.own, rows) for run, rows in ((left, ours), (right, theirs)))
     equal = find_equal(one.columns, other.columns)
     return Pairs(ours[equal], theirs[equal])
 

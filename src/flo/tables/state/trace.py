@@ -186,7 +186,7 @@ def consolidate_runs(*runs: Run, fully: bool = False) -> Run:
     alone = not whole_rows or sum(run.rows for run in runs) == 1
     if alone and all(not run.rows or run.least > 0 for run in runs):
         return merge_runs([*runs])
-    table, order, keys = interleave([*runs])
+    table, order, keys = interleave([run.table for run in runs], [run.keys for run in runs])
     if not len(order):
         return first
     weights = table[WEIGHT].to_numpy()[order]
