@@ -154,7 +154,7 @@ def plain_zeros(of: Collection, table: pa.Table) -> pa.Table:
         return table
     schema = table.schema
     for index, kind in enumerate(schema.types):
-        if _has_floats(kind):
+        if kind.id in ZEROS or (kind.id == STRUCT and _has_floats(kind)):
             table = table.set_column(index, schema.field(index), _plain_zeros(one_chunk(table.column(index))))
     return table
 

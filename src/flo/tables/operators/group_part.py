@@ -107,9 +107,10 @@ class Delta:
 
     def once(self, what: Any, make: Callable[[], T]) -> T:
         """Computes something the first time that a part asks for it."""
-        if what not in self.known:
-            self.known[what] = make()
-        return self.known[what]  # type: ignore[no-any-return]
+        try:
+            return self.known[what]  # type: ignore[no-any-return]
+        except KeyError:
+            return self.known.setdefault(what, make())  # type: ignore[no-any-return]
 
     def mask(self, which: Chosen) -> Mask | None:
         """Which rows count; None if all do."""
@@ -294,9 +295,10 @@ class Reading:
 
     def once(self, what: Any, make: Callable[[], T]) -> T:
         """Computes something the first time that a part asks for it."""
-        if what not in self.known:
-            self.known[what] = make()
-        return self.known[what]  # type: ignore[no-any-return]
+        try:
+            return self.known[what]  # type: ignore[no-any-return]
+        except KeyError:
+            return self.known.setdefault(what, make())  # type: ignore[no-any-return]
 
     def integers(self, summand: Summand) -> Indices:
         """A sum of small integers."""

@@ -164,7 +164,7 @@ class Limbs:
     @staticmethod
     def of_integers(low: int, numbers: list[int]) -> Limbs:
         """Return Python integers, in units of the digit with the index `low`, in canonical form."""
-        highest = max(number.bit_length() for number in numbers) // BITS
+        highest = max(map(int.bit_length, numbers)) // BITS
         digits = [[number >> BITS * index & MASK for number in numbers] for index in range(highest)]
         return Limbs(low, np.array([*digits, [number >> BITS * highest for number in numbers]], np.int64))
 
@@ -377,9 +377,11 @@ def limbs_of(columns: dict[int, Indices], count: int) -> Limbs:
     """Return limbs from digits by index. Missing digits are zero."""
     if not columns:
         return Limbs(0, np.zeros((1, count), np.int64))
-    nothing = np.zeros(count, np.int64)
-    low, high = min(columns), max(columns)
-    return Limbs(low, np.array([columns.get(index, nothing) for index in range(low, high + 1)]))
+    low = min(columns)
+    digits = np.zeros((max(columns) - low + 1, count), np.int64)
+    for index, digit in columns.items():
+        digits[index - low] = digit
+    return Limbs(low, digits)
 
 
 def sum_before(array: pa.Array, weights: Indices) -> dict[int, Indices]:
