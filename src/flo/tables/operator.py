@@ -24,7 +24,7 @@ from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.trace import net_changes
 from flo.tables.streams import StreamColumns, has_columns
-from flo.tables.values import Columns, Rows, of_elements, plain_zeros
+from flo.tables.values import Columns, Rows, layout_of, of_elements, plain_zeros
 from flo.values.element_value import ElementCollection
 from flo.values.lvar import LVar
 from flo.values.operators.shapes import SIDES, pass_end
@@ -347,6 +347,11 @@ class OnTables(Operator, Generic[Op]):
     def computes(self) -> bool:
         """Whether its results may have values that its inputs do not have."""
         return True
+
+    @cached_property
+    def output_layout(self) -> Layout:
+        """The columns of the first output."""
+        return layout_of(self.outputs[0])
 
     @property
     def by_row(self) -> bool:

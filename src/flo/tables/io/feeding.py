@@ -369,6 +369,8 @@ def _row_at(table: pa.Table, index: int) -> dict[str, Any]:
 
 
 def _slice(value: Any, start: int, stop: int) -> Any:
+    if stop - start == value.size():
+        return value
     if isinstance(value, Rows):
         return replace(value, table=value.table.slice(start, stop - start))
     return value.of(value.all_units()[start:stop])

@@ -97,11 +97,6 @@ class GroupByTables(OnTables[GroupBy]):
         return parts
 
     @cached_property
-    def _schema(self) -> pa.Schema:
-        """The columns of the groups and their results."""
-        return layout_of(self.outputs[0]).schema
-
-    @cached_property
     def _group(self) -> tuple[str, ...]:
         """The columns that are the group."""
         return layout_of(self.inputs[0]).names[: self.like.keys]
@@ -249,8 +244,8 @@ class GroupByTables(OnTables[GroupBy]):
         results = [take_ascending(column, which) for column in columns]
         arrays = [*keys[: len(self._group)], *results, *keys[len(self._group) :], pa.array(weights, pa.int64())]
         more = [own.schema.field(name) for name in self.keys]
-        schema = pa.schema([*self._schema, *more]) if more else self._schema
-        return pa.Table.from_arrays(arrays, schema=schema.append(WEIGHT_FIELD))
+        schema = self.output_layout.schema
+        return pa.Table.from_arrays(arrays, schema=pa.schema([*schema, *more, WEIGHT_FIELD]) if more else schema.append(WEIGHT_FIELD))
 
     def results_of(self, groups: Run, sums: Sums) -> pa.Table:
         """The rows of these groups, given the sums of all rows that they have. Without other state than sums."""

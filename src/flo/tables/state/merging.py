@@ -279,7 +279,7 @@ def merge_small(runs: tuple[Run, ...], join: JoinRuns, how: tuple[object, ...]) 
 
 def _other_run(whole: Run, parts: Sequence[Run]) -> Run:
     """Return a merged run that is none of its parts: what is shared must not refer to them."""
-    return whole.copy() if any(whole is part for part in parts) else whole
+    return whole.copy() if any([whole is part for part in parts]) else whole
 
 
 def advance_merges(
@@ -317,7 +317,7 @@ def first_due(sizes: list[int], ratio: float = RATIO) -> int:
     """Return the oldest of these runs that is to be merged with all newer ones: it has at most so many times their
     rows. The number of runs if there is none."""
     newer, first = 0, len(sizes)
-    for place in reversed(range(len(sizes))):
+    for place in range(len(sizes) - 1, -1, -1):
         if newer and sizes[place] <= ratio * newer:
             first = place
         newer += sizes[place]

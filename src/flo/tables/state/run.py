@@ -49,11 +49,13 @@ LARGE = 1 << 20
 """A run with at least so many rows saves memory: its index is coarser, and its key numbers may be computed."""
 PER_BUCKET, OF_LARGE, FEW = 2, 4, 16
 """Average rows per index entry, in small and in large runs; and up to how many rows are compared one by one."""
+ONE_ROW = np.arange(2)
+"""The `starts` of a run of one row."""
 BISECTED = 512
 """Up to so many key numbers are searched by bisection alone, which takes fewer calls than the index does."""
 
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
-FACTS = ("least", "once", "mixed", "_running")
+FACTS = ("weights", "mixed", "_running")
 ADOPTED = ("index", "name", *FACTS)
 """The cached properties of a run that another run with the same rows may take over."""
 
@@ -115,14 +117,20 @@ class Run(Lowerable):
         vars(self)["rows"] = self.table.num_rows
 
     @cached_property
+    def weights(self) -> tuple[int, int]:
+        """The least and the greatest weight of a row; there must be rows."""
+        weights = self.table[WEIGHT].to_numpy()
+        return (int(weights[0]),) * 2 if self.rows == 1 else (int(weights.min()), int(weights.max()))
+
+    @property
     def least(self) -> int:
         """The least weight of a row; there must be rows."""
-        return int(self.table[WEIGHT].to_numpy().min())
+        return self.weights[0]
 
-    @cached_property
+    @property
     def once(self) -> bool:
         """Whether every row has the weight 1."""
-        return not self.rows or (self.least == 1 and bool(self.table[WEIGHT].to_numpy().max() == 1))
+        return not self.rows or self.weights == (1, 1)
 
     @cached_property
     def _running(self) -> Indices | None:
@@ -155,7 +163,7 @@ class Run(Lowerable):
     @property
     def starts(self) -> Indices:
         """The first row of each distinct key number, and at the end the number of rows."""
-        return starts_of(self.keys.numbers)
+        return ONE_ROW if self.rows == 1 else starts_of(self.keys.numbers)
 
     @cached_property
     def each_key(self) -> Run:
@@ -288,7 +296,7 @@ class Run(Lowerable):
         3. A long range is searched by bisection, once for equal numbers that follow each other.
         """
         if not self.rows or not len(numbers):
-            return KeyRanges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
+            return KeyRanges(*np.zeros((3, 0), np.int64))
         if len(numbers) <= BISECTED and type(self.keys) is Keys:
             starts = self.keys.numbers.searchsorted(numbers)
             counts = self.keys.numbers.searchsorted(numbers, "right") - starts
@@ -428,7 +436,7 @@ def _file_in(whole: Run, part: Run, start: int) -> Run:
     """Return a part of a run as a slice of the run. It takes over the name of the part if it has the same content."""
     table = whole.table.slice(start, part.rows).select(part.table.column_names)
     keys = whole.keys.between(start, start + part.rows, part.keys.exact)
-    names = ("name", "once") if table.schema == part.table.schema else ("once",)
+    names = ("name", "weights") if table.schema == part.table.schema else ("weights",)
     return Run(whole.columns, keys, table)._adopt(part, *names)
 
 
@@ -456,7 +464,7 @@ def interleave(tables: list[pa.Table], keys: list[Keys]) -> Interleaved:
     if len(tables) == 1:
         return Interleaved(tables[0], np.arange(tables[0].num_rows), keys[0])
     numbers = np.concatenate([each.numbers for each in keys])
-    order = np.argsort(numbers, kind="stable")  # fast on sorted parts
+    order = numbers.argsort(kind="stable")  # fast on sorted parts
     table = pa.concat_tables(tables).combine_chunks()
     return Interleaved(table, order, Keys(numbers[order], all([each.exact for each in keys])))
 
@@ -470,7 +478,7 @@ def match_keys(left: Run, right: Run) -> Pairs:
         others, rows = match_keys(right, left)
         return Pairs(rows, others)
     starts = left.starts
-    present, theirs, others = right.find(left.keys.at(starts[:-1]) if left.rows > 1 else left.keys.numbers)
+    present, theirs, others = right.find(left.keys.numbers if len(starts) > left.rows else left.keys.at(starts[:-1]))
     ours, counts = starts[present], starts[present + 1] - starts[present]
     if not len(present):
         return Pairs(present, present)

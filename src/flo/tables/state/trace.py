@@ -85,11 +85,17 @@ class Trace(Lowerable):
         if not self.merges:
             merged = merge_small((*self.runs, new) if new.rows else self.runs, self.join, self.how)
         if merged is not None:
-            return replace(self, runs=merged)
+            return self._with(merged)
         merges = [*group_runs(self.runs, self.merges), *([Merge((new,))] if new.rows else [])]
         merges = advance_merges(merges, fuel_of(delta.rows, self.rows), self.join, self.cut, self.how)
         runs = tuple(run for merge in merges for run in merge.runs)
-        return replace(self, runs=runs, merges=tuple(merge for merge in merges if len(merge.runs) > 1))
+        return self._with(runs, tuple(merge for merge in merges if len(merge.runs) > 1))
+
+    def _with(self, runs: tuple[Run, ...], merges: tuple[Merge, ...] = ()) -> Self:
+        """Return the trace with other runs."""
+        after = object.__new__(type(self))
+        vars(after).update(vars(self), runs=runs, merges=merges)
+        return after
 
     @property
     def how(self) -> tuple[object, ...]:
@@ -179,12 +185,14 @@ def consolidate_runs(*runs: Run, fully: bool = False) -> Run:
     2. Choose the keys to consolidate: `open_keys`.
     3. Group the equal rows of these keys. The first of each group gets the sum of the weights; the others are dropped.
     """
-    first = runs[0]
+    first, rows = runs[0], sum([run.rows for run in runs])
+    inserts = all([not run.rows or run.least > 0 for run in runs])
+    if inserts and rows < 2:
+        return merge_runs([*runs])
     names = [name for name in first.table.schema.names if name != WEIGHT]
     whole_key = set(names) == set(first.columns)
     whole_rows = fully or whole_key
-    alone = not whole_rows or sum(run.rows for run in runs) == 1
-    if alone and all(not run.rows or run.least > 0 for run in runs):
+    if inserts and not whole_rows:
         return merge_runs([*runs])
     table, order, keys = interleave([run.table for run in runs], [run.keys for run in runs])
     if not len(order):
@@ -210,8 +218,8 @@ def consolidate_runs(*runs: Run, fully: bool = False) -> Run:
     firsts = indices[grouped[firsts]]
     weights[firsts], kept[firsts] = sums, sums != 0
     where = np.flatnonzero(kept)
-    rows = with_weights(take_rows(table, order[where]), weights[where])
-    return Run(first.columns, Keys(keys.at(where), keys.exact), rows)
+    kept_rows = with_weights(take_rows(table, order[where]), weights[where])
+    return Run(first.columns, Keys(keys.at(where), keys.exact), kept_rows)
 
 
 def with_weights(table: pa.Table, weights: Indices) -> pa.Table:
@@ -359,13 +367,16 @@ def group_equal_rows(table: pa.Table, keys: Keys | None = None, rows: Indices | 
     are distinguished by their text. With `rows`, these are the rows that are grouped, and `keys` are theirs.
     """
     keys = keys_of(table.columns) if keys is None else keys
-    if len(keys.numbers) < 2:
-        return EqualRows(np.arange(len(keys.numbers)), np.arange(len(keys.numbers)))
-    sorted_already = bool(np.all(keys.numbers[1:] >= keys.numbers[:-1]))
-    order = np.arange(len(keys.numbers)) if sorted_already else stable_order(keys.numbers)
-    numbers = keys.numbers[order]
-    new = np.concatenate([[True], numbers[1:] != numbers[:-1]])[: len(numbers)]
-    doubtful = np.zeros(0, np.int64) if keys.exact else np.flatnonzero(~new)
+    numbers = keys.numbers
+    order = np.arange(len(numbers))
+    if len(numbers) < 2:
+        return EqualRows(order, order)
+    if (numbers[1:] < numbers[:-1]).any():
+        order = stable_order(numbers)
+        numbers = numbers[order]
+    new = np.ones(len(numbers), bool)
+    np.not_equal(numbers[1:], numbers[:-1], out=new[1:])
+    doubtful = () if keys.exact else (~new).nonzero()[0]
     if len(doubtful):
         places = order if rows is None else rows[order]
         one, other = take_rows(table, places[doubtful - 1]), take_rows(table, places[doubtful])
@@ -373,7 +384,7 @@ def group_equal_rows(table: pa.Table, keys: Keys | None = None, rows: Indices | 
         if not equal.all():
             whole = table if rows is None else take_rows(table, rows)
             return _split_collisions(whole, order, numbers, doubtful[~equal])
-    return EqualRows(order, np.flatnonzero(new))
+    return EqualRows(order, new.nonzero()[0])
 
 
 def gather_equal_rows(table: pa.Table) -> EqualRows:
