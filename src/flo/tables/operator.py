@@ -402,8 +402,9 @@ class OnTables(Operator, Generic[Op]):
 
     def consume_step(self, values: tuple[Any, ...]) -> Step:
         """The step that consumes everything. If a function raises on a row, the error shows the row."""
+        rule = self.rule  # what follows from parameters is cached here before `with_state` copies it
         operator, outputs = consume_rows(self, values)
-        return Step(self.rule, tuple([value.drained() for value in values]), operator, outputs)
+        return Step(rule, tuple([value.drained() for value in values]), operator, outputs)
 
     def unit(self, of: Collection, part: pa.Table) -> str:
         """The row as an error of a user's function shows it."""

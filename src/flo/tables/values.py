@@ -83,8 +83,9 @@ class Rows(TableValue):
             return self
         if not delta.table.num_rows:
             return self if delta.end is End.OPEN else replace(self, end=delta.end)
-        table = pa.concat_tables([self.table, delta.table]) if self.table.num_rows else delta.table
-        return Rows(self.of, table, delta.end)
+        if not self.table.num_rows:
+            return delta
+        return Rows(self.of, pa.concat_tables([self.table, delta.table]), delta.end)
 
     def empty(self) -> Rows:
         return Rows(self.of, self._nothing)

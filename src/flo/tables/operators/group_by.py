@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Indices, Mask, Numbers, one_chunk, take_ascending, take_rows
+from flo.columns.indices import Indices, Mask, Numbers, one_chunk, take_ascending, take_rows, to_arrow
 from flo.core.errors import ElementError, brief
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
@@ -239,10 +239,10 @@ class GroupByTables(OnTables[GroupBy]):
     def _rows(self, groups: Run, columns: list[pa.Array], which: Indices, weights: Indices) -> pa.Table:
         """Returns the output rows of results, given their indices; the n-th of m groups has those at n, n + m and so
         on."""
-        own = groups.table.select([*self._group, *self.keys])
+        own = groups.table.select((*self._group, *self.keys))
         keys = (take_rows(own, which % groups.rows) if len(which) else own.slice(0, 0)).columns
         results = [take_ascending(column, which) for column in columns]
-        arrays = [*keys[: len(self._group)], *results, *keys[len(self._group) :], pa.array(weights, pa.int64())]
+        arrays = [*keys[: len(self._group)], *results, *keys[len(self._group) :], to_arrow(weights)]
         more = [own.schema.field(name) for name in self.keys]
         schema = self.output_layout.schema
         return pa.Table.from_arrays(arrays, schema=pa.schema([*schema, *more, WEIGHT_FIELD]) if more else schema.append(WEIGHT_FIELD))

@@ -34,7 +34,7 @@ import pyarrow as pa
 
 from flo.columns.cell import Cell
 from flo.columns.expression import Expression
-from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
+from flo.columns.indices import Indices, Numbers, one_chunk, ones, take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import Collection
 from flo.core.elements import returned_type
@@ -278,7 +278,7 @@ def pair_rows(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = (
     left = _gather([(each.left, each.left_rows) for each in meetings], (*joined.needed[0], *keys, *more))
     right = _gather([(each.right, each.right_rows) for each in meetings], (*joined.needed[1], *more))
     if once:
-        weights = pa.array(np.ones(sum([len(each.left_rows) for each in meetings]), np.int64))
+        weights = ones(sum([len(each.left_rows) for each in meetings]))
     else:
         weights = multiply_weights(left[WEIGHT], right[WEIGHT])
     pairs = joined.results(left, right)
@@ -328,8 +328,8 @@ class JoinTables(Paired[Join | BagJoin]):
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)
         pairs = pair_rows(self.joined, list(find_meetings(one, other, self.left, self.right)), self.keys)
-        grown = self.with_state(left=self.add_to(self.left, 0, one), right=self.add_to(self.right, 1, other))
-        return grown, (self.emitted(pairs),)
+        outputs = (self.emitted(pairs),)
+        return self.with_state(left=self.add_to(self.left, 0, one), right=self.add_to(self.right, 1, other)), outputs
 
     def side_ended(self, index: int) -> Self:
         return drop_side(self, index)

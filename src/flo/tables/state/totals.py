@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, expand_ranges, is_every, one_chunk, take_rows
+from flo.columns.indices import Indices, expand_ranges, is_every, one_chunk, take_rows, to_arrow
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, limbs_of
 from flo.tables.state.products import Addends, Product, sum_numbers
@@ -52,7 +52,7 @@ class SummedRun(Run):
     def table(self) -> pa.Table:  # type: ignore[override]
         table = self.own
         for name, column in self.sums.items():
-            table = table.append_column(name, pa.array(column))
+            table = table.append_column(name, to_arrow(column))
         return table
 
     def copy(self) -> Run:
@@ -251,7 +251,7 @@ def as_array(sums: Sums, place: int, kind: pa.DataType, name: Any) -> pa.Array:
     values, large = limbs.to_ints()
     if len(large):
         raise too_large(limbs.pad_to_zero().number(int(large[0])), "64 bits", name(int(large[0])))
-    return pa.array(values)
+    return to_arrow(values)
 
 
 def as_decimals(

@@ -37,6 +37,7 @@ from flo.columns.indices import (
     sort_with_indices,
     stable_order,
     take_rows,
+    to_arrow,
 )
 from flo.core.data import canonical_text
 from flo.core.errors import ElementError
@@ -226,8 +227,8 @@ def with_weights(table: pa.Table, weights: Indices) -> pa.Table:
     """Return the table with these weights."""
     place = table.schema.get_field_index(WEIGHT)
     if place < 0:
-        return table.append_column(WEIGHT_FIELD, pa.array(weights, pa.int64()))
-    return table.set_column(place, WEIGHT_FIELD, pa.array(weights, pa.int64()))
+        return table.append_column(WEIGHT_FIELD, to_arrow(weights))
+    return table.set_column(place, WEIGHT_FIELD, to_arrow(weights))
 
 
 def weigh(run: Run, weights: Indices) -> Run:
@@ -257,8 +258,12 @@ def consolidate_table(table: pa.Table) -> pa.Table:
 
 
 def _is_consolidated(table: pa.Table) -> bool:
-    """Return whether there is nothing to compare: at most one row, whose weight is not zero."""
-    return not table.num_rows or (table.num_rows == 1 and table[WEIGHT].to_numpy()[0] != 0)
+    """Return whether no row is to be dropped, and no two can be equal, as when a count has grown."""
+    if table.num_rows < 2:
+        return not table.num_rows or table[WEIGHT].to_numpy()[0] != 0  # type: ignore[no-any-return]
+    if not table[WEIGHT].to_numpy().all():
+        return False
+    return any(_increases(table[name]) for name in table.schema.names if name != WEIGHT)
 
 
 def _maybe_equal(table: pa.Table) -> Indices | None:
@@ -287,7 +292,7 @@ def _increases(column: pa.ChunkedArray) -> bool:
     if column.null_count or not (pa.types.is_integer(column.type) or pa.types.is_timestamp(column.type)):
         return False
     numbers = one_chunk(column).to_numpy(zero_copy_only=False)
-    return all(bool(np.all(some[1:] > some[:-1])) for some in (numbers[:MANY], numbers))
+    return all(bool((some[1:] > some[:-1]).all()) for some in (numbers[:MANY], numbers[MANY - 1 :]))
 
 
 def _consolidate_rows(table: pa.Table) -> pa.Table:
