@@ -75,9 +75,7 @@ class DataSource:
     rows: int | None = None
 
 
-def open_data(
-    data: Any, element: Any, opens: Callable[[Path], DataSource], workers: int = 1
-) -> DataSource | None:
+def open_data(data: Any, element: Any, opens: Callable[[Path], DataSource], workers: int = 1) -> DataSource | None:
     """The parts of tabular data; None for plain Python data. `opens` opens a file or a folder. A part of a table is
     large enough for so many workers."""
     if isinstance(data, (str, Path)):
@@ -99,9 +97,7 @@ def open_data(
         if not first or not (_is_part(first[0], element) or _is_delta(first[0], element)):
             return DataSource(iter([PlainData(chain(first, data))]))
         deltas = chain(first, data)
-        return DataSource(
-            _renumber(chain.from_iterable(_open_inner(d, element, opens, workers).parts for d in deltas))
-        )
+        return DataSource(_renumber(chain.from_iterable(_open_inner(d, element, opens, workers).parts for d in deltas)))
     return None
 
 

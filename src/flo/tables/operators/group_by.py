@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Indices, Mask, Numbers, one_chunk, take_ascending, take_rows, to_arrow
+from flo.columns.indices import Indices, Mask, Numbers, has_any, one_chunk, take_ascending, take_rows, to_arrow
 from flo.core.errors import ElementError, brief
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
@@ -69,7 +69,7 @@ class Latest(NamedTuple):
     def is_of(self, groups: Run) -> bool:
         """Whether these are its groups."""
         mine = self.groups
-        if mine.rows != groups.rows or (mine.keys.numbers != groups.keys.numbers).any():
+        if mine.rows != groups.rows or has_any(mine.keys.numbers != groups.keys.numbers):
             return False
         return mine.table.equals(groups.table)  # type: ignore[no-any-return]
 
@@ -230,7 +230,7 @@ class GroupByTables(OnTables[GroupBy]):
         whether each group exists before and after; `columns` have the results before, and then those after."""
         count, there, equal = groups.rows, np.concatenate([existed, exist]), existed & exist
         for column in columns:
-            if not equal.any():
+            if not has_any(equal):
                 break
             equal &= find_equal([column[:count]], [column[count:]])
         changed = (there & ~np.concatenate([equal, equal])).nonzero()[0]
@@ -245,7 +245,9 @@ class GroupByTables(OnTables[GroupBy]):
         arrays = [*keys[: len(self._group)], *results, *keys[len(self._group) :], to_arrow(weights)]
         more = [own.schema.field(name) for name in self.keys]
         schema = self.output_layout.schema
-        return pa.Table.from_arrays(arrays, schema=pa.schema([*schema, *more, WEIGHT_FIELD]) if more else schema.append(WEIGHT_FIELD))
+        return pa.Table.from_arrays(
+            arrays, schema=pa.schema([*schema, *more, WEIGHT_FIELD]) if more else schema.append(WEIGHT_FIELD)
+        )
 
     def results_of(self, groups: Run, sums: Sums) -> pa.Table:
         """The rows of these groups, given the sums of all rows that they have. Without other state than sums."""

@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
-from flo.columns.indices import Indices, Mask, one_chunk, take_rows
+from flo.columns.indices import Indices, Mask, has_all, one_chunk, take_rows
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import has_digits
 from flo.tables.state.products import Addends, Product
@@ -355,7 +355,7 @@ class Part(ABC):
 
 def or_null(array: pa.Array, there: Mask) -> pa.Array:
     """The array with nulls where there is no result."""
-    return array if there.all() else pc.if_else(pa.array(there), array, pa.scalar(None, array.type))
+    return array if has_all(there) else pc.if_else(pa.array(there), array, pa.scalar(None, array.type))
 
 
 def has_sums(kind: pa.DataType) -> bool:

@@ -35,6 +35,7 @@ from flo.columns.indices import (
     Numbers,
     bisect_ranges,
     expand_ranges,
+    has_all,
     is_sorted,
     one_chunk,
     ranges,
@@ -505,4 +506,4 @@ def have_same_keys(left: Run, right: Run) -> bool:
     if left.rows != right.rows or not (type(left.keys) is type(right.keys) is Keys and left.keys.exact):
         return False
     one, other = left.keys.numbers, right.keys.numbers
-    return right.keys.exact and np.array_equal(one, other) and bool(np.all(one[1:] > one[:-1]))
+    return right.keys.exact and has_all(one == other) and has_all(one[1:] > one[:-1])

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, expand_ranges, is_every, one_chunk, take_rows, to_arrow
+from flo.columns.indices import Indices, expand_ranges, has_all, has_any, is_every, one_chunk, take_rows, to_arrow
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, limbs_of
 from flo.tables.state.products import Addends, Product, sum_numbers
@@ -109,8 +109,11 @@ class Totals(Trace):
         for run in self.runs:
             ours, theirs = match_keys(groups, run)
             for name, theirs_all in run.sums.items() if len(ours) else ():
-                column = sums.setdefault(name, np.zeros(groups.rows, np.int64))
-                column[ours] = add_checked(column[ours], theirs_all[theirs])
+                if name not in sums:
+                    sums[name] = np.zeros(groups.rows, np.int64)
+                    sums[name][ours] = theirs_all[theirs]
+                else:
+                    sums[name][ours] = add_checked(sums[name][ours], theirs_all[theirs])
         sums.setdefault(WEIGHT, np.zeros(groups.rows, np.int64))
         return sums
 
@@ -136,7 +139,9 @@ class Totals(Trace):
 
 def run_of_sums(keys: pa.Table, numbers: Keys, sums: Sums, always: str = WEIGHT) -> Run:
     """Return sums by key as a run, without columns that are all zero, except one. The keys are sorted."""
-    return SummedRun(numbers, keys, {name: column for name, column in sums.items() if name == always or column.any()})
+    return SummedRun(
+        numbers, keys, {name: column for name, column in sums.items() if name == always or has_any(column)}
+    )
 
 
 def numbers_in(table: pa.Table, name: str) -> Indices:
@@ -146,7 +151,7 @@ def numbers_in(table: pa.Table, name: str) -> Indices:
 
 def drop_zeros(run: Run) -> Run:
     """Return the run without rows whose columns are all zero."""
-    if run.sums[WEIGHT].all():
+    if has_all(run.sums[WEIGHT]):
         return run
     kept = np.logical_or.reduce([column != 0 for column in run.sums.values()])
     return run if kept.all() else run.take(np.flatnonzero(kept))
@@ -182,7 +187,7 @@ def find_specials(array: pa.Array) -> list[tuple[str, Any]]:
     if not pa.types.is_floating(array.type):
         return []
     values = np.asarray(array)
-    if np.isfinite(values).all():
+    if has_all(np.isfinite(values)):
         return []
     flags = zip(SPECIAL, (np.isnan(values), values == np.inf, values == -np.inf), strict=True)
     return [(name, there) for name, there in flags if there.any()]

@@ -32,6 +32,8 @@ from flo.columns.indices import (
     Indices,
     Numbers,
     expand_ranges,
+    has_all,
+    has_any,
     largest,
     one_chunk,
     sort_with_indices,
@@ -261,7 +263,7 @@ def _is_consolidated(table: pa.Table) -> bool:
     """Return whether no row is to be dropped, and no two can be equal, as when a count has grown."""
     if table.num_rows < 2:
         return not table.num_rows or table[WEIGHT].to_numpy()[0] != 0  # type: ignore[no-any-return]
-    if not table[WEIGHT].to_numpy().all():
+    if not has_all(table[WEIGHT].to_numpy()):
         return False
     return any(_increases(table[name]) for name in table.schema.names if name != WEIGHT)
 
@@ -292,7 +294,7 @@ def _increases(column: pa.ChunkedArray) -> bool:
     if column.null_count or not (pa.types.is_integer(column.type) or pa.types.is_timestamp(column.type)):
         return False
     numbers = one_chunk(column).to_numpy(zero_copy_only=False)
-    return all(bool((some[1:] > some[:-1]).all()) for some in (numbers[:MANY], numbers[MANY - 1 :]))
+    return all(has_all(some[1:] > some[:-1]) for some in (numbers[:MANY], numbers[MANY - 1 :]))
 
 
 def _consolidate_rows(table: pa.Table) -> pa.Table:
@@ -331,7 +333,7 @@ def sum_ranges(weights: Indices, firsts: Indices) -> Indices:
 def add_checked(one: Indices, other: Indices) -> Indices:
     """Return the elementwise sums. Raise if one does not fit 64 bits."""
     sums = one + other
-    if (((one ^ sums) & (other ^ sums)) < 0).any():
+    if has_any(((one ^ sums) & (other ^ sums)) < 0):
         raise weight_overflow()
     return sums
 
@@ -376,7 +378,7 @@ def group_equal_rows(table: pa.Table, keys: Keys | None = None, rows: Indices | 
     order = np.arange(len(numbers))
     if len(numbers) < 2:
         return EqualRows(order, order)
-    if (numbers[1:] < numbers[:-1]).any():
+    if has_any(numbers[1:] < numbers[:-1]):
         order = stable_order(numbers)
         numbers = numbers[order]
     new = np.ones(len(numbers), bool)
