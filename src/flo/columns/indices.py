@@ -35,7 +35,7 @@ def has_any(mask: Mask | Indices) -> bool:
 
 def has_all(mask: Mask | Indices) -> bool:
     """Return whether none is zero."""
-    return np.count_nonzero(mask) == mask.size
+    return bool(np.count_nonzero(mask) == mask.size)
 
 
 def largest(numbers: Indices) -> int:

@@ -94,7 +94,7 @@ class MapTables(Stateless[Map]):
         return can_hold(*like.type(inputs))
 
     @cached_property
-    def computes(self) -> bool:  # type: ignore[override]
+    def computes(self) -> bool:
         return not (isinstance(self.like.f, Expression) and self.like.f.selects)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:

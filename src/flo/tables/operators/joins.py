@@ -29,7 +29,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, Self, TypeAlias, TypeVar, final
 
-import numpy as np
 import pyarrow as pa
 
 from flo.columns.cell import Cell
@@ -273,7 +272,7 @@ def pair_rows(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = (
     """Returns a result for each two rows that meet, weighted by the product, with the left row's `keys` beside it."""
     if not meetings:
         return None
-    once = all([each.left.once and each.right.once for each in meetings])
+    once = all(each.left.once and each.right.once for each in meetings)
     more = () if once else (WEIGHT,)
     left = _gather([(each.left, each.left_rows) for each in meetings], (*joined.needed[0], *keys, *more))
     right = _gather([(each.right, each.right_rows) for each in meetings], (*joined.needed[1], *more))
@@ -306,7 +305,7 @@ class Paired(JoinedByKey[P]):
         return Joined.of(self)
 
     @cached_property
-    def computes(self) -> bool:  # type: ignore[override]
+    def computes(self) -> bool:
         return not (isinstance(self.like.into, Expression) and self.like.into.selects)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:

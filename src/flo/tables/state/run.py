@@ -35,7 +35,6 @@ from flo.columns.indices import (
     Numbers,
     bisect_ranges,
     expand_ranges,
-    has_all,
     is_sorted,
     one_chunk,
     ranges,
@@ -50,14 +49,11 @@ LARGE = 1 << 20
 """A run with at least so many rows saves memory: its index is coarser, and its key numbers may be computed."""
 PER_BUCKET, OF_LARGE, FEW = 2, 4, 16
 """Average rows per index entry, in small and in large runs; and up to how many rows are compared one by one."""
-ONE_ROW = np.arange(2)
-"""The `starts` of a run of one row."""
 BISECTED = 512
 """Up to so many key numbers are searched by bisection alone, which takes fewer calls than the index does."""
 
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 FACTS = ("weights", "mixed", "_running")
-ADOPTED = ("index", "name", *FACTS)
 """The cached properties of a run that another run with the same rows may take over."""
 
 
@@ -124,11 +120,6 @@ class Run(Lowerable):
         return (int(weights[0]),) * 2 if self.rows == 1 else (int(weights.min()), int(weights.max()))
 
     @property
-    def least(self) -> int:
-        """The least weight of a row; there must be rows."""
-        return self.weights[0]
-
-    @property
     def once(self) -> bool:
         """Whether every row has the weight 1."""
         return not self.rows or self.weights == (1, 1)
@@ -164,7 +155,7 @@ class Run(Lowerable):
     @property
     def starts(self) -> Indices:
         """The first row of each distinct key number, and at the end the number of rows."""
-        return ONE_ROW if self.rows == 1 else starts_of(self.keys.numbers)
+        return starts_of(self.keys.numbers)
 
     @cached_property
     def each_key(self) -> Run:
@@ -216,7 +207,7 @@ class Run(Lowerable):
 
     def copy(self) -> Run:
         """Return another run with the same rows."""
-        return replace(self)._adopt(self, *ADOPTED)
+        return replace(self)._adopt(self, "index", "name", *FACTS)
 
     def _adopt(self, other: Run, *names: str) -> Run:
         """Take over these cached properties of a run with the same rows, and return itself."""
@@ -467,7 +458,7 @@ def interleave(tables: list[pa.Table], keys: list[Keys]) -> Interleaved:
     numbers = np.concatenate([each.numbers for each in keys])
     order = numbers.argsort(kind="stable")  # fast on sorted parts
     table = pa.concat_tables(tables).combine_chunks()
-    return Interleaved(table, order, Keys(numbers[order], all([each.exact for each in keys])))
+    return Interleaved(table, order, Keys(numbers[order], all(each.exact for each in keys)))
 
 
 def match_keys(left: Run, right: Run) -> Pairs:
@@ -506,4 +497,4 @@ def have_same_keys(left: Run, right: Run) -> bool:
     if left.rows != right.rows or not (type(left.keys) is type(right.keys) is Keys and left.keys.exact):
         return False
     one, other = left.keys.numbers, right.keys.numbers
-    return right.keys.exact and has_all(one == other) and has_all(one[1:] > one[:-1])
+    return right.keys.exact and np.array_equal(one, other) and bool(np.all(one[1:] > one[:-1]))

@@ -28,7 +28,7 @@ from flo.columns.indices import Indices, expand_ranges, has_all, has_any, is_eve
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, limbs_of
 from flo.tables.state.products import Addends, Product, sum_numbers
-from flo.tables.state.run import ADOPTED, Run, have_same_keys, interleave, match_keys
+from flo.tables.state.run import FACTS, Run, have_same_keys, interleave, match_keys
 from flo.tables.state.trace import Trace, add_checked, group_equal_rows, sum_ranges, text_of
 from flo.tables.values import WEIGHT
 from flo.values.exact import too_large
@@ -43,20 +43,20 @@ SPECIAL = ("nan", "inf", "-inf")
 
 
 class SummedRun(Run):
-    """A run of sums with columns of NumPy. Its table is made when it is asked for: small runs are merged before that."""
+    """A run of sums with columns of NumPy. Its table is made when it is asked for: small runs are mostly merged first."""
 
     def __init__(self, keys: Keys, own: pa.Table, sums: Sums) -> None:
         vars(self).update(columns=tuple(own.schema.names), keys=keys, own=own, sums=sums, rows=own.num_rows)
 
     @cached_property
-    def table(self) -> pa.Table:  # type: ignore[override]
+    def table(self) -> pa.Table:
         table = self.own
         for name, column in self.sums.items():
             table = table.append_column(name, to_arrow(column))
         return table
 
     def copy(self) -> Run:
-        return SummedRun(self.keys, self.own, self.sums)._adopt(self, *ADOPTED)
+        return SummedRun(self.keys, self.own, self.sums)._adopt(self, "index", "name", *FACTS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,10 +207,7 @@ def add_sums(one: Sums, other: Sums) -> Sums:
 def concat_sums(one: Sums, other: Sums) -> Sums:
     """Return the sums of some groups, and behind them those of others."""
     first, second = np.zeros(len(one[WEIGHT]), np.int64), np.zeros(len(other[WEIGHT]), np.int64)
-    return {
-        name: np.concatenate([one[name] if name in one else first, other[name] if name in other else second])
-        for name in one | other
-    }
+    return {name: np.concatenate([one.get(name, first), other.get(name, second)]) for name in one | other}
 
 
 def normalize(sums: Sums) -> Sums:
@@ -235,7 +232,7 @@ def digits_of(sums: Sums, place: int) -> Limbs:
 def as_floats(sums: Sums, place: int, mean: bool = False) -> Floats:
     """Return the sums as floats, or with `mean` the sums divided by the weights, which must not be zero."""
     results = digits_of(sums, place).to_floats(sums[WEIGHT] if mean else None)
-    if not any([f"{place}:{name}" in sums for name in SPECIAL]):
+    if not any(f"{place}:{name}" in sums for name in SPECIAL):
         return results
     nothing = np.zeros(len(results), np.int64)
     nan, up, down = (np.sign(sums.get(f"{place}:{name}", nothing)) for name in SPECIAL)

@@ -189,7 +189,7 @@ def consolidate_runs(*runs: Run, fully: bool = False) -> Run:
     3. Group the equal rows of these keys. The first of each group gets the sum of the weights; the others are dropped.
     """
     first, rows = runs[0], sum([run.rows for run in runs])
-    inserts = all([not run.rows or run.least > 0 for run in runs])
+    inserts = all(not run.rows or run.weights[0] > 0 for run in runs)
     if inserts and rows < 2:
         return merge_runs([*runs])
     names = [name for name in first.table.schema.names if name != WEIGHT]
@@ -262,7 +262,7 @@ def consolidate_table(table: pa.Table) -> pa.Table:
 def _is_consolidated(table: pa.Table) -> bool:
     """Return whether no row is to be dropped, and no two can be equal, as when a count has grown."""
     if table.num_rows < 2:
-        return not table.num_rows or table[WEIGHT].to_numpy()[0] != 0  # type: ignore[no-any-return]
+        return not table.num_rows or bool(table[WEIGHT].to_numpy()[0])
     if not has_all(table[WEIGHT].to_numpy()):
         return False
     return any(_increases(table[name]) for name in table.schema.names if name != WEIGHT)
@@ -383,7 +383,7 @@ def group_equal_rows(table: pa.Table, keys: Keys | None = None, rows: Indices | 
         numbers = numbers[order]
     new = np.ones(len(numbers), bool)
     np.not_equal(numbers[1:], numbers[:-1], out=new[1:])
-    doubtful = () if keys.exact else (~new).nonzero()[0]
+    doubtful = order[:0] if keys.exact else (~new).nonzero()[0]
     if len(doubtful):
         places = order if rows is None else rows[order]
         one, other = take_rows(table, places[doubtful - 1]), take_rows(table, places[doubtful])
