@@ -43,7 +43,7 @@ SPECIAL = ("nan", "inf", "-inf")
 
 
 class SummedRun(Run):
-    """A run of sums with columns of NumPy. Its table is made when it is asked for: small runs are mostly merged first."""
+    """A run of sums with columns of NumPy. Its table is made when it is asked for: most small runs are merged first."""
 
     def __init__(self, keys: Keys, own: pa.Table, sums: Sums) -> None:
         vars(self).update(columns=tuple(own.schema.names), keys=keys, own=own, sums=sums, rows=own.num_rows)
