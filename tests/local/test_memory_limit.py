@@ -18,7 +18,8 @@ from flo.local import here
 from flo.shards.tasks import stage_task
 from flo.tables.state import run as run_module
 from flo.tables.state import spilling
-from flo.tables.state.run import Run, join_parts, match_keys, run_of
+from flo.tables.state.matching import match_keys
+from flo.tables.state.run import Run, join_parts, run_of
 from flo.tables.state.spilling import limit_memory, spill
 from flo.tables.values import WEIGHT
 from tests.engines.engine import comparable

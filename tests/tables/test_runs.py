@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from flo.columns.indices import expand_ranges, stable_order
 from flo.tables.state import run as module
-from flo.tables.state.run import match_keys, merge_runs, run_of
+from flo.tables.state.matching import match_keys
+from flo.tables.state.run import merge_runs, run_of
 from flo.tables.values import WEIGHT
 from tests.quick import tried
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from threading import RLock
@@ -106,6 +105,28 @@ def unknown_name(name: object, names: Mapping[str, object], what: str, options: 
 L = TypeVar("L", bound=ProgramLoop[Any])
 
 
+@dataclass(slots=True)
+class Alone:
+    """Keeps other threads out of a running flow, and calls from inside a step."""
+
+    of: NamedInputs[Any]
+    verb: str
+
+    def __enter__(self) -> None:
+        self.of._lock.acquire()
+        if self.of._busy:
+            self.of._lock.release()
+            raise ScopeError(
+                f"`{self.verb}` was called by a function that the loop is running",
+                instead=(("return the data from the function", "for example in a flat_map"),),
+            ).at_users_line()
+        self.of._busy = True
+
+    def __exit__(self, *raised: object) -> None:
+        self.of._busy = False
+        self.of._lock.release()
+
+
 @explain_methods
 class NamedInputs(HasMethods, Generic[L]):
     """A running flow whose inputs have names. Every method is all or nothing."""
@@ -173,20 +194,9 @@ class NamedInputs(HasMethods, Generic[L]):
         with self._alone("end"):
             self._hand_over({place: self._loop.input_types[place].collection.bottom().fix() for place in places})
 
-    @contextmanager
-    def _alone(self, verb: str) -> Iterator[None]:
+    def _alone(self, verb: str) -> Alone:
         """Allow one thread at a time, and no calls from inside a step: their effects would be lost after the step."""
-        with self._lock:
-            if self._busy:
-                raise ScopeError(
-                    f"`{verb}` was called by a function that the loop is running",
-                    instead=(("return the data from the function", "for example in a flat_map"),),
-                ).at_users_line()
-            self._busy = True
-            try:
-                yield
-            finally:
-                self._busy = False
+        return Alone(self, verb)
 
 
 @explain_methods

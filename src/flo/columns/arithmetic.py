@@ -26,6 +26,8 @@ WIDE = pa.decimal128(38, 0)
 """The type of integers with 38 digits."""
 EXACT = 2**53
 """Integers up to here are exact as floats."""
+PLAIN = frozenset(kind.id for kind in (pa.int64(), pa.uint64(), pa.float32(), pa.float64()))
+"""The ids of types that need no conversion if both operands have the same."""
 FIRST_DAY, END_DAY = -719_162, 2_932_897
 """0001-01-01 and the day after 9999-12-31, in days since 1970-01-01."""
 PER_DAY = {unit: 86_400 * count for unit, count in (("s", 1), ("ms", 10**3), ("us", 10**6))}
@@ -60,8 +62,10 @@ def to_float(data: Data, kind: pa.DataType) -> Data:
 def alike(left: Data, right: Data) -> tuple[Data, Data]:
     """Convert two numeric operands to a common type; return others unchanged."""
     one, other = left.type, right.type
+    if one.id == other.id and one.id in PLAIN:
+        return left, right
     if is_whole(one) and is_whole(other):
-        if one == other and one in (pa.int64(), pa.uint64(), WIDE):
+        if is_wide(one) and is_wide(other):
             return left, right
         kind = _common(left, right)
         return _whole(left, kind), _whole(right, kind)
@@ -129,6 +133,8 @@ def _arithmetic(checked: str, on_wide: Binary) -> Binary:
 
     def compute(left: Data, right: Data) -> Data:
         left, right = alike(left, right)
+        if left.type.id in PLAIN and right.type.id in PLAIN:
+            return _checked(lambda: function(left, right))
         if is_wide(left.type) and is_wide(right.type):
             return _checked(lambda: pc.cast(on_wide(left, right), WIDE))
         if _is_text(left.type) and _is_text(right.type):
@@ -290,6 +296,8 @@ def comparison(name: str) -> Binary:
 
     def compute(left: Data, right: Data) -> Data:
         one, other = left.type, right.type
+        if one.id == other.id and one.id in PLAIN:
+            return compare(left, right)
         if is_whole(one) and pa.types.is_floating(other):
             return _with_float(compare, left, right)
         if pa.types.is_floating(one) and is_whole(other):

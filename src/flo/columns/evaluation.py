@@ -25,7 +25,7 @@ from flo.columns import arithmetic
 from flo.columns.arithmetic import same_type
 from flo.columns.indices import one_chunk
 from flo.columns.node_functions import NULLABLE, OWN, RENAMES, arrow_type, broadcast
-from flo.columns.nodes import ColumnNode, Data, NodeValue, Options
+from flo.columns.nodes import ColumnNode, ComputeNode, Data, NodeValue, Options
 from flo.columns.strict import SIGNS, expect_sound, unsupported_error
 from flo.core.errors import ElementError
 
@@ -250,19 +250,23 @@ def _constant(value: object, kind: pa.DataType) -> pa.Scalar:
 
 
 def _compile_node(node: ColumnNode, operands: list[Compute]) -> Compute:
-    return lambda rows: _apply(node, rows, [each(rows) for each in operands])
-
-
-def _apply(node: ColumnNode, rows: InputRows, operands: list[NodeValue]) -> NodeValue:
-    """Return the result of one node."""
     if node.name in RENAMES:
-        return NodeValue(operands[0].data, operands[0].nullable, RENAMES[node.name](operands[0].name, node.kwargs))
+        return lambda rows: _rename(node, operands[0](rows))
+    own = OWN.get(node.name)
+    return lambda rows: _apply(node, own, rows, [each(rows) for each in operands])
+
+
+def _rename(node: ColumnNode, operand: NodeValue) -> NodeValue:
+    return NodeValue(operand.data, operand.nullable, RENAMES[node.name](operand.name, node.kwargs))
+
+
+def _apply(node: ColumnNode, own: ComputeNode | None, rows: InputRows, operands: list[NodeValue]) -> NodeValue:
+    """Return the result of one node. `own` is the function that computes it; None if Narwhals does."""
     if rows.calls is not None:
         rows.note(node.name, operands, node.kwargs)
         expect_sound(node, operands)
-    compute = OWN.get(node.name)
     try:
-        data = _by_narwhals(node, rows, operands) if compute is None else compute(node, operands)
+        data = _by_narwhals(node, rows, operands) if own is None else own(node, operands)
     except ElementError:
         raise
     except (pa.ArrowInvalid, OverflowError, nw.exceptions.NarwhalsError) as error:

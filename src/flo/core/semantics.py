@@ -157,17 +157,17 @@ def attempt_node(node: Node) -> tuple[Node, list[Deltas], FloError | None]:
 
     The steps that were taken before the error count.
     """
-    values, operator = inputs(node), node.operator
+    values, operator = node.state or inputs(node), node.operator
     outputs: list[Deltas] = []
     fault = None
     try:
-        for step in guarded(operator.advance(values), node):
+        for step in operator.advance(values):
             if not (outputs or operator.makes_sound_steps):  # checking every step would be too expensive
                 _expect_step(node, len(values), step)
             values, operator = step.inputs, step.operator
             outputs.append(step.outputs)
-    except FloError as error:
-        fault = error
+    except Exception as error:
+        fault = explain_fault(error, node)
     return (Node(values, operator, node.origin) if outputs else node), outputs, fault
 
 
@@ -189,18 +189,24 @@ def guarded(steps: Iterator[S], node: Node) -> Iterator[S]:
     """Yield the steps. An error of a user's function is reported with the operator and the user's line."""
     try:
         yield from steps
-    except FloError as error:
+    except Exception as error:
+        fault = explain_fault(error, node)
+        raise fault from fault.__cause__
+
+
+def explain_fault(error: Exception, node: Node) -> FloError:
+    """Return the error of a user's function with the operator and the user's line. Raise one of the engine."""
+    if isinstance(error, EngineError):
+        raise error
+    if isinstance(error, FloError):
         if node.origin is not None and node.origin.verb:
             error.rename_operator(node.operator.called, node.origin.verb)
         if isinstance(error, ElementError):
             error.facts = tuple(dict.fromkeys((*error.facts, *_given(error))))
-        raise error.located(node.origin) from error.__cause__
-    except EngineError:
-        raise
-    except Exception as error:
-        name = (node.origin and node.origin.verb) or node.operator.called
-        raise FunctionError(
-            f"the function of `{name}` raised {type(error).__name__}: {error}",
-            facts=_given(error),
-            where=node.origin,
-        ) from error
+        return error.located(node.origin)
+    name = (node.origin and node.origin.verb) or node.operator.called
+    fault = FunctionError(
+        f"the function of `{name}` raised {type(error).__name__}: {error}", facts=_given(error), where=node.origin
+    )
+    fault.__cause__ = error
+    return fault

@@ -178,7 +178,7 @@ class Dataflow(StatefulLoop[Moment]):
         while self._marked:
             index = min(self._marked)
             self._marked.remove(index)
-            started = time.perf_counter()
+            started = time.perf_counter() if self._meter is not None else 0.0
             self.nodes[index], emitted, error = attempt_node(self.nodes[index])
             if self._meter is not None:
                 self._meter.seconds[index] += time.perf_counter() - started

@@ -17,7 +17,8 @@ from flo.core.errors import brief
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.functions import ALL, beside
 from flo.tables.state.keys import Keys, keys_of
-from flo.tables.state.run import Run, match_keys, run_of
+from flo.tables.state.matching import match_keys
+from flo.tables.state.run import Run, run_of
 from flo.tables.state.totals import Totals, run_of_sums
 from flo.tables.state.trace import Trace, add_checked, group_equal_rows
 from flo.tables.streams import NUMBER, STREAM, numbers

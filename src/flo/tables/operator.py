@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import Enum
+from functools import cached_property
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import pyarrow as pa
@@ -23,7 +24,7 @@ from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.trace import net_changes
 from flo.tables.streams import StreamColumns, has_columns
-from flo.tables.values import Columns, Rows, of_elements, plain_zeros
+from flo.tables.values import Columns, Rows, layout_of, of_elements, plain_zeros
 from flo.values.element_value import ElementCollection
 from flo.values.lvar import LVar
 from flo.values.operators.shapes import SIDES, pass_end
@@ -206,7 +207,7 @@ class OnTables(Operator, Generic[Op]):
     def arity(self) -> tuple[int, int]:  # type: ignore[override]
         return self.like.arity
 
-    @property
+    @cached_property
     def rule(self) -> str:
         """The name of the rule that consumes rows: that of the operator on values."""
         return getattr(self.like, "rule", self.like.name)
@@ -347,6 +348,11 @@ class OnTables(Operator, Generic[Op]):
         """Whether its results may have values that its inputs do not have."""
         return True
 
+    @cached_property
+    def output_layout(self) -> Layout:
+        """The columns of the first output."""
+        return layout_of(self.outputs[0])
+
     @property
     def by_row(self) -> bool:
         """Whether it calls Python for every row."""
@@ -378,14 +384,27 @@ class OnTables(Operator, Generic[Op]):
                 yield from self.at_ends(values)
                 return
 
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        """Runs to the stuck state. It has no step when nothing is left of its inputs."""
+        operator: Operator = self
+        while (step := next(operator.steps(inputs), None)) is not None:
+            yield step
+            inputs, operator = step.inputs, step.operator
+            for value in inputs:
+                if value.size():
+                    break
+            else:
+                return
+
     def take_in(self, *values: Any) -> tuple[Operator, Deltas]:
         """The operator and its outputs after the content of these values."""
         return self.consume(*[value.table for value in values])
 
     def consume_step(self, values: tuple[Any, ...]) -> Step:
         """The step that consumes everything. If a function raises on a row, the error shows the row."""
+        rule = self.rule  # what follows from parameters is cached here before `with_state` copies it
         operator, outputs = consume_rows(self, values)
-        return Step(self.rule, tuple([value.drained() for value in values]), operator, outputs)
+        return Step(rule, tuple([value.drained() for value in values]), operator, outputs)
 
     def unit(self, of: Collection, part: pa.Table) -> str:
         """The row as an error of a user's function shows it."""

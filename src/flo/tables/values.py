@@ -83,8 +83,9 @@ class Rows(TableValue):
             return self
         if not delta.table.num_rows:
             return self if delta.end is End.OPEN else replace(self, end=delta.end)
-        table = pa.concat_tables([self.table, delta.table]) if self.table.num_rows else delta.table
-        return Rows(self.of, table, delta.end)
+        if not self.table.num_rows:
+            return delta
+        return Rows(self.of, pa.concat_tables([self.table, delta.table]), delta.end)
 
     def empty(self) -> Rows:
         return Rows(self.of, self._nothing)
@@ -94,11 +95,10 @@ class Rows(TableValue):
         """The table without rows."""
         if self.table.schema.get_field_index(SUMMED) >= 0:  # sums have other columns than rows
             return schema_of(self.of).empty_table()
-        return self.table.slice(0, 0) if self.table.num_rows else self.table
+        return self.table.slice(0, 0)
 
     def drained(self) -> Rows:
-        nothing = self._nothing
-        return self if nothing is self.table else Rows(self.of, nothing, self.end)
+        return Rows(self.of, self._nothing, self.end) if self.table.num_rows else self
 
     def has_content(self) -> bool:
         return bool(self.table.num_rows)
@@ -155,7 +155,7 @@ def plain_zeros(of: Collection, table: pa.Table) -> pa.Table:
         return table
     schema = table.schema
     for index, kind in enumerate(schema.types):
-        if _has_floats(kind):
+        if kind.id in ZEROS or (kind.id == STRUCT and _has_floats(kind)):
             table = table.set_column(index, schema.field(index), _plain_zeros(one_chunk(table.column(index))))
     return table
 

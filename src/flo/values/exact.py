@@ -216,10 +216,15 @@ def terms(number: object) -> tuple[str, int | Fraction, str]:
 
 def to_float(ratio: int | Fraction) -> float:
     """Return the nearest float; an infinity if out of range."""
+    return divided_float(ratio.numerator, ratio.denominator)
+
+
+def divided_float(number: int, divisor: int) -> float:
+    """Return the float nearest to the quotient; an infinity if out of range."""
     try:
-        return float(ratio)
+        return number / divisor  # of integers, rounded once
     except OverflowError:
-        return math.inf if ratio > 0 else -math.inf
+        return math.inf if (number > 0) == (divisor > 0) else -math.inf
 
 
 def root_of(square: Fraction) -> float:

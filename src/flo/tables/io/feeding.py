@@ -102,15 +102,15 @@ class Feeder:
         if not isinstance(of, ElementCollection):
             return None
         if not isinstance(collection, Columns):
-            source = open_data(data, of.element, (), reject_files(of), self.loop.workers)
+            source = open_data(data, of.element, reject_files(of), self.loop.workers)
             return source and DataSource(map(to_plain, source.parts), source.rows)
-        layout, schema = layout_of(of), given_schema(of.element)
 
-        def read(path: Path, names: tuple[str, ...]) -> DataSource:
-            return open_files(path, names, schema)
+        def read(path: Path) -> DataSource:
+            schema = given_schema(of.element)
+            return open_files(path, (*schema.names, WEIGHTS), schema)
 
-        source = open_data(data, of.element, (*schema.names, WEIGHTS), read, self.loop.workers)
-        if source is not None and of.unordered and not layout.hashable:
+        source = open_data(data, of.element, read, self.loop.workers)
+        if source is not None and of.unordered and not layout_of(of).hashable:
             raise ElementError(
                 f"the elements of {{input}} are not hashable, which elements of a {of.name} must be",
                 facts=(("{input}", str(of)),),
@@ -130,12 +130,8 @@ class Feeder:
 
     def read_parts(self, name: str, given: DataSource) -> Iterator[DataPart]:
         """The parts of the data of an input. Errors name the input."""
-        while True:
-            with ErrorsOf(name):
-                part = next(given.parts, None)
-            if part is None:
-                return
-            yield part
+        with ErrorsOf(name):
+            yield from given.parts
 
     def feed_in_turn(self, given: list[tuple[str, Any]]) -> None:
         """Feeds the data of one input after the other, and runs after each part."""
@@ -369,6 +365,8 @@ def _row_at(table: pa.Table, index: int) -> dict[str, Any]:
 
 
 def _slice(value: Any, start: int, stop: int) -> Any:
+    if stop - start == value.size():
+        return value
     if isinstance(value, Rows):
         return replace(value, table=value.table.slice(start, stop - start))
     return value.of(value.all_units()[start:stop])

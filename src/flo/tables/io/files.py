@@ -75,13 +75,11 @@ class DataSource:
     rows: int | None = None
 
 
-def open_data(
-    data: Any, element: Any, names: tuple[str, ...], opens: Callable[..., DataSource], workers: int = 1
-) -> DataSource | None:
+def open_data(data: Any, element: Any, opens: Callable[[Path], DataSource], workers: int = 1) -> DataSource | None:
     """The parts of tabular data; None for plain Python data. `opens` opens a file or a folder. A part of a table is
     large enough for so many workers."""
     if isinstance(data, (str, Path)):
-        return opens(Path(data), names)
+        return opens(Path(data))
     if is_table(data):
         table = as_table(data)
         if isinstance(table, pa.RecordBatchReader):
@@ -90,7 +88,7 @@ def open_data(
     if isinstance(data, (list, tuple)):
         if not data or type(data) is element or not _is_part(data[0], element):
             return None
-        sources = [_open_inner(each, element, names, opens, workers) for each in data]
+        sources = [_open_inner(each, element, opens, workers) for each in data]
         known = [each.rows for each in sources]
         total = None if None in known else sum(rows for rows in known if rows is not None)
         return DataSource(_renumber(chain.from_iterable(each.parts for each in sources)), total)
@@ -99,9 +97,7 @@ def open_data(
         if not first or not (_is_part(first[0], element) or _is_delta(first[0], element)):
             return DataSource(iter([PlainData(chain(first, data))]))
         deltas = chain(first, data)
-        return DataSource(
-            _renumber(chain.from_iterable(_open_inner(d, element, names, opens, workers).parts for d in deltas))
-        )
+        return DataSource(_renumber(chain.from_iterable(_open_inner(d, element, opens, workers).parts for d in deltas)))
     return None
 
 
@@ -113,10 +109,8 @@ def _is_delta(item: Any, element: Any) -> bool:
     return isinstance(item, (list, set, frozenset)) and not belongs(item, element)
 
 
-def _open_inner(
-    item: Any, element: Any, names: tuple[str, ...], opens: Callable[..., DataSource], workers: int
-) -> DataSource:
-    source = open_data(item, element, names, opens, workers)
+def _open_inner(item: Any, element: Any, opens: Callable[[Path], DataSource], workers: int) -> DataSource:
+    source = open_data(item, element, opens, workers)
     if source is not None:
         return source
     if not isinstance(item, (list, tuple, set, frozenset)):
@@ -176,10 +170,10 @@ def to_plain(part: DataPart) -> DataPart:
     return PlainData(part.table.to_pylist()) if isinstance(part, Piece) else part
 
 
-def reject_files(of: Any) -> Callable[..., DataSource]:
+def reject_files(of: Any) -> Callable[[Path], DataSource]:
     """Opens files of an input whose elements have no columns, which is an error."""
 
-    def read(path: Path, names: tuple[str, ...]) -> DataSource:
+    def read(path: Path) -> DataSource:
         raise ElementError(
             f"{{input}} cannot read a file: its elements are of type {type_name(of.element)}, which has no columns",
             instead=(("flo.rows(schema), a dataclass or a NamedTuple", "with fields of types that Arrow has"),),

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
 from flo.columns.changes import row_layout
-from flo.columns.indices import Indices, one_chunk
+from flo.columns.indices import Indices, one_chunk, ones
 from flo.columns.layout import VALUE, Layout
 from flo.columns.narrowing import marked_schema, to_users
 from flo.core.errors import brief
@@ -136,6 +136,8 @@ def _match_columns(table: pa.Table, layout: Layout) -> pa.Table:
 def _convert_column(table: pa.Table, name: str, cell: Cell, text: bool) -> tuple[pa.Array, dict[int, str]]:
     """A column as the type of its cell, and the reasons for rows whose value does not fit, by index."""
     array = one_chunk(table[name])
+    if array.type.equals(cell.arrow) and cell.among is None and (cell.nullable or not array.null_count):
+        return array, {}
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     text = text and is_text(array.type)
@@ -240,7 +242,7 @@ def _is_list(kind: pa.DataType) -> bool:
 def _read_weights(table: pa.Table, of: ElementCollection[Any], layout: Layout) -> tuple[pa.Array, dict[int, str]]:
     """The weights of the rows: from the weight column if there is one, otherwise 1."""
     if not isinstance(of, (Bag, ZSet)) or WEIGHTS not in table.column_names or WEIGHTS in layout.names:
-        return pa.array(np.ones(table.num_rows, np.int64)), {}
+        return ones(table.num_rows), {}
     weights, misfits = _convert_column(table, WEIGHTS, Cell(int, pa.int64()), is_text(table.schema.field(WEIGHTS).type))
     if isinstance(of, Bag):
         for index in np.flatnonzero(np.asarray(pc.fill_null(pc.less(weights, 1), False))):

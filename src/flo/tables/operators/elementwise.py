@@ -12,6 +12,7 @@ it was computed from. So the output of a sum of deltas is the sum of the outputs
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -92,13 +93,13 @@ class MapTables(Stateless[Map]):
     def fits(cls, like: Map, inputs: StreamTypes) -> bool:
         return can_hold(*like.type(inputs))
 
-    @property
+    @cached_property
     def computes(self) -> bool:
         return not (isinstance(self.like.f, Expression) and self.like.f.selects)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         results, table = _apply_to_changes(self.like.f, self.inputs, table)
-        return self, (self.emitted(like_rows(layout_of(self.outputs[0]).fitted(results), table, self.keys)),)
+        return self, (self.emitted(like_rows(self.output_layout.fitted(results), table, self.keys)),)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return passed_by(self.like.f, columns)

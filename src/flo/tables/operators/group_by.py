@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Indices, Mask, Numbers, one_chunk, take_ascending, take_rows
+from flo.columns.indices import Indices, Mask, Numbers, has_any, one_chunk, take_ascending, take_rows, to_arrow
 from flo.core.errors import ElementError, brief
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
@@ -36,9 +36,9 @@ from flo.tables.operators.group_parts import keepers_of, parts_of
 from flo.tables.state.keys import Keys, find_equal, keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Sums, Totals, add_sums, concat_sums, normalize, numbers_in, run_of_sums, sums_of
-from flo.tables.state.trace import group_equal_rows, sum_ranges, with_weights
+from flo.tables.state.trace import group_equal_rows, sum_ranges
 from flo.tables.translate import FORMS
-from flo.tables.values import SUMMED, WEIGHT, layout_of
+from flo.tables.values import SUMMED, WEIGHT, WEIGHT_FIELD, layout_of
 from flo.values.operators.group_by import GroupBy
 
 
@@ -69,7 +69,9 @@ class Latest(NamedTuple):
     def is_of(self, groups: Run) -> bool:
         """Whether these are its groups."""
         mine = self.groups
-        return np.array_equal(mine.keys.numbers, groups.keys.numbers) and mine.table.equals(groups.table)
+        if mine.rows != groups.rows or has_any(mine.keys.numbers != groups.keys.numbers):
+            return False
+        return mine.table.equals(groups.table)  # type: ignore[no-any-return]
 
 
 @final
@@ -188,13 +190,13 @@ class GroupByTables(OnTables[GroupBy]):
             run = run_of_sums(groups.table, groups.keys, sums)
         totals = self.totals if self.totals.runs else Totals(run.columns)
         before = totals.look_up(groups)
-        states = {0: State(before, old), 1: State(add_sums(before, sums), new)}
-        results = self._results(groups, states, delta.read)
+        after = add_sums(before, sums)
+        results = self._results(groups, {0: State(before, old), 1: State(after, new)}, delta.read)
         every = tuple(trace for traces in new.values() for trace in traces)
         latest = Latest(groups, [column[groups.rows :] for column in results])
-        changed = self._compare(groups, {number: state.sums[WEIGHT] > 0 for number, state in states.items()}, results)
-        after = self.with_state(totals=totals.extend(run), traces=every, _latest=latest)
-        return after, (self.emitted(changed),)
+        changed = self._compare(groups, before[WEIGHT] > 0, after[WEIGHT] > 0, results)
+        grown = self.with_state(totals=totals.extend(run), traces=every, _latest=latest)
+        return grown, (self.emitted(changed),)
 
     @cached_property
     def _latest(self) -> Latest | None:
@@ -215,22 +217,20 @@ class GroupByTables(OnTables[GroupBy]):
         known = self._latest.columns if self._latest is not None and self._latest.is_of(groups) else None
         if known is not None:
             states = {1: states[1]}
-        sums = reduce(concat_sums, (state.sums for state in states.values()))
+        sums = reduce(concat_sums, [state.sums for state in states.values()])
         traces = {number: state.traces for number, state in states.items()}
-        count, own = groups.rows, groups.table.select(list(self._group))
-        reading = Reading(groups, sums, self._places, traces, lambda place: self._name(own, place % count), read)
+        reading = Reading(groups, sums, self._places, traces, lambda place: self._name(groups, place), read)
         columns = [_cast(part.results(reading), part.cell.arrow) for part in self._parts]
         if known is None:
             return columns
         return [pa.concat_arrays(map(one_chunk, both)) for both in zip(known, columns, strict=True)]
 
-    def _compare(self, groups: Run, exist: dict[int, Mask], columns: list[pa.Array]) -> pa.Table:
-        """Returns the output rows that are no longer right, with weight -1, and the new ones. `exist` says whether each
-        group exists, before (0) and after (1); `columns` have the results before, and then those after."""
-        count, there = groups.rows, np.concatenate([exist[0], exist[1]])
-        equal = exist[0] & exist[1]
+    def _compare(self, groups: Run, existed: Mask, exist: Mask, columns: list[pa.Array]) -> pa.Table:
+        """Returns the output rows that are no longer right, with weight -1, and the new ones. `existed` and `exist` say
+        whether each group exists before and after; `columns` have the results before, and then those after."""
+        count, there, equal = groups.rows, np.concatenate([existed, exist]), existed & exist
         for column in columns:
-            if not equal.any():
+            if not has_any(equal):
                 break
             equal &= find_equal([column[:count]], [column[count:]])
         changed = (there & ~np.concatenate([equal, equal])).nonzero()[0]
@@ -239,13 +239,15 @@ class GroupByTables(OnTables[GroupBy]):
     def _rows(self, groups: Run, columns: list[pa.Array], which: Indices, weights: Indices) -> pa.Table:
         """Returns the output rows of results, given their indices; the n-th of m groups has those at n, n + m and so
         on."""
-        own = groups.table.select([*self._group, *self.keys])
-        keys = take_rows(own, which % groups.rows).columns if len(which) else own.slice(0, 0).columns
+        own = groups.table.select((*self._group, *self.keys))
+        keys = (take_rows(own, which % groups.rows) if len(which) else own.slice(0, 0)).columns
         results = [take_ascending(column, which) for column in columns]
-        arrays = [*keys[: len(self._group)], *results, *keys[len(self._group) :]]
+        arrays = [*keys[: len(self._group)], *results, *keys[len(self._group) :], to_arrow(weights)]
         more = [own.schema.field(name) for name in self.keys]
-        schema = pa.schema([*layout_of(self.outputs[0]).schema, *more]) if more else layout_of(self.outputs[0]).schema
-        return with_weights(pa.Table.from_arrays(arrays, schema=schema), weights)
+        schema = self.output_layout.schema
+        return pa.Table.from_arrays(
+            arrays, schema=pa.schema([*schema, *more, WEIGHT_FIELD]) if more else schema.append(WEIGHT_FIELD)
+        )
 
     def results_of(self, groups: Run, sums: Sums) -> pa.Table:
         """The rows of these groups, given the sums of all rows that they have. Without other state than sums."""
@@ -253,9 +255,9 @@ class GroupByTables(OnTables[GroupBy]):
         there = np.flatnonzero(sums[WEIGHT] > 0)
         return self._rows(groups, columns, there, np.ones(len(there), np.int64))
 
-    def _name(self, groups: pa.Table, place: int) -> str:
-        """A group in an error message."""
-        row = groups.slice(place, 1).to_pylist()[0] if groups.num_columns else {}
+    def _name(self, groups: Run, place: int) -> str:
+        """A group in an error message, given the index of a result."""
+        row = groups.table.select(self._group).slice(place % groups.rows, 1).to_pylist()[0] if self._group else {}
         return brief(tuple(row.values())) if row else "all rows"
 
 

@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
-from flo.columns.indices import Indices, Mask, one_chunk, take_rows
+from flo.columns.indices import Indices, Mask, has_all, one_chunk, take_rows
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import has_digits
 from flo.tables.state.products import Addends, Product
@@ -107,9 +107,10 @@ class Delta:
 
     def once(self, what: Any, make: Callable[[], T]) -> T:
         """Computes something the first time that a part asks for it."""
-        if what not in self.known:
-            self.known[what] = make()
-        return self.known[what]  # type: ignore[no-any-return]
+        try:
+            return self.known[what]  # type: ignore[no-any-return]
+        except KeyError:
+            return self.known.setdefault(what, make())  # type: ignore[no-any-return]
 
     def mask(self, which: Chosen) -> Mask | None:
         """Which rows count; None if all do."""
@@ -294,9 +295,10 @@ class Reading:
 
     def once(self, what: Any, make: Callable[[], T]) -> T:
         """Computes something the first time that a part asks for it."""
-        if what not in self.known:
-            self.known[what] = make()
-        return self.known[what]  # type: ignore[no-any-return]
+        try:
+            return self.known[what]  # type: ignore[no-any-return]
+        except KeyError:
+            return self.known.setdefault(what, make())  # type: ignore[no-any-return]
 
     def integers(self, summand: Summand) -> Indices:
         """A sum of small integers."""
@@ -353,7 +355,7 @@ class Part(ABC):
 
 def or_null(array: pa.Array, there: Mask) -> pa.Array:
     """The array with nulls where there is no result."""
-    return array if there.all() else pc.if_else(pa.array(there), array, pa.scalar(None, array.type))
+    return array if has_all(there) else pc.if_else(pa.array(there), array, pa.scalar(None, array.type))
 
 
 def has_sums(kind: pa.DataType) -> bool:

@@ -47,8 +47,9 @@ from flo.tables.operators.group_sums import BitsPart, FinishedPart, LinearPart, 
 from flo.tables.operators.weights import find_flips
 from flo.tables.state.comparison import comparisons
 from flo.tables.state.keys import Keys, extend_keys
+from flo.tables.state.matching import match_keys
 from flo.tables.state.order import Order
-from flo.tables.state.run import Run, match_keys, run_of
+from flo.tables.state.run import Run, run_of
 from flo.tables.state.totals import Summed, Sums, numbers_in, sums_of
 from flo.tables.state.trace import group_equal_rows, sum_ranges, with_weights
 from flo.tables.values import WEIGHT

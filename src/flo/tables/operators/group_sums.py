@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from flo.columns.cell import Cell
 from flo.columns.expression import Expression
-from flo.columns.indices import Indices, largest
+from flo.columns.indices import Indices, largest, to_arrow
 from flo.columns.layout import Layout
 from flo.tables.functions import called, written
 from flo.tables.operators.group_part import (
@@ -69,7 +69,7 @@ class LinearPart(Part):
         count = self.count(reading)
         match self.of.aggregator:
             case on_values.CountRows():
-                return pa.array(np.maximum(count, 0))
+                return to_arrow(np.maximum(count, 0))
             case on_values.AllTrue():
                 return or_null(pa.array(reading.integers(self._number) == count), count > 0)
             case on_values.AnyTrue():

@@ -29,12 +29,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, Self, TypeAlias, TypeVar, final
 
-import numpy as np
 import pyarrow as pa
 
 from flo.columns.cell import Cell
 from flo.columns.expression import Expression
-from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
+from flo.columns.indices import Indices, Numbers, one_chunk, ones, take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import Collection
 from flo.core.elements import returned_type
@@ -54,7 +53,8 @@ from flo.tables.operators.weights import (
     weights_of,
 )
 from flo.tables.state.keys import are_comparable, keys_of
-from flo.tables.state.run import Run, match_keys
+from flo.tables.state.matching import match_keys
+from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, consolidate_runs
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, WEIGHT_FIELD, layout_of, of_elements
@@ -175,6 +175,10 @@ class Joined:
         return cls(join.like, join.inputs, join.outputs[0])
 
     @cached_property
+    def _layout(self) -> Layout:
+        return layout_of(self.output)
+
+    @cached_property
     def needed(self) -> tuple[tuple[str, ...], ...]:
         """The columns of each side that the results are computed from."""
         left, right = (layout_of(of).names for of in self.inputs)
@@ -186,7 +190,7 @@ class Joined:
 
     def results(self, left: pa.Table | None, right: pa.Table | None) -> pa.Table:
         """The results for rows side by side; None where there is no partner."""
-        into, layout = self.like.into, layout_of(self.output)
+        into, layout = self.like.into, self._layout
         if isinstance(into, Expression):
             return self._compute(into, left, right)
         if into is not None:
@@ -220,10 +224,10 @@ class Joined:
     def _compute(self, into: Expression, *tables: pa.Table | None) -> pa.Table:
         """The results of an expression."""
         rows = [
-            _missing_rows(layout, reads, _count(*tables)) if table is None else table
-            for table, layout, reads in zip(tables, into.inputs, into.reads, strict=True)
+            _missing_rows(into.inputs[side], into.reads[side], _count(*tables)) if table is None else table
+            for side, table in enumerate(tables)
         ]
-        return layout_of(self.output).fitted(into.results(*rows))
+        return self._layout.fitted(into.results(*rows))
 
     def _call(self, into: Callable[[Any, Any], Any], *tables: pa.Table | None) -> pa.Table:
         """The results of a Python function, which is called for each two rows."""
@@ -270,11 +274,11 @@ def pair_rows(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = (
     if not meetings:
         return None
     once = all(each.left.once and each.right.once for each in meetings)
-    more = [] if once else [WEIGHT]
-    needed = zip(joined.needed, (keys, ()), strict=True)
-    left, right = (_gather(meetings, side, [*n, *k, *more]) for side, (n, k) in enumerate(needed))
+    more = () if once else (WEIGHT,)
+    left = _gather([(each.left, each.left_rows) for each in meetings], (*joined.needed[0], *keys, *more))
+    right = _gather([(each.right, each.right_rows) for each in meetings], (*joined.needed[1], *more))
     if once:
-        weights = pa.array(np.ones(sum(len(each.left_rows) for each in meetings), np.int64))
+        weights = ones(sum([len(each.left_rows) for each in meetings]))
     else:
         weights = multiply_weights(left[WEIGHT], right[WEIGHT])
     pairs = joined.results(left, right)
@@ -283,10 +287,9 @@ def pair_rows(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = (
     return pairs.append_column(WEIGHT_FIELD, weights)
 
 
-def _gather(meetings: list[Meeting], side: int, names: list[str]) -> pa.Table:
+def _gather(rows: list[tuple[Run, Indices]], names: tuple[str, ...]) -> pa.Table:
     """The rows of one side that meet others, in the order of the meetings."""
-    sides = [(m.left, m.left_rows) if side == 0 else (m.right, m.right_rows) for m in meetings]
-    tables = [take_rows(run.table.select(names), indices) for run, indices in sides]
+    tables = [take_rows(run.table.select(names), indices) for run, indices in rows]
     return tables[0] if len(tables) == 1 else pa.concat_tables(tables)
 
 
@@ -302,7 +305,7 @@ class Paired(JoinedByKey[P]):
         """The results for rows that meet."""
         return Joined.of(self)
 
-    @property
+    @cached_property
     def computes(self) -> bool:
         return not (isinstance(self.like.into, Expression) and self.like.into.selects)
 
@@ -325,8 +328,8 @@ class JoinTables(Paired[Join | BagJoin]):
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)
         pairs = pair_rows(self.joined, list(find_meetings(one, other, self.left, self.right)), self.keys)
-        grown = self.with_state(left=self.add_to(self.left, 0, one), right=self.add_to(self.right, 1, other))
-        return grown, (self.emitted(pairs),)
+        outputs = (self.emitted(pairs),)
+        return self.with_state(left=self.add_to(self.left, 0, one), right=self.add_to(self.right, 1, other)), outputs
 
     def side_ended(self, index: int) -> Self:
         return drop_side(self, index)

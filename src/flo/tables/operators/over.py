@@ -45,10 +45,11 @@ from flo.tables.state.comparison import Comparison, comparison, comparisons, own
 from flo.tables.state.frames import Before, Read, Units
 from flo.tables.state.keys import Keys, find_equal, keys_of
 from flo.tables.state.limbs import has_digits
+from flo.tables.state.matching import match_keys
 from flo.tables.state.neighbours import DistinctRows, Near, Reach, find_stretches, reach_of, search
 from flo.tables.state.order import Order, have_equal_texts
 from flo.tables.state.ranked import Ranked, groups_in, owners_of, ranked_run
-from flo.tables.state.run import Run, match_keys
+from flo.tables.state.run import Run
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import add_checked, consolidate_table, with_weights
 from flo.tables.translate import FORMS

@@ -31,7 +31,7 @@ from flo.tables.groups import Groups, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement, add_deltas
 from flo.tables.operators.sequences import side_by_side
 from flo.tables.state.comparison import Comparison, comparisons, rank_densely
-from flo.tables.state.run import match_keys
+from flo.tables.state.matching import match_keys
 from flo.tables.translate import form_of
 from flo.tables.values import Rows, layout_of, of_elements
 from flo.values.operators.pairs import LastKey, MergeSorted, UnionSequences, Zip

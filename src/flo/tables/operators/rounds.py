@@ -50,8 +50,9 @@ from flo.tables.operators.joins import JoinTables, Meeting, pair_rows
 from flo.tables.operators.sets import DistinctTables
 from flo.tables.operators.weights import totals, weights_of
 from flo.tables.state.keys import Keys
+from flo.tables.state.matching import match_keys
 from flo.tables.state.merging import first_due
-from flo.tables.state.run import Run, match_keys, merge_runs, run_of
+from flo.tables.state.run import Run, merge_runs, run_of
 from flo.tables.state.trace import Trace, consolidate_table, with_weights
 from flo.tables.streams import NUMBER, STREAM
 from flo.tables.translate import FORMS

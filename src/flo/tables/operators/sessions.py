@@ -35,8 +35,9 @@ from flo.tables.operator import register_in
 from flo.tables.operators.clocks import Axis, ClockReading, EventTime, Times, microseconds, running_max
 from flo.tables.operators.weights import totals
 from flo.tables.operators.windowers import EVERY_TIME, WINDOWERS, Assigned, Bounds, Closing, TimedDelta, Windower
+from flo.tables.state.matching import match_keys
 from flo.tables.state.panes import TIME, Panes, in_time_order, no_keys
-from flo.tables.state.run import Run, match_keys, run_of
+from flo.tables.state.run import Run, run_of
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Trace, sum_ranges, with_weights
 from flo.tables.values import WEIGHT

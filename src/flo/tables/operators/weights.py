@@ -26,7 +26,8 @@ from flo.columns.indices import Indices, largest, take_rows
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.operator import OnTables
 from flo.tables.state.keys import Keys, keys_of
-from flo.tables.state.run import Run, match_keys
+from flo.tables.state.matching import match_keys
+from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, add_checked, group_equal_rows, sum_ranges, weight_overflow, with_weights
 from flo.tables.values import WEIGHT
 

@@ -27,7 +27,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from flo.columns.indices import Indices, Mask, Numbers, largest
-from flo.values.exact import root_of, to_float
+from flo.values.exact import divided_float, root_of
 
 BITS = 32
 """The bits of a digit."""
@@ -77,7 +77,10 @@ class Limbs:
 
     def number(self, place: int) -> int:
         """Return one of the numbers as a Python integer, times 2^(-32 · low)."""
-        return sum(int(digit) << (BITS * index) for index, digit in enumerate(self.digits[:, place]))
+        number = 0
+        for digit in self.digits[::-1, place].tolist():
+            number = (number << BITS) + digit
+        return number
 
     def at(self, places: Indices) -> Limbs:
         return Limbs(self.low, self.digits[:, places])
@@ -89,12 +92,13 @@ class Limbs:
         return [Fraction(self.number(place) * up, down) for place in range(self.digits.shape[1])]
 
     def to_floats(self, weights: Indices | None = None) -> Floats:
-        """Return the floats nearest to the numbers, or to the numbers divided by weights."""
+        """Return the floats nearest to the numbers, or to the numbers divided by weights. Digits may be any int64."""
         count = self.digits.shape[1]
         if count <= FEW:
             divisors = [1] * count if weights is None else weights.tolist()
             return np.array([self._quotient(place, each) for place, each in enumerate(divisors)], np.float64)
-        negative, size = self.negative(), self.absolute()
+        whole = self.carry()
+        negative, size = whole.negative(), whole.absolute()
         if weights is None:
             return np.where(negative, -1.0, 1.0) * _nearest(size, np.zeros(count, bool))
         small = _small(weights)
@@ -107,12 +111,12 @@ class Limbs:
 
     def _quotient(self, place: int, weight: int) -> float:
         """Return the float nearest to one number divided by another."""
-        return to_float(self._ratio(place, weight))  # rounded once
+        return divided_float(*self._ratio(place, weight))
 
-    def _ratio(self, place: int, divisor: int) -> Fraction:
-        """Return one number divided by another, exactly."""
+    def _ratio(self, place: int, divisor: int) -> tuple[int, int]:
+        """Return one number divided by another, exactly, as two integers."""
         number, unit = self.number(place), BITS * self.low
-        return Fraction(number << max(unit, 0), divisor << max(-unit, 0))
+        return (number << unit, divisor) if unit > 0 else (number, divisor << -unit)
 
     def to_roots(self, divisors: Indices) -> Floats:
         """Return the floats nearest to the square roots of the numbers divided by positive divisors; 0 for negative
@@ -134,7 +138,7 @@ class Limbs:
         at_power = (np.frexp(root)[0] == 0.5) & (lacking != 0)  # where floats below are nearer than those above
         tiny = (results < 2.0**-1021) & size.digits.any(axis=0)
         for place in np.flatnonzero((~small & ~self.negative()) | edge | at_power | tiny):
-            results[place] = root_of(self._ratio(int(place), int(divisors[place])))
+            results[place] = root_of(Fraction(*self._ratio(int(place), int(divisors[place]))))
         return results
 
     def times(self, other: Limbs) -> Limbs:
@@ -160,7 +164,7 @@ class Limbs:
     @staticmethod
     def of_integers(low: int, numbers: list[int]) -> Limbs:
         """Return Python integers, in units of the digit with the index `low`, in canonical form."""
-        highest = max(number.bit_length() for number in numbers) // BITS
+        highest = max(map(int.bit_length, numbers)) // BITS
         digits = [[number >> BITS * index & MASK for number in numbers] for index in range(highest)]
         return Limbs(low, np.array([*digits, [number >> BITS * highest for number in numbers]], np.int64))
 
@@ -373,9 +377,11 @@ def limbs_of(columns: dict[int, Indices], count: int) -> Limbs:
     """Return limbs from digits by index. Missing digits are zero."""
     if not columns:
         return Limbs(0, np.zeros((1, count), np.int64))
-    nothing = np.zeros(count, np.int64)
-    low, high = min(columns), max(columns)
-    return Limbs(low, np.array([columns.get(index, nothing) for index in range(low, high + 1)]))
+    low = min(columns)
+    digits = np.zeros((max(columns) - low + 1, count), np.int64)
+    for index, digit in columns.items():
+        digits[index - low] = digit
+    return Limbs(low, digits)
 
 
 def sum_before(array: pa.Array, weights: Indices) -> dict[int, Indices]:

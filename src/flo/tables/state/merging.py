@@ -317,7 +317,7 @@ def first_due(sizes: list[int], ratio: float = RATIO) -> int:
     """Return the oldest of these runs that is to be merged with all newer ones: it has at most so many times their
     rows. The number of runs if there is none."""
     newer, first = 0, len(sizes)
-    for place in reversed(range(len(sizes))):
+    for place in range(len(sizes) - 1, -1, -1):
         if newer and sizes[place] <= ratio * newer:
             first = place
         newer += sizes[place]

@@ -34,8 +34,9 @@ import pyarrow as pa
 from flo.columns.indices import Indices, Mask, expand_ranges, one_chunk, take_rows
 from flo.tables.state.frames import in_units
 from flo.tables.state.keys import find_equal
+from flo.tables.state.matching import match_keys
 from flo.tables.state.order import Order
-from flo.tables.state.run import Owned, Ranges, Run, match_keys
+from flo.tables.state.run import Owned, Ranges, Run
 from flo.values.operators.over import WindowFunction
 
 

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -150,11 +151,10 @@ def _low(word: Numbers, shift: int) -> Indices:
 def _sum_few_floats(values: list[float], weights: list[int], firsts: list[int]) -> Limbs:
     """Do what `sum_numbers` does with Python's integers, which is faster for a few numbers."""
     parts = [math.frexp(value) if math.isfinite(value) else (0.0, 0) for value in values]
-    low = min((exponent - 53) // BITS for _, exponent in parts)
-    shifts = [exponent - 53 - BITS * low for _, exponent in parts]
+    low = (min(parts, key=itemgetter(1))[1] - 53) // BITS
     terms = [
-        int(fraction * 2.0**53) * weight << shift
-        for (fraction, _), weight, shift in zip(parts, weights, shifts, strict=True)
+        int(fraction * 2.0**53) * weight << exponent - 53 - BITS * low
+        for (fraction, exponent), weight in zip(parts, weights, strict=True)
     ]
     return Limbs.of_integers(low, [sum(terms[start:end]) for start, end in pairwise([*firsts, len(terms)])])
 

@@ -53,8 +53,7 @@ BISECTED = 512
 """Up to so many key numbers are searched by bisection alone, which takes fewer calls than the index does."""
 
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
-INDEX = ("index", "mapped")
-FACTS = ("least", "once", "mixed", "_running")
+INDEX, FACTS = ("index", "mapped"), ("weights", "mixed", "_running")
 """The cached properties of a run that another run with the same rows may take over."""
 
 
@@ -95,13 +94,6 @@ class Owned(NamedTuple):
     owners: Indices
 
 
-class Pairs(NamedTuple):
-    """Pairs of a row of one run and a row of another, as row indices."""
-
-    ours: Indices
-    theirs: Indices
-
-
 @dataclass(frozen=True, eq=False)
 class Run(Lowerable):
     """The rows of a table, sorted by key number. `columns` names the key columns."""
@@ -115,14 +107,15 @@ class Run(Lowerable):
         vars(self)["rows"] = self.table.num_rows
 
     @cached_property
-    def least(self) -> int:
-        """The least weight of a row; there must be rows."""
-        return int(self.table[WEIGHT].to_numpy().min())
+    def weights(self) -> tuple[int, int]:
+        """The least and the greatest weight of a row; there must be rows."""
+        weights = self.table[WEIGHT].to_numpy()
+        return (int(weights[0]),) * 2 if self.rows == 1 else (int(weights.min()), int(weights.max()))
 
-    @cached_property
+    @property
     def once(self) -> bool:
         """Whether every row has the weight 1."""
-        return not self.rows or (self.least == 1 and bool(self.table[WEIGHT].to_numpy().max() == 1))
+        return not self.rows or self.weights == (1, 1)
 
     @cached_property
     def _running(self) -> Indices | None:
@@ -144,8 +137,8 @@ class Run(Lowerable):
         again = np.flatnonzero(numbers[1:] == numbers[:-1]) + 1
         if self.keys.exact or not len(again):
             return again, np.ones(len(again), bool)
-        own = self.table.select(list(self.columns))
-        return again, find_equal(take_rows(own, again - 1).columns, take_rows(own, again).columns)
+        one, other = (take_rows(self.own, rows) for rows in (again - 1, again))
+        return again, find_equal(one.columns, other.columns)
 
     def first_rows(self) -> Indices:
         """Return the rows whose key differs from that of the row before. In a mixed run, a key may have several."""
@@ -162,6 +155,11 @@ class Run(Lowerable):
         """The first rows of all keys: enough to find out which keys exist."""
         firsts = self.first_rows()
         return self if len(firsts) == self.rows else self.take(firsts)
+
+    @cached_property
+    def own(self) -> pa.Table:
+        """The key columns."""
+        return self.table.select(self.columns)
 
     @cached_property
     def sums(self) -> dict[str, Indices]:
@@ -290,7 +288,7 @@ class Run(Lowerable):
         3. A long range is searched by bisection, once for equal numbers that follow each other.
         """
         if not self.rows or not len(numbers):
-            return KeyRanges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
+            return KeyRanges(*np.zeros((3, 0), np.int64))
         if len(numbers) <= BISECTED and type(self.keys) is Keys and not self.mapped:
             starts = self.keys.numbers.searchsorted(numbers)
             counts = self.keys.numbers.searchsorted(numbers, "right") - starts
@@ -409,8 +407,8 @@ def merge_runs(runs: list[Run]) -> Run:
     """Merge runs into one. Among rows with equal keys, those of earlier runs come first."""
     if len(runs) == 1:
         return runs[0]
-    rows = interleave(runs)
-    return Run(runs[0].columns, rows.keys, take_rows(rows.table, rows.order))
+    table, order, keys = interleave([run.table for run in runs], [run.keys for run in runs])
+    return Run(runs[0].columns, keys, take_rows(table, order))
 
 
 def join_parts(parts: Sequence[Run]) -> Run:
@@ -430,7 +428,7 @@ def _file_in(whole: Run, part: Run, start: int) -> Run:
     """Return a part of a run as a slice of the run. It takes over the name of the part if it has the same content."""
     table = whole.table.slice(start, part.rows).select(part.table.column_names)
     keys = whole.keys.between(start, start + part.rows, part.keys.exact)
-    names = ("name", "once") if table.schema == part.table.schema else ("once",)
+    names = ("name", "weights") if table.schema == part.table.schema else ("weights",)
     return Run(whole.columns, keys, table)._adopt(part, *names)
 
 
@@ -453,48 +451,11 @@ class Interleaved(NamedTuple):
     """The keys in that order."""
 
 
-def interleave(runs: list[Run]) -> Interleaved:
-    """Return the order that merges runs."""
-    if len(runs) == 1:
-        return Interleaved(runs[0].table, np.arange(runs[0].rows), runs[0].keys)
-    numbers = np.concatenate([run.keys.numbers for run in runs])
-    order = np.argsort(numbers, kind="stable")  # fast on sorted parts
-    table = pa.concat_tables([run.table for run in runs]).combine_chunks()
-    return Interleaved(table, order, Keys(numbers[order], all(run.keys.exact for run in runs)))
-
-
-def match_keys(left: Run, right: Run) -> Pairs:
-    """Return all pairs of rows of two runs with equal keys."""
-    if left.rows == right.rows and have_same_keys(left, right):
-        every = np.arange(left.rows)
-        return Pairs(every, every)
-    if right.rows < left.rows:
-        others, rows = match_keys(right, left)
-        return Pairs(rows, others)
-    starts = left.starts
-    present, theirs, others = right.find(left.keys.at(starts[:-1]))
-    ours, counts = starts[present], starts[present + 1] - starts[present]
-    if len(starts) <= left.rows:
-        which, ours = ranges(ours, counts)
-        theirs, others = theirs.take(which), others.take(which)
-    if len(others) and int(others.max()) > 1:
-        which, theirs = ranges(theirs, others)
-        ours = ours.take(which)
-    return drop_collisions(left, right, ours, theirs)
-
-
-def drop_collisions(left: Run, right: Run, ours: Indices, theirs: Indices) -> Pairs:
-    """Return those of these pairs of rows with equal key numbers that have equal keys."""
-    if not len(ours) or (left.keys.exact and right.keys.exact):
-        return Pairs(ours, theirs)
-    one, other = (take_rows(run.table.select(list(run.columns)), rows) for run, rows in ((left, ours), (right, theirs)))
-    equal = find_equal(one.columns, other.columns)
-    return Pairs(ours[equal], theirs[equal])
-
-
-def have_same_keys(left: Run, right: Run) -> bool:
-    """Return whether both have the same keys, each once."""
-    if left.rows != right.rows or not (type(left.keys) is type(right.keys) is Keys and left.keys.exact):
-        return False
-    one, other = left.keys.numbers, right.keys.numbers
-    return right.keys.exact and np.array_equal(one, other) and bool(np.all(one[1:] > one[:-1]))
+def interleave(tables: list[pa.Table], keys: list[Keys]) -> Interleaved:
+    """Return the order that merges runs, given their rows and keys."""
+    if len(tables) == 1:
+        return Interleaved(tables[0], np.arange(tables[0].num_rows), keys[0])
+    numbers = np.concatenate([each.numbers for each in keys])
+    order = numbers.argsort(kind="stable")  # fast on sorted parts
+    table = pa.concat_tables(tables).combine_chunks()
+    return Interleaved(table, order, Keys(numbers[order], all(each.exact for each in keys)))

@@ -18,17 +18,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, expand_ranges, is_every, one_chunk, take_rows
+from flo.columns.indices import Indices, expand_ranges, has_all, has_any, is_every, one_chunk, take_rows, to_arrow
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, limbs_of
+from flo.tables.state.matching import have_same_keys, match_keys
 from flo.tables.state.products import Addends, Product, sum_numbers
-from flo.tables.state.run import Run, have_same_keys, match_keys, merge_runs
+from flo.tables.state.run import FACTS, INDEX, Run, interleave
 from flo.tables.state.trace import Trace, add_checked, group_equal_rows, sum_ranges, text_of
 from flo.tables.values import WEIGHT
 from flo.values.exact import too_large
@@ -40,6 +41,23 @@ Digits are in canonical form where they are stored, and brought into it where re
 """
 SPECIAL = ("nan", "inf", "-inf")
 """The values that are counted, since they have no digits."""
+
+
+class SummedRun(Run):
+    """A run of sums with columns of NumPy. Its table is made when it is asked for: most small runs are merged first."""
+
+    def __init__(self, keys: Keys, own: pa.Table, sums: Sums) -> None:
+        vars(self).update(columns=tuple(own.schema.names), keys=keys, own=own, sums=sums, rows=own.num_rows)
+
+    @cached_property
+    def table(self) -> pa.Table:
+        table = self.own
+        for name, column in self.sums.items():
+            table = table.append_column(name, to_arrow(column))
+        return table
+
+    def copy(self) -> Run:
+        return SummedRun(self.keys, self.own, self.sums)._adopt(self, *INDEX, "name", *FACTS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +77,16 @@ class Totals(Trace):
             return drop_zeros(runs[0])
         if all(have_same_keys(runs[0], run) for run in runs[1:]):
             return drop_zeros(self._add(runs))
-        whole = merge_runs(_with_all_columns(runs, self.columns))
-        keys, columns = whole.table.select(list(self.columns)), whole.sums
-        order, firsts = group_equal_rows(keys, whole.keys)
+        own, order, numbers = interleave([run.own for run in runs], [run.keys for run in runs])
+        keys, columns = take_rows(own, order), {}
+        for name in dict.fromkeys(name for run in runs for name in run.sums):  # larger numbers have more digits
+            parts = [run.sums[name] if name in run.sums else np.zeros(run.rows, np.int64) for run in runs]
+            columns[name] = np.concatenate(parts)[order]
+        order, firsts = group_equal_rows(keys, numbers)
+        if len(firsts) == len(order):
+            return drop_zeros(SummedRun(numbers, keys, columns))
         counts = np.diff(firsts, append=len(order))
         several = np.flatnonzero(counts > 1)
-        if not len(several):
-            return drop_zeros(whole)
         rows, begins = (
             order[expand_ranges(firsts[several], counts[several])],
             np.cumsum(counts[several]) - counts[several],
@@ -76,13 +97,12 @@ class Totals(Trace):
             column = columns[name][firsts] if name in columns else np.zeros(len(firsts), np.int64)
             column[several] = changed.get(name, 0)
             sums[name] = column
-        numbers = Keys(whole.keys.numbers[firsts], whole.keys.exact)
-        return drop_zeros(run_of_sums(take_rows(keys, firsts), numbers, sums))
+        return drop_zeros(run_of_sums(take_rows(keys, firsts), Keys(numbers.at(firsts), numbers.exact), sums))
 
     def _add(self, runs: list[Run]) -> Run:
         """Return the sums of runs that have the same keys, each once."""
         sums = normalize(reduce(add_sums, (run.sums for run in runs)))
-        return run_of_sums(runs[0].table.select(list(self.columns)), runs[0].keys, sums)
+        return run_of_sums(runs[0].own, runs[0].keys, sums)
 
     def look_up(self, groups: Run) -> Sums:
         """Return the sums of these distinct groups; zeros for one that the trace lacks."""
@@ -90,8 +110,11 @@ class Totals(Trace):
         for run in self.runs:
             ours, theirs = match_keys(groups, run)
             for name, theirs_all in run.sums.items() if len(ours) else ():
-                column = sums.setdefault(name, np.zeros(groups.rows, np.int64))
-                column[ours] = add_checked(column[ours], theirs_all[theirs])
+                if name not in sums:
+                    sums[name] = np.zeros(groups.rows, np.int64)
+                    sums[name][ours] = theirs_all[theirs]
+                else:
+                    sums[name][ours] = add_checked(sums[name][ours], theirs_all[theirs])
         sums.setdefault(WEIGHT, np.zeros(groups.rows, np.int64))
         return sums
 
@@ -115,31 +138,11 @@ class Totals(Trace):
         return content
 
 
-def _with_all_columns(runs: list[Run], keys: tuple[str, ...]) -> list[Run]:
-    """Return the runs with the same columns. Larger numbers have digits that others lack."""
-    schema = runs[0].table.schema
-    if all(run.table.schema.equals(schema) for run in runs):
-        return runs
-    names = sorted({name for run in runs for name in run.table.column_names} - {*keys, WEIGHT})
-    return [Run(run.columns, run.keys, _with_columns(run.table, keys, [WEIGHT, *names])) for run in runs]
-
-
-def _with_columns(table: pa.Table, keys: tuple[str, ...], names: list[str]) -> pa.Table:
-    """Return the key columns, and these columns of sums; those that are missing are zero."""
-    nothing = pa.array(np.zeros(table.num_rows, np.int64))
-    there, columns = set(table.column_names), table.select(keys)
-    for name in names:
-        columns = columns.append_column(name, table[name] if name in there else nothing)
-    return columns
-
-
 def run_of_sums(keys: pa.Table, numbers: Keys, sums: Sums, always: str = WEIGHT) -> Run:
     """Return sums by key as a run, without columns that are all zero, except one. The keys are sorted."""
-    columns = tuple(keys.schema.names)
-    for name, column in sums.items():
-        if name == always or column.any():
-            keys = keys.append_column(name, pa.array(column))
-    return Run(columns, numbers, keys)
+    return SummedRun(
+        numbers, keys, {name: column for name, column in sums.items() if name == always or has_any(column)}
+    )
 
 
 def numbers_in(table: pa.Table, name: str) -> Indices:
@@ -149,8 +152,7 @@ def numbers_in(table: pa.Table, name: str) -> Indices:
 
 def drop_zeros(run: Run) -> Run:
     """Return the run without rows whose columns are all zero."""
-    kept = run.sums[WEIGHT] != 0
-    if kept.all():
+    if has_all(run.sums[WEIGHT]):
         return run
     kept = np.logical_or.reduce([column != 0 for column in run.sums.values()])
     return run if kept.all() else run.take(np.flatnonzero(kept))
@@ -186,7 +188,7 @@ def find_specials(array: pa.Array) -> list[tuple[str, Any]]:
     if not pa.types.is_floating(array.type):
         return []
     values = np.asarray(array)
-    if np.isfinite(values).all():
+    if has_all(np.isfinite(values)):
         return []
     flags = zip(SPECIAL, (np.isnan(values), values == np.inf, values == -np.inf), strict=True)
     return [(name, there) for name, there in flags if there.any()]
@@ -205,8 +207,8 @@ def add_sums(one: Sums, other: Sums) -> Sums:
 
 def concat_sums(one: Sums, other: Sums) -> Sums:
     """Return the sums of some groups, and behind them those of others."""
-    nothing = [np.zeros(len(sums[WEIGHT]), np.int64) for sums in (one, other)]
-    return {name: np.concatenate([one.get(name, nothing[0]), other.get(name, nothing[1])]) for name in one | other}
+    first, second = np.zeros(len(one[WEIGHT]), np.int64), np.zeros(len(other[WEIGHT]), np.int64)
+    return {name: np.concatenate([one.get(name, first), other.get(name, second)]) for name in one | other}
 
 
 def normalize(sums: Sums) -> Sums:
@@ -220,16 +222,17 @@ def normalize(sums: Sums) -> Sums:
 
 def digits_of(sums: Sums, place: int) -> Limbs:
     """Return the digits of one of the summed numbers."""
-    start = f"{place}:"
-    digits = {name[len(start) :]: column for name, column in sums.items() if name.startswith(start)}
-    by_index = {int(index): column for index, column in digits.items() if index not in SPECIAL}
-    return limbs_of(by_index, len(sums[WEIGHT]))
+    digits, number = {}, str(place)
+    for name, column in sums.items():
+        of, _, index = name.partition(":")
+        if of == number and index not in SPECIAL:
+            digits[int(index)] = column
+    return limbs_of(digits, len(sums[WEIGHT]))
 
 
 def as_floats(sums: Sums, place: int, mean: bool = False) -> Floats:
     """Return the sums as floats, or with `mean` the sums divided by the weights, which must not be zero."""
-    limbs = digits_of(sums, place).carry()
-    results = limbs.to_floats(sums[WEIGHT] if mean else None)
+    results = digits_of(sums, place).to_floats(sums[WEIGHT] if mean else None)
     if not any(f"{place}:{name}" in sums for name in SPECIAL):
         return results
     nothing = np.zeros(len(results), np.int64)
@@ -251,7 +254,7 @@ def as_array(sums: Sums, place: int, kind: pa.DataType, name: Any) -> pa.Array:
     values, large = limbs.to_ints()
     if len(large):
         raise too_large(limbs.pad_to_zero().number(int(large[0])), "64 bits", name(int(large[0])))
-    return pa.array(values)
+    return to_arrow(values)
 
 
 def as_decimals(

@@ -32,18 +32,22 @@ from flo.columns.indices import (
     Indices,
     Numbers,
     expand_ranges,
+    has_all,
+    has_any,
     largest,
     one_chunk,
     sort_with_indices,
     stable_order,
     take_rows,
+    to_arrow,
 )
 from flo.core.data import canonical_text
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Keys, find_equal, has_fixed_width, keys_of
+from flo.tables.state.matching import match_keys
 from flo.tables.state.merging import Merge, advance_merges, fuel_of, group_runs, merge_small
-from flo.tables.state.run import Run, interleave, match_keys, merge_runs, starts_of
+from flo.tables.state.run import Run, interleave, merge_runs, starts_of
 from flo.tables.values import WEIGHT, WEIGHT_FIELD
 
 
@@ -85,11 +89,17 @@ class Trace(Lowerable):
         if not self.merges:
             merged = merge_small((*self.runs, new) if new.rows else self.runs, self.join, self.how)
         if merged is not None:
-            return replace(self, runs=merged)
+            return self._with(merged)
         merges = [*group_runs(self.runs, self.merges), *([Merge((new,))] if new.rows else [])]
         merges = advance_merges(merges, fuel_of(delta.rows, self.rows), self.join, self.cut, self.how)
         runs = tuple(run for merge in merges for run in merge.runs)
-        return replace(self, runs=runs, merges=tuple(merge for merge in merges if len(merge.runs) > 1))
+        return self._with(runs, tuple(merge for merge in merges if len(merge.runs) > 1))
+
+    def _with(self, runs: tuple[Run, ...], merges: tuple[Merge, ...] = ()) -> Self:
+        """Return the trace with other runs."""
+        after = object.__new__(type(self))
+        vars(after).update(vars(self), runs=runs, merges=merges)
+        return after
 
     @property
     def how(self) -> tuple[object, ...]:
@@ -179,14 +189,16 @@ def consolidate_runs(*runs: Run, fully: bool = False) -> Run:
     2. Choose the keys to consolidate: `open_keys`.
     3. Group the equal rows of these keys. The first of each group gets the sum of the weights; the others are dropped.
     """
-    first = runs[0]
+    first, rows = runs[0], sum([run.rows for run in runs])
+    inserts = all(not run.rows or run.weights[0] > 0 for run in runs)
+    if inserts and rows < 2:
+        return merge_runs([*runs])
     names = [name for name in first.table.schema.names if name != WEIGHT]
     whole_key = set(names) == set(first.columns)
     whole_rows = fully or whole_key
-    alone = not whole_rows or sum(run.rows for run in runs) == 1
-    if alone and all(not run.rows or run.least > 0 for run in runs):
+    if inserts and not whole_rows:
         return merge_runs([*runs])
-    table, order, keys = interleave([*runs])
+    table, order, keys = interleave([run.table for run in runs], [run.keys for run in runs])
     if not len(order):
         return first
     weights = table[WEIGHT].to_numpy()[order]
@@ -210,16 +222,16 @@ def consolidate_runs(*runs: Run, fully: bool = False) -> Run:
     firsts = indices[grouped[firsts]]
     weights[firsts], kept[firsts] = sums, sums != 0
     where = np.flatnonzero(kept)
-    rows = with_weights(take_rows(table, order[where]), weights[where])
-    return Run(first.columns, Keys(keys.at(where), keys.exact), rows)
+    kept_rows = with_weights(take_rows(table, order[where]), weights[where])
+    return Run(first.columns, Keys(keys.at(where), keys.exact), kept_rows)
 
 
 def with_weights(table: pa.Table, weights: Indices) -> pa.Table:
     """Return the table with these weights."""
     place = table.schema.get_field_index(WEIGHT)
     if place < 0:
-        return table.append_column(WEIGHT_FIELD, pa.array(weights, pa.int64()))
-    return table.set_column(place, WEIGHT_FIELD, pa.array(weights, pa.int64()))
+        return table.append_column(WEIGHT_FIELD, to_arrow(weights))
+    return table.set_column(place, WEIGHT_FIELD, to_arrow(weights))
 
 
 def weigh(run: Run, weights: Indices) -> Run:
@@ -249,8 +261,12 @@ def consolidate_table(table: pa.Table) -> pa.Table:
 
 
 def _is_consolidated(table: pa.Table) -> bool:
-    """Return whether there is nothing to compare: at most one row, whose weight is not zero."""
-    return not table.num_rows or (table.num_rows == 1 and table[WEIGHT].to_numpy()[0] != 0)
+    """Return whether no row is to be dropped, and no two can be equal, as when a count has grown."""
+    if table.num_rows < 2:
+        return not table.num_rows or bool(table[WEIGHT].to_numpy()[0])
+    if not has_all(table[WEIGHT].to_numpy()):
+        return False
+    return any(_increases(table[name]) for name in table.schema.names if name != WEIGHT)
 
 
 def _maybe_equal(table: pa.Table) -> Indices | None:
@@ -279,7 +295,7 @@ def _increases(column: pa.ChunkedArray) -> bool:
     if column.null_count or not (pa.types.is_integer(column.type) or pa.types.is_timestamp(column.type)):
         return False
     numbers = one_chunk(column).to_numpy(zero_copy_only=False)
-    return all(bool(np.all(some[1:] > some[:-1])) for some in (numbers[:MANY], numbers))
+    return all(has_all(some[1:] > some[:-1]) for some in (numbers[:MANY], numbers[MANY - 1 :]))
 
 
 def _consolidate_rows(table: pa.Table) -> pa.Table:
@@ -318,7 +334,7 @@ def sum_ranges(weights: Indices, firsts: Indices) -> Indices:
 def add_checked(one: Indices, other: Indices) -> Indices:
     """Return the elementwise sums. Raise if one does not fit 64 bits."""
     sums = one + other
-    if (((one ^ sums) & (other ^ sums)) < 0).any():
+    if has_any(((one ^ sums) & (other ^ sums)) < 0):
         raise weight_overflow()
     return sums
 
@@ -359,13 +375,16 @@ def group_equal_rows(table: pa.Table, keys: Keys | None = None, rows: Indices | 
     are distinguished by their text. With `rows`, these are the rows that are grouped, and `keys` are theirs.
     """
     keys = keys_of(table.columns) if keys is None else keys
-    if len(keys.numbers) < 2:
-        return EqualRows(np.arange(len(keys.numbers)), np.arange(len(keys.numbers)))
-    sorted_already = bool(np.all(keys.numbers[1:] >= keys.numbers[:-1]))
-    order = np.arange(len(keys.numbers)) if sorted_already else stable_order(keys.numbers)
-    numbers = keys.numbers[order]
-    new = np.concatenate([[True], numbers[1:] != numbers[:-1]])[: len(numbers)]
-    doubtful = np.zeros(0, np.int64) if keys.exact else np.flatnonzero(~new)
+    numbers = keys.numbers
+    order = np.arange(len(numbers))
+    if len(numbers) < 2:
+        return EqualRows(order, order)
+    if has_any(numbers[1:] < numbers[:-1]):
+        order = stable_order(numbers)
+        numbers = numbers[order]
+    new = np.ones(len(numbers), bool)
+    np.not_equal(numbers[1:], numbers[:-1], out=new[1:])
+    doubtful = order[:0] if keys.exact else (~new).nonzero()[0]
     if len(doubtful):
         places = order if rows is None else rows[order]
         one, other = take_rows(table, places[doubtful - 1]), take_rows(table, places[doubtful])
@@ -373,7 +392,7 @@ def group_equal_rows(table: pa.Table, keys: Keys | None = None, rows: Indices | 
         if not equal.all():
             whole = table if rows is None else take_rows(table, rows)
             return _split_collisions(whole, order, numbers, doubtful[~equal])
-    return EqualRows(order, np.flatnonzero(new))
+    return EqualRows(order, new.nonzero()[0])
 
 
 def gather_equal_rows(table: pa.Table) -> EqualRows:
