@@ -255,23 +255,6 @@ def test_positions_of_every_type_are_compared_across_turns(positions):
     assert f"two rows have the position {two[0]}," in placed(one, pa.concat_arrays([two, three, two]))
 
 
-def test_positions_of_each_partition_are_compared_across_turns():
-    record, delivery = ShardRecord(), SimpleNamespace(name="numbers to one place")
-
-    def place(*rows: tuple[int, int]) -> list[tuple[int, int]]:
-        partitions, positions = zip(*rows, strict=True)
-        table = pa.table({"partition": partitions, "@": positions})
-        found = record.sort_partitions(delivery, table, "partition", "@").to_pylist()
-        return [(row["partition"], row["@"]) for row in found]
-
-    assert place((1, 4), (0, 9), (0, 8), (1, 3)) == [(0, 8), (0, 9), (1, 3), (1, 4)]
-    with pytest.raises(flo.ElementError, match="two rows of partition 0 have the position 9"):
-        place((0, 9))
-    with pytest.raises(flo.ElementError, match="position 3 of partition 1 arrived after one at 4"):
-        place((1, 3), (0, 10))
-    assert place((1, 5), (0, 10)) == [(0, 10), (1, 5)]
-
-
 @pytest.mark.parametrize("place", [None, float("nan")])
 def test_a_row_without_a_place_does_not_fit(place):
     flow = flo.Flow("one")
