@@ -74,7 +74,11 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
                 for is_spark in (False, True):
                     chosen = [item for item in items if bool(item.get_closest_marker("spark")) == is_spark]
                     files = sorted({item.path for item in chosen})[mine]
-                    for result in run([i for i in chosen if i.path in files], _probed, lambda _: 2 * LONGEST, ends):
+                    chosen = [item for item in chosen if item.path in files]
+                    if not is_kept:
+                        turn = turns([item.nodeid for item in chosen])
+                        chosen.sort(key=lambda item: turn[item.nodeid])
+                    for result in run(chosen, _probed, lambda _: 2 * LONGEST, ends):
                         out.write(json.dumps({**result, "kept": is_kept, "spark": is_spark}) + "\n")
         else:
             known = Known(work)
@@ -91,6 +95,17 @@ def _runnable(items: list[pytest.Item]) -> list[pytest.Item]:
     names = {item.nodeid: item.nodeid.removeprefix("tests/") for item in items}
     short = [item for item in items if seconds.get(names[item.nodeid], 0) <= LONGEST]
     return [i for i in short if not i.nodeid.startswith(OTHERS) and not i.get_closest_marker("connectors")]
+
+
+def turns(names: list[str]) -> dict[str, int]:
+    """The place of each test among those of its file: if time ends, each file has had its turn."""
+    seen: Counter[str] = Counter()
+    found = {}
+    for name in names:
+        file = name.partition("::")[0]
+        found[name] = seen[file]
+        seen[file] += 1
+    return found
 
 
 def _probed(item: pytest.Item) -> None:
@@ -145,14 +160,10 @@ class Known:
 
     def tests_of(self, defect: Defect, is_kept: bool) -> list[str]:
         """The tests that execute a place: of each file the shortest, then of each the next; on Spark at the end."""
-        chosen = [name for name in self.hits[defect.number] if name in self.tests]
-        ranks: Counter[str] = Counter()
-        order = {}
-        for name in sorted(chosen, key=lambda name: self.tests[name]["seconds"]):
-            file = name.partition("::")[0]
-            ranks[file] += 1
-            order[name] = (self.tests[name]["spark"], ranks[file], self.tests[name]["seconds"])
-        return [name for name in sorted(order, key=lambda name: order[name]) if self.tests[name]["kept"] == is_kept]
+        hits = self.hits[defect.number]
+        chosen = [name for name in hits if name in self.tests and self.tests[name]["kept"] == is_kept]
+        turn = turns(sorted(chosen, key=lambda name: self.tests[name]["seconds"]))
+        return sorted(chosen, key=lambda name: (self.tests[name]["spark"], turn[name], self.tests[name]["seconds"]))
 
     def limit(self, name: str) -> float:
         return float(10 * self.tests[name]["seconds"] + (60 if self.tests[name]["spark"] else 10))

@@ -146,7 +146,16 @@ def test_every_signature_has_a_case(spark):
 
 @pytest.mark.parametrize(
     ("position", "length", "found"),
-    [(2, 2, "bc"), (0, 2, "ab"), (-2, 1, "c"), (-2, 9, "cd"), (9, 1, ""), (1, -1, ""), (None, 1, None), (1, None, None)],
+    [
+        (2, 2, "bc"),
+        (0, 2, "ab"),
+        (-2, 1, "c"),
+        (-2, 9, "cd"),
+        (9, 1, ""),
+        (1, -1, ""),
+        (None, 1, None),
+        (1, None, None),
+    ],
 )
 def test_a_part_of_a_text(position: int | None, length: int | None, found: str | None) -> None:
     from flo.columns.evaluation import InputRows
