@@ -107,6 +107,17 @@ def test_an_idle_partition_is_named(tmp_path: Path) -> None:
         assert (shown["latest"], shown["watermark"], list(shown["idle"])) == ("7", "6", [1])
 
 
+def test_the_clock_of_idle_partitions_shows_moments(tmp_path: Path) -> None:
+    flow = flo.Flow("idle")
+    sales = flow.input("sales", flo.Partitioned[Sale], partitions=2)
+    clock = sales.clock("at", lateness=timedelta(minutes=1), idle_after=timedelta(hours=1), because="of a test")
+    flow.output("rows", clock.rows)
+    with flow.on(flo.here).start(checkpoint=tmp_path, shards=2) as query:
+        query.push(sales={0: [Sale("a", 5, NOON)], 1: [Sale("b", 5, NOON)]}, now=NOON.astimezone())
+        (shown,) = query._watch.data()["clocks"]
+        assert (shown["latest"], shown["watermark"]) == ("2026-05-01 12:00:00.000", "2026-05-01 11:59:00.000")
+
+
 def test_errors_and_settings_are_shown_without_secrets(tmp_path: Path) -> None:
     flow = flo.Flow("sums")
     numbers = flow.input("numbers", flo.Sequence[int])

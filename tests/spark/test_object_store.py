@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.fs import LocalFileSystem
 
 import flo
 from flo.shards.checkpoint.commits import commit_version, committed_versions
@@ -19,6 +20,18 @@ from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import create_sealed, write_sealed
 from tests.spark.shops import DATA, everything, expected, sales, sales_table, snapshot, sums
 from tests.spark.simulated import Simulated
+
+
+def test_files_and_folders_are_removed(tmp_path: Path) -> None:
+    remote = folders.Remote(LocalFileSystem(), str(tmp_path), "memory")
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_bytes(b"1")
+    remote.remove("one")
+    remote.remove("two/file")
+    remote.remove("three")
+    assert remote.folders() == ["two"]
+    assert not list((tmp_path / "two").iterdir())
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import os
 import random
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import flo
+from flo.shards.tasks.shard_record import ShardRecord
 from tests.quick import is_thorough
 from tests.rescaling import rescale
 from tests.spark.simulated import Simulated
@@ -215,6 +217,23 @@ def test_positions_are_compared_within_a_partition(tmp_path: Path) -> None:
         match=r"position 7 of partition 0 arrived after one at 7|two rows of partition 0 have the position 7",
     ):
         query.turn({"clicks": {0: [Click(0, 3)]}}, started={"clicks": 7})
+
+
+def test_positions_of_each_partition_are_compared_across_turns() -> None:
+    record, delivery = ShardRecord(), SimpleNamespace(name="numbers to one place")
+
+    def place(*rows: tuple[int, int]) -> list[tuple[int, int]]:
+        partitions, positions = zip(*rows, strict=True)
+        table = pa.table({"partition": partitions, "@": positions})
+        found = record.sort_partitions(delivery, table, "partition", "@").to_pylist()  # type: ignore[arg-type]
+        return [(row["partition"], row["@"]) for row in found]
+
+    assert place((1, 4), (0, 9), (0, 8), (1, 3)) == [(0, 8), (0, 9), (1, 3), (1, 4)]
+    with pytest.raises(flo.ElementError, match="two rows of partition 0 have the position 9"):
+        place((0, 9))
+    with pytest.raises(flo.ElementError, match="position 3 of partition 1 arrived after one at 4"):
+        place((1, 3), (0, 10))
+    assert place((1, 5), (0, 10)) == [(0, 10), (1, 5)]
 
 
 def test_windows_of_partitions_go_on_in_another_number_of_shards(tmp_path: Path) -> None:

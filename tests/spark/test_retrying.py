@@ -57,7 +57,7 @@ def test_a_query_waits_and_can_be_stopped(spark: Any, tmp_path: Path, monkeypatc
     waits.wait()
     assert query.active
     assert query.waiting is not None
-    assert "at version 1, the function `Failing`; try 1 failed: no route to host" in query.waiting
+    assert "at version 1, the function `sink`; try 1 failed: no route to host" in query.waiting
     assert "waiting" in repr(query)
     assert {'flo_running{flow="totals"} 1', 'flo_waiting_for_sink{flow="totals"} 1'} <= set(
         query.metrics().splitlines()

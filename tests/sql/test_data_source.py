@@ -6,6 +6,8 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from datetime import UTC, datetime
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,13 +15,14 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql.datasource import EqualTo, In, IsNull, Not
 from pyspark.sql.types import StructType
 
 import flo
 import flo.spark
 from flo.shards.checkpoint.retention import Retention
 from flo.shards.checkpoint.stored_views import StoredViews
-from flo.shards.tasks.view_filters import Condition, filter_rows
+from flo.shards.tasks.view_filters import Condition, condition_of, filter_rows
 from flo.shards.tasks.view_parts import ViewPart, repeat_rows
 from flo.spark.view_source import ChangesReader, Request
 from tests.spark.shops import sales, sums
@@ -177,6 +180,37 @@ def test_null_is_not_true() -> None:
         (Condition("EqualTo", "x", (None,)), []),
     ):
         assert filter_rows(table, [condition])["x"].to_pylist() == left, condition
+
+
+MOMENT = datetime(2024, 5, 17, 9, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fit", "unfit"),
+    [
+        (pa.bool_(), [True], [1]),
+        (pa.int8(), [-127, 127], [128, True, 1.0]),
+        (pa.int64(), [2**62], [2**63, Decimal(1)]),
+        (pa.uint8(), [], [1]),
+        (pa.string(), ["a"], [b"a", 1]),
+        (pa.date32(), [MOMENT.date()], [MOMENT]),
+        (pa.timestamp("us"), [MOMENT.replace(tzinfo=None)], [MOMENT, MOMENT.date()]),
+        (pa.timestamp("us", "UTC"), [MOMENT], [MOMENT.replace(tzinfo=None)]),
+        (pa.decimal128(5, 2), [Decimal("123.45")], [Decimal("1234.5"), Decimal("0.001"), 1]),
+        (pa.float64(), [], [1.0]),
+        (pa.list_(pa.int64()), [], [[1]]),
+    ],
+    ids=str,
+)
+def test_constants_that_arrow_compares_as_spark_does(kind: pa.DataType, fit: list[Any], unfit: list[Any]) -> None:
+    schema = pa.schema([("x", kind)])
+    for value in fit:
+        assert condition_of(EqualTo(("x",), value), schema) == Condition("EqualTo", "x", (value,))
+        assert condition_of(Not(In(("x",), (value,))), schema) == Condition("In", "x", (value,), negated=True)
+    for value in unfit:
+        assert condition_of(EqualTo(("x",), value), schema) is None
+        assert condition_of(Not(In(("x",), (*fit, value))), schema) is None
+    assert condition_of(IsNull(("x",)), schema) == Condition("IsNull", "x")
 
 
 # Without Spark

@@ -144,6 +144,27 @@ def test_every_signature_has_a_case(spark):
     assert not missing
 
 
+@pytest.mark.parametrize(
+    ("position", "length", "found"),
+    [
+        (2, 2, "bc"),
+        (0, 2, "ab"),
+        (-2, 1, "c"),
+        (-2, 9, "cd"),
+        (9, 1, ""),
+        (1, -1, ""),
+        (None, 1, None),
+        (1, None, None),
+    ],
+)
+def test_a_part_of_a_text(position: int | None, length: int | None, found: str | None) -> None:
+    from flo.columns.evaluation import InputRows
+
+    numbers = [literal(each, pa.int32()) for each in (position, length)]
+    node = Node("Substring", pa.string(), True, (column("x", pa.string(), True), *numbers))
+    assert evaluate(node, InputRows.of(pa.table({"x": ["abcd"]}))).to_pylist() == [found]
+
+
 def test_every_signature_has_a_text():
     """Without Spark: a case in SQL is made for each signature and mode."""
     made = {(case.function, case.signature, case.mode) for case in all_cases()}

@@ -9,10 +9,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import flo
 import flo.spark
+from flo.sql.aggregates import sum_type
+from flo.sql.catalyst import UnsupportedQueryError
 from tests.sql.rejected_queries import FRAMES, PROGRAMS
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -34,6 +37,12 @@ def test_rejection(name: str, spark: Any, request: pytest.FixtureRequest) -> Non
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
     assert text == file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", [pa.duration("us"), pa.month_day_nano_interval()], ids=str)
+def test_no_sum_of_intervals(kind: pa.DataType) -> None:
+    with pytest.raises(UnsupportedQueryError, match="Flo adds up numbers, and not intervals"):
+        sum_type(kind)
 
 
 def test_every_golden_file_has_its_query() -> None:

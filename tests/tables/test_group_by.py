@@ -367,6 +367,13 @@ def test_what_has_no_order_has_no_least_value(kind: Any) -> None:
         extremes(kind)
 
 
+def test_what_has_no_order_is_not_collected() -> None:
+    """The tuple of the collected values is sorted, so equal groups have equal tuples."""
+    rows = flo.Flow("rows").input("rows", flo.ZSet[tuple[int, Colour]])
+    with pytest.raises(flo.TypeMismatch, match="it must get values that have an order"):
+        rows.group_by(key=lambda row: row[0]).agg(all=flo.collect(lambda row: row[1]))
+
+
 def test_what_python_orders_in_another_way_stays_on_values() -> None:
     class Backwards(NamedTuple):
         number: int

@@ -19,12 +19,25 @@ from flo.columns.expression import Expression
 from flo.columns.layout import Layout
 from flo.core.errors import FloError
 from flo.core.stream_type import StreamType
+from flo.tables.operators.lattices import _has_null_or_nan
 from flo.values.operators.lattices import FoldLattice, SumLattice
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set
 from tests.quick import tried
 from tests.tables.harness import agree, forms, on_tables
 from tests.tables.patches import whole_deltas
+
+NO_NUMBERS = [None, [None], [1.0, math.nan], [1.0, None]]
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=str)
+def test_a_null_or_a_nan_within_a_list_is_seen(value: object) -> None:
+    kind = pa.list_(pa.float64())
+    nested = pa.array([{"x": value}], pa.struct([("x", kind)]))
+    assert _has_null_or_nan(pa.array([[1.0], value], kind))
+    assert _has_null_or_nan(nested)
+    assert not _has_null_or_nan(pa.array([[1.0], []], kind))
+
 
 KINDS = {
     int: [0, -1, 7, 2**63 - 1, -(2**63)],

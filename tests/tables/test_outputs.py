@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flo
-from flo.tables.io.fitting import table_of
+from flo.tables.io.fitting import _is_lossless, table_of
 from flo.tables.values import Columns
 
 
@@ -73,6 +73,19 @@ def test_in_a_loop_changes_may_be_below_zero_and_the_result_may_not() -> None:
     assert loop.pull("rows")["_weight"].to_pylist() == [-1]
     loop.push(rows={2: -1})
     assert loop.result()["rows"]["_weight"].to_pylist() == [-1]
+
+
+@pytest.mark.parametrize(
+    ("have", "is_lossless"),
+    [
+        ([("x", pa.int32()), ("y", pa.string())], True),
+        ([("y", pa.large_string()), ("x", pa.int64()), ("z", pa.int64())], True),
+        ([("x", pa.float64()), ("y", pa.string())], False),
+        ([("x", pa.int64())], False),
+    ],
+)
+def test_a_struct_is_cast_field_by_field(have: list[Any], is_lossless: bool) -> None:
+    assert _is_lossless(pa.struct(have), pa.struct([("x", pa.int64()), ("y", pa.string())])) is is_lossless
 
 
 def test_every_collection() -> None:

@@ -129,6 +129,17 @@ def test_as_on_values_where_only_sessions_around_changes_are_looked_at(
         agree(operator(time, by), TYPES, chunks, seeds=1)
 
 
+@pytest.mark.parametrize("time", ["at", "zoned"])
+def test_rows_of_one_time_come_and_go_where_only_sessions_around_changes_are_looked_at(
+    time: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks_around(monkeypatch, 8)
+    some, others = ({row_of(number): 1 for number in range(first, 40, 4)} for first in (0, 1))
+    later = {row_of(number): 1 for number in range(2, 40, 4)}
+    chunks = [(some,), (others,), (later,), (dict.fromkeys(others, -1),), ({**dict.fromkeys(some, -1), row_of(3): 1},)]
+    agree(operator(time, "group"), TYPES, chunks, seeds=1)
+
+
 @given(deltas, st.sampled_from(list(GAPS)), st.sampled_from(BYS[1:]), st.booleans())
 @tried(40)
 def test_keys_that_share_a_number_are_told_apart(chunks: Any, time: str, by: Any, around: bool) -> None:

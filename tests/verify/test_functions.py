@@ -200,6 +200,7 @@ def test_types_come_from_the_call_then_from_annotations_then_from_guesses() -> N
         check(lambda a, x: a.nothing + x)
 
 
+@pytest.mark.always  # no other test starts a fold from a value
 def test_an_accumulator_is_what_the_fold_comes_to_and_nothing_else() -> None:
     def never_below(a: int, x: int) -> int:
         return a + abs(x) if a >= 0 else x  # a fold from 0 is never below it
