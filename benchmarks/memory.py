@@ -30,7 +30,7 @@ from rich.table import Table
 import flo
 from flo.local.query import LocalQuery
 
-ORDERS, PUSH, DELTA, DELTAS, PER_CUSTOMER = 5_000_000, 100_000, 1_000, 20, 4
+ORDERS, PUSH, DELTA, DELTAS, PER_CUSTOMER = 2_000_000, 100_000, 1_000, 20, 4
 BYTES = 200
 """The state of one order, about."""
 SHARDS = 16

@@ -13,7 +13,6 @@ Indices = npt.NDArray[np.int64]
 """Row indices; also counts and weights of rows."""
 Mask = npt.NDArray[np.bool_]
 INT64 = pa.int64()
-ONES = pa.array(np.ones(64, np.int64))
 
 
 def stable_order(numbers: Numbers) -> Indices:
@@ -58,6 +57,9 @@ def take_rows(table: pa.Table, indices: Indices) -> pa.Table:
 def to_arrow(numbers: Indices) -> pa.Array:
     """Return the numbers as a column, without a copy and without asking what they are, as `pa.array` does."""
     return pa.Array.from_buffers(INT64, len(numbers), [None, pa.py_buffer(np.ascontiguousarray(numbers, np.int64))])
+
+
+ONES = to_arrow(np.ones(64, np.int64))
 
 
 def ones(count: int) -> pa.Array:

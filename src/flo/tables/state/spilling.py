@@ -13,7 +13,9 @@ refers to it, or the process ends. It is a copy: the files of a checkpoint may b
 
 from __future__ import annotations
 
+import ctypes
 import mmap
+import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -46,7 +48,18 @@ def limit_memory(runs: Iterable[Run], most: int, folder: Path) -> int:
         if not run.mapped:
             spill(run, folder)
             used, spilled = used - size + run.bytes, spilled + size
+    if spilled:
+        _give_back()
     return spilled
+
+
+def _give_back() -> None:
+    """Give memory that is free back to the system, which allocators would keep for later."""
+    pa.default_memory_pool().release_unused()
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
+        if trim is not None:
+            trim(0)
 
 
 def spill(run: Run, folder: Path) -> None:
