@@ -95,6 +95,21 @@ def test_spilled_files_have_no_names(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert os.listdir(tmp_path / "cache") == [], "so none is left behind if the process is killed"
 
 
+def test_a_full_disk_is_an_error_and_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with latest_notes().on(flo.here).start(checkpoint=tmp_path, shards=2, memory="1 MB") as query:
+        query.push(orders=orders(0, 1_000))
+        with monkeypatch.context() as patched:
+            patched.setattr(spilling.tempfile, "TemporaryFile", fail)
+            with pytest.raises(flo.CheckpointError, match="beyond the limit of memory cannot be written") as error:
+                query.push(orders=orders(1_000, 50_000))
+            assert "FLO_CACHE" in str(error.value)
+        query.push(orders=orders(1_000, 50_000))
+        assert query.view("orders").arrow().num_rows == 51_000
+
+
 def test_a_new_query_with_a_limit_has_more_shards(tmp_path: Path) -> None:
     with latest_notes().on(flo.here).start(checkpoint=tmp_path, memory="1 MB") as query:
         assert query._loop.batches.shards == here.SHARDS_WITHIN_MEMORY

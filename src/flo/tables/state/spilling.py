@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import one_chunk
+from flo.core.errors import CheckpointError
 from flo.tables.state.keys import Implied, Keys
 from flo.tables.state.run import NUMBERS, Run
 
@@ -83,8 +84,8 @@ def spill(run: Run, folder: Path) -> None:
 def _refer(run: Run, table: pa.Table, keys: Keys) -> None:
     """Let a run refer to the same rows and keys elsewhere, and forget what was computed of those that it had."""
     known = {name: value for name, value in vars(run).items() if name in KEPT}
-    vars(run).clear()
-    vars(run).update(known, table=table, keys=keys, mapped=True)
+    moved = {**known, "table": table, "keys": keys, "mapped": True}
+    object.__setattr__(run, "__dict__", moved)  # at once: another thread may be writing the run to a checkpoint
 
 
 def _map_table(table: pa.Table, folder: Path) -> pa.Table:
@@ -92,9 +93,18 @@ def _map_table(table: pa.Table, folder: Path) -> pa.Table:
     table = table.combine_chunks()
     if table.get_total_buffer_size() > table.nbytes:  # a slice: Arrow would fill up its columns with rows that follow
         table = table.take(pa.array(np.arange(table.num_rows)))
-    with tempfile.TemporaryFile(dir=folder, prefix="flo-state-") as file:
-        with pa.ipc.new_file(pa.PythonFile(file, "w"), table.schema) as writer:
-            writer.write_table(table)
-        file.flush()
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    try:
+        with tempfile.TemporaryFile(dir=folder, prefix="flo-state-") as file:
+            with pa.ipc.new_file(pa.PythonFile(file, "w"), table.schema) as writer:
+                writer.write_table(table)
+            file.flush()
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        raise CheckpointError(
+            f"state beyond the limit of memory cannot be written to {str(folder)!r}: {error}",
+            instead=(
+                ("FLO_CACHE=…", "in the environment: a folder on a local disk with more space"),
+                ("memory=…", "with a larger limit, or none"),
+            ),
+        ) from error
     return pa.ipc.open_file(pa.py_buffer(mapped)).read_all()
