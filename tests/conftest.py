@@ -108,17 +108,24 @@ def _mark(item: pytest.Item) -> None:
 
 
 def _leave_out(items: list[pytest.Item], run: str, mark: str) -> None:
-    """Marks all but every so many of the tests that `every` is said of, in this kind of run."""
+    """Marks all but every so many of the tests that `every` is said of, in this kind of run. Of a file in which nothing
+    runs on Spark, `make test` runs each test that has no cases: what it shows, no other test may show."""
     seen: Counter[str] = Counter()
     for item in items:
         said = next((each for each in item.iter_markers_with_node("every") if run in each[1].kwargs), None)
         if said is None or any(map(item.get_closest_marker, (mark, "thorough"))):
             continue
         node, every = said
+        if run == "test" and isinstance(node, pytest.Module) and not hasattr(item, "callspec") and not _is_slow(item):
+            continue
         of = node.nodeid.partition("[")[0]  # the cases of a test, or the tests of a file
         if seen[of] % every.kwargs[run]:
             item.add_marker(mark)
         seen[of] += 1
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    return item.get_closest_marker("slow") is not None
 
 
 def _leave_out_long(items: list[pytest.Item], budget: float) -> None:
