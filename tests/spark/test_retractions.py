@@ -276,19 +276,19 @@ class Writer:
         self.given["saved"] = True
 
 
-def written(sink: SparkSink, checkpoint: str, version: int = 3) -> dict[str, Any]:
+def written(spark: Any, sink: SparkSink, checkpoint: str, version: int = 3) -> dict[str, Any]:
     writer = Writer()
 
     class Given(SparkChanges):
         def frame(self) -> Any:
             return writer
 
-    sink.take(Given("/a/path", "sums", version, 2, pa.schema([]), (), checkpoint=checkpoint))
+    sink.take(Given("/a/path", "sums", version, 2, pa.schema([]), (), checkpoint=checkpoint, spark=spark))
     return writer.given
 
 
-def test_a_transaction_is_named_by_the_checkpoint_and_the_version() -> None:
+def test_a_transaction_is_named_by_the_checkpoint_and_the_version(spark: Any) -> None:
     expected = {"format": "delta", "mode": "append", "txnAppId": "1f sums", "txnVersion": 3, "path": "x", "saved": True}
-    assert written(SparkSink("delta", {"path": "x"}), "1f") == expected
-    assert written(SparkSink("delta", {"path": "x"}), "2e")["txnAppId"] == "2e sums"
-    assert written(SparkSink("delta", {"txnAppId": "mine"}), "1f")["txnAppId"] == "mine"
+    assert written(spark, SparkSink("delta", {"path": "x"}), "1f") == expected
+    assert written(spark, SparkSink("delta", {"path": "x"}), "2e")["txnAppId"] == "2e sums"
+    assert written(spark, SparkSink("delta", {"txnAppId": "mine"}), "1f")["txnAppId"] == "mine"
