@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import flo
 from flo.local import here
+from flo.shards.program import SHARDS_WITHIN_MEMORY
 from flo.shards.tasks import stage_task
 from flo.tables.state import run as run_module
 from flo.tables.state import spilling
@@ -112,7 +113,7 @@ def test_a_full_disk_is_an_error_and_nothing_is_lost(tmp_path: Path, monkeypatch
 
 def test_a_new_query_with_a_limit_has_more_shards(tmp_path: Path) -> None:
     with latest_notes().on(flo.here).start(checkpoint=tmp_path, memory="1 MB") as query:
-        assert query._loop.batches.shards == here.SHARDS_WITHIN_MEMORY
+        assert query._loop.batches.shards == SHARDS_WITHIN_MEMORY
     with latest_notes().on(flo.here, workers=2).start(checkpoint=tmp_path, memory="3 MB") as query:
         assert query._loop.batches.memory == 1_500_000, "workers share it"
 

@@ -21,6 +21,7 @@ from flo.verify.data.constants import constants
 from flo.verify.data.examples import examples
 from flo.verify.data.given import Given
 from flo.verify.data.strategies import strategy_for
+from flo.verify.programs.inputs import pick_elements
 
 T = TypeVar("T")
 LIMIT = 500
@@ -163,3 +164,31 @@ def test_examples_are_tried_around_constants() -> None:
     given = Given().with_constants_of(f)
     assert {99.0, 100.0, 101.0} <= set(given.examples(float))
     assert 100.0 not in given.examples(int)
+
+
+class Sale(NamedTuple):
+    shop: str
+    price: int
+    second: int
+
+
+def test_rows_differ_in_every_column_and_have_constants_of_the_code() -> None:
+    given = Given(constants=(60, 100), integers=(60, 100))
+    first, other = pick_elements(Sale, given)
+    assert all(one != another for one, another in zip(first, other, strict=True))
+    assert (other.price, other.second) == (100, 100), "beyond the end of a window of 60"
+    rows = given.distinct_elements(Sale, 6)
+    assert len(set(rows)) == 6
+    assert {60, 100} <= {row.second for row in rows}
+
+
+def test_rows_of_a_class_that_refuses_them_are_those_that_it_takes() -> None:
+    @dataclass(frozen=True)
+    class Even:
+        number: int
+
+        def __post_init__(self) -> None:
+            if self.number % 2:
+                raise ValueError(self.number)
+
+    assert {row.number % 2 for row in Given().distinct_elements(Even, 5)} == {0}

@@ -38,10 +38,10 @@ from flo.shards.plan.explain import explain_plan as explain_stages
 from flo.shards.plan.explain import plan_blocks
 from flo.shards.plan.planning import plan_stages
 from flo.shards.program import (
-    SHARDS_WITHIN_MEMORY,
     ShardedProgram,
     as_table,
     checkpoint_folder,
+    choose_shards,
     expect_memory,
     expect_shards,
     finish_as_table,
@@ -164,7 +164,7 @@ class OnHere(HasMethods):
                 program.plan,
                 list(self._inputs),
                 planned,
-                shards or max(self._workers, SHARDS_WITHIN_MEMORY if limit else 1),
+                choose_shards(shards, self._workers, limit),
                 self._flow._outline(),
             )
             sinks |= program.bind_sinks(None, sinks, planned)

@@ -55,6 +55,11 @@ def expect_shards(shards: object) -> None:
         raise ElementError(f"`shards` must be an integer from 1 to {MOST_SHARDS:,}; got {brief(shards)}")
 
 
+def choose_shards(shards: int | None, parallel: int, memory: int | None) -> int:
+    """Return how many shards a new checkpoint has: those that were asked for, or enough for what runs at once."""
+    return shards or max(parallel, 1 if memory is None else SHARDS_WITHIN_MEMORY)
+
+
 def expect_memory(memory: object) -> int | None:
     """Return a limit of memory in bytes, from text such as `4 GB`; None if there is no limit."""
     if memory is None:

@@ -35,10 +35,10 @@ from flo.shards.plan.explain import Block, explain_plan, plan_blocks
 from flo.shards.plan.planning import segment_of
 from flo.shards.plan.stages import Entry
 from flo.shards.program import (
-    SHARDS_WITHIN_MEMORY,
     ShardedProgram,
     as_table,
     checkpoint_folder,
+    choose_shards,
     expect_memory,
     expect_shards,
     finish_as_table,
@@ -243,7 +243,7 @@ class OnSpark(HasMethods):
     ) -> Description:
         """The program as the checkpoint describes it, with how its inputs are read."""
         outline = self._flow._outline({name: cause.why for name, cause in causes.items()})
-        count = shards or max(self._parallelism(), SHARDS_WITHIN_MEMORY if memory else 1)
+        count = choose_shards(shards, self._parallelism(), memory)
         ours = describe_program(self._flow.name, self._plan, list(self._inputs), outputs, count, outline)
         read = zip(frames.items(), self._entries, strict=True)
         ours["sources"] = [describe_source(name, frame, entry, order.get(name)) for (name, frame), entry in read]

@@ -46,12 +46,12 @@ def parser(asked: str | None) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="flo", description="Streaming programs that cannot hang and cannot race.")
     top.add_argument("--version", action="version", version=f"flo {flo.__version__}")
     subcommands = top.add_subparsers(title="commands", dest="subcommand", metavar="COMMAND", required=True)
-    for name, help in SUBCOMMANDS.items():
-        parser = subcommands.add_parser(name, help=help, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, summary in SUBCOMMANDS.items():
+        subcommand = subcommands.add_parser(name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
         if name == asked:
             module = import_module(f"flo.tools.{name}")
-            parser.description = module.ABOUT
-            module.add_arguments(parser)
+            subcommand.description = module.ABOUT
+            module.add_arguments(subcommand)
     if asked is not None and asked not in SUBCOMMANDS:
         close = difflib.get_close_matches(asked, SUBCOMMANDS, n=1)
         meant = f" Did you mean `flo {close[0]}`?" if close else ""

@@ -296,9 +296,12 @@ def has_own_thread() -> bool:
 def tasks_at_once(spark: SparkSession) -> int:
     """How many tasks an executor runs at once, each in a process of its own."""
     context = spark.sparkContext
-    if str(context.master).startswith("local"):
-        return max(1, context.defaultParallelism)
-    return int(context.getConf().get("spark.executor.cores", "1") or 1)
+    master, cores = str(context.master), context.getConf().get("spark.executor.cores")
+    if cores and not master.startswith("local"):
+        return int(cores)
+    if master.startswith(("yarn", "k8s")):
+        return 1
+    return max(1, context.defaultParallelism)  # all cores: an executor of a standalone cluster has no more
 
 
 def most_tasks(spark: SparkSession) -> int:

@@ -362,10 +362,14 @@ def write_ipc(run: Run, sink: Any) -> None:
         table = table.drop_columns([WEIGHT])
     if run.imply_keys() is None:
         table = table.append_column(NUMBERS, pa.array(run.keys.numbers))
+    write_table(table.replace_schema_metadata(metadata), sink)
+
+
+def write_table(table: pa.Table, sink: Any) -> None:
+    """Write a table as an Arrow file of one batch."""
     table = table.combine_chunks()
     if table.get_total_buffer_size() > table.nbytes:  # a slice: Arrow would fill up its columns with rows that follow
         table = table.take(pa.array(np.arange(table.num_rows)))
-    table = table.replace_schema_metadata(metadata)
     with pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
 

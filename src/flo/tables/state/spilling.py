@@ -20,13 +20,12 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import one_chunk
 from flo.core.errors import CheckpointError
 from flo.tables.state.keys import Implied, Keys
-from flo.tables.state.run import NUMBERS, Run
+from flo.tables.state.run import NUMBERS, Run, write_table
 
 SMALLEST = 1 << 16
 """Runs with fewer bytes stay in memory: their files would not be smaller than the pages that are read of them."""
@@ -90,13 +89,9 @@ def _refer(run: Run, table: pa.Table, keys: Keys) -> None:
 
 def _map_table(table: pa.Table, folder: Path) -> pa.Table:
     """Write a table to a file without a name, and map it."""
-    table = table.combine_chunks()
-    if table.get_total_buffer_size() > table.nbytes:  # a slice: Arrow would fill up its columns with rows that follow
-        table = table.take(pa.array(np.arange(table.num_rows)))
     try:
         with tempfile.TemporaryFile(dir=folder, prefix="flo-state-") as file:
-            with pa.ipc.new_file(pa.PythonFile(file, "w"), table.schema) as writer:
-                writer.write_table(table)
+            write_table(table, pa.PythonFile(file, "w"))
             file.flush()
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:

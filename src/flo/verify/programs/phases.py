@@ -60,7 +60,7 @@ class Phases:
         counterexample = (
             self._limited(self._try_small)
             or self._limited(self._try_sizes)
-            or (self._limited(self._try_random) if self._draws() else None)
+            or (self._limited(self._try_random) if self._prepare_random() else None)
             or self._limited(self._try_large)
             or self._limited(self._try_checkpoints)
         )
@@ -76,9 +76,9 @@ class Phases:
         except TimeUp as up:
             raise self._timeout_error(up) from None
 
-    def _draws(self) -> bool:
-        """Return whether to try random inputs, and prepare for it. Imports Hypothesis, which for texts computes a table
-        of all characters, once; that can take seconds, and no function of the user is to blame for them."""
+    def _prepare_random(self) -> bool:
+        """Prepare for random inputs, and return whether to try them. For texts Hypothesis computes a table of all
+        characters, once, which can take seconds; no function of the user is to blame for them."""
         if not self.subjects or not self.effort.tries:
             return False
         if self.sized and self.effort.remaining() < LEAST_RANDOM:
