@@ -212,7 +212,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     config = session.config
     if config.option.write_long_tests and not hasattr(config, "workeroutput"):
-        long = {name: round(seconds, 1) for name, seconds in sorted(_took.items()) if seconds >= 0.2}
+        took = json.loads(LONG_TESTS.read_text(encoding="utf-8")) | _took  # of tests that did not run, what they took
+        long = {name: round(seconds, 1) for name, seconds in sorted(took.items()) if seconds >= 0.2}
         LONG_TESTS.write_text(json.dumps(long, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
     if hasattr(config, "workeroutput"):  # a worker of pytest-xdist: the controller reports
         config.workeroutput["rules"] = (dict(fired), dict(derived))
