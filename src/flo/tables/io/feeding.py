@@ -99,9 +99,9 @@ class Feeder:
 
     def _source(self, collection: Any, data: Any) -> DataSource | None:
         of = collection.base if isinstance(collection, Columns) else collection
-        if not isinstance(of, ElementCollection):
-            return None
-        if not isinstance(collection, Columns):
+        if of is collection:
+            if not isinstance(of, ElementCollection):
+                return None
             source = open_data(data, of.element, reject_files(of), self.loop.workers)
             return source and DataSource(map(to_plain, source.parts), source.rows)
 

@@ -247,7 +247,7 @@ def as_floats(sums: Sums, place: int, mean: bool = False) -> Floats:
 def as_array(sums: Sums, place: int, kind: pa.DataType, name: Any) -> pa.Array:
     """Return the sums as a column of floats, int64 or decimals. `name(index)` names a group whose sum does not fit."""
     if pa.types.is_floating(kind):
-        return pa.array(as_floats(sums, place))
+        return to_arrow(as_floats(sums, place))
     if pa.types.is_decimal(kind):
         return as_decimals(sums, place, kind, kind, name)
     limbs = digits_of(sums, place).carry()
