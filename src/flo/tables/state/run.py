@@ -113,6 +113,11 @@ class Run(Lowerable):
         return (int(weights[0]),) * 2 if self.rows == 1 else (int(weights.min()), int(weights.max()))
 
     @property
+    def inserts(self) -> bool:
+        """Whether no row has a weight below 1."""
+        return not self.rows or self.weights[0] > 0
+
+    @property
     def once(self) -> bool:
         """Whether every row has the weight 1."""
         return not self.rows or self.weights == (1, 1)
