@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Indices, Mask, Numbers, has_any, one_chunk, take_ascending, take_rows, to_arrow
+from flo.columns.indices import Indices, Mask, Numbers, has_any, one_chunk, take_ascending, to_arrow
 from flo.core.errors import ElementError, brief
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
@@ -35,7 +35,17 @@ from flo.tables.operators.group_part import Delta, Keeper, Part, Reading, Summan
 from flo.tables.operators.group_parts import keepers_of, parts_of
 from flo.tables.state.keys import Keys, equal_values, keys_of
 from flo.tables.state.run import Run
-from flo.tables.state.totals import Sums, Totals, add_sums, concat_sums, normalize, numbers_in, run_of_sums, sums_of
+from flo.tables.state.totals import (
+    SummedRun,
+    Sums,
+    Totals,
+    add_sums,
+    concat_sums,
+    normalize,
+    numbers_in,
+    run_of_sums,
+    sums_of,
+)
 from flo.tables.state.trace import group_equal_rows, sum_ranges
 from flo.tables.translate import FORMS
 from flo.tables.values import SUMMED, WEIGHT, WEIGHT_FIELD, layout_of
@@ -179,14 +189,11 @@ class GroupByTables(OnTables[GroupBy]):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         delta, groups, sums = self.sum_rows(table)
-        run = run_of_sums(groups.table, groups.keys, sums)
-        old, new, more = self._traces(), {}, {}
+        old, new = self._traces(), {}
         for keeper, traces in old.items():
             new[keeper], sums_of_keeper = keeper.advance(delta, traces, self._places)
-            more.update(sums_of_keeper)
-        if more:
-            sums = {**sums, **more}
-            run = run_of_sums(groups.table, groups.keys, sums)
+            sums = sums | sums_of_keeper
+        run = SummedRun(groups.keys, groups.table, sums)
         totals = self.totals if self.totals.runs else Totals(run.columns)
         before = totals.look_up(groups)
         after = add_sums(before, sums)
