@@ -180,11 +180,11 @@ def fuse_projections(dag: Dag) -> Dag:
     for vertex in list(dag.vertices):
         f = _projection(vertex)
         while f is not None and (maker := makers.get(vertex.inputs[0])) is not None:
-            before = _making(maker)
-            fused = None if before is None else _fused(f, before, readers[vertex.inputs[0]] == 1)
-            if fused is None:
+            before, is_join, only_reader = _making(maker), len(maker.inputs) > 1, readers[vertex.inputs[0]] == 1
+            fused = None if before is None else _fused(f, before, only_reader)
+            if fused is None or (is_join and not only_reader):
                 break
-            if len(maker.inputs) > 1:  # it keeps its id, by which its state is stored
+            if is_join:  # it keeps its id, by which its state is stored
                 maker.operator = replace(maker.operator, **{maker.operator.reads.makes: fused})
                 maker.outputs = vertex.outputs
                 makers[vertex.outputs[0]] = maker
